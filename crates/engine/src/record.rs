@@ -1,0 +1,221 @@
+//! What is kept beside the tasks, and the changes to all of it. A reaction's changes are one
+//! transaction; a store that honours them has everything that a restart needs.
+
+use std::fmt;
+
+use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
+
+use crate::task::{StageName, Task};
+
+/// Where a launch came from; kept for people, not needed for decisions.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// The parent's message that holds the call.
+    pub message: String,
+    /// The parent's agent.
+    pub agent: String,
+    /// The directory that the parent works in.
+    pub directory: String,
+}
+
+/// Which notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NoticeId {
+    /// The task that it tells of.
+    pub task: TaskId,
+    /// The run.
+    pub run: u32,
+    /// What of it.
+    pub about: About,
+}
+
+/// What a notice tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum About {
+    /// The end of the run.
+    End,
+    /// The run's question with this number.
+    Question(u32),
+}
+
+/// A debt to a session: it is to be told something, once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Which.
+    pub id: NoticeId,
+    /// Who is to be told.
+    pub to: SessionId,
+    /// Its first line.
+    pub headline: String,
+    /// Since when it is owed.
+    pub made: Time,
+    /// The letter that carries it, once it has been put into one.
+    pub letter: Option<MessageId>,
+}
+
+/// One message with one notice or several. Saved before it is sent; sent again under the same id
+/// until the host shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// The message's id.
+    pub id: MessageId,
+    /// The session that it goes to.
+    pub to: SessionId,
+    /// What it tells, in order.
+    pub notices: Vec<NoticeId>,
+    /// The line that says how many tasks are finished and how many still run.
+    pub counts: String,
+}
+
+/// A session that must not go on: owed to the host until it has been seen quiet. Outlives its task,
+/// so that a forgotten task is stopped all the same. A task owes at most one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    /// The task whose session it is or was.
+    pub task: TaskId,
+    /// Where the session is kept.
+    pub place: Place,
+    /// The host that works in it.
+    pub host: HostId,
+    /// What to stop.
+    pub target: Target,
+}
+
+/// What a stop is aimed at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Abort what runs in this session. The session stays for people to read.
+    Session(SessionId),
+    /// Whatever was opened under the task's mark and never got a prompt: delete it.
+    Marked,
+}
+
+/// What is known of a session that has asked for tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    /// Which.
+    pub session: SessionId,
+    /// Where it is kept.
+    pub place: Place,
+    /// The host through which a person last used it. While that host is there, notices go through
+    /// it and may start turns.
+    pub voice: Option<HostId>,
+}
+
+/// Why a debt ended without being told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DebtEnd {
+    /// It was told.
+    Told,
+    /// The session that it was owed to does not exist any more.
+    ParentGone,
+    /// The host refused it too often.
+    Refused,
+}
+
+/// One change to what is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A new task, with its first run.
+    Launched {
+        /// The task.
+        task: Task,
+        /// Where it came from.
+        origin: Origin,
+    },
+    /// A completed task has a new run: `task.run`. Fails if it is not completed at the run before.
+    Resumed {
+        /// The task as it is now.
+        task: Task,
+    },
+    /// A run is further than it was. Fails if the stage or the run number is another.
+    Moved {
+        /// The task as it is now.
+        task: Task,
+        /// The stage that it was at.
+        from: StageName,
+    },
+    /// A run is over. Fails as `Moved` does.
+    Ended {
+        /// The task as it is now.
+        task: Task,
+        /// The stage that it was at.
+        from: StageName,
+        /// The result, or the reason why there is none.
+        detail: String,
+    },
+    /// The result was read for the first time.
+    Retrieved {
+        /// Whose.
+        task: TaskId,
+        /// When.
+        at: Time,
+    },
+    /// A task is forgotten with its runs, results and notices.
+    Forgotten {
+        /// Which.
+        task: TaskId,
+    },
+    /// A notice is owed. Fails if there was one with this id before.
+    Owed(Notice),
+    /// A notice is not owed any more: its result was read, or its question answered.
+    Withdrawn(NoticeId),
+    /// These notices go out in this letter. Fails if one of them is not owed or in another letter.
+    LetterMade(Letter),
+    /// The letter was certainly not sent; its notices are owed as before.
+    LetterDissolved(MessageId),
+    /// The letter and its notices are dealt with.
+    LetterDone {
+        /// Which.
+        letter: MessageId,
+        /// How.
+        end: DebtEnd,
+    },
+    /// A session is to be stopped.
+    StopOwed(Stop),
+    /// It was, or is beyond reach.
+    StopDone {
+        /// The task whose session it was.
+        task: TaskId,
+    },
+    /// A parent as it is known now.
+    ParentKnown(Parent),
+    /// A parent that has neither tasks nor debts.
+    ParentForgotten {
+        /// Which.
+        session: SessionId,
+    },
+}
+
+/// Everything that a restart needs. Results stay in the store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Saved {
+    /// All tasks, in the order of `seq`; prompts of unfinished runs only.
+    pub tasks: Vec<Task>,
+    /// What is owed.
+    pub notices: Vec<Notice>,
+    /// Letters under way.
+    pub letters: Vec<Letter>,
+    /// Sessions to be stopped.
+    pub stops: Vec<Stop>,
+    /// Sessions that asked.
+    pub parents: Vec<Parent>,
+}
+
+/// Whatever keeps the records: the store, or the simulation's copy of it.
+pub trait Journal {
+    /// What can go wrong.
+    type Fault: fmt::Debug + fmt::Display;
+
+    /// Saves all of the changes or none.
+    fn save(&mut self, at: Time, changes: &[Change]) -> Result<(), Self::Fault>;
+
+    /// The result or reason of a run.
+    fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, Self::Fault>;
+
+    /// Reads back what is there.
+    fn load(&mut self) -> Result<Saved, Self::Fault>;
+
+    /// Whether a change could be saved now; asked after one could not.
+    fn probe(&mut self) -> Result<(), Self::Fault>;
+}

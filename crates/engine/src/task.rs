@@ -1,0 +1,211 @@
+//! A task and its lifecycle, on one screen.
+//!
+//! ```text
+//!            launch                                    resume
+//!              │              place free                 │
+//!              ├──────────► Queued ◄─────────────────────┤
+//!              │              │   └───────────┐          │
+//!              ▼              ▼               ▼          │
+//!           Opening ◄─────────┘           Prompting ◄────┤
+//!              │ session found or made        ▲ │        │
+//!              └──────────────────────────────┘ │ taken  │
+//!                                               ▼        │
+//!                    Finished ◄──────────── Working      │
+//!              (Completed │ Failed │ Cancelled)          │
+//!                    └─── Completed ─────────────────────┘
+//! ```
+//!
+//! Every unfinished stage may also go straight to Finished (a failure, a cancel), and a run that was
+//! cut off with its host may go back to Queued on another one (`recovery.interrupted`). Nothing
+//! else: the store refuses any other move.
+
+use std::sync::Arc;
+
+use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, Status, TaskId, Time};
+
+/// What is saved of a task. What a restart may forget is in [`crate::watch::Watch`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// Its id.
+    pub id: TaskId,
+    /// Its number in the order of launches; listings go by it.
+    pub seq: u64,
+    /// Where its session is kept.
+    pub place: Place,
+    /// The session at the top of the tree that it belongs to.
+    pub root: SessionId,
+    /// The session that launched it.
+    pub parent: SessionId,
+    /// 1 for a helper, 2 for a helper's helper.
+    pub depth: u32,
+    /// Who does the work.
+    pub agent: Arc<str>,
+    /// Its name for people: one line, not too long.
+    pub description: Arc<str>,
+    /// When it was launched.
+    pub created: Time,
+    /// Its session, once that is open.
+    pub session: Option<SessionId>,
+    /// How far its run is.
+    pub stage: Stage,
+    /// Its last run.
+    pub run: Run,
+    /// When its result was first read.
+    pub retrieved: Option<Time>,
+}
+
+/// One stretch of work on a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// 0 for the launch; each resume adds one. Also the task's resume count.
+    pub number: u32,
+    /// The session that asked for it and is owed its notice.
+    pub asker: SessionId,
+    /// The call that asked for it.
+    pub key: CallKey,
+    /// The host that does it.
+    pub host: HostId,
+    /// Its place in the order of the queue.
+    pub order: u64,
+    /// What to do; dropped from memory when it is finished.
+    pub prompt: Option<Arc<str>>,
+    /// How often it was asked to go on after its host ended.
+    pub continued: u32,
+    /// When it was accepted.
+    pub started: Time,
+    /// When it was finished.
+    pub ended: Option<Time>,
+    /// Tool calls, as far as they are known.
+    pub tool_calls: u32,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// It waits for one of its host's places.
+    Queued,
+    /// Its session is being opened. Saved before the host is asked, so that a session that came
+    /// into being unseen is found again.
+    Opening,
+    /// Its prompt is being handed over, under this id, as often as it takes.
+    Prompting(MessageId),
+    /// The host has the prompt. Only a look that finds its answer, or its failure, ends this.
+    Working(MessageId),
+    /// The run is over.
+    Finished(Outcome),
+}
+
+/// How a run ended. The result or the reason is in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It was answered.
+    Completed,
+    /// It was not.
+    Failed,
+    /// It was called off.
+    Cancelled,
+}
+
+/// A stage without what it carries; guards of the store go by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is documented at Stage and Outcome")]
+pub enum StageName {
+    Queued,
+    Opening,
+    Prompting,
+    Working,
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+impl Stage {
+    /// Its name.
+    pub fn name(&self) -> StageName {
+        match self {
+            Self::Queued => StageName::Queued,
+            Self::Opening => StageName::Opening,
+            Self::Prompting(_) => StageName::Prompting,
+            Self::Working(_) => StageName::Working,
+            Self::Finished(Outcome::Completed) => StageName::Completed,
+            Self::Finished(Outcome::Failed) => StageName::Failed,
+            Self::Finished(Outcome::Cancelled) => StageName::Cancelled,
+        }
+    }
+
+    /// Whether it holds one of its host's places.
+    pub fn holds_place(&self) -> bool {
+        matches!(self, Self::Opening | Self::Prompting(_) | Self::Working(_))
+    }
+}
+
+impl StageName {
+    /// All of them.
+    pub const ALL: [StageName; 7] = [
+        Self::Queued,
+        Self::Opening,
+        Self::Prompting,
+        Self::Working,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// The word in the store and in traces.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Opening => "opening",
+            Self::Prompting => "prompting",
+            Self::Working => "working",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// Whether a run may go from here to there: the arrows above, and staying.
+    pub fn may_become(self, next: StageName) -> bool {
+        use StageName::{Cancelled, Completed, Failed, Opening, Prompting, Queued, Working};
+        match self {
+            Queued => next != Working && next != Completed,
+            Opening => next != Working && next != Completed,
+            Prompting => next != Opening,
+            Working => next != Opening && next != Prompting,
+            // Only a resume leads on from an end, and it is a move of its own.
+            Completed | Failed | Cancelled => false,
+        }
+    }
+}
+
+impl Task {
+    /// What anybody sees.
+    pub fn status(&self) -> Status {
+        match self.stage {
+            Stage::Finished(Outcome::Completed) => Status::Completed,
+            Stage::Finished(Outcome::Failed) => Status::Error,
+            Stage::Finished(Outcome::Cancelled) => Status::Cancelled,
+            Stage::Queued | Stage::Opening | Stage::Prompting(_) | Stage::Working(_) => {
+                if self.run.number == 0 { Status::Running } else { Status::Resumed }
+            }
+        }
+    }
+
+    /// The outcome of a finished run.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self.stage {
+            Stage::Finished(outcome) => Some(outcome),
+            Stage::Queued | Stage::Opening | Stage::Prompting(_) | Stage::Working(_) => None,
+        }
+    }
+
+    /// Whether no run is going on.
+    pub fn is_finished(&self) -> bool {
+        self.outcome().is_some()
+    }
+
+    /// How long the run took, or takes so far.
+    pub fn elapsed_ms(&self, now: Time) -> u64 {
+        self.run.ended.unwrap_or(now).since(self.run.started)
+    }
+}

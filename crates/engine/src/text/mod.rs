@@ -1,0 +1,111 @@
+//! Everything that a model or a person reads, made in this folder and nowhere else.
+//!
+//! Results are long and stay in the store; a text has holes for them, which the shell fills when it
+//! hands the text over.
+
+pub mod answers;
+pub mod listing;
+pub mod notices;
+pub mod pages;
+pub mod story;
+pub mod words;
+
+use legwork_protocol::{Refusal, TaskId};
+
+/// A text with holes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text(pub Vec<Piece>);
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Words.
+    Plain(String),
+    /// The result or reason of a run, as kept.
+    Detail {
+        /// Of which task.
+        task: TaskId,
+        /// Of which run.
+        run: u32,
+        /// How much of it.
+        view: View,
+    },
+}
+
+/// How much of a result is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// A page of it, from this character on.
+    Page {
+        /// Characters to skip.
+        offset: u64,
+    },
+    /// Its beginning, with the call that reads the rest.
+    Start {
+        /// Characters at the most.
+        max_chars: u32,
+    },
+}
+
+/// An answer to a caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether it was done.
+    pub kind: AnswerKind,
+    /// What the caller reads.
+    pub text: Text,
+}
+
+/// Whether a call was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerKind {
+    /// It was.
+    Done,
+    /// It was not; a tool error, where the protocol has one.
+    Refused,
+}
+
+impl Text {
+    /// The whole text; `detail` reads a result from the store.
+    pub fn fill<F>(
+        &self,
+        mut detail: impl FnMut(TaskId, u32) -> Result<Option<String>, F>,
+    ) -> Result<String, F> {
+        let mut all = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Plain(words) => all.push_str(words),
+                Piece::Detail { task, run, view } => {
+                    let kept = detail(*task, *run)?.unwrap_or_default();
+                    all.push_str(&pages::show(*task, &kept, *view));
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl From<String> for Text {
+    fn from(words: String) -> Self {
+        Self(vec![Piece::Plain(words)])
+    }
+}
+
+impl From<&str> for Text {
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
+}
+
+impl Answer {
+    /// Done, with these words.
+    pub fn done(text: impl Into<Text>) -> Self {
+        Self { kind: AnswerKind::Done, text: text.into() }
+    }
+}
+
+impl From<Refusal> for Answer {
+    fn from(refusal: Refusal) -> Self {
+        Self { kind: AnswerKind::Refused, text: refusal.text().into() }
+    }
+}

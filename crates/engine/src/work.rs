@@ -1,0 +1,238 @@
+//! What is asked of a host, and what it may answer. One unit of work may read as often as it likes
+//! but writes at most once; two writes need a record between them.
+
+use legwork_protocol::ask::Reply;
+use legwork_protocol::{HostId, MessageId, PartId, QuestionId, SessionId, TaskId, Time};
+
+use crate::record::Target;
+use crate::text::Text;
+
+/// Counts what is asked of hosts, so that each answer finds its question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkId(pub u64);
+
+/// Something for a host to do. Comes back as exactly one `Found`, within bounded time. Work for one
+/// host takes effect in the order in which it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// Its number.
+    pub id: WorkId,
+    /// Who is to do it.
+    pub host: HostId,
+    /// What.
+    pub deed: Deed,
+}
+
+/// The kinds of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// Read: does the host have this agent? → `Vetted` or `NoSuchAgent`.
+    Vet {
+        /// The agent's name.
+        agent: String,
+    },
+    /// Read: is the session there? → `Done` or `Gone`.
+    Probe {
+        /// Which.
+        session: SessionId,
+    },
+    /// Find the session that bears the task's mark, or open one. → `Opened`.
+    Open {
+        /// The mark.
+        task: TaskId,
+        /// The session's parent.
+        parent: SessionId,
+        /// Its title.
+        title: String,
+        /// Who will work in it.
+        agent: String,
+        /// Whether it may use the six tools itself.
+        nested: bool,
+    },
+    /// Hand over a prompt. → `Done` once the host has taken it, which proves nothing yet.
+    Prompt {
+        /// To which session.
+        session: SessionId,
+        /// Under which id.
+        message: MessageId,
+        /// The id of its one part.
+        part: PartId,
+        /// Who is to answer.
+        agent: String,
+        /// The prompt.
+        text: String,
+    },
+    /// Read: how far is the answer to this prompt? → `Seen`.
+    Look {
+        /// In which session.
+        session: SessionId,
+        /// The prompt's id.
+        message: MessageId,
+    },
+    /// Read: which sessions are at work, and which wait for a person? → `Surveyed`.
+    Survey,
+    /// Put a message into a session, unless it is there. → `Told` if it is there, `Done` if it was
+    /// sent now, `UndoPending` if it must not be sent now.
+    Tell {
+        /// To which session.
+        session: SessionId,
+        /// Under which id.
+        message: MessageId,
+        /// Its text.
+        parts: Vec<Part>,
+        /// Whether it may start a turn.
+        wake: Wake,
+    },
+    /// Abort, or delete what bears the task's mark. → `Quiet` if nothing runs there, else `Done`.
+    Stop {
+        /// The mark.
+        task: TaskId,
+        /// What to stop.
+        target: Target,
+    },
+    /// Answer a helper's question. → `Done`.
+    Answer {
+        /// Whose question.
+        session: SessionId,
+        /// Which.
+        question: QuestionId,
+        /// The answer.
+        reply: Reply,
+    },
+}
+
+/// A part of a message to a parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its id.
+    pub id: PartId,
+    /// Who is to see it.
+    pub shown: Shown,
+    /// Its text.
+    pub text: Text,
+}
+
+/// Who sees a part of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// The person and the model.
+    ToAll,
+    /// The model; the person's screen is not flooded.
+    ToModel,
+}
+
+/// Whether a message starts a turn in an idle session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// It does.
+    StartTurn,
+    /// It waits in the history until somebody uses the session.
+    StayIdle,
+}
+
+/// What a host found or did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// It was done.
+    Done,
+    /// The agent is there.
+    Vetted,
+    /// It is not; these are.
+    NoSuchAgent {
+        /// The names of those that are.
+        known: Vec<String>,
+    },
+    /// The session that now bears the task's mark.
+    Opened {
+        /// Its id.
+        session: SessionId,
+    },
+    /// What a look saw.
+    Seen(Sight),
+    /// Sessions at work. A session that is not named may be anything.
+    Surveyed {
+        /// Each with what it waits for.
+        busy: Vec<(SessionId, Option<Retry>)>,
+        /// Open questions.
+        questions: Vec<(SessionId, Question)>,
+    },
+    /// The message is in the session.
+    Told,
+    /// A message now would make an undo permanent.
+    UndoPending,
+    /// Nothing runs there.
+    Quiet,
+}
+
+/// How far the answer to a prompt is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sight {
+    /// How far.
+    pub state: Sighted,
+    /// Tool calls in the answer so far.
+    pub tool_calls: u32,
+    /// When it last moved, if the host tells.
+    pub moved: Option<Time>,
+}
+
+/// What there is of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sighted {
+    /// A complete answer.
+    Answered {
+        /// Its text.
+        text: String,
+    },
+    /// It ended with an error.
+    Failed {
+        /// What the host says of it.
+        reason: String,
+    },
+    /// No end yet, and the host is at it.
+    Busy,
+    /// No end yet, and the host is not at it: it has not begun, or it never will.
+    Still {
+        /// The last text, if there is any.
+        text: String,
+    },
+}
+
+/// A provider is being tried again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// The attempt.
+    pub attempt: u32,
+    /// Why.
+    pub why: String,
+    /// When.
+    pub next: Time,
+}
+
+/// A helper asks a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Which.
+    pub id: QuestionId,
+    /// What, on one line.
+    pub text: String,
+}
+
+/// Why a host did not do it. Only what changes the decision.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// No answer. It may have been done or not.
+    #[error("the host could not be reached")]
+    Unreachable,
+    /// Not now.
+    #[error("the host is busy")]
+    Busy,
+    /// The session does not exist.
+    #[error("the session does not exist")]
+    Gone,
+    /// It will not, and says why.
+    #[error("the host refused: {why}")]
+    Rejected {
+        /// Its words.
+        why: String,
+    },
+}

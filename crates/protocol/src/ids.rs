@@ -1,0 +1,315 @@
+//! Ids and moments. Each is a type of its own, so that a session cannot be taken for a task, and
+//! each is checked once, where it enters.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::ID_MAX_BYTES;
+
+/// Why a text is not an id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadId {
+    /// Nothing there.
+    #[error("an id must not be empty")]
+    Empty,
+    /// More than [`ID_MAX_BYTES`].
+    #[error("an id has at most {ID_MAX_BYTES} bytes")]
+    TooLong,
+    /// Control characters would break listings and logs.
+    #[error("an id has no control characters")]
+    Control,
+    /// Not `bg_` and eight of `[0-9a-z]`.
+    #[error("a task id is bg_ and 8 characters of 0-9 and a-z")]
+    NotATask,
+}
+
+fn check(text: &str) -> Result<(), BadId> {
+    if text.is_empty() {
+        Err(BadId::Empty)
+    } else if text.len() > ID_MAX_BYTES {
+        Err(BadId::TooLong)
+    } else if text.chars().any(char::is_control) {
+        Err(BadId::Control)
+    } else {
+        Ok(())
+    }
+}
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadId;
+            fn try_from(text: String) -> Result<Self, BadId> {
+                check(&text)?;
+                Ok(Self(text.into()))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                check(text)?;
+                Ok(Self(text.into()))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0.as_ref().to_owned()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str(&self.0)
+            }
+        }
+    };
+}
+
+text_id!(
+    /// A host's conversation.
+    SessionId
+);
+text_id!(
+    /// One host process that we speak with. A restarted host is another host, so that what the
+    /// old one was doing is known to be over.
+    HostId
+);
+text_id!(
+    /// Where sessions are kept: every host of one place can reach the same sessions (for
+    /// OpenCode, one project of one data folder).
+    Place
+);
+text_id!(
+    /// One logical call. A call sent again after a broken pipe carries the same key, and nothing
+    /// happens twice. Unique over all callers.
+    CallKey
+);
+text_id!(
+    /// A permission or question that a helper waits for, in the host's words.
+    QuestionId
+);
+text_id!(
+    /// A message that we send to a host. Made by us and saved first, so that sending it again is
+    /// harmless.
+    MessageId
+);
+text_id!(
+    /// A part of a message that we send. Fixed like the message's id: OpenCode appends a part that
+    /// has no id again on every sending (seen in 1.18.33).
+    PartId
+);
+
+const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+const TASK_PREFIX: &str = "bg_";
+const TASK_LENGTH: usize = 8;
+/// How many task ids there are.
+const TASK_IDS: u64 = 36u64.pow(TASK_LENGTH as u32);
+
+/// A task of ours: `bg_` and eight characters of `[0-9a-z]`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TaskId(u64);
+
+impl TaskId {
+    /// The id that a number stands for; numbers that differ by a multiple of 36⁸ share one.
+    pub fn from_number(number: u64) -> Self {
+        Self(number % TASK_IDS)
+    }
+
+    /// The id after this one, for the rare case that one is taken.
+    pub fn next(self) -> Self {
+        Self::from_number(self.0 + 1)
+    }
+
+    fn characters(self) -> [u8; TASK_LENGTH] {
+        base36(self.0)
+    }
+}
+
+fn base36<const N: usize>(mut number: u64) -> [u8; N] {
+    let mut text = [b'0'; N];
+    for slot in text.iter_mut().rev() {
+        *slot = ALPHABET[(number % 36) as usize];
+        number /= 36;
+    }
+    text
+}
+
+fn write_ascii(out: &mut impl fmt::Write, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| out.write_char(char::from(*byte)))
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(TASK_PREFIX)?;
+        write_ascii(out, &self.characters())
+    }
+}
+
+impl fmt::Debug for TaskId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+impl FromStr for TaskId {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        let digits = text.strip_prefix(TASK_PREFIX).ok_or(BadId::NotATask)?;
+        if digits.len() != TASK_LENGTH {
+            return Err(BadId::NotATask);
+        }
+        let mut number = 0;
+        for byte in digits.bytes() {
+            let digit = ALPHABET.iter().position(|known| *known == byte);
+            number = number * 36 + digit.ok_or(BadId::NotATask)? as u64;
+        }
+        Ok(Self(number))
+    }
+}
+
+impl TryFrom<String> for TaskId {
+    type Error = BadId;
+    fn try_from(text: String) -> Result<Self, BadId> {
+        text.parse()
+    }
+}
+
+impl From<TaskId> for String {
+    fn from(id: TaskId) -> String {
+        id.to_string()
+    }
+}
+
+/// What a message of ours is for; part of its id, so that no two are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MessageUse {
+    /// The prompt of a run; the number counts how often the run was asked to go on.
+    Prompt(u32),
+    /// A letter whose first notice tells the end of the run.
+    End,
+    /// A letter whose first notice tells a question; the number counts the run's questions.
+    Question(u32),
+}
+
+impl MessageId {
+    /// The id of a message about one run of a task.
+    ///
+    /// The form is OpenCode's own (`msg_`, 12 hex digits of time, 14 characters), because there
+    /// ids made later must sort later; other hosts do not care.
+    pub fn make(now: Time, task: TaskId, run: u32, what: MessageUse) -> Self {
+        let (kind, count) = match what {
+            MessageUse::Prompt(count) => ('p', count),
+            MessageUse::End => ('e', 0),
+            MessageUse::Question(count) => ('q', count),
+        };
+        let mut text = String::with_capacity(30);
+        text.push_str("msg_");
+        text.push_str(&format!("{:012x}", (now.0 << 12) & 0xffff_ffff_ffff));
+        text.push(kind);
+        for (number, digits) in [(u64::from(run), 3), (u64::from(count), 2)] {
+            let all = base36::<8>(number);
+            text.extend(all[8 - digits..].iter().map(|byte| char::from(*byte)));
+        }
+        text.extend(task.characters().map(char::from));
+        Self(text.into())
+    }
+
+    /// The id of the message's part with this number.
+    pub fn part(&self, number: usize) -> PartId {
+        let tail = self.0.strip_prefix("msg_").unwrap_or(&self.0);
+        PartId(format!("prt_{tail}{number:03}").into())
+    }
+}
+
+/// A call as the daemon counts it: one for each question put to it, never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CallId(pub u64);
+
+/// A moment: milliseconds since 1970.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// This moment and so many milliseconds.
+    pub fn plus(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from an earlier moment to this one; 0 when it was not earlier.
+    pub fn since(self, earlier: Time) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_id_reads_back_as_written() {
+        for number in [0, 1, 35, 36, 123_456_789, TASK_IDS - 1, u64::MAX] {
+            let id = TaskId::from_number(number);
+            assert_eq!(id.to_string().parse(), Ok(id));
+            assert_eq!(id.to_string().len(), 11);
+        }
+    }
+
+    #[test]
+    fn what_is_no_task_id_is_refused() {
+        for text in
+            ["", "bg_", "bg_1234567", "bg_123456789", "bg_ABCDEFGH", "BG_12345678", "bg_1234567é"]
+        {
+            assert_eq!(text.parse::<TaskId>(), Err(BadId::NotATask), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_last_task_id_is_followed_by_the_first() {
+        assert_eq!(TaskId::from_number(TASK_IDS - 1).next(), TaskId::from_number(0));
+    }
+
+    #[test]
+    fn text_ids_refuse_rubbish() {
+        assert_eq!("".parse::<SessionId>(), Err(BadId::Empty));
+        assert_eq!("a\nb".parse::<SessionId>(), Err(BadId::Control));
+        assert_eq!("x".repeat(ID_MAX_BYTES + 1).parse::<SessionId>(), Err(BadId::TooLong));
+    }
+
+    #[test]
+    fn message_ids_sort_by_time_and_never_meet() {
+        let task = TaskId::from_number(7);
+        let early = MessageId::make(Time(1_700_000_000_000), task, 0, MessageUse::Prompt(0));
+        let late = MessageId::make(Time(1_700_000_000_001), task, 0, MessageUse::End);
+        assert!(early < late);
+        assert_eq!(early.as_str().len(), 30);
+        let twin = MessageId::make(Time(1_700_000_000_000), task, 0, MessageUse::Prompt(1));
+        assert_ne!(early, twin);
+        assert!(early.part(0).as_str().starts_with("prt_"));
+    }
+}

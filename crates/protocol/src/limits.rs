@@ -1,0 +1,97 @@
+//! Every bound on what waits or grows, with its reason. What a person may change is in
+//! [`crate::settings`]; what is here follows from hosts, models and memory.
+
+// Sizes.
+
+/// An id of a host or client: theirs are under 40 bytes; longer is a mistake or an attack.
+pub const ID_MAX_BYTES: usize = 200;
+/// One line between our processes. Holds the longest prompt or result, escaped, with room to
+/// spare; a longer one is cut off unread so that no peer can fill our memory.
+pub const LINE_MAX_BYTES: usize = 16 << 20;
+/// A prompt. Some 250,000 tokens: over what models read at once.
+pub const PROMPT_MAX_BYTES: usize = 1 << 20;
+/// A description as kept; it titles a session and a line of a listing. The rest is cut.
+pub const DESCRIPTION_MAX_CHARS: usize = 120;
+/// An agent's name; OpenCode's are file names.
+pub const AGENT_MAX_BYTES: usize = 200;
+/// A directory's path; Linux allows no more.
+pub const DIRECTORY_MAX_BYTES: usize = 4096;
+/// Tasks named in one `background_block`: more than a root session may keep by default.
+pub const BLOCK_MAX_TASKS: usize = 256;
+/// A refusal: a model reads it whole.
+pub const REFUSAL_MAX_CHARS: usize = 600;
+/// A rejected value, an id or an agent's name as a refusal repeats it.
+pub const ECHO_MAX_CHARS: usize = 80;
+/// The result of one run as kept. Answers of models are some kilobytes; this keeps one runaway
+/// from filling the disk.
+pub const DETAIL_MAX_BYTES: usize = 4 << 20;
+/// Bytes of a result in one `background_output`: OpenCode cuts tool output at 50 KB (1.18.33), and
+/// what it cuts the model has to fetch with other tools.
+pub const PAGE_MAX_BYTES: usize = 40_000;
+/// Lines of a result in one `background_output`: OpenCode cuts at 2,000 lines.
+pub const PAGE_MAX_LINES: usize = 1_800;
+/// Tasks in one listing; the answer says how many there are besides.
+pub const LIST_MAX_TASKS: usize = 200;
+/// Notices in one message: ten full results are already more than a model likes.
+pub const LETTER_MAX_NOTICES: usize = 10;
+/// Tools shown as a helper's last ones.
+pub const LAST_TOOLS: usize = 3;
+/// Questions of one run that its parent is told of; a helper that asks more is still shown.
+pub const QUESTIONS_MAX_TOLD: u32 = 100;
+/// Open questions of one run that are remembered.
+pub const QUESTIONS_MAX_OPEN: usize = 32;
+/// A question, a reason or another text from a host, as shown on one line.
+pub const HOST_TEXT_MAX_CHARS: usize = 500;
+
+// Times, in milliseconds.
+
+/// `background_block` without a `timeout`.
+pub const BLOCK_DEFAULT_MS: u64 = 60_000;
+/// The longest `background_block`.
+pub const BLOCK_MAX_MS: u64 = 600_000;
+/// A silent call is given a sign of life this often. MCP clients give up after 60 s of silence.
+pub const KEEP_AWAKE_EVERY_MS: u64 = 10_000;
+/// How often unfinished work is looked up when no event comes.
+pub const POLL_EVERY_MS: u64 = 5_000;
+/// Notices of one parent that fall due within this time become one message, if others of its
+/// tasks still run. Short enough that a person does not see it.
+pub const GATHER_MS: u64 = 120;
+/// A prompt that the host took but shows neither as busy nor as answered, after the host spoke of
+/// an error: the error is written some 300 ms after its event (1.18.33).
+pub const STILL_AFTER_ERROR_MS: u64 = 3_000;
+/// The same without an error: a loop that a rejected permission stopped, or a host that forgot.
+pub const STILL_MS: u64 = 15_000;
+/// When to look again at such a prompt.
+pub const STILL_LOOK_EVERY_MS: u64 = 1_000;
+/// A stop counts when the session was quiet twice this far apart: an abort that overtakes the
+/// start of a turn stops nothing and says that it did.
+pub const STOP_CONFIRM_MS: u64 = 3_000;
+/// A message that was sent is looked for after this time: a host takes a prompt for an agent that
+/// it does not have, and stores nothing.
+pub const TELL_CONFIRM_MS: u64 = 1_000;
+/// A run whose host process ended waits so long for another host of its place to read how far it
+/// came; then it counts as interrupted.
+pub const CUT_OFF_GRACE_MS: u64 = 60_000;
+/// First pause after a failed sending; doubles each time.
+pub const RETRY_FIRST_MS: u64 = 500;
+/// Longest pause between two sendings.
+pub const RETRY_MAX_MS: u64 = 60_000;
+/// The time of two inputs further apart than this, while something is unfinished (and looked up
+/// every [`POLL_EVERY_MS`]), means that the machine slept or the clock was set: it does not count
+/// as silence or running time of a helper.
+pub const CLOCK_JUMP_MS: u64 = 60_000;
+
+// Counts.
+
+/// Attempts to open a session or hand over a prompt before the run ends as `error`; with the
+/// pauses above some two minutes.
+pub const START_MAX_TRIES: u32 = 9;
+/// Times that a host may refuse a notice before the debt ends; with the pauses above about half an
+/// hour. Being unreachable does not count.
+pub const TELL_MAX_REFUSALS: u32 = 30;
+/// Times that an abort is tried on a host that is there; then the session is given up as beyond
+/// our reach.
+pub const STOP_MAX_TRIES: u32 = 200;
+/// Times that one run is asked to go on after its host ended, so that a run that kills its host
+/// cannot do so for ever.
+pub const CONTINUE_MAX: u32 = 3;

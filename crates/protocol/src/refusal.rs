@@ -1,0 +1,193 @@
+//! The answers to calls that cannot be done. A model reads them and acts on them: each says what
+//! is so and what to do now, and holds no path, port or trace.
+
+use crate::limits::{ECHO_MAX_CHARS, REFUSAL_MAX_CHARS};
+use crate::status::Status;
+
+/// Why a call is not done. `Display` is what the caller reads; where `spec.md` fixes a text it is
+/// fixed here, character for character.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Launching needs all three.
+    #[error(
+        "Launching a background task needs {}. Missing: {}. Call background_task again with \
+         description, prompt and agent.",
+        "description, prompt and agent",
+        .0.join(", ")
+    )]
+    Missing(Vec<&'static str>),
+    /// R1.
+    #[error("Prompt is required when resuming a task")]
+    PromptRequired,
+    /// R2 and its likes.
+    #[error("Task not found: {}. Use background_list to see available tasks.", echo(.0))]
+    NotFound(String),
+    /// R3.
+    #[error("Task is currently being resumed. Wait for completion.")]
+    BeingResumed,
+    /// R4.
+    #[error("Only completed tasks can be resumed. Current status: {0}")]
+    NotCompleted(Status),
+    /// R5.
+    #[error("Session expired or was deleted. Start a new background_task to continue.")]
+    SessionExpired,
+    /// L4.
+    #[error("There is no agent named {}. Agents here: {}. Call again with one of them.",
+        echo(.agent), list(.known))]
+    UnknownAgent {
+        /// What was asked for.
+        agent: String,
+        /// What the host has.
+        known: Vec<String>,
+    },
+    /// L5.
+    #[error(
+        "Helpers may launch helpers only {limit} level(s) deep (limits.max_depth = {limit}), and \
+         this session is at the limit. Do the work here, or ask the person to raise \
+         limits.max_depth in legwork's config.toml."
+    )]
+    TooDeep {
+        /// The setting.
+        limit: u32,
+    },
+    /// L7.
+    #[error(
+        "This session and its helpers hold {held} of {limit} places (limits.max_tasks_per_root): \
+         {holders}. Free some with background_clear (forgets your tasks) or wait for running ones \
+         and clear then."
+    )]
+    TooManyTasks {
+        /// The setting.
+        limit: u32,
+        /// Tasks under the root.
+        held: usize,
+        /// Who holds them, in words.
+        holders: String,
+    },
+    /// X2.
+    #[error("Cannot cancel task: status is '{0}'. Only running or resumed tasks can be cancelled.")]
+    CannotCancel(Status),
+    /// S3.
+    #[error(
+        "There is no status {}. Use one of running, completed, error, cancelled, resumed, or leave \
+         status out.",
+        echo(.0)
+    )]
+    NoSuchStatus(String),
+    /// The arguments do not fit the tool's schema.
+    #[error("{tool}: {}", echo_long(.why))]
+    BadArguments {
+        /// The tool.
+        tool: &'static str,
+        /// What is wrong, and what would be right.
+        why: String,
+    },
+    /// No tool has this name.
+    #[error("There is no tool {}. The tools are background_task, background_output, \
+        background_block, background_list, background_cancel and background_clear.", echo(.0))]
+    NoSuchTool(String),
+    /// The host did not answer before anything was begun.
+    #[error("The host could not be reached, so nothing was started. Try again in a moment.")]
+    HostUnreachable,
+    /// The host would not open the helper's session.
+    #[error("The helper could not be started and nothing is left behind: {}", echo_long(.0))]
+    NotStarted(String),
+    /// Nothing can be saved.
+    #[error(
+        "Nothing was done: legwork cannot save its records (the disk may be full). Tasks that are \
+         there stay as they are. Make room, then try again."
+    )]
+    CannotSave,
+    /// A person answers a question that nobody asks any more.
+    #[error("No helper waits for an answer to {}. It may have been answered already.", echo(.0))]
+    NoSuchQuestion(String),
+    /// A tool for sessions was called by a person.
+    #[error("Only a session can launch, resume or clear background tasks.")]
+    NotASession,
+}
+
+impl Refusal {
+    /// What the caller reads, whatever was in the parts: at most [`REFUSAL_MAX_CHARS`].
+    pub fn text(&self) -> String {
+        cut(&self.to_string(), REFUSAL_MAX_CHARS)
+    }
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { cut(&names.join(", "), 300) }
+}
+
+fn echo(text: &str) -> String {
+    plain(text, ECHO_MAX_CHARS)
+}
+
+fn echo_long(text: &str) -> String {
+    plain(text, REFUSAL_MAX_CHARS - 100)
+}
+
+/// A text of unknown origin on one line: control characters become spaces, the rest is cut.
+pub fn plain(text: &str, max_chars: usize) -> String {
+    let line: String = text
+        .chars()
+        .take(max_chars + 1)
+        .map(|c| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c })
+        .collect();
+    cut(&line, max_chars)
+}
+
+/// At most so many characters, the last of them `…` where something was cut.
+pub fn cut(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(max_chars.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_texts_are_exact() {
+        let fixed = [
+            (Refusal::PromptRequired, "Prompt is required when resuming a task"),
+            (
+                Refusal::NotFound("bg_nope".into()),
+                "Task not found: bg_nope. Use background_list to see available tasks.",
+            ),
+            (Refusal::BeingResumed, "Task is currently being resumed. Wait for completion."),
+            (
+                Refusal::NotCompleted(Status::Error),
+                "Only completed tasks can be resumed. Current status: error",
+            ),
+            (
+                Refusal::SessionExpired,
+                "Session expired or was deleted. Start a new background_task to continue.",
+            ),
+            (
+                Refusal::CannotCancel(Status::Completed),
+                "Cannot cancel task: status is 'completed'. Only running or resumed tasks can be \
+                 cancelled.",
+            ),
+        ];
+        for (refusal, text) in fixed {
+            assert_eq!(refusal.text(), text);
+        }
+    }
+
+    #[test]
+    fn no_input_makes_a_refusal_long_or_many_lined() {
+        let huge = "x\n\u{0}".repeat(5_000_000);
+        for refusal in [
+            Refusal::NotFound(huge.clone()),
+            Refusal::NoSuchStatus(huge.clone()),
+            Refusal::NotStarted(huge.clone()),
+            Refusal::UnknownAgent { agent: huge.clone(), known: vec!["a".into(); 10_000] },
+            Refusal::BadArguments { tool: "background_task", why: huge },
+        ] {
+            let text = refusal.text();
+            assert!(text.chars().count() <= REFUSAL_MAX_CHARS);
+            assert!(!text.chars().any(char::is_control), "{text}");
+        }
+    }
+}

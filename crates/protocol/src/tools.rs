@@ -1,0 +1,67 @@
+//! The six tools as a model sees them: names, descriptions, schemas. They exist once, here; every
+//! front takes them from this list.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+
+use crate::ask::{BlockArgs, CancelArgs, ClearArgs, ListArgs, OutputArgs, TaskArgs};
+
+/// A tool as it is offered to a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// The name.
+    pub name: String,
+    /// When to use it, for the model.
+    pub description: String,
+    /// JSON schema of the arguments; only what is in `required` must be given.
+    pub schema: Schema,
+}
+
+/// All six, in the order in which they are offered.
+pub fn tools() -> Vec<Tool> {
+    vec![
+        tool::<TaskArgs>(
+            "background_task",
+            "Hand a piece of work to a background helper and go on at once. Launch: give \
+             description, prompt and agent. Resume: give resume (the id of a completed task) and \
+             prompt; the helper keeps its whole history. You are told in this conversation when \
+             it is done, once and with the whole result: do not wait, poll or check for it. \
+             Launch several in one step to work in parallel.",
+        ),
+        tool::<OutputArgs>(
+            "background_output",
+            "See how a background task is doing, or read the result of a finished one again or \
+             further (offset). Never waits. Not needed for results: a notice brings them by \
+             itself.",
+        ),
+        tool::<BlockArgs>(
+            "background_block",
+            "Emergency only: stop and wait until the named tasks are finished or the time is up. \
+             Use it when you cannot do anything at all without them, or when this conversation \
+             would end before they do. Otherwise go on working: the notice comes by itself.",
+        ),
+        tool::<ListArgs>(
+            "background_list",
+            "List your background tasks, newest first, with their ids and status.",
+        ),
+        tool::<CancelArgs>(
+            "background_cancel",
+            "Call off a running background task. What it has done so far is lost to you.",
+        ),
+        tool::<ClearArgs>(
+            "background_clear",
+            "Call off all of your unfinished background tasks and forget all of your tasks with \
+             their results. Cannot be undone.",
+        ),
+    ]
+}
+
+fn tool<T: JsonSchema>(name: &str, description: &str) -> Tool {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+    // Names of our types mean nothing to a model.
+    for key in ["$schema", "title", "description"] {
+        schema.remove(key);
+    }
+    Tool { name: name.to_owned(), description: description.to_owned(), schema }
+}
