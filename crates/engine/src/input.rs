@@ -82,8 +82,13 @@ pub enum Hint {
         /// Which.
         host: HostId,
     },
-    /// Something happened in the session: it fell idle, was deleted, changed.
+    /// Something happened in the session: it fell idle, or changed.
     Stirred {
+        /// Which.
+        session: SessionId,
+    },
+    /// The session was deleted.
+    Deleted {
         /// Which.
         session: SessionId,
     },

@@ -5,8 +5,30 @@
 //! changes only in `on`, so that the same inputs at the same times always give the same history.
 //! Read `task.rs` for the lifecycle, then `engine.rs`, then whatever it calls.
 
+mod asks;
+mod debts;
+mod engine;
+mod hosts;
 pub mod input;
+mod launch;
+mod letters;
+mod looks;
+mod parents;
+mod presence;
 pub mod record;
+mod restore;
+mod runs;
+mod stops;
 pub mod task;
+mod tasks;
 pub mod text;
+mod timers;
+mod waits;
+pub mod watch;
 pub mod work;
+
+pub use engine::Engine;
+pub use input::{Caller, Hint, Input, Reaction, Say};
+pub use record::{Change, Journal, Saved};
+pub use task::{Stage, Task};
+pub use work::{Deed, Finding, HostError, Work, WorkId};

@@ -158,7 +158,8 @@ pub enum Change {
     },
     /// A notice is owed. Fails if there was one with this id before.
     Owed(Notice),
-    /// A notice is not owed any more: its result was read, or its question answered.
+    /// A notice that is in no letter is not owed any more: its result was read, its question was
+    /// answered, or nobody is left to be told.
     Withdrawn(NoticeId),
     /// These notices go out in this letter. Fails if one of them is not owed or in another letter.
     LetterMade(Letter),

@@ -21,7 +21,9 @@
 
 use std::sync::Arc;
 
-use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, Status, TaskId, Time};
+use legwork_protocol::{
+    CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId, Time,
+};
 
 /// What is saved of a task. What a restart may forget is in [`crate::watch::Watch`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,12 +73,15 @@ pub struct Run {
     pub prompt: Option<Arc<str>>,
     /// How often it was asked to go on after its host ended.
     pub continued: u32,
-    /// When it was accepted.
+    /// When its work began: it was accepted, or left the queue.
     pub started: Time,
     /// When it was finished.
     pub ended: Option<Time>,
     /// Tool calls, as far as they are known.
     pub tool_calls: u32,
+    /// The questions that its asker was told of, in order, so that none is told twice. Dropped from
+    /// memory when it is finished.
+    pub asked: Vec<QuestionId>,
 }
 
 /// How far a run is.

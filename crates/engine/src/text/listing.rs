@@ -1,1 +1,77 @@
-//! x
+//! The listing: one line a task, in columns, whatever is in a description.
+
+use unicode_width::UnicodeWidthStr;
+
+use legwork_protocol::Time;
+
+use super::answers::waiting_for;
+use super::words::duration;
+use super::{Answer, Text};
+use crate::task::Task;
+use crate::watch::Watch;
+
+/// One line of it.
+pub struct Row<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// What is known of its run, if that is unfinished.
+    pub watch: Option<&'a Watch>,
+    /// How many wait before it, if it waits.
+    pub ahead: Option<usize>,
+}
+
+const GAP: usize = 4;
+
+/// The tasks in the order given; `total` is how many there are altogether.
+pub fn listing(rows: Vec<Row<'_>>, total: usize, now: Time) -> Answer {
+    if rows.is_empty() {
+        return Answer::done("No background tasks found.");
+    }
+    let shown = rows.len();
+    let cells: Vec<[String; 6]> = rows.iter().map(|row| cells(row, now)).collect();
+    let mut widths = [0; 6];
+    for row in &cells {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.width());
+        }
+    }
+    let mut lines: Vec<String> = cells.iter().map(|row| line(row, &widths)).collect();
+    if total > shown {
+        lines.push(format!("({} older ones are not shown.)", total - shown));
+    }
+    Answer::done(Text::from(lines.join("\n")))
+}
+
+fn line(row: &[String; 6], widths: &[usize; 6]) -> String {
+    let mut line = String::new();
+    for (cell, width) in row.iter().zip(widths) {
+        line.push_str(cell);
+        line.extend(std::iter::repeat_n(' ', width - cell.width() + GAP));
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+fn cells(row: &Row<'_>, now: Time) -> [String; 6] {
+    let task = row.task;
+    let resumed = if task.run.number > 0 { " (resumed)" } else { "" };
+    [
+        format!("{}{resumed}", task.id),
+        task.status().to_string(),
+        task.description.as_ref().to_owned(),
+        task.agent.as_ref().to_owned(),
+        duration(task.elapsed_ms(now)),
+        row.watch.map(|watch| activity(watch, row, now)).unwrap_or_default(),
+    ]
+}
+
+fn activity(watch: &Watch, row: &Row<'_>, now: Time) -> String {
+    if let Some(waiting) = waiting_for(watch, row.ahead, false, now).into_iter().next() {
+        return waiting;
+    }
+    let ago = duration(now.since(watch.active));
+    match watch.tools.back() {
+        Some(tool) => format!("{tool}, {ago} ago"),
+        None => format!("active {ago} ago"),
+    }
+}

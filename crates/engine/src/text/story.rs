@@ -1,1 +1,81 @@
-//! x
+//! Changes as sentences: a task's timeline, and the simulation's trace.
+
+use legwork_protocol::TaskId;
+
+use super::words::duration;
+use crate::record::{About, Change, DebtEnd, NoticeId, Target};
+use crate::task::Stage;
+
+/// What a change means for a task: which, which run, and a sentence. Some changes are about no task
+/// in particular.
+pub fn line(change: &Change) -> Option<(TaskId, u32, String)> {
+    match change {
+        Change::Launched { task, .. } => {
+            let what = format!("launched as \"{}\" for {}", task.description, task.agent);
+            Some((task.id, 0, format!("{what}, {}", stage(&task.stage))))
+        }
+        Change::Resumed { task } => {
+            Some((task.id, task.run.number, format!("resumed, {}", stage(&task.stage))))
+        }
+        Change::Moved { task, .. } => Some((task.id, task.run.number, stage(&task.stage))),
+        Change::Ended { task, detail, .. } => {
+            let took = duration(task.elapsed_ms(task.run.started));
+            let first: String =
+                detail.lines().next().unwrap_or_default().chars().take(80).collect();
+            let line = format!("{} after {took}: {first}", task.status());
+            Some((task.id, task.run.number, line))
+        }
+        Change::Retrieved { task, .. } => Some((*task, 0, "its result was read".to_owned())),
+        Change::Forgotten { task } => Some((*task, 0, "forgotten".to_owned())),
+        Change::Owed(notice) => {
+            notice_line(notice.id, format!("{} owed to {}", about(notice.id), notice.to))
+        }
+        Change::Withdrawn(id) => notice_line(*id, format!("{} not needed any more", about(*id))),
+        Change::LetterMade(letter) => {
+            let first = *letter.notices.first()?;
+            notice_line(first, format!("telling {} in {}", letter.to, letter.id))
+        }
+        Change::StopOwed(stop) => {
+            let what = match &stop.target {
+                Target::Session(session) => format!("{session} is to be stopped"),
+                Target::Marked => "what was opened for it is to be deleted".to_owned(),
+            };
+            Some((stop.task, 0, what))
+        }
+        Change::StopDone { task } => Some((*task, 0, "nothing of it runs any more".to_owned())),
+        Change::LetterDissolved(_)
+        | Change::LetterDone { .. }
+        | Change::ParentKnown(_)
+        | Change::ParentForgotten { .. } => None,
+    }
+}
+
+/// How a letter ended, in words.
+pub fn debt_end(end: DebtEnd) -> &'static str {
+    match end {
+        DebtEnd::Told => "told",
+        DebtEnd::ParentGone => "nobody is left to tell",
+        DebtEnd::Refused => "the host refused it too often",
+    }
+}
+
+fn notice_line(id: NoticeId, line: String) -> Option<(TaskId, u32, String)> {
+    Some((id.task, id.run, line))
+}
+
+fn about(id: NoticeId) -> &'static str {
+    match id.about {
+        About::End => "notice of its end",
+        About::Question(_) => "notice of its question",
+    }
+}
+
+fn stage(stage: &Stage) -> String {
+    match stage {
+        Stage::Queued => "waits for a place".to_owned(),
+        Stage::Opening => "opening its session".to_owned(),
+        Stage::Prompting(message) => format!("handing over the prompt {message}"),
+        Stage::Working(_) => "the host has the prompt".to_owned(),
+        Stage::Finished(_) => "finished".to_owned(),
+    }
+}

@@ -1,1 +1,123 @@
-//! x
+//! Small words used in many texts: durations, counts, reasons.
+
+use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS};
+use legwork_protocol::refusal::{cut, plain};
+
+use crate::work::HostError;
+
+/// The parent called the task off itself.
+pub const CANCELLED_BY_PARENT: &str = "Cancelled by the session that asked for it.";
+/// Another session did.
+pub const CANCELLED_BY_SESSION: &str = "Cancelled by another session of this project.";
+/// A person did.
+pub const CANCELLED_BY_PERSON: &str = "Cancelled by a person.";
+/// The helper above it ended.
+pub const CANCELLED_WITH_PARENT: &str = "Cancelled because the helper that launched it ended.";
+/// Somebody deleted the helper's session.
+pub const SESSION_DELETED: &str = "Cancelled because its session was deleted.";
+/// The same, before the helper got its prompt.
+pub const SESSION_GONE_BEFORE_PROMPT: &str =
+    "The session was deleted before the helper got its prompt.";
+/// The host ended and took the run along.
+pub const INTERRUPTED: &str = "interrupted: the host ended before the helper was done, and nothing is running any more. \
+     Launch the task again if it is still needed.";
+/// A launch was cleared before it had a session.
+pub const CLEARED: &str = "it was cleared before it started.";
+
+/// Why a run could not begin.
+pub fn could_not_start(error: &HostError, tries: u32) -> String {
+    match error {
+        HostError::Unreachable | HostError::Busy => {
+            format!("The helper could not be started in {tries} tries: {error}.")
+        }
+        HostError::Gone | HostError::Rejected { .. } => {
+            format!("The helper could not be started: {}.", plain_end(&error.to_string()))
+        }
+    }
+}
+
+/// A prompt that the host took and nobody answers.
+pub fn never_answered(error: Option<&str>, last_text: &str) -> String {
+    let mut why = match error {
+        Some(error) => plain(error, HOST_TEXT_MAX_CHARS),
+        None => "The helper stopped without an answer.".to_owned(),
+    };
+    if !last_text.trim().is_empty() {
+        why.push_str("\n\nIts last words:\n");
+        why.push_str(last_text);
+    }
+    why
+}
+
+/// D4, the longest time.
+pub fn ran_too_long(minutes: u32) -> String {
+    format!("Stopped: it ran longer than limits.max_run_minutes = {minutes} allows.")
+}
+
+/// D4, the quiet time.
+pub fn was_silent_too_long(minutes: u32) -> String {
+    format!("Stopped: it was silent longer than limits.max_quiet_minutes = {minutes} allows.")
+}
+
+/// What a helper is told that was cut off and is to go on.
+pub fn go_on(prompt: &str) -> String {
+    const FRAME: &str = "You were interrupted because the program that you ran in was closed. \
+         Look at what is already done and go on with this task:\n\n";
+    // Cut off twice, it is told once.
+    if prompt.starts_with(FRAME) { prompt.to_owned() } else { format!("{FRAME}{prompt}") }
+}
+
+/// A result or reason as it is kept: bounded, and without NUL, which not every reader survives.
+pub fn kept_detail(detail: String) -> String {
+    let mut detail = if detail.contains('\0') { detail.replace('\0', "\u{fffd}") } else { detail };
+    if detail.len() > DETAIL_MAX_BYTES {
+        let end = (0..=DETAIL_MAX_BYTES).rev().find(|at| detail.is_char_boundary(*at));
+        detail.truncate(end.unwrap_or(0));
+        detail.push_str("\n\n(The rest was longer than is kept.)");
+    }
+    detail
+}
+
+/// `5s`, `2m 13s`, `1h 4m`.
+pub fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0) => format!("{ms}ms"),
+        (0, 0, s) => format!("{s}s"),
+        (0, m, s) => format!("{m}m {s}s"),
+        (h, m, _) => format!("{h}h {m}m"),
+    }
+}
+
+/// `1 task`, `2 tasks`.
+pub fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+fn plain_end(text: &str) -> String {
+    cut(text.trim_end_matches('.'), HOST_TEXT_MAX_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short_words() {
+        let all = [0, 999, 1000, 59_999, 60_000, 133_000, 3_600_000, 90_000_000].map(duration);
+        assert_eq!(all, ["0ms", "999ms", "1s", "59s", "1m 0s", "2m 13s", "1h 0m", "25h 0m"]);
+    }
+
+    #[test]
+    fn a_kept_detail_is_bounded_and_holds_no_nul() {
+        assert_eq!(kept_detail("a\0b".to_owned()), "a\u{fffd}b");
+        let long = kept_detail("é".repeat(DETAIL_MAX_BYTES));
+        assert!(long.len() < DETAIL_MAX_BYTES + 100);
+        assert!(long.ends_with("is kept.)"));
+    }
+
+    #[test]
+    fn going_on_twice_is_said_once() {
+        assert_eq!(go_on(&go_on("work")), go_on("work"));
+    }
+}

@@ -1,0 +1,176 @@
+//! The asks that are answered at once from what is known: output, list, cancel, clear; and a
+//! person's reply to a helper.
+
+use legwork_protocol::ask::Reply;
+use legwork_protocol::limits::LIST_MAX_TASKS;
+use legwork_protocol::{CallId, QuestionId, Refusal, Status, TaskId};
+
+use crate::engine::{Answered, Engine, Errand};
+use crate::hosts::Presence;
+use crate::input::Caller;
+use crate::record::Change;
+use crate::runs::{Halt, Tell};
+use crate::task::{Outcome, Task};
+use crate::tasks::Live;
+use crate::text::{Answer, answers, listing, words};
+use crate::timers::Timer;
+use crate::work::{Deed, Finding, HostError};
+
+impl Engine {
+    /// The task that a caller means. A session sees the tasks of its place, a person all.
+    pub(crate) fn find(&self, caller: &Caller, name: &str) -> Result<TaskId, Refusal> {
+        let not_found = || Refusal::NotFound(name.to_owned());
+        let id: TaskId = name.trim().parse().map_err(|_| not_found())?;
+        let task = self.tasks.get(id).ok_or_else(not_found)?;
+        match caller {
+            Caller::Person => Ok(id),
+            Caller::Session { host, .. } => {
+                let place = self.hosts.get(host).map(|host| &host.place);
+                if place == Some(&task.place) { Ok(id) } else { Err(not_found()) }
+            }
+        }
+    }
+
+    pub(crate) fn output(
+        &mut self,
+        caller: &Caller,
+        name: &str,
+        offset: u64,
+        waits: bool,
+    ) -> Answered {
+        let id = self.find(caller, name)?;
+        if let Some(live) = self.tasks.live(id) {
+            let ahead = self.ahead(&live.task);
+            let away = self.hosts.presence(&live.task.run.host) != Presence::Here;
+            return Ok(Some(answers::progress(live, ahead, away, self.now, waits)));
+        }
+        let now = self.now;
+        let Some(task) = self.tasks.kept_mut(id) else {
+            return Err(Refusal::NotFound(name.to_owned()));
+        };
+        let first = task.retrieved.is_none();
+        task.retrieved.get_or_insert(now);
+        let run = task.run.number;
+        let answer = answers::outcome(task, offset, waits);
+        if first {
+            self.save(Change::Retrieved { task: id, at: now });
+        }
+        if let Caller::Session { session, .. } = caller {
+            self.withdraw_end(id, run, session);
+        }
+        Ok(Some(answer))
+    }
+
+    pub(crate) fn list(&self, caller: &Caller, status: Option<Status>, all: bool) -> Answer {
+        let most = LIST_MAX_TASKS;
+        let (tasks, total) = match caller {
+            Caller::Session { session, .. } if !all => {
+                let wanted = |task: &&Task| status.is_none_or(|status| task.status() == status);
+                let tasks: Vec<&Task> = self.tasks.family(session).filter(wanted).collect();
+                let total = tasks.len();
+                (tasks.into_iter().take(most).collect(), total)
+            }
+            Caller::Session { host, .. } => match self.hosts.get(host) {
+                Some(host) => self.shelf(Some(&host.place), status),
+                None => (Vec::new(), 0),
+            },
+            Caller::Person => self.shelf(None, status),
+        };
+        let rows = tasks.into_iter().map(|task| {
+            let watch = self.tasks.live(task.id).map(|live| &live.watch);
+            listing::Row { task, watch, ahead: self.ahead(task) }
+        });
+        listing::listing(rows.collect(), total, self.now)
+    }
+
+    fn shelf(
+        &self,
+        place: Option<&legwork_protocol::Place>,
+        status: Option<Status>,
+    ) -> (Vec<&Task>, usize) {
+        (self.tasks.shelf(place, status, LIST_MAX_TASKS), self.tasks.shelved(place, status))
+    }
+
+    pub(crate) fn cancel(&mut self, caller: &Caller, name: &str) -> Answered {
+        let id = self.find(caller, name)?;
+        let Some(live) = self.tasks.live(id) else {
+            let status = self.tasks.get(id).map(Task::status);
+            return Err(
+                status.map_or_else(|| Refusal::NotFound(name.to_owned()), Refusal::CannotCancel)
+            );
+        };
+        let (tell, why) = match caller {
+            Caller::Session { session, .. } if *session == live.task.run.asker => {
+                (Tell::No, words::CANCELLED_BY_PARENT)
+            }
+            Caller::Session { .. } => (Tell::Yes, words::CANCELLED_BY_SESSION),
+            Caller::Person => (Tell::Yes, words::CANCELLED_BY_PERSON),
+        };
+        let answer = answers::cancelled(&live.task);
+        self.finish(id, Outcome::Cancelled, why.to_owned(), tell, Halt::Owed);
+        Ok(Some(answer))
+    }
+
+    pub(crate) fn clear(&mut self, caller: &Caller) -> Answered {
+        let Caller::Session { session, .. } = caller else { return Err(Refusal::NotASession) };
+        let (all, unfinished) = self.forget_family(session);
+        self.forget_parent_if_idle(session);
+        Ok(Some(answers::cleared(all, unfinished)))
+    }
+
+    /// Forgets a task with everything that belongs to it. Its session is stopped if it may be at
+    /// work, and whoever waits for it is answered.
+    pub(crate) fn forget(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get(id).cloned() else { return };
+        if !task.is_finished() {
+            self.hosts.release(&task);
+            self.owe_stop(&task);
+            self.timers.clear(&Timer::Run(id));
+        }
+        self.forget_notices(id);
+        let callers = self.tasks.remove(id).and_then(|(_, watch)| watch).map(|watch| watch.callers);
+        self.save(Change::Forgotten { task: id });
+        for call in callers.into_iter().flatten() {
+            self.answer(call, Refusal::NotStarted(words::CLEARED.to_owned()));
+        }
+        self.end_waits(id);
+        self.forget_parent_if_idle(&task.run.asker);
+        self.forget_parent_if_idle(&task.parent);
+        self.start_waiting(&task.run.host);
+    }
+
+    pub(crate) fn reply(&mut self, call: CallId, question: QuestionId, reply: Reply) -> Answered {
+        let unknown = || Refusal::NoSuchQuestion(question.as_str().to_owned());
+        let asks = |live: &&Live| live.watch.questions.contains_key(&question);
+        let task = self.tasks.unfinished().find(asks).map(|live| &live.task);
+        let task = task.ok_or_else(unknown)?;
+        let session = task.session.clone().ok_or_else(unknown)?;
+        let (id, host) = (task.id, task.run.host.clone());
+        let deed = Deed::Answer { session, question: question.clone(), reply };
+        self.work(host, deed, Errand::Reply(call, id, question));
+        Ok(None)
+    }
+
+    pub(crate) fn replied(
+        &mut self,
+        call: CallId,
+        id: TaskId,
+        question: &QuestionId,
+        found: Result<Finding, HostError>,
+    ) {
+        match found {
+            Ok(_) => {
+                self.question_closed(id, question);
+                self.answer(call, Answer::done(answers::ANSWERED));
+            }
+            Err(HostError::Gone) => {
+                self.question_closed(id, question);
+                self.answer(call, Refusal::NoSuchQuestion(question.as_str().to_owned()));
+            }
+            Err(HostError::Rejected { why }) => self.answer(call, Refusal::NotDone(why)),
+            Err(HostError::Unreachable | HostError::Busy) => {
+                self.answer(call, Refusal::HostUnreachable);
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Notices that are owed: made with the end of a run, held while their time has not come,
+//! withdrawn when they are not needed, and gathered into letters.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use legwork_protocol::ids::MessageUse;
+use legwork_protocol::limits::{GATHER_MS, LETTER_MAX_NOTICES};
+use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
+
+use crate::engine::Engine;
+use crate::hosts::Presence;
+use crate::letters::Sending;
+use crate::record::{About, Change, Letter, Notice, NoticeId, Parent};
+use crate::text::notices as texts;
+use crate::timers::Timer;
+use crate::work::Wake;
+
+/// What is owed, and to whom.
+#[derive(Debug, Default)]
+pub(crate) struct Debts {
+    pub notices: BTreeMap<NoticeId, Notice>,
+    pub letters: BTreeMap<MessageId, Sending>,
+    pub creditors: BTreeMap<SessionId, Creditor>,
+}
+
+/// A session that asked for runs, and what it is owed.
+#[derive(Debug)]
+pub(crate) struct Creditor {
+    pub parent: Parent,
+    /// Notices that are in no letter yet.
+    pub owed: BTreeSet<NoticeId>,
+    /// Letters on their way.
+    pub letters: BTreeSet<MessageId>,
+    /// An undo is pending there: nothing is sent before this moment.
+    pub held_until: Option<Time>,
+}
+
+impl Creditor {
+    pub fn new(parent: Parent) -> Self {
+        Self { parent, owed: BTreeSet::new(), letters: BTreeSet::new(), held_until: None }
+    }
+}
+
+/// Through whom a session is told, and how.
+pub(crate) struct Route {
+    pub host: HostId,
+    pub wake: Wake,
+}
+
+impl Engine {
+    /// The end of the run is owed to whoever asked for it.
+    pub(crate) fn owe_end(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get(id) else { return };
+        let to = task.run.asker.clone();
+        let headline = texts::end_headline(task);
+        let notice = NoticeId { task: id, run: task.run.number, about: About::End };
+        self.owe(notice, to, headline);
+    }
+
+    pub(crate) fn owe_question(&mut self, id: TaskId, number: u32, text: &str) {
+        let Some(task) = self.tasks.get(id) else { return };
+        let to = task.run.asker.clone();
+        let headline = texts::question_headline(task, text);
+        let about = About::Question(number);
+        self.owe(NoticeId { task: id, run: task.run.number, about }, to, headline);
+    }
+
+    fn owe(&mut self, id: NoticeId, to: SessionId, headline: String) {
+        // A session that was deleted is owed nothing.
+        let Some(creditor) = self.debts.creditors.get_mut(&to) else { return };
+        creditor.owed.insert(id);
+        let notice = Notice { id, to: to.clone(), headline, made: self.now, letter: None };
+        self.save(Change::Owed(notice.clone()));
+        self.debts.notices.insert(id, notice);
+        self.tend_debts(&to);
+    }
+
+    /// The session has read what the notice would tell.
+    pub(crate) fn withdraw_end(&mut self, id: TaskId, run: u32, reader: &SessionId) {
+        let notice = NoticeId { task: id, run, about: About::End };
+        if self.debts.notices.get(&notice).is_some_and(|notice| notice.to == *reader) {
+            self.withdraw(notice);
+        }
+    }
+
+    pub(crate) fn withdraw_question(&mut self, id: TaskId, number: u32) {
+        if let Some(task) = self.tasks.get(id) {
+            let about = About::Question(number);
+            self.withdraw(NoticeId { task: id, run: task.run.number, about });
+        }
+    }
+
+    /// A finished run asks nothing any more.
+    pub(crate) fn withdraw_questions(&mut self, id: TaskId) {
+        for notice in self.notices_of(id) {
+            if notice.about != About::End {
+                self.withdraw(notice);
+            }
+        }
+    }
+
+    /// Takes back a notice, unless it may be on its way.
+    pub(crate) fn withdraw(&mut self, id: NoticeId) {
+        let Some(notice) = self.debts.notices.get(&id) else { return };
+        if notice.letter.is_some() {
+            return;
+        }
+        let to = notice.to.clone();
+        self.debts.notices.remove(&id);
+        if let Some(creditor) = self.debts.creditors.get_mut(&to) {
+            creditor.owed.remove(&id);
+        }
+        self.save(Change::Withdrawn(id));
+        self.forget_parent_if_idle(&to);
+    }
+
+    pub(crate) fn notices_of(&self, id: TaskId) -> Vec<NoticeId> {
+        let first = NoticeId { task: id, run: 0, about: About::End };
+        let all = self.debts.notices.range(first..);
+        all.map(|(notice, _)| *notice).take_while(|notice| notice.task == id).collect()
+    }
+
+    /// The task is forgotten: so are its notices, in letters too.
+    pub(crate) fn forget_notices(&mut self, id: TaskId) {
+        for notice in self.notices_of(id) {
+            let Some(notice) = self.debts.notices.remove(&notice) else { continue };
+            if let Some(creditor) = self.debts.creditors.get_mut(&notice.to) {
+                creditor.owed.remove(&notice.id);
+            }
+            let Some(letter) = notice.letter else { continue };
+            let Some(sending) = self.debts.letters.get_mut(&letter) else { continue };
+            sending.letter.notices.retain(|held| *held != notice.id);
+            if sending.letter.notices.is_empty() {
+                self.drop_letter(&letter);
+            }
+        }
+    }
+
+    /// Sends what is owed to the session, if its time has come.
+    pub(crate) fn tend_debts(&mut self, to: &SessionId) {
+        let Some(creditor) = self.debts.creditors.get(to) else { return };
+        if creditor.owed.is_empty() || self.letter_is_unsent(creditor) {
+            return;
+        }
+        let Some(route) = self.route(to) else { return };
+        if let Some(until) = creditor.held_until.filter(|until| *until > self.now) {
+            return self.timers.set(Timer::Gather(to.clone()), until);
+        }
+        let ready: Vec<&Notice> = creditor
+            .owed
+            .iter()
+            .filter(|id| !self.waits.holds(to, id.task))
+            .filter_map(|id| self.debts.notices.get(id))
+            .collect();
+        let Some(oldest) = ready.iter().map(|notice| notice.made).min() else { return };
+        let (_, unfinished) = self.tasks.counts(to);
+        let gathered = oldest.plus(GATHER_MS);
+        if unfinished > 0 && self.now < gathered {
+            return self.timers.set(Timer::Gather(to.clone()), gathered);
+        }
+        let mut ready: Vec<(Time, NoticeId)> =
+            ready.iter().map(|notice| (notice.made, notice.id)).collect();
+        ready.sort_unstable();
+        ready.truncate(LETTER_MAX_NOTICES);
+        self.write_letter(to, ready.into_iter().map(|(_, id)| id).collect(), route);
+    }
+
+    fn write_letter(&mut self, to: &SessionId, notices: Vec<NoticeId>, route: Route) {
+        let Some(first) = notices.first() else { return };
+        let about = match first.about {
+            About::End => MessageUse::End,
+            About::Question(number) => MessageUse::Question(number),
+        };
+        let id = MessageId::make(self.now, first.task, first.run, about);
+        for notice in &notices {
+            if let Some(notice) = self.debts.notices.get_mut(notice) {
+                notice.letter = Some(id.clone());
+            }
+        }
+        let Some(creditor) = self.debts.creditors.get_mut(to) else { return };
+        creditor.owed.retain(|owed| !notices.contains(owed));
+        creditor.letters.insert(id.clone());
+        creditor.held_until = None;
+        let (finished, unfinished) = self.tasks.counts(to);
+        let counts = texts::counts(finished, unfinished);
+        let letter = Letter { id: id.clone(), to: to.clone(), notices, counts };
+        self.save(Change::LetterMade(letter.clone()));
+        self.debts.letters.insert(id.clone(), Sending::new(letter));
+        self.send_letter(&id, route);
+    }
+
+    /// The host that a session is told through: the one that a person last used it in, while that
+    /// is there or may come back; else any of its place, without starting a turn.
+    pub(crate) fn route(&self, to: &SessionId) -> Option<Route> {
+        let parent = &self.debts.creditors.get(to)?.parent;
+        let voice = parent.voice.as_ref();
+        match voice.map_or(Presence::Gone, |host| self.hosts.presence(host)) {
+            Presence::Here => {
+                let wake = if self.may_wake(to) { Wake::StartTurn } else { Wake::StayIdle };
+                voice.map(|host| Route { host: host.clone(), wake })
+            }
+            Presence::Away => None,
+            Presence::Gone => {
+                let host = self.hosts.here_at(&parent.place)?.clone();
+                Some(Route { host, wake: Wake::StayIdle })
+            }
+        }
+    }
+
+    /// Nobody reads the turns of a helper that is finished.
+    fn may_wake(&self, to: &SessionId) -> bool {
+        let finished_helper = self.tasks.of_session(to).is_some_and(|task| task.is_finished());
+        self.settings.start_turns && !finished_helper
+    }
+
+    /// Everything that is owed at a place is looked at again.
+    pub(crate) fn tend_place(&mut self, place: &Place) {
+        let owed: Vec<SessionId> = self
+            .debts
+            .creditors
+            .iter()
+            .filter(|(_, creditor)| creditor.parent.place == *place)
+            .filter(|(_, creditor)| !creditor.owed.is_empty() || !creditor.letters.is_empty())
+            .map(|(session, _)| session.clone())
+            .collect();
+        for session in owed {
+            let letters = self.debts.creditors.get(&session).map(|c| c.letters.clone());
+            for letter in letters.into_iter().flatten() {
+                self.tend_letter(&letter);
+            }
+            self.tend_debts(&session);
+        }
+        self.tend_stops(place);
+    }
+}

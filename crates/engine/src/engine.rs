@@ -1,0 +1,214 @@
+//! The one door: [`Engine::on`]. It keeps the time, sends each input to the file that handles it,
+//! and lets everything that fell due have its turn.
+
+use std::collections::BTreeMap;
+
+use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Settings, TaskId, Time};
+
+use crate::debts::Debts;
+use crate::hosts::Hosts;
+use crate::input::{Caller, Hint, Input, Reaction, Say};
+use crate::launch::Vetting;
+use crate::record::Change;
+use crate::stops::Stops;
+use crate::tasks::Tasks;
+use crate::text::Answer;
+use crate::timers::{Timer, Timers};
+use crate::waits::Waits;
+use crate::work::{Deed, Finding, HostError, Work, WorkId};
+
+/// All that is decided, and all that is known.
+#[derive(Debug, Default)]
+pub struct Engine {
+    pub(crate) settings: Settings,
+    pub(crate) now: Time,
+    pub(crate) tasks: Tasks,
+    pub(crate) hosts: Hosts,
+    pub(crate) debts: Debts,
+    pub(crate) stops: Stops,
+    pub(crate) waits: Waits,
+    /// Launches whose agent is being looked up. Not saved: a caller asks again.
+    pub(crate) vetting: BTreeMap<CallKey, Vetting>,
+    /// Tasks whose session is being looked up for a resume. Not saved either.
+    pub(crate) resuming: BTreeMap<TaskId, Resuming>,
+    pub(crate) timers: Timers,
+    flights: BTreeMap<WorkId, Errand>,
+    next_work: u64,
+    out: Reaction,
+}
+
+/// A resume before it is accepted.
+#[derive(Debug)]
+pub(crate) struct Resuming {
+    pub key: CallKey,
+    pub calls: Vec<CallId>,
+    pub host: HostId,
+    pub asker: SessionId,
+    pub prompt: String,
+    pub extra: bool,
+}
+
+/// What a piece of work is for.
+#[derive(Debug, Clone)]
+pub(crate) enum Errand {
+    /// A launch's agent.
+    Vet(CallKey),
+    /// A resume's session.
+    Resume(TaskId),
+    /// A run's next step; of no interest if the run is another by then.
+    Run(TaskId, u32),
+    /// A host's unfinished runs.
+    Survey(HostId),
+    /// A letter.
+    Letter(legwork_protocol::MessageId),
+    /// A session that must not go on.
+    Stop(TaskId),
+    /// Whether a parent is still there.
+    Parent(SessionId),
+    /// A person's answer to a helper.
+    Reply(CallId, TaskId, legwork_protocol::QuestionId),
+}
+
+impl Engine {
+    /// An engine that knows nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// Takes in what happened at this moment and says what to do about it.
+    ///
+    /// Time must not run backwards; a moment before the last one counts as the last one.
+    pub fn on(&mut self, input: Input, now: Time) -> Reaction {
+        self.now = self.now.max(now);
+        match input {
+            Input::Ask { call, caller, ask, spare } => self.asked(call, caller, ask, spare),
+            Input::Dropped { call } => self.unblock(call),
+            Input::Hint(hint) => self.hinted(hint),
+            Input::Found { work, found } => self.found(work, found),
+            Input::Tick => {}
+        }
+        while let Some(timer) = self.timers.due(self.now) {
+            self.due(timer);
+        }
+        self.out.wake_at = self.timers.first();
+        std::mem::take(&mut self.out)
+    }
+
+    fn asked(&mut self, call: CallId, caller: Caller, ask: Ask, spare: TaskId) {
+        if let Caller::Session { host, session, .. } = &caller {
+            self.heard_from(&host.clone(), &session.clone());
+        }
+        let answer = match ask {
+            Ask::Launch { prompt, description, agent } => {
+                self.launch(call, caller, Launch { prompt, description, agent }, spare)
+            }
+            Ask::Resume { task, prompt, extra } => self.resume(call, caller, &task, prompt, extra),
+            Ask::Output { task, offset, waits } => self.output(&caller, &task, offset, waits),
+            Ask::Block { tasks, timeout_ms, cut } => {
+                self.block(call, &caller, tasks, timeout_ms, cut)
+            }
+            Ask::List { status, all } => Ok(Some(self.list(&caller, status, all))),
+            Ask::Cancel { task } => self.cancel(&caller, &task),
+            Ask::Clear => self.clear(&caller),
+            Ask::Reply { question, reply } => self.reply(call, question, reply),
+        };
+        match answer {
+            Ok(Some(answer)) => self.answer(call, answer),
+            Ok(None) => {}
+            Err(refusal) => self.answer(call, refusal),
+        }
+    }
+
+    fn hinted(&mut self, hint: Hint) {
+        match hint {
+            Hint::HostCame { host, place } => self.host_came(&host, &place),
+            Hint::HostAway { host } => self.host_away(&host),
+            Hint::HostGone { host } => self.host_gone(&host),
+            Hint::Stirred { session } => self.stirred(&session, None),
+            Hint::Erred { session, why } => self.stirred(&session, Some(why)),
+            Hint::Deleted { session } => self.perhaps_deleted(&session),
+            Hint::Progress { session, tool, tokens, cost_micros } => {
+                self.progressed(&session, tool, tokens, cost_micros);
+            }
+            Hint::Asked { session, question } => {
+                if let Some(task) = self.tasks.at_work_in(&session) {
+                    self.question_open(task, question);
+                }
+            }
+            Hint::Answered { session, question } => {
+                if let Some(task) = self.tasks.at_work_in(&session) {
+                    self.question_closed(task, &question);
+                }
+            }
+            Hint::Used { host, session } => self.heard_from(&host, &session),
+        }
+    }
+
+    fn found(&mut self, work: WorkId, found: Result<Finding, HostError>) {
+        // Work of before a restart, or of something forgotten, is nobody's.
+        let Some(errand) = self.flights.remove(&work) else { return };
+        match errand {
+            Errand::Vet(key) => self.vetted(&key, found),
+            Errand::Resume(task) => self.resume_probed(task, found),
+            Errand::Run(task, run) => self.run_answered(task, run, work, found),
+            Errand::Survey(host) => self.surveyed(&host, found),
+            Errand::Letter(letter) => self.letter_answered(&letter, found),
+            Errand::Stop(task) => self.stop_answered(task, found),
+            Errand::Parent(session) => self.parent_probed(&session, found),
+            Errand::Reply(call, task, question) => self.replied(call, task, &question, found),
+        }
+    }
+
+    fn due(&mut self, timer: Timer) {
+        match timer {
+            Timer::Run(task) => self.tend_run(task),
+            Timer::Survey(host) => self.survey(&host),
+            Timer::Gather(parent) => self.tend_debts(&parent),
+            Timer::Letter(letter) => self.tend_letter(&letter),
+            Timer::Stop(task) => self.tend_stop(task),
+            Timer::Wait(call) => self.wait_over(call),
+            Timer::Awake(call) => self.keep_awake(call),
+        }
+    }
+
+    pub(crate) fn save(&mut self, change: Change) {
+        self.out.save.push(change);
+    }
+
+    pub(crate) fn answer(&mut self, call: CallId, answer: impl Into<Answer>) {
+        self.out.says.push((call, Say::Answer(answer.into())));
+    }
+
+    pub(crate) fn say(&mut self, call: CallId, progress: String) {
+        self.out.says.push((call, Say::Progress(progress)));
+    }
+
+    pub(crate) fn work(&mut self, host: HostId, deed: Deed, errand: Errand) -> WorkId {
+        let id = WorkId(self.next_work);
+        self.next_work += 1;
+        self.flights.insert(id, errand);
+        self.out.work.push(Work { id, host, deed });
+        id
+    }
+
+    /// The number of the next work; a restored engine goes on from it, so that work of the one
+    /// before cannot be taken for its own.
+    pub fn next_work(&self) -> u64 {
+        self.next_work
+    }
+
+    pub(crate) fn empty_at(settings: Settings, now: Time, next_work: u64) -> Self {
+        Self { settings, now, next_work, ..Self::default() }
+    }
+}
+
+/// What a launch brings along.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub prompt: String,
+    pub description: String,
+    pub agent: String,
+}
+
+/// What a handler of an ask gives back: an answer now, or none yet.
+pub(crate) type Answered = Result<Option<Answer>, Refusal>;

@@ -1,0 +1,127 @@
+//! The hosts that are there, or were, and what each has to do: the runs that hold its places and
+//! the queue for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use legwork_protocol::{HostId, Place, TaskId};
+
+use crate::task::Task;
+
+/// How a host is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// It can be asked.
+    Here,
+    /// It cannot be asked, but may be at work.
+    Away,
+    /// Its process has ended.
+    Gone,
+}
+
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub place: Place,
+    pub presence: Presence,
+    /// Runs that hold a place.
+    pub running: BTreeSet<TaskId>,
+    /// Runs that wait for one, in order.
+    pub queue: BTreeSet<(u64, TaskId)>,
+    /// Whether a survey is under way.
+    pub surveying: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Hosts(BTreeMap<HostId, Host>);
+
+impl Hosts {
+    pub fn get(&self, id: &HostId) -> Option<&Host> {
+        self.0.get(id)
+    }
+
+    pub fn get_mut(&mut self, id: &HostId) -> Option<&mut Host> {
+        self.0.get_mut(id)
+    }
+
+    /// One that nobody has heard of ended before we could hear of it.
+    pub fn presence(&self, id: &HostId) -> Presence {
+        self.0.get(id).map_or(Presence::Gone, |host| host.presence)
+    }
+
+    /// The host with this id, made known if it was not.
+    pub fn known(&mut self, id: &HostId, place: &Place) -> &mut Host {
+        self.0.entry(id.clone()).or_insert_with(|| Host {
+            place: place.clone(),
+            presence: Presence::Away,
+            running: BTreeSet::new(),
+            queue: BTreeSet::new(),
+            surveying: false,
+        })
+    }
+
+    /// Hosts that are not known to have ended.
+    pub fn not_gone(&self) -> impl Iterator<Item = &HostId> {
+        self.0.iter().filter(|(_, host)| host.presence != Presence::Gone).map(|(id, _)| id)
+    }
+
+    /// Some host of the place that can be asked.
+    pub fn here_at(&self, place: &Place) -> Option<&HostId> {
+        let mut here = self
+            .0
+            .iter()
+            .filter(|(_, host)| host.presence == Presence::Here && host.place == *place);
+        here.next().map(|(id, _)| id)
+    }
+
+    /// Hosts of the place.
+    pub fn at(&self, place: &Place) -> impl Iterator<Item = (&HostId, &Host)> {
+        self.0.iter().filter(move |(_, host)| host.place == *place)
+    }
+
+    /// Takes a run off its host's list and queue.
+    pub fn release(&mut self, task: &Task) {
+        if let Some(host) = self.0.get_mut(&task.run.host) {
+            host.running.remove(&task.id);
+            host.queue.remove(&(task.run.order, task.id));
+        }
+        self.drop_if_unused(&task.run.host);
+    }
+
+    /// Puts an unfinished run on its host's list or into its queue, by its stage.
+    pub fn enlist(&mut self, task: &Task) {
+        let host = self.known(&task.run.host, &task.place);
+        if task.stage.holds_place() {
+            host.queue.remove(&(task.run.order, task.id));
+            host.running.insert(task.id);
+        } else {
+            host.queue.insert((task.run.order, task.id));
+        }
+    }
+
+    /// A host that ended is forgotten with the last of its runs. One that is away is not: parents
+    /// wait for it.
+    pub fn drop_if_unused(&mut self, id: &HostId) {
+        if self.0.get(id).is_some_and(|host| host.presence == Presence::Gone && host.is_empty()) {
+            self.0.remove(id);
+        }
+    }
+}
+
+impl Host {
+    /// Whether a run may start: `most` at once, 0 for no limit.
+    pub fn has_room(&self, most: u32) -> bool {
+        most == 0 || self.running.len() < most as usize
+    }
+
+    /// How many wait before this one.
+    pub fn ahead_of(&self, order: u64, id: TaskId) -> usize {
+        self.queue.range(..(order, id)).count()
+    }
+
+    pub fn unfinished(&self) -> Vec<TaskId> {
+        self.running.iter().copied().chain(self.queue.iter().map(|(_, id)| *id)).collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.running.is_empty() && self.queue.is_empty()
+    }
+}

@@ -1,0 +1,275 @@
+//! How a run comes to be accepted: a launch after its agent was looked up, a resume after its
+//! session was. Before that nothing is saved, and a refusal leaves nothing behind.
+
+use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
+use legwork_protocol::refusal::plain;
+use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, Status, TaskId};
+
+use crate::engine::{Answered, Engine, Errand, Launch, Resuming};
+use crate::hosts::Presence;
+use crate::input::Caller;
+use crate::record::{Change, Origin};
+use crate::task::{Run, Stage, Task};
+use crate::text::{Answer, answers};
+use crate::watch::Watch;
+use crate::work::{Deed, Finding, HostError};
+
+/// A launch whose agent is being looked up.
+#[derive(Debug)]
+pub(crate) struct Vetting {
+    calls: Vec<CallId>,
+    host: HostId,
+    session: SessionId,
+    origin: Origin,
+    launch: Launch,
+    spare: TaskId,
+}
+
+impl Engine {
+    pub(crate) fn launch(
+        &mut self,
+        call: CallId,
+        caller: Caller,
+        launch: Launch,
+        spare: TaskId,
+    ) -> Answered {
+        let Caller::Session { host, session, key, message, agent, directory } = caller else {
+            return Err(Refusal::NotASession);
+        };
+        if let Some(known) = self.tasks.by_key(&key) {
+            let known = known.id;
+            return Ok(self.launched_before(call, known));
+        }
+        if let Some(vetting) = self.vetting.get_mut(&key) {
+            vetting.calls.push(call);
+            return Ok(None);
+        }
+        self.may_launch(&session)?;
+        if self.hosts.presence(&host) != Presence::Here {
+            return Err(Refusal::HostUnreachable);
+        }
+        let vet = Deed::Vet { agent: launch.agent.clone() };
+        self.work(host.clone(), vet, Errand::Vet(key.clone()));
+        let origin = Origin { message: message.as_str().to_owned(), agent, directory };
+        let calls = vec![call];
+        self.vetting.insert(key, Vetting { calls, host, session, origin, launch, spare });
+        Ok(None)
+    }
+
+    /// The same call again: the same answer, as soon as there is one.
+    fn launched_before(&mut self, call: CallId, id: TaskId) -> Option<Answer> {
+        if let Some(live) = self.tasks.live_mut(id)
+            && live.task.stage == Stage::Opening
+        {
+            live.watch.callers.push(call);
+            return None;
+        }
+        let task = self.tasks.get(id)?;
+        Some(answers::launched(task, self.ahead(task)))
+    }
+
+    fn may_launch(&self, session: &SessionId) -> Result<(), Refusal> {
+        let limit = self.settings.max_depth;
+        if limit != 0 && self.depth_below(session) > limit {
+            return Err(Refusal::TooDeep { limit });
+        }
+        let limit = self.settings.max_tasks_per_root;
+        let root = self.root_of(session);
+        let held = self.tasks.under_root(&root);
+        if limit != 0 && held >= limit as usize {
+            let holders = answers::holders(&self.tasks, &root, held);
+            return Err(Refusal::TooManyTasks { limit, held, holders });
+        }
+        Ok(())
+    }
+
+    fn depth_below(&self, session: &SessionId) -> u32 {
+        self.tasks.of_session(session).map_or(1, |task| task.depth + 1)
+    }
+
+    fn root_of(&self, session: &SessionId) -> SessionId {
+        self.tasks.of_session(session).map_or_else(|| session.clone(), |task| task.root.clone())
+    }
+
+    pub(crate) fn vetted(&mut self, key: &CallKey, found: Result<Finding, HostError>) {
+        let Some(vetting) = self.vetting.remove(key) else { return };
+        let refusal = match found {
+            // Others may have been accepted while the host was asked.
+            Ok(Finding::Vetted) => self.may_launch(&vetting.session).err(),
+            Ok(Finding::NoSuchAgent { known }) => {
+                Some(Refusal::UnknownAgent { agent: vetting.launch.agent.clone(), known })
+            }
+            Err(HostError::Rejected { why }) => Some(Refusal::NotStarted(why)),
+            Ok(_) | Err(_) => Some(Refusal::HostUnreachable),
+        };
+        match refusal {
+            Some(refusal) => {
+                for call in vetting.calls {
+                    self.answer(call, refusal.clone());
+                }
+            }
+            None => self.accept_launch(key.clone(), vetting),
+        }
+    }
+
+    fn accept_launch(&mut self, key: CallKey, vetting: Vetting) {
+        let Vetting { calls, host, session, origin, launch, spare } = vetting;
+        let mut id = spare;
+        while self.tasks.get(id).is_some() || self.stops.is_owed(id) {
+            id = id.next();
+        }
+        let Some(place) = self.hosts.get(&host).map(|host| host.place.clone()) else {
+            calls.into_iter().for_each(|call| self.answer(call, Refusal::HostUnreachable));
+            return;
+        };
+        let parent = self.parent_known(&session, &place, &host);
+        let run = self.new_run(0, parent.clone(), key, host, launch.prompt);
+        let task = Task {
+            id,
+            seq: self.tasks.next_seq(),
+            root: self.root_of(&session),
+            depth: self.depth_below(&session),
+            place,
+            parent,
+            agent: launch.agent.into(),
+            description: plain(launch.description.trim(), DESCRIPTION_MAX_CHARS).into(),
+            created: self.now,
+            session: None,
+            stage: self.first_stage(&run),
+            run,
+            retrieved: None,
+        };
+        self.hosts.enlist(&task);
+        self.save(Change::Launched { task: task.clone(), origin });
+        let queued = task.stage == Stage::Queued;
+        self.tasks.insert(task, Watch::new(self.now));
+        if queued {
+            for call in calls {
+                if let Some(answer) = self.launched_before(call, id) {
+                    self.answer(call, answer);
+                }
+            }
+        } else if let Some(live) = self.tasks.live_mut(id) {
+            live.watch.callers = calls;
+        }
+        self.tend_run(id);
+    }
+
+    fn new_run(
+        &mut self,
+        number: u32,
+        asker: SessionId,
+        key: CallKey,
+        host: HostId,
+        prompt: String,
+    ) -> Run {
+        Run {
+            number,
+            asker,
+            key,
+            host,
+            order: self.tasks.next_order(),
+            prompt: Some(prompt.into()),
+            continued: 0,
+            started: self.now,
+            ended: None,
+            tool_calls: 0,
+            asked: Vec::new(),
+        }
+    }
+
+    /// A new launch opens its session at once if its host has room and nobody waits before it.
+    fn first_stage(&self, run: &Run) -> Stage {
+        if self.may_start(&run.host) { Stage::Opening } else { Stage::Queued }
+    }
+
+    pub(crate) fn resume(
+        &mut self,
+        call: CallId,
+        caller: Caller,
+        name: &str,
+        prompt: String,
+        extra: bool,
+    ) -> Answered {
+        let id = self.find(&caller, name)?;
+        let Caller::Session { host, session: asker, key, .. } = caller else {
+            return Err(Refusal::NotASession);
+        };
+        if let Some(resuming) = self.resuming.get_mut(&id) {
+            if resuming.key != key {
+                return Err(Refusal::BeingResumed);
+            }
+            resuming.calls.push(call);
+            return Ok(None);
+        }
+        let Some(task) = self.tasks.get(id) else {
+            return Err(Refusal::NotFound(name.to_owned()));
+        };
+        if task.run.number > 0 && task.run.key == key {
+            return Ok(Some(answers::resumed(task, extra)));
+        }
+        match (task.status(), task.session.clone()) {
+            (Status::Completed, Some(session)) => {
+                if self.hosts.presence(&host) != Presence::Here {
+                    return Err(Refusal::HostUnreachable);
+                }
+                self.work(host.clone(), Deed::Probe { session }, Errand::Resume(id));
+                let calls = vec![call];
+                let resuming = Resuming { key, calls, host, asker, prompt, extra };
+                self.resuming.insert(id, resuming);
+                Ok(None)
+            }
+            (Status::Resumed, _) => Err(Refusal::BeingResumed),
+            (Status::Completed, None) => Err(Refusal::SessionExpired),
+            (status, _) => Err(Refusal::NotCompleted(status)),
+        }
+    }
+
+    pub(crate) fn resume_probed(&mut self, id: TaskId, found: Result<Finding, HostError>) {
+        let Some(resuming) = self.resuming.remove(&id) else { return };
+        let refusal = match found {
+            Ok(_) => None,
+            Err(HostError::Gone) => Some(Refusal::SessionExpired),
+            Err(HostError::Rejected { why }) => Some(Refusal::NotStarted(why)),
+            Err(HostError::Unreachable | HostError::Busy) => Some(Refusal::HostUnreachable),
+        };
+        // The host that was asked may have ended before the answer was read.
+        let gone = self.hosts.presence(&resuming.host) == Presence::Gone;
+        match refusal.or(gone.then_some(Refusal::HostUnreachable)) {
+            Some(refusal) => {
+                for call in resuming.calls {
+                    self.answer(call, refusal.clone());
+                }
+            }
+            None => self.accept_resume(id, resuming),
+        }
+    }
+
+    fn accept_resume(&mut self, id: TaskId, resuming: Resuming) {
+        let Resuming { key, calls, host, asker, prompt, extra } = resuming;
+        let Some(task) = self.tasks.get(id) else {
+            let refusal = Refusal::NotFound(id.to_string());
+            calls.into_iter().for_each(|call| self.answer(call, refusal.clone()));
+            return;
+        };
+        let number = task.run.number + 1;
+        let place = task.place.clone();
+        let asker = self.parent_known(&asker, &place, &host);
+        let run = self.new_run(number, asker, key, host, prompt);
+        self.tasks.change(id, |task| {
+            task.run = run;
+            task.stage = Stage::Queued;
+            task.retrieved = None;
+        });
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        live.watch = Watch::new(self.now);
+        let task = live.task.clone();
+        self.hosts.enlist(&task);
+        let answer = answers::resumed(&task, extra);
+        self.save(Change::Resumed { task });
+        for call in calls {
+            self.answer(call, answer.clone());
+        }
+        self.tend_run(id);
+    }
+}

@@ -1,0 +1,156 @@
+//! Paying what is owed. A letter is sent until the host shows it in the session: a host may say
+//! that it took a message and store nothing, and a lost answer proves nothing either way. It always
+//! goes under the same id, so sending it again is harmless.
+
+use legwork_protocol::MessageId;
+use legwork_protocol::SessionId;
+use legwork_protocol::limits::{POLL_EVERY_MS, TELL_CONFIRM_MS, TELL_MAX_REFUSALS};
+
+use crate::debts::{Creditor, Route};
+use crate::engine::{Engine, Errand};
+use crate::record::{About, Change, DebtEnd, Letter};
+use crate::text::notices as texts;
+use crate::timers::Timer;
+use crate::watch::pause_ms;
+use crate::work::{Deed, Finding, HostError, Wake};
+
+/// A letter on its way.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    pub letter: Letter,
+    /// The host said that it took it; not yet seen there.
+    sent: bool,
+    /// It may have reached the host.
+    attempted: bool,
+    under_way: bool,
+    /// Sendings without an answer.
+    failures: u32,
+    /// Refusals, and sendings after which it was not there.
+    refusals: u32,
+}
+
+impl Sending {
+    pub fn new(letter: Letter) -> Self {
+        Self { letter, sent: false, attempted: false, under_way: false, failures: 0, refusals: 0 }
+    }
+
+    /// A letter of before a restart: nobody knows how far it came.
+    pub fn restored(letter: Letter) -> Self {
+        Self { attempted: true, ..Self::new(letter) }
+    }
+}
+
+impl Engine {
+    /// While one letter has not left, what comes to be owed waits for the next.
+    pub(crate) fn letter_is_unsent(&self, creditor: &Creditor) -> bool {
+        creditor
+            .letters
+            .iter()
+            .any(|id| self.debts.letters.get(id).is_some_and(|sending| !sending.sent))
+    }
+
+    pub(crate) fn tend_letter(&mut self, id: &MessageId) {
+        let Some(sending) = self.debts.letters.get(id) else { return };
+        if sending.under_way {
+            return;
+        }
+        let to = sending.letter.to.clone();
+        if let Some(route) = self.route(&to) {
+            self.send_letter(id, route);
+        }
+    }
+
+    pub(crate) fn send_letter(&mut self, id: &MessageId, route: Route) {
+        let max_chars = self.settings.max_result_chars;
+        let Some(sending) = self.debts.letters.get_mut(id) else { return };
+        sending.under_way = true;
+        let letter = &sending.letter;
+        let notices: Vec<_> =
+            letter.notices.iter().filter_map(|id| self.debts.notices.get(id)).collect();
+        // A question is for the person; the model can do nothing about it, so no turn is paid for.
+        let worth_a_turn = notices.iter().any(|notice| notice.id.about == About::End);
+        let wake = if worth_a_turn { route.wake } else { Wake::StayIdle };
+        let parts = texts::parts(letter, &notices, max_chars);
+        let deed = Deed::Tell { session: letter.to.clone(), message: id.clone(), parts, wake };
+        self.timers.clear(&Timer::Letter(id.clone()));
+        self.work(route.host, deed, Errand::Letter(id.clone()));
+    }
+
+    pub(crate) fn letter_answered(&mut self, id: &MessageId, found: Result<Finding, HostError>) {
+        let Some(sending) = self.debts.letters.get_mut(id) else { return };
+        sending.under_way = false;
+        let to = sending.letter.to.clone();
+        let pause = match found {
+            Ok(Finding::Told) => return self.end_letter(id, DebtEnd::Told),
+            Ok(Finding::UndoPending) if !sending.attempted => return self.hold_letter(id),
+            Ok(Finding::UndoPending) => POLL_EVERY_MS,
+            Err(HostError::Gone) => return self.parent_gone(&to),
+            Ok(_) => {
+                sending.attempted = true;
+                sending.sent = true;
+                sending.refusals += 1;
+                TELL_CONFIRM_MS.max(pause_ms(sending.refusals))
+            }
+            Err(HostError::Rejected { .. }) => {
+                sending.refusals += 1;
+                pause_ms(sending.refusals)
+            }
+            Err(HostError::Unreachable | HostError::Busy) => {
+                sending.attempted = true;
+                sending.failures += 1;
+                pause_ms(sending.failures)
+            }
+        };
+        if sending.refusals > TELL_MAX_REFUSALS {
+            return self.end_letter(id, DebtEnd::Refused);
+        }
+        self.timers.set(Timer::Letter(id.clone()), self.now.plus(pause));
+        self.tend_debts(&to);
+    }
+
+    /// The letter was not sent because of a pending undo: its notices are owed as before, so that
+    /// they can still be withdrawn or gathered with others.
+    fn hold_letter(&mut self, id: &MessageId) {
+        let Some(sending) = self.drop_letter(id) else { return };
+        self.save(Change::LetterDissolved(id.clone()));
+        let Letter { to, notices, .. } = sending.letter;
+        let until = self.now.plus(POLL_EVERY_MS);
+        let Some(creditor) = self.debts.creditors.get_mut(&to) else { return };
+        creditor.held_until = Some(until);
+        creditor.owed.extend(notices.iter().copied());
+        for notice in &notices {
+            if let Some(notice) = self.debts.notices.get_mut(notice) {
+                notice.letter = None;
+            }
+        }
+        self.tend_debts(&to);
+    }
+
+    /// The session changed, so an undo that was pending there may not be any more.
+    pub(crate) fn undo_may_be_over(&mut self, session: &SessionId) {
+        if let Some(creditor) = self.debts.creditors.get_mut(session)
+            && creditor.held_until.take().is_some()
+        {
+            self.tend_debts(session);
+        }
+    }
+
+    pub(crate) fn end_letter(&mut self, id: &MessageId, end: DebtEnd) {
+        let Some(sending) = self.drop_letter(id) else { return };
+        self.save(Change::LetterDone { letter: id.clone(), end });
+        for notice in &sending.letter.notices {
+            self.debts.notices.remove(notice);
+        }
+        self.tend_debts(&sending.letter.to);
+        self.forget_parent_if_idle(&sending.letter.to);
+    }
+
+    pub(crate) fn drop_letter(&mut self, id: &MessageId) -> Option<Sending> {
+        let sending = self.debts.letters.remove(id)?;
+        self.timers.clear(&Timer::Letter(id.clone()));
+        if let Some(creditor) = self.debts.creditors.get_mut(&sending.letter.to) {
+            creditor.letters.remove(id);
+        }
+        Some(sending)
+    }
+}

@@ -1,0 +1,253 @@
+//! How the end of a run is known: hints make us look, looks tell. Also what shows that a run goes
+//! on, and the limits that end one that does not.
+
+use legwork_protocol::limits::{
+    HOST_TEXT_MAX_CHARS, POLL_EVERY_MS, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD,
+    STILL_AFTER_ERROR_MS, STILL_LOOK_EVERY_MS, STILL_MS,
+};
+use legwork_protocol::refusal::plain;
+use legwork_protocol::{HostId, QuestionId, SessionId, TaskId, Time};
+
+use crate::engine::{Engine, Errand};
+use crate::hosts::Presence;
+use crate::record::Change;
+use crate::runs::{Halt, Tell};
+use crate::task::{Outcome, Stage};
+use crate::tasks::Live;
+use crate::text::words;
+use crate::timers::Timer;
+use crate::work::{Deed, Finding, HostError, Question, Retry, Sight, Sighted};
+
+const MINUTE_MS: u64 = 60_000;
+
+impl Engine {
+    /// Something happened in a session: look at the run in it, or try a held letter again.
+    pub(crate) fn stirred(&mut self, session: &SessionId, error: Option<String>) {
+        if let Some(id) = self.tasks.at_work_in(session) {
+            let now = self.now;
+            if let Some(live) = self.tasks.live_mut(id)
+                && matches!(live.task.stage, Stage::Working(_))
+            {
+                if let Some(why) = error {
+                    live.watch.error = Some(plain(&why, HOST_TEXT_MAX_CHARS));
+                }
+                live.watch.again = live.watch.flight.is_some();
+                live.watch.due = Some(now);
+                self.tend_run(id);
+            }
+        }
+        self.undo_may_be_over(session);
+    }
+
+    /// A look came back.
+    pub(crate) fn seen(&mut self, id: TaskId, sight: Sight) {
+        let now = self.now;
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        let watch = &mut live.watch;
+        watch.seen = Some(now);
+        watch.active = watch.active.max(sight.moved.unwrap_or_default().min(now));
+        live.task.run.tool_calls = live.task.run.tool_calls.max(sight.tool_calls);
+        match sight.state {
+            Sighted::Answered { text } => {
+                self.finish(id, Outcome::Completed, text, Tell::Yes, Halt::NotNeeded);
+            }
+            Sighted::Failed { reason } => {
+                self.finish(id, Outcome::Failed, reason, Tell::Yes, Halt::NotNeeded);
+            }
+            Sighted::Busy => {
+                watch.at_work();
+                watch.due = watch.again.then_some(now);
+            }
+            Sighted::Still { text } => self.seen_still(id, &text),
+        }
+    }
+
+    /// Nobody works on the prompt and nothing ended it. It may not have begun, or its error may not
+    /// be readable yet; only time tells these from one that will never be answered.
+    fn seen_still(&mut self, id: TaskId, text: &str) {
+        let now = self.now;
+        let Some(Live { watch, .. }) = self.tasks.live_mut(id) else { return };
+        let since = *watch.still_since.get_or_insert(now);
+        let patience = if watch.error.is_some() { STILL_AFTER_ERROR_MS } else { STILL_MS };
+        if now.since(since) < patience {
+            watch.due = Some(if watch.again { now } else { now.plus(STILL_LOOK_EVERY_MS) });
+            return;
+        }
+        let why = words::never_answered(watch.error.as_deref(), text);
+        self.finish(id, Outcome::Failed, why, Tell::Yes, Halt::Owed);
+    }
+
+    pub(crate) fn deleted_under(&mut self, id: TaskId) {
+        let why = words::SESSION_DELETED.to_owned();
+        // Deleting a busy session does not stop it (OpenCode 1.18.33).
+        self.finish(id, Outcome::Cancelled, why, Tell::Yes, Halt::Owed);
+    }
+
+    pub(crate) fn progressed(
+        &mut self,
+        session: &SessionId,
+        tool: Option<String>,
+        tokens: Option<u64>,
+        cost_micros: Option<u64>,
+    ) {
+        let Some(id) = self.tasks.at_work_in(session) else { return };
+        let now = self.now;
+        let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
+        watch.active = now;
+        watch.still_since = None;
+        watch.retry = None;
+        if let Some(name) = tool {
+            task.run.tool_calls = task.run.tool_calls.saturating_add(1);
+            watch.used_tool(plain(&name, HOST_TEXT_MAX_CHARS));
+        }
+        watch.tokens = tokens.or(watch.tokens);
+        watch.cost_micros = cost_micros.or(watch.cost_micros);
+    }
+
+    /// The moment at which a limit ends the run, or may.
+    pub(crate) fn limit_of(&self, live: &Live) -> Option<Time> {
+        if !live.task.stage.holds_place() {
+            return None;
+        }
+        let longest = minutes(live.task.run.started, self.settings.max_run_minutes);
+        let quiet = if live.watch.questions.is_empty() {
+            minutes(live.watch.active, self.settings.max_quiet_minutes)
+        } else {
+            None
+        };
+        [longest, quiet].into_iter().flatten().min()
+    }
+
+    /// Ends the run if it is past a limit. Silence may be only ours, when events were lost: then
+    /// the host is asked first.
+    pub(crate) fn over_limit(&mut self, id: TaskId) -> bool {
+        let Some(live) = self.tasks.live(id) else { return true };
+        let Some(at) = self.limit_of(live).filter(|at| *at <= self.now) else { return false };
+        let longest = minutes(live.task.run.started, self.settings.max_run_minutes);
+        if longest.is_some_and(|longest| longest <= self.now) {
+            self.fail(id, words::ran_too_long(self.settings.max_run_minutes));
+            return true;
+        }
+        let asked = live.watch.seen.is_some_and(|seen| seen >= at);
+        let can_ask = matches!(live.task.stage, Stage::Working(_))
+            && self.hosts.presence(&live.task.run.host) == Presence::Here
+            && self.now.since(at) < MINUTE_MS;
+        if asked || !can_ask {
+            self.fail(id, words::was_silent_too_long(self.settings.max_quiet_minutes));
+            return true;
+        }
+        if live.watch.flight.is_none() && live.watch.due.is_none() {
+            self.look_at(id, self.now);
+        }
+        false
+    }
+
+    /// Looks up a host's working runs, all with one question.
+    pub(crate) fn survey(&mut self, id: &HostId) {
+        let Some(host) = self.hosts.get_mut(id) else { return };
+        if host.presence != Presence::Here || host.surveying || host.running.is_empty() {
+            return;
+        }
+        host.surveying = true;
+        self.work(id.clone(), Deed::Survey, Errand::Survey(id.clone()));
+    }
+
+    /// A run of this host is at work, so the host is surveyed from now on.
+    pub(crate) fn watch_host_of(&mut self, id: TaskId) {
+        let Some(live) = self.tasks.live(id) else { return };
+        let host = live.task.run.host.clone();
+        let surveying = self.hosts.get(&host).is_some_and(|host| host.surveying);
+        let timer = Timer::Survey(host);
+        if !surveying && !self.timers.is_set(&timer) {
+            self.timers.set(timer, self.now.plus(POLL_EVERY_MS));
+        }
+    }
+
+    pub(crate) fn surveyed(&mut self, id: &HostId, found: Result<Finding, HostError>) {
+        let Some(host) = self.hosts.get_mut(id) else { return };
+        host.surveying = false;
+        let working: Vec<TaskId> = host.running.iter().copied().collect();
+        if !working.is_empty() {
+            self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
+        }
+        if let Ok(Finding::Surveyed { busy, questions }) = found {
+            for task in working {
+                self.apply_survey(task, &busy, &questions);
+            }
+        }
+    }
+
+    fn apply_survey(
+        &mut self,
+        id: TaskId,
+        busy: &[(SessionId, Option<Retry>)],
+        questions: &[(SessionId, Question)],
+    ) {
+        let now = self.now;
+        let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
+        let (Stage::Working(_), Some(session)) = (&task.stage, task.session.clone()) else {
+            return;
+        };
+        match busy.iter().find(|(at, _)| *at == session) {
+            Some((_, retry)) => {
+                if watch.retry != *retry {
+                    watch.active = now;
+                    watch.retry.clone_from(retry);
+                }
+                watch.at_work();
+            }
+            None => watch.due = Some(now),
+        }
+        let open: Vec<&Question> =
+            questions.iter().filter(|(at, _)| *at == session).map(|(_, open)| open).collect();
+        let answered: Vec<QuestionId> = watch
+            .questions
+            .keys()
+            .filter(|id| !open.iter().any(|question| question.id == **id))
+            .cloned()
+            .collect();
+        for question in answered {
+            self.question_closed(id, &question);
+        }
+        for question in open {
+            self.question_open(id, question.clone());
+        }
+        self.tend_run(id);
+    }
+
+    /// A helper waits for a person. Its asker is told once, however often we hear of it.
+    pub(crate) fn question_open(&mut self, id: TaskId, question: Question) {
+        let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
+        if watch.questions.len() >= QUESTIONS_MAX_OPEN {
+            return;
+        }
+        let text = plain(&question.text, HOST_TEXT_MAX_CHARS);
+        watch.questions.insert(question.id.clone(), text.clone());
+        let told = task.run.asked.len() as u32;
+        if task.run.asked.contains(&question.id) || told >= QUESTIONS_MAX_TOLD {
+            return;
+        }
+        task.run.asked.push(question.id);
+        let (task, from) = (task.clone(), task.stage.name());
+        self.save(Change::Moved { task, from });
+        self.owe_question(id, told, &text);
+    }
+
+    pub(crate) fn question_closed(&mut self, id: TaskId, question: &QuestionId) {
+        let now = self.now;
+        let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
+        if watch.questions.remove(question).is_none() {
+            return;
+        }
+        watch.active = now;
+        let number = task.run.asked.iter().position(|asked| asked == question);
+        if let Some(number) = number {
+            self.withdraw_question(id, number as u32);
+        }
+        self.arm(id);
+    }
+}
+
+fn minutes(from: Time, minutes: u32) -> Option<Time> {
+    (minutes != 0).then(|| from.plus(u64::from(minutes) * MINUTE_MS))
+}

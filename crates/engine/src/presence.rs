@@ -1,0 +1,154 @@
+//! Hosts come and go. One that is away may be at work, so its runs wait; one whose process ended
+//! is not, so what it left behind is read through another host of its place, and then ended or
+//! asked to go on.
+
+use legwork_protocol::limits::{CONTINUE_MAX, CUT_OFF_GRACE_MS, POLL_EVERY_MS};
+use legwork_protocol::{HostId, Interrupted, Place, TaskId};
+
+use crate::engine::Engine;
+use crate::hosts::{Host, Presence};
+use crate::runs::look_deed;
+use crate::task::{Stage, Task};
+use crate::text::words;
+use crate::timers::Timer;
+use crate::watch::pause_ms;
+use crate::work::{Finding, HostError, Sighted};
+
+impl Engine {
+    /// A host is there: everything that waited for it, or for any host of its place, goes on.
+    pub(crate) fn host_came(&mut self, id: &HostId, place: &Place) {
+        let host = self.hosts.known(id, place);
+        host.presence = Presence::Here;
+        host.surveying = false;
+        let unfinished: Vec<TaskId> =
+            self.hosts.at(place).flat_map(|(_, h)| h.unfinished()).collect();
+        for task in unfinished {
+            self.look_at(task, self.now);
+            self.tend_run(task);
+        }
+        self.start_waiting(id);
+        self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
+        self.tend_place(place);
+    }
+
+    pub(crate) fn host_away(&mut self, id: &HostId) {
+        if let Some(host) = self.hosts.get_mut(id)
+            && host.presence == Presence::Here
+        {
+            host.presence = Presence::Away;
+            self.timers.clear(&Timer::Survey(id.clone()));
+        }
+    }
+
+    /// The hosts that something is expected of. After a restart the shell finds out which of them
+    /// have ended and says so.
+    pub fn awaited_hosts(&self) -> Vec<HostId> {
+        self.hosts.not_gone().cloned().collect()
+    }
+
+    pub(crate) fn host_gone(&mut self, id: &HostId) {
+        let Some(host) = self.hosts.get_mut(id) else { return };
+        host.presence = Presence::Gone;
+        let place = host.place.clone();
+        let unfinished = host.unfinished();
+        self.timers.clear(&Timer::Survey(id.clone()));
+        for task in unfinished {
+            self.tend_run(task);
+        }
+        self.hosts.drop_if_unused(id);
+        self.tend_place(&place);
+    }
+
+    /// A run whose host ended: if it had begun, what came of it is read elsewhere.
+    pub(crate) fn tend_cut_off(&mut self, id: TaskId) {
+        let now = self.now;
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        let since = *live.watch.cut_off.get_or_insert(now);
+        let due = live.watch.due.is_none_or(|due| due <= now);
+        if live.watch.flight.is_some() || !due {
+            return;
+        }
+        let elsewhere = self.hosts.here_at(&live.task.place).cloned();
+        let look = match &live.task.stage {
+            Stage::Prompting(message) | Stage::Working(message) => look_deed(&live.task, message),
+            Stage::Queued | Stage::Opening | Stage::Finished(_) => None,
+        };
+        match (look, elsewhere) {
+            (Some(look), Some(host)) => self.send_for(id, host, look),
+            (None, Some(host)) => self.interrupted(id, Some(host)),
+            (None, None) if self.settings.interrupted == Interrupted::Fail => {
+                self.interrupted(id, None);
+            }
+            (_, None) if now.since(since) >= CUT_OFF_GRACE_MS => self.interrupted(id, None),
+            (_, None) => {}
+        }
+    }
+
+    pub(crate) fn cut_off_answered(&mut self, id: TaskId, found: Result<Finding, HostError>) {
+        let began = self
+            .tasks
+            .live(id)
+            .is_some_and(|live| matches!(live.task.stage, Stage::Prompting(_) | Stage::Working(_)));
+        match found {
+            Ok(Finding::Seen(sight)) if began => match sight.state {
+                Sighted::Answered { .. } | Sighted::Failed { .. } => self.seen(id, sight),
+                Sighted::Busy | Sighted::Still { .. } => {
+                    let host = self.host_for(id);
+                    self.interrupted(id, host);
+                }
+            },
+            Err(HostError::Gone) if began => self.deleted_under(id),
+            // An answer to what was asked of the host before it ended tells nothing any more.
+            Ok(_) | Err(_) => self.look_at(id, self.now.plus(pause_ms(1))),
+        }
+        self.tend_run(id);
+    }
+
+    fn host_for(&self, id: TaskId) -> Option<HostId> {
+        self.tasks.live(id).and_then(|live| self.hosts.here_at(&live.task.place)).cloned()
+    }
+
+    /// The run was cut off with its host, unanswered.
+    fn interrupted(&mut self, id: TaskId, elsewhere: Option<HostId>) {
+        let Some(live) = self.tasks.live(id) else { return };
+        let goes_on = self.settings.interrupted == Interrupted::Continue
+            && live.task.run.continued < CONTINUE_MAX;
+        match elsewhere.filter(|_| goes_on) {
+            Some(host) => self.go_on(id, host),
+            None => self.fail(id, words::INTERRUPTED.to_owned()),
+        }
+    }
+
+    /// Puts the run into another host's queue, to be asked to go on.
+    fn go_on(&mut self, id: TaskId, host: HostId) {
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        self.hosts.release(&live.task);
+        let began = matches!(live.task.stage, Stage::Prompting(_) | Stage::Working(_));
+        let run = &mut live.task.run;
+        run.host = host;
+        run.continued += 1;
+        if began && let Some(prompt) = &run.prompt {
+            run.prompt = Some(words::go_on(prompt).into());
+        }
+        live.watch.cut_off = None;
+        self.advance(id, Stage::Queued);
+        if let Some(live) = self.tasks.live(id) {
+            self.hosts.enlist(&live.task);
+        }
+    }
+
+    pub(crate) fn may_start(&self, host: &HostId) -> bool {
+        self.hosts.get(host).is_some_and(|host: &Host| {
+            host.presence == Presence::Here
+                && host.queue.is_empty()
+                && host.has_room(self.settings.max_running)
+        })
+    }
+
+    /// How many wait before a task that waits.
+    pub(crate) fn ahead(&self, task: &Task) -> Option<usize> {
+        (task.stage == Stage::Queued).then(|| {
+            self.hosts.get(&task.run.host).map_or(0, |host| host.ahead_of(task.run.order, task.id))
+        })
+    }
+}

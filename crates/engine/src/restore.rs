@@ -1,0 +1,73 @@
+//! After a restart: everything that was saved is taken in, every host counts as away until it comes
+//! or is known to have ended, and from then on the ordinary paths do what is needed.
+
+use legwork_protocol::{HostId, Place, SessionId, Settings, Time};
+
+use crate::debts::Creditor;
+use crate::engine::Engine;
+use crate::letters::Sending;
+use crate::record::Saved;
+use crate::task::Task;
+use crate::timers::Timer;
+use crate::watch::Watch;
+
+impl Engine {
+    /// An engine that goes on where another stopped. `next_work` is that one's
+    /// [`Engine::next_work`], or 0 in a new process, which has no work under way.
+    pub fn restore(settings: Settings, saved: Saved, now: Time, next_work: u64) -> Self {
+        let mut engine = Self::empty_at(settings, now, next_work);
+        for parent in saved.parents {
+            engine.debts.creditors.insert(parent.session.clone(), Creditor::new(parent));
+        }
+        for notice in saved.notices {
+            if notice.letter.is_none()
+                && let Some(creditor) = engine.debts.creditors.get_mut(&notice.to)
+            {
+                creditor.owed.insert(notice.id);
+            }
+            engine.await_voice(&notice.to);
+            engine.debts.notices.insert(notice.id, notice);
+        }
+        for letter in saved.letters {
+            if let Some(creditor) = engine.debts.creditors.get_mut(&letter.to) {
+                creditor.letters.insert(letter.id.clone());
+            }
+            engine.debts.letters.insert(letter.id.clone(), Sending::restored(letter));
+        }
+        for stop in saved.stops {
+            engine.await_host(&stop.host, &stop.place);
+            engine.stops.restore(stop);
+        }
+        for task in saved.tasks {
+            engine.take_in(task);
+        }
+        engine
+    }
+
+    fn take_in(&mut self, task: Task) {
+        self.tasks.order_seen(task.run.order);
+        let id = task.id;
+        let unfinished = !task.is_finished();
+        if unfinished {
+            self.await_voice(&task.run.asker);
+            self.hosts.enlist(&task);
+        }
+        self.tasks.insert(task, Watch::new(self.now));
+        if unfinished {
+            self.timers.set(Timer::Run(id), self.now);
+        }
+    }
+
+    fn await_voice(&mut self, session: &SessionId) {
+        let parent = self.debts.creditors.get(session).map(|creditor| &creditor.parent);
+        if let Some((host, place)) =
+            parent.and_then(|parent| Some((parent.voice.clone()?, parent.place.clone())))
+        {
+            self.await_host(&host, &place);
+        }
+    }
+
+    fn await_host(&mut self, host: &HostId, place: &Place) {
+        self.hosts.known(host, place);
+    }
+}

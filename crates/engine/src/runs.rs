@@ -1,0 +1,321 @@
+//! What an unfinished run needs next. Ordinary running, another try, polling and recovery all come
+//! through [`Engine::tend_run`]: it looks at the record, not at how it got there.
+
+use legwork_protocol::ids::MessageUse;
+use legwork_protocol::limits::{CUT_OFF_GRACE_MS, START_MAX_TRIES};
+use legwork_protocol::{HostId, MessageId, SessionId, TaskId, Time};
+
+use crate::engine::{Engine, Errand};
+use crate::hosts::Presence;
+use crate::record::{Change, Target};
+use crate::task::{Outcome, Stage, StageName, Task};
+use crate::tasks::Live;
+use crate::text::{answers, words};
+use crate::timers::Timer;
+use crate::watch::pause_ms;
+use crate::work::{Deed, Finding, HostError};
+
+/// Whether the asker of a run is to be told of its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tell {
+    Yes,
+    /// It ended the run itself, or is ended with it.
+    No,
+}
+
+impl Engine {
+    /// Does whatever the run needs now, and sees to it that it is looked at again in time.
+    pub(crate) fn tend_run(&mut self, id: TaskId) {
+        let Some(live) = self.tasks.live(id) else { return };
+        let host = live.task.run.host.clone();
+        if self.over_limit(id) {
+            return;
+        }
+        match self.hosts.presence(&host) {
+            Presence::Here => self.next_step(id, &host),
+            Presence::Away => {}
+            Presence::Gone => self.tend_cut_off(id),
+        }
+        self.arm(id);
+    }
+
+    fn next_step(&mut self, id: TaskId, host: &HostId) {
+        let Some(live) = self.tasks.live(id) else { return };
+        if live.task.stage == Stage::Queued {
+            return self.start_waiting(host);
+        }
+        let due = live.watch.due.is_none_or(|due| due <= self.now);
+        if live.watch.flight.is_some() || !due {
+            return;
+        }
+        let deed = match &live.task.stage {
+            Stage::Opening => Some(self.open_deed(&live.task)),
+            Stage::Prompting(message) => prompt_deed(&live.task, message),
+            // A working run is looked at when there is a reason to, not all the time.
+            Stage::Working(message) if live.watch.due.is_some() => look_deed(&live.task, message),
+            Stage::Working(_) | Stage::Queued | Stage::Finished(_) => None,
+        };
+        if let Some(deed) = deed {
+            self.send_for(id, host.clone(), deed);
+        }
+    }
+
+    pub(crate) fn send_for(&mut self, id: TaskId, host: HostId, deed: Deed) {
+        let Some(run) = self.tasks.live(id).map(|live| live.task.run.number) else { return };
+        let work = self.work(host, deed, Errand::Run(id, run));
+        if let Some(live) = self.tasks.live_mut(id) {
+            live.watch.flight = Some(work);
+            live.watch.due = None;
+            live.watch.again = false;
+        }
+    }
+
+    fn open_deed(&self, task: &Task) -> Deed {
+        let deepest = self.settings.max_depth;
+        Deed::Open {
+            task: task.id,
+            parent: task.parent.clone(),
+            title: task.description.as_ref().to_owned(),
+            agent: task.agent.as_ref().to_owned(),
+            nested: deepest == 0 || task.depth < deepest,
+        }
+    }
+
+    /// The run is to be looked at again at this moment, at the latest.
+    pub(crate) fn look_at(&mut self, id: TaskId, at: Time) {
+        if let Some(live) = self.tasks.live_mut(id) {
+            live.watch.due = Some(live.watch.due.map_or(at, |due| due.min(at)));
+        }
+    }
+
+    /// Sets the run's timer to the first moment at which it may need something.
+    pub(crate) fn arm(&mut self, id: TaskId) {
+        let Some(live) = self.tasks.live(id) else { return };
+        let here = self.hosts.presence(&live.task.run.host);
+        let next_try = match here {
+            Presence::Here | Presence::Gone if live.watch.flight.is_none() => live.watch.due,
+            Presence::Here | Presence::Gone | Presence::Away => None,
+        };
+        let grace = live.watch.cut_off.map(|since| since.plus(CUT_OFF_GRACE_MS));
+        let moments = [next_try, grace, self.limit_of(live)];
+        match moments.into_iter().flatten().filter(|at| *at > self.now).min() {
+            Some(at) => self.timers.set(Timer::Run(id), at),
+            None => self.timers.clear(&Timer::Run(id)),
+        }
+    }
+
+    pub(crate) fn run_answered(
+        &mut self,
+        id: TaskId,
+        run: u32,
+        work: crate::work::WorkId,
+        found: Result<Finding, HostError>,
+    ) {
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        if live.task.run.number != run || live.watch.flight != Some(work) {
+            return;
+        }
+        live.watch.flight = None;
+        if live.watch.cut_off.is_some() {
+            return self.cut_off_answered(id, found);
+        }
+        match (&live.task.stage, found) {
+            (Stage::Opening, Ok(Finding::Opened { session })) => self.opened(id, session),
+            (Stage::Prompting(message), Ok(Finding::Done)) => {
+                let stage = Stage::Working(message.clone());
+                self.advance(id, stage);
+                self.watch_host_of(id);
+            }
+            (Stage::Working(_), Ok(Finding::Seen(sight))) => self.seen(id, sight),
+            (Stage::Working(_), Err(HostError::Gone)) => self.deleted_under(id),
+            (Stage::Working(_), Err(_)) => self.look_at(id, self.now.plus(pause_ms(1))),
+            (_, Err(error)) => self.start_failed(id, error),
+            (stage, Ok(finding)) => debug_assert!(false, "{finding:?} at {stage:?}"),
+        }
+        self.tend_run(id);
+    }
+
+    fn opened(&mut self, id: TaskId, session: SessionId) {
+        self.tasks.set_session(id, session);
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        let callers = std::mem::take(&mut live.watch.callers);
+        let stage = self.prompting(id);
+        self.advance(id, stage);
+        if let Some(task) = self.tasks.get(id) {
+            let answer = answers::launched(task, None);
+            for call in callers {
+                self.answer(call, answer.clone());
+            }
+        }
+    }
+
+    /// The stage in which the run's prompt is handed over, under an id made now.
+    fn prompting(&self, id: TaskId) -> Stage {
+        let (number, continued) = self
+            .tasks
+            .live(id)
+            .map_or((0, 0), |live| (live.task.run.number, live.task.run.continued));
+        Stage::Prompting(MessageId::make(self.now, id, number, MessageUse::Prompt(continued)))
+    }
+
+    /// The run is further on: its record says so before anybody acts on it.
+    pub(crate) fn advance(&mut self, id: TaskId, stage: Stage) {
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        let from = live.task.stage.name();
+        debug_assert!(from.may_become(stage.name()), "{id}: {from:?} to {stage:?}");
+        live.task.stage = stage;
+        live.watch.fresh_stage();
+        let task = live.task.clone();
+        self.save(Change::Moved { task, from });
+    }
+
+    /// The session could not be opened, or the prompt not be handed over.
+    fn start_failed(&mut self, id: TaskId, error: HostError) {
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        let lasting = match &error {
+            HostError::Unreachable | HostError::Busy => false,
+            HostError::Gone | HostError::Rejected { .. } => true,
+        };
+        live.watch.tries += 1;
+        if !lasting && live.watch.tries < START_MAX_TRIES {
+            live.watch.due = Some(self.now.plus(pause_ms(live.watch.tries)));
+            return;
+        }
+        let why = match error {
+            HostError::Gone => words::SESSION_GONE_BEFORE_PROMPT.to_owned(),
+            other => words::could_not_start(&other, live.watch.tries),
+        };
+        self.fail(id, why);
+    }
+
+    /// The run failed. A launch that nobody was promised yet is refused and leaves nothing behind.
+    pub(crate) fn fail(&mut self, id: TaskId, why: String) {
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        let callers = std::mem::take(&mut live.watch.callers);
+        if callers.is_empty() {
+            return self.finish(id, Outcome::Failed, why, Tell::Yes, Halt::Owed);
+        }
+        self.forget(id);
+        for call in callers {
+            self.answer(call, legwork_protocol::Refusal::NotStarted(why.clone()));
+        }
+    }
+
+    /// The run is over: its end and the notice of it are saved together, its place is free, and
+    /// whoever waits for it is answered.
+    pub(crate) fn finish(
+        &mut self,
+        id: TaskId,
+        outcome: Outcome,
+        detail: String,
+        tell: Tell,
+        halt: Halt,
+    ) {
+        let Some(Live { task, .. }) = self.tasks.live(id) else { return };
+        let from = task.stage.name();
+        self.hosts.release(task);
+        if halt == Halt::Owed {
+            self.owe_stop(&task.clone());
+        }
+        let now = self.now;
+        let watch = self.tasks.change(id, |task| {
+            task.stage = Stage::Finished(outcome);
+            task.run.ended = Some(now);
+            task.run.prompt = None;
+            task.run.asked = Vec::new();
+        });
+        self.timers.clear(&Timer::Run(id));
+        let Some(task) = self.tasks.get(id).cloned() else { return };
+        let (host, asker, session) =
+            (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
+        let detail = words::kept_detail(detail);
+        let answer = answers::launched(&task, None);
+        self.save(Change::Ended { task, from, detail });
+        for call in watch.into_iter().flat_map(|watch| watch.callers) {
+            self.answer(call, answer.clone());
+        }
+        self.withdraw_questions(id);
+        match tell {
+            Tell::Yes => self.owe_end(id),
+            Tell::No => self.forget_parent_if_idle(&asker),
+        }
+        if outcome != Outcome::Completed
+            && let Some(session) = session
+        {
+            self.fell(&session);
+        }
+        self.end_waits(id);
+        self.start_waiting(&host);
+    }
+
+    /// A helper that failed or was called off takes its own helpers along; nobody is left who
+    /// could use what they find.
+    fn fell(&mut self, session: &SessionId) {
+        let below: Vec<TaskId> = self
+            .tasks
+            .family(session)
+            .filter(|task| !task.is_finished())
+            .map(|task| task.id)
+            .collect();
+        for id in below {
+            let why = words::CANCELLED_WITH_PARENT.to_owned();
+            self.finish(id, Outcome::Cancelled, why, Tell::No, Halt::Owed);
+        }
+    }
+
+    /// Lets runs leave the queue while their host has room.
+    pub(crate) fn start_waiting(&mut self, host: &HostId) {
+        while let Some(id) = self.next_to_start(host) {
+            let opened = self.tasks.live(id).is_some_and(|live| live.task.session.is_some());
+            let stage = if opened { self.prompting(id) } else { Stage::Opening };
+            let now = self.now;
+            if let Some(live) = self.tasks.live_mut(id) {
+                live.task.run.started = now;
+                live.watch.active = now;
+            }
+            self.advance(id, stage);
+            if let Some(live) = self.tasks.live(id) {
+                self.hosts.enlist(&live.task);
+            }
+            self.tend_run(id);
+        }
+    }
+
+    fn next_to_start(&self, host: &HostId) -> Option<TaskId> {
+        let host = self.hosts.get(host)?;
+        let may = host.presence == Presence::Here && host.has_room(self.settings.max_running);
+        let (_, first) = host.queue.first().filter(|_| may)?;
+        Some(*first)
+    }
+}
+
+/// Whether a finished run's session may still be at work, and so is to be stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halt {
+    Owed,
+    NotNeeded,
+}
+
+/// What there is to stop at a stage.
+pub(crate) fn stop_target(task: &Task) -> Option<Target> {
+    match (task.stage.name(), &task.session) {
+        // Never begun. A resume that waits has a session, in which nothing runs.
+        (StageName::Queued, _) => None,
+        (_, Some(session)) => Some(Target::Session(session.clone())),
+        (_, None) => Some(Target::Marked),
+    }
+}
+
+fn prompt_deed(task: &Task, message: &MessageId) -> Option<Deed> {
+    Some(Deed::Prompt {
+        session: task.session.clone()?,
+        message: message.clone(),
+        part: message.part(0),
+        agent: task.agent.as_ref().to_owned(),
+        text: task.run.prompt.as_deref()?.to_owned(),
+    })
+}
+
+pub(crate) fn look_deed(task: &Task, message: &MessageId) -> Option<Deed> {
+    Some(Deed::Look { session: task.session.clone()?, message: message.clone() })
+}

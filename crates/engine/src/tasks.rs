@@ -1,0 +1,255 @@
+//! All tasks, and the indexes that find them. Unfinished and finished tasks live apart, so that a
+//! running task costs the same however many finished ones are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use legwork_protocol::{CallKey, Place, SessionId, Status, TaskId};
+
+use crate::task::Task;
+use crate::watch::Watch;
+
+/// An unfinished task.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub task: Task,
+    pub watch: Watch,
+}
+
+/// The tasks that one session launched.
+#[derive(Debug, Default)]
+struct Family {
+    /// By `seq`.
+    members: BTreeSet<u64>,
+    unfinished: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    live: BTreeMap<TaskId, Live>,
+    kept: BTreeMap<TaskId, Task>,
+    /// Sessions of unfinished tasks: every hint asks for one.
+    live_sessions: BTreeMap<SessionId, TaskId>,
+    kept_sessions: BTreeMap<SessionId, TaskId>,
+    by_seq: BTreeMap<u64, TaskId>,
+    by_key: BTreeMap<CallKey, TaskId>,
+    families: BTreeMap<SessionId, Family>,
+    under_root: BTreeMap<SessionId, usize>,
+    /// Unfinished runs by the session that asked for them.
+    asked: BTreeMap<SessionId, usize>,
+    shelves: BTreeMap<(Place, Status), BTreeSet<u64>>,
+    next_order: u64,
+}
+
+impl Tasks {
+    pub fn live(&self, id: TaskId) -> Option<&Live> {
+        self.live.get(&id)
+    }
+
+    pub fn live_mut(&mut self, id: TaskId) -> Option<&mut Live> {
+        self.live.get_mut(&id)
+    }
+
+    pub fn get(&self, id: TaskId) -> Option<&Task> {
+        self.live.get(&id).map(|live| &live.task).or_else(|| self.kept.get(&id))
+    }
+
+    pub fn kept_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+        self.kept.get_mut(&id)
+    }
+
+    pub fn next_seq(&self) -> u64 {
+        self.by_seq.last_key_value().map_or(1, |(seq, _)| seq + 1)
+    }
+
+    /// The next number in the order of the queues.
+    pub fn next_order(&mut self) -> u64 {
+        self.next_order += 1;
+        self.next_order
+    }
+
+    /// Numbers up to this one are taken.
+    pub fn order_seen(&mut self, order: u64) {
+        self.next_order = self.next_order.max(order);
+    }
+
+    /// Unfinished tasks, in the order of their ids.
+    pub fn unfinished(&self) -> impl Iterator<Item = &Live> {
+        self.live.values()
+    }
+
+    /// The unfinished task whose session this is.
+    pub fn at_work_in(&self, session: &SessionId) -> Option<TaskId> {
+        self.live_sessions.get(session).copied()
+    }
+
+    /// The task whose session this is.
+    pub fn of_session(&self, session: &SessionId) -> Option<&Task> {
+        let id = self.live_sessions.get(session).or_else(|| self.kept_sessions.get(session))?;
+        self.get(*id)
+    }
+
+    /// The task whose last run this call asked for.
+    pub fn by_key(&self, key: &CallKey) -> Option<&Task> {
+        self.get(*self.by_key.get(key)?)
+    }
+
+    /// Whether a run that the session asked for is unfinished.
+    pub fn is_asker(&self, session: &SessionId) -> bool {
+        self.asked.contains_key(session)
+    }
+
+    pub fn under_root(&self, root: &SessionId) -> usize {
+        self.under_root.get(root).copied().unwrap_or(0)
+    }
+
+    /// The tasks that the session launched, newest first.
+    pub fn family(&self, parent: &SessionId) -> impl Iterator<Item = &Task> {
+        self.families
+            .get(parent)
+            .into_iter()
+            .flat_map(|family| family.members.iter().rev())
+            .filter_map(|seq| self.at(*seq))
+    }
+
+    /// How many of the session's tasks are finished, and how many are not.
+    pub fn counts(&self, parent: &SessionId) -> (usize, usize) {
+        self.families
+            .get(parent)
+            .map_or((0, 0), |family| (family.members.len() - family.unfinished, family.unfinished))
+    }
+
+    /// Tasks of a place, or of all places, newest first; only those with the status, if one is
+    /// given.
+    pub fn shelf(&self, place: Option<&Place>, status: Option<Status>, most: usize) -> Vec<&Task> {
+        let wanted = self.shelves.iter().filter(|((at, has), _)| {
+            place.is_none_or(|place| place == at) && status.is_none_or(|status| status == *has)
+        });
+        let mut newest: Vec<u64> =
+            wanted.flat_map(|(_, seqs)| seqs.iter().rev().take(most)).copied().collect();
+        newest.sort_unstable_by(|a, b| b.cmp(a));
+        newest.truncate(most);
+        newest.into_iter().filter_map(|seq| self.at(seq)).collect()
+    }
+
+    /// How many there are on such shelves.
+    pub fn shelved(&self, place: Option<&Place>, status: Option<Status>) -> usize {
+        self.shelves
+            .iter()
+            .filter(|((at, has), _)| {
+                place.is_none_or(|place| place == at) && status.is_none_or(|status| status == *has)
+            })
+            .map(|(_, seqs)| seqs.len())
+            .sum()
+    }
+
+    fn at(&self, seq: u64) -> Option<&Task> {
+        self.get(*self.by_seq.get(&seq)?)
+    }
+
+    /// Takes in a task that was not there.
+    pub fn insert(&mut self, task: Task, watch: Watch) {
+        debug_assert!(self.get(task.id).is_none(), "{} is there", task.id);
+        self.by_seq.insert(task.seq, task.id);
+        *self.under_root.entry(task.root.clone()).or_default() += 1;
+        self.families.entry(task.parent.clone()).or_default().members.insert(task.seq);
+        self.index(&task);
+        if task.is_finished() {
+            self.kept.insert(task.id, task);
+        } else {
+            self.live.insert(task.id, Live { task, watch });
+        }
+    }
+
+    /// Removes a task altogether.
+    pub fn remove(&mut self, id: TaskId) -> Option<(Task, Option<Watch>)> {
+        let (task, watch) = match self.live.remove(&id) {
+            Some(live) => (live.task, Some(live.watch)),
+            None => (self.kept.remove(&id)?, None),
+        };
+        self.unindex(&task);
+        self.by_seq.remove(&task.seq);
+        uncount(&mut self.under_root, &task.root);
+        if let Some(family) = self.families.get_mut(&task.parent) {
+            family.members.remove(&task.seq);
+            if family.members.is_empty() {
+                self.families.remove(&task.parent);
+            }
+        }
+        Some((task, watch))
+    }
+
+    /// An unfinished task's session is open.
+    pub fn set_session(&mut self, id: TaskId, session: SessionId) {
+        if let Some(live) = self.live.get_mut(&id) {
+            if let Some(before) = live.task.session.replace(session.clone()) {
+                self.live_sessions.remove(&before);
+            }
+            self.live_sessions.insert(session, id);
+        }
+    }
+
+    /// A run ends or begins: takes the task out of the indexes, changes it, and puts it back on the
+    /// side where it then belongs. Gives back the watch of one that is finished now.
+    pub fn change(&mut self, id: TaskId, change: impl FnOnce(&mut Task)) -> Option<Watch> {
+        let (mut task, watch) = match self.live.remove(&id) {
+            Some(live) => (live.task, Some(live.watch)),
+            None => (self.kept.remove(&id)?, None),
+        };
+        self.unindex(&task);
+        change(&mut task);
+        self.index(&task);
+        if task.is_finished() {
+            self.kept.insert(id, task);
+            return watch;
+        }
+        let watch = watch.unwrap_or_else(|| Watch::new(task.run.started));
+        self.live.insert(id, Live { task, watch });
+        None
+    }
+
+    fn index(&mut self, task: &Task) {
+        self.by_key.insert(task.run.key.clone(), task.id);
+        let shelf = (task.place.clone(), task.status());
+        self.shelves.entry(shelf).or_default().insert(task.seq);
+        let finished = task.is_finished();
+        if let Some(session) = &task.session {
+            let sessions = if finished { &mut self.kept_sessions } else { &mut self.live_sessions };
+            sessions.insert(session.clone(), task.id);
+        }
+        if !finished {
+            self.families.entry(task.parent.clone()).or_default().unfinished += 1;
+            *self.asked.entry(task.run.asker.clone()).or_default() += 1;
+        }
+    }
+
+    fn unindex(&mut self, task: &Task) {
+        self.by_key.remove(&task.run.key);
+        let shelf = (task.place.clone(), task.status());
+        if let Some(seqs) = self.shelves.get_mut(&shelf) {
+            seqs.remove(&task.seq);
+            if seqs.is_empty() {
+                self.shelves.remove(&shelf);
+            }
+        }
+        let finished = task.is_finished();
+        if let Some(session) = &task.session {
+            let sessions = if finished { &mut self.kept_sessions } else { &mut self.live_sessions };
+            sessions.remove(session);
+        }
+        if !finished {
+            if let Some(family) = self.families.get_mut(&task.parent) {
+                family.unfinished -= 1;
+            }
+            uncount(&mut self.asked, &task.run.asker);
+        }
+    }
+}
+
+fn uncount(counts: &mut BTreeMap<SessionId, usize>, session: &SessionId) {
+    if let Some(count) = counts.get_mut(session) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(session);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What is to be done when. One entry for each thing that waits; setting it again moves it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use legwork_protocol::{CallId, HostId, MessageId, SessionId, TaskId, Time};
+
+/// What waits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// A run needs something: another try, a look, its end.
+    Run(TaskId),
+    /// A host's unfinished runs are to be looked up.
+    Survey(HostId),
+    /// A parent's notices have been gathered.
+    Gather(SessionId),
+    /// A letter is to be sent again or looked for.
+    Letter(MessageId),
+    /// A session is to be stopped.
+    Stop(TaskId),
+    /// A blocked caller's time is up.
+    Wait(CallId),
+    /// A blocked caller is given a sign of life.
+    Awake(CallId),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    by_time: BTreeSet<(Time, Timer)>,
+    by_timer: BTreeMap<Timer, Time>,
+}
+
+impl Timers {
+    pub fn set(&mut self, timer: Timer, at: Time) {
+        match self.by_timer.insert(timer.clone(), at) {
+            Some(before) if before == at => {}
+            Some(before) => {
+                let old = (before, timer);
+                self.by_time.remove(&old);
+                self.by_time.insert((at, old.1));
+            }
+            None => {
+                self.by_time.insert((at, timer));
+            }
+        }
+    }
+
+    pub fn clear(&mut self, timer: &Timer) {
+        if let Some(at) = self.by_timer.remove(timer) {
+            self.by_time.remove(&(at, timer.clone()));
+        }
+    }
+
+    pub fn is_set(&self, timer: &Timer) -> bool {
+        self.by_timer.contains_key(timer)
+    }
+
+    pub fn first(&self) -> Option<Time> {
+        self.by_time.first().map(|(at, _)| *at)
+    }
+
+    /// Takes out the first one that is due.
+    pub fn due(&mut self, now: Time) -> Option<Timer> {
+        if self.first()? > now {
+            return None;
+        }
+        let (_, timer) = self.by_time.pop_first()?;
+        self.by_timer.remove(&timer);
+        Some(timer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn setting_again_moves_and_clearing_removes() {
+        let mut timers = Timers::default();
+        timers.set(Timer::Wait(CallId(1)), Time(5));
+        timers.set(Timer::Wait(CallId(2)), Time(3));
+        timers.set(Timer::Wait(CallId(2)), Time(9));
+        assert_eq!(timers.first(), Some(Time(5)));
+        assert_eq!(timers.due(Time(4)), None);
+        assert_eq!(timers.due(Time(5)), Some(Timer::Wait(CallId(1))));
+        timers.clear(&Timer::Wait(CallId(2)));
+        assert_eq!(timers.first(), None);
+    }
+}

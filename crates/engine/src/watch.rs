@@ -1,0 +1,104 @@
+//! What is known of an unfinished run by watching it. A restart may forget all of it: nothing here
+//! is needed to end the run right, only to end it sooner and to show how it is doing.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use legwork_protocol::limits::{LAST_TOOLS, RETRY_FIRST_MS, RETRY_MAX_MS};
+use legwork_protocol::{CallId, QuestionId, Time};
+
+use crate::work::{Retry, WorkId};
+
+/// The memory of one unfinished run.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    /// When the helper last did something that we know of.
+    pub active: Time,
+    /// The tools that it last used, oldest first.
+    pub tools: VecDeque<String>,
+    /// Tokens of its session.
+    pub tokens: Option<u64>,
+    /// Cost of its session, in millionths.
+    pub cost_micros: Option<u64>,
+    /// The provider is being tried again.
+    pub retry: Option<Retry>,
+    /// What it waits for a person to answer.
+    pub questions: BTreeMap<QuestionId, String>,
+    /// The work that is under way for it; one at a time.
+    pub(crate) flight: Option<WorkId>,
+    /// When the next work is due: another try, or a look. None: when something happens.
+    pub(crate) due: Option<Time>,
+    /// Something happened while a look was under way, so that look may be too old.
+    pub(crate) again: bool,
+    /// Tries of the present stage that failed.
+    pub(crate) tries: u32,
+    /// Since when looks find neither work nor an answer.
+    pub(crate) still_since: Option<Time>,
+    /// The error that the host spoke of.
+    pub(crate) error: Option<String>,
+    /// When a look last came back.
+    pub(crate) seen: Option<Time>,
+    /// Since when its host is known to have ended.
+    pub(crate) cut_off: Option<Time>,
+    /// Callers who wait for the session to be open.
+    pub(crate) callers: Vec<CallId>,
+}
+
+impl Watch {
+    pub(crate) fn new(now: Time) -> Self {
+        Self {
+            active: now,
+            tools: VecDeque::new(),
+            tokens: None,
+            cost_micros: None,
+            retry: None,
+            questions: BTreeMap::new(),
+            flight: None,
+            due: None,
+            again: false,
+            tries: 0,
+            still_since: None,
+            error: None,
+            seen: None,
+            cut_off: None,
+            callers: Vec::new(),
+        }
+    }
+
+    pub(crate) fn used_tool(&mut self, name: String) {
+        if self.tools.len() == LAST_TOOLS {
+            self.tools.pop_front();
+        }
+        self.tools.push_back(name);
+    }
+
+    /// The stage changed, so what failed before does not count any more.
+    pub(crate) fn fresh_stage(&mut self) {
+        self.tries = 0;
+        self.due = None;
+        self.still_since = None;
+        self.error = None;
+    }
+
+    /// The host is at work on the run, whatever was said before.
+    pub(crate) fn at_work(&mut self) {
+        self.still_since = None;
+        self.error = None;
+    }
+}
+
+/// The pause after so many failures: doubling, within bounds.
+pub(crate) fn pause_ms(failures: u32) -> u64 {
+    RETRY_FIRST_MS.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(RETRY_MAX_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_within_bounds() {
+        assert_eq!([1, 2, 3, 4].map(pause_ms), [500, 1000, 2000, 4000]);
+        assert_eq!(pause_ms(0), 500);
+        assert_eq!(pause_ms(u32::MAX), RETRY_MAX_MS);
+    }
+}
