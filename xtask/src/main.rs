@@ -1,2 +1,44 @@
-//! x
-fn main() {}
+//! `cargo xtask`: reads the first word and hands the rest to the chore of that name.
+#![expect(clippy::print_stderr, reason = "a chore tells its faults on the terminal")]
+
+use std::process::ExitCode;
+use xtask::{mutants, say, sim, tidy};
+
+const USAGE: &str = "\
+The chores of this workspace.
+
+Usage: cargo xtask <chore> [options]
+
+Chores:
+  tidy             check sizes, words, headers, documents and requirement coverage
+  sim              run simulated histories: one seed, or many
+  sim --mutants    plant each known defect and check that the simulation catches it
+  help             print this
+
+`cargo xtask <chore> --help` prints the options of one chore.";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let Some((chore, rest)) = words.split_first() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    match chore.as_str() {
+        "tidy" => tidy::run(rest),
+        "sim" if rest.iter().any(|word| word == "--mutants") => {
+            let rest: Vec<String> =
+                rest.iter().filter(|word| *word != "--mutants").cloned().collect();
+            mutants::run(&rest)
+        }
+        "mutants" => mutants::run(rest),
+        "sim" => sim::run(rest),
+        "help" | "--help" | "-h" => {
+            say(USAGE);
+            ExitCode::SUCCESS
+        }
+        other => {
+            eprintln!("There is no chore `{other}`.\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}

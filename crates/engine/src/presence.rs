@@ -42,8 +42,8 @@ impl Engine {
 
     /// The hosts that something is expected of. After a restart the shell finds out which of them
     /// have ended and says so.
-    pub fn awaited_hosts(&self) -> Vec<HostId> {
-        self.hosts.not_gone().cloned().collect()
+    pub fn awaited_hosts(&self) -> impl Iterator<Item = &HostId> {
+        self.hosts.not_gone()
     }
 
     pub(crate) fn host_gone(&mut self, id: &HostId) {

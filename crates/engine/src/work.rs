@@ -49,7 +49,8 @@ pub enum Deed {
         /// Whether it may use the six tools itself.
         nested: bool,
     },
-    /// Hand over a prompt. → `Done` once the host has taken it, which proves nothing yet.
+    /// Hand over a prompt, unless it is there. → `Done` once the host has taken it, which proves
+    /// nothing yet.
     Prompt {
         /// To which session.
         session: SessionId,

@@ -8,9 +8,10 @@ use serde_json::Value;
 
 use crate::ids::QuestionId;
 use crate::limits::{
-    AGENT_MAX_BYTES, BLOCK_DEFAULT_MS, BLOCK_MAX_MS, BLOCK_MAX_TASKS, PROMPT_MAX_BYTES,
+    AGENT_MAX_BYTES, BLOCK_DEFAULT_MS, BLOCK_MAX_MS, BLOCK_MAX_TASKS, ECHO_MAX_CHARS,
+    PROMPT_MAX_BYTES,
 };
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, plain};
 use crate::status::Status;
 
 /// One question to the engine.
@@ -96,7 +97,9 @@ pub enum Reply {
 pub(crate) struct TaskArgs {
     /// The whole task for the helper, or the follow-up message when resuming. The helper sees
     /// nothing of this conversation, so say everything it needs and what to report back.
-    prompt: String,
+    // Taken without it all the same: its absence is refused together with what else is missing.
+    #[schemars(required)]
+    prompt: Option<String>,
     /// Three to eight words that name the task for people. Required when launching.
     #[serde(default)]
     description: Option<String>,
@@ -113,7 +116,8 @@ pub(crate) struct TaskArgs {
 /// The arguments of `background_output`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(inline)]
+// `block` and `timeout` are not shown, yet a host that checks calls must let them through (O6).
+#[schemars(inline, extend("additionalProperties" = true))]
 pub(crate) struct OutputArgs {
     /// The task's id (bg_...).
     task_id: String,
@@ -224,12 +228,26 @@ fn read<T: DeserializeOwned>(tool: &'static str, arguments: Value) -> Result<T, 
         return Err(bad(tool, "the arguments must be one JSON object"));
     }
     serde_path_to_error::deserialize(arguments).map_err(|error| {
-        let at = error.path().to_string();
+        let at = plain(&error.path().to_string(), ECHO_MAX_CHARS);
+        let why = without_middle(&error.inner().to_string());
         match at.as_str() {
-            "." => bad(tool, error.inner()),
-            at => bad(tool, format_args!("{at}: {}", error.inner())),
+            "." => bad(tool, why),
+            at => bad(tool, format_args!("{at}: {why}")),
         }
     })
+}
+
+/// The reader quotes the wrong value, then says what would be right; of a huge value the first
+/// words do, and the end must stay.
+fn without_middle(why: &str) -> String {
+    let (head, tail) = (2 * ECHO_MAX_CHARS, 3 * ECHO_MAX_CHARS);
+    match why.char_indices().nth_back(tail) {
+        Some((at, _)) if at > head => {
+            let start: String = why.chars().take(head).collect();
+            format!("{start} … {}", &why[at..])
+        }
+        _ => why.to_owned(),
+    }
 }
 
 fn bad(tool: &'static str, why: impl std::fmt::Display) -> Refusal {
@@ -237,22 +255,15 @@ fn bad(tool: &'static str, why: impl std::fmt::Display) -> Refusal {
 }
 
 fn task(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {
-    let args = match &arguments {
-        // A launch without a prompt is told everything that is missing at once (L1).
-        Value::Object(map) if !map.contains_key("prompt") => {
-            let mut map = map.clone();
-            map.insert("prompt".to_owned(), Value::String(String::new()));
-            read::<TaskArgs>(tool, Value::Object(map))?
-        }
-        _ => read::<TaskArgs>(tool, arguments)?,
-    };
-    if args.prompt.len() > PROMPT_MAX_BYTES {
+    let args: TaskArgs = read(tool, arguments)?;
+    let prompt = args.prompt.unwrap_or_default();
+    if prompt.len() > PROMPT_MAX_BYTES {
         return Err(bad(
             tool,
             format_args!(
                 "the prompt has {} bytes, {PROMPT_MAX_BYTES} are allowed. Put the long part into \
                  a file and name it in the prompt",
-                args.prompt.len()
+                prompt.len()
             ),
         ));
     }
@@ -260,12 +271,12 @@ fn task(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {
     let agent = args.agent.unwrap_or_default();
     if let Some(task) = args.resume {
         let extra = !description.trim().is_empty() || !agent.trim().is_empty();
-        if args.prompt.trim().is_empty() {
+        if prompt.trim().is_empty() {
             return Err(Refusal::PromptRequired);
         }
-        return Ok(Ask::Resume { task, prompt: args.prompt, extra });
+        return Ok(Ask::Resume { task, prompt, extra });
     }
-    let given = [("description", &description), ("prompt", &args.prompt), ("agent", &agent)];
+    let given = [("description", &description), ("prompt", &prompt), ("agent", &agent)];
     let missing: Vec<&'static str> =
         given.iter().filter(|(_, text)| text.trim().is_empty()).map(|(name, _)| *name).collect();
     if !missing.is_empty() {
@@ -274,7 +285,7 @@ fn task(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {
     if agent.len() > AGENT_MAX_BYTES || agent.chars().any(char::is_control) {
         return Err(bad(tool, "agent: expected the name of an agent"));
     }
-    Ok(Ask::Launch { prompt: args.prompt, description, agent })
+    Ok(Ask::Launch { prompt, description, agent })
 }
 
 fn output(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {

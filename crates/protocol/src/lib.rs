@@ -7,6 +7,7 @@
 pub mod ask;
 pub mod ids;
 pub mod limits;
+pub mod line;
 pub mod refusal;
 pub mod settings;
 pub mod status;

@@ -76,10 +76,6 @@ pub const CUT_OFF_GRACE_MS: u64 = 60_000;
 pub const RETRY_FIRST_MS: u64 = 500;
 /// Longest pause between two sendings.
 pub const RETRY_MAX_MS: u64 = 60_000;
-/// The time of two inputs further apart than this, while something is unfinished (and looked up
-/// every [`POLL_EVERY_MS`]), means that the machine slept or the clock was set: it does not count
-/// as silence or running time of a helper.
-pub const CLOCK_JUMP_MS: u64 = 60_000;
 
 // Counts.
 
@@ -95,3 +91,14 @@ pub const STOP_MAX_TRIES: u32 = 200;
 /// Times that one run is asked to go on after its host ended, so that a run that kills its host
 /// cannot do so for ever.
 pub const CONTINUE_MAX: u32 = 3;
+
+// Lines between our processes.
+
+/// Values in one line. A small object takes a hundred times the memory of its text, so the length
+/// alone does not bound what reading a line costs: the worst line within this one takes some
+/// 300 MB, without it over 2 GB. Hosts' listings have about 30 bytes a value, so the longest fits.
+pub const LINE_MAX_VALUES: usize = 1 << 19;
+/// A build, a kind of host or the name of an event: ours and the hosts' are under 60 bytes.
+pub const WORD_MAX_BYTES: usize = 200;
+/// What is wrong with a line, in words; goes into logs and into the last line to a peer.
+pub const BAD_LINE_MAX_CHARS: usize = 300;

@@ -92,12 +92,18 @@ pub enum Refusal {
     /// The host would not open the helper's session.
     #[error("The helper could not be started and nothing is left behind: {}", echo_long(.0))]
     NotStarted(String),
+    /// The host would not do it.
+    #[error("The host would not do it: {}", echo_long(.0))]
+    NotDone(String),
     /// Nothing can be saved.
     #[error(
         "Nothing was done: legwork cannot save its records (the disk may be full). Tasks that are \
          there stay as they are. Make room, then try again."
     )]
     CannotSave,
+    /// A result is there and cannot be read.
+    #[error("The result cannot be read from legwork's records at the moment. Try again later.")]
+    CannotRead,
     /// A person answers a question that nobody asks any more.
     #[error("No helper waits for an answer to {}. It may have been answered already.", echo(.0))]
     NoSuchQuestion(String),

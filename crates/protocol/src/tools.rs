@@ -4,6 +4,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::ask::{BlockArgs, CancelArgs, ClearArgs, ListArgs, OutputArgs, TaskArgs};
 
@@ -63,5 +64,29 @@ fn tool<T: JsonSchema>(name: &str, description: &str) -> Tool {
     for key in ["$schema", "title", "description"] {
         schema.remove(key);
     }
+    simplify(&mut schema);
     Tool { name: name.to_owned(), description: description.to_owned(), schema }
+}
+
+/// Leaves what models and all of their providers understand. That an argument may be left out is
+/// said by `required`; null for it is taken, but a model need not know. Some providers refuse
+/// lists of types, formats of numbers, or an object without `properties`.
+fn simplify(schema: &mut Schema) {
+    let properties = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
+    for property in properties.as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
+        let Some(property) = property.as_object_mut() else { continue };
+        property.remove("default");
+        property.remove("format");
+        if let Some(Value::Array(types)) = property.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = types.as_mut_slice() {
+                let only = only.take();
+                property.insert("type".to_owned(), only);
+            }
+        }
+        // Doc comments are wrapped for us, not for models.
+        if let Some(Value::String(text)) = property.get_mut("description") {
+            *text = text.replace('\n', " ");
+        }
+    }
 }

@@ -1,1 +1,224 @@
-//! x
+//! The order in which decisions take effect: save, answer, work, wait.
+//!
+//! The daemon and the simulation run this very code, so that the order that was proven is the order
+//! that runs. It knows neither what a decision means nor what is outside: hosts, callers and clocks
+//! are behind [`Outside`], the records behind [`Journal`].
+
+mod ailing;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use legwork_engine::text::{Answer, AnswerKind, Text};
+use legwork_engine::{Deed, Engine, Hint, HostError, Input, Journal, Say, Work};
+use legwork_protocol::limits::POLL_EVERY_MS;
+use legwork_protocol::{CallId, HostId, Place, Refusal, Settings, Time};
+
+/// Whatever is on the other side: callers, hosts, the process table.
+pub trait Outside {
+    /// Says something to a caller. One that is gone does not hear it.
+    fn say(&mut self, call: CallId, said: Said);
+
+    /// Has a host do something. Its outcome comes back as exactly one `Found`, in bounded time; what
+    /// is asked of one host takes effect in the order in which it was asked.
+    fn start(&mut self, work: Work);
+
+    /// Whether the process of this host is known to have ended.
+    fn has_ended(&mut self, host: &HostId) -> bool;
+
+    /// Something went wrong that an operator should know.
+    fn trouble(&mut self, what: &str);
+}
+
+/// What a caller hears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// A sign of life.
+    Progress(String),
+    /// The answer, and whether it is a refusal.
+    Answer {
+        /// Whether the call was done.
+        kind: AnswerKind,
+        /// The whole text.
+        text: String,
+    },
+}
+
+/// The engine with its records and the world around it.
+#[derive(Debug)]
+pub struct Shell<J: Journal, O: Outside> {
+    engine: Engine,
+    journal: J,
+    outside: O,
+    settings: Settings,
+    /// Calls that have no answer yet.
+    open: BTreeSet<CallId>,
+    /// Hosts that are there.
+    here: BTreeMap<HostId, Place>,
+    /// What the shell itself has to tell the engine.
+    own: VecDeque<Input>,
+    /// When hosts that are away are next looked for in the process table.
+    check_at: Time,
+    wake_at: Option<Time>,
+    /// The records could not be saved: nothing is decided until they can.
+    ailing: bool,
+}
+
+impl<J: Journal, O: Outside> Shell<J, O> {
+    /// Starts from what the journal holds.
+    pub fn start(
+        mut journal: J,
+        outside: O,
+        settings: Settings,
+        now: Time,
+    ) -> Result<Self, J::Fault> {
+        let engine = Engine::restore(settings.clone(), journal.load()?, now, 0);
+        Ok(Self {
+            engine,
+            journal,
+            outside,
+            settings,
+            open: BTreeSet::new(),
+            here: BTreeMap::new(),
+            own: VecDeque::new(),
+            check_at: now,
+            wake_at: Some(now),
+            ailing: false,
+        })
+    }
+
+    /// Takes in one input and does what follows from it. Gives back when to send a `Tick` at the
+    /// latest.
+    pub fn step(&mut self, input: Input, now: Time) -> Option<Time> {
+        self.note(&input);
+        if self.ailing {
+            return self.ail(input, now);
+        }
+        self.own.push_back(input);
+        self.look_for_hosts(now);
+        while let Some(input) = self.own.pop_front() {
+            if !self.act(input, now) {
+                return self.fall_ill(now);
+            }
+        }
+        let check = (!self.awaited().is_empty()).then_some(self.check_at);
+        [self.wake_at, check].into_iter().flatten().min()
+    }
+
+    /// Save, then answer, then work. Nothing leaves before the records are safe.
+    fn act(&mut self, input: Input, now: Time) -> bool {
+        let reaction = self.engine.on(input, now);
+        if let Err(fault) = self.save(now, &reaction.save) {
+            self.outside.trouble(&format!("records could not be saved: {fault}"));
+            return false;
+        }
+        for (call, say) in reaction.says {
+            self.say(call, say);
+        }
+        for work in reaction.work {
+            self.work(work);
+        }
+        self.wake_at = reaction.wake_at;
+        true
+    }
+
+    fn save(&mut self, now: Time, changes: &[legwork_engine::Change]) -> Result<(), J::Fault> {
+        if changes.is_empty() { Ok(()) } else { self.journal.save(now, changes) }
+    }
+
+    fn say(&mut self, call: CallId, say: Say) {
+        let said = match say {
+            Say::Progress(text) => Said::Progress(text),
+            Say::Answer(answer) => {
+                self.open.remove(&call);
+                self.filled(answer)
+            }
+        };
+        self.outside.say(call, said);
+    }
+
+    fn filled(&mut self, answer: Answer) -> Said {
+        match self.fill(&answer.text) {
+            Some(text) => Said::Answer { kind: answer.kind, text },
+            None => refused(Refusal::CannotRead),
+        }
+    }
+
+    /// The text with its results in it, or nothing if the records cannot be read.
+    fn fill(&mut self, text: &Text) -> Option<String> {
+        let filled = text.fill(|task, run| self.journal.detail(task, run));
+        filled
+            .map_err(|fault| self.outside.trouble(&format!("a result cannot be read: {fault}")))
+            .ok()
+    }
+
+    fn work(&mut self, mut work: Work) {
+        if let Deed::Tell { parts, .. } = &mut work.deed {
+            for part in parts {
+                match self.fill(&part.text) {
+                    Some(text) => part.text = text.into(),
+                    None => {
+                        // Not sent, so it is tried again like anything else that was not.
+                        let found = Err(HostError::Busy);
+                        return self.own.push_back(Input::Found { work: work.id, found });
+                    }
+                }
+            }
+        }
+        self.outside.start(work);
+    }
+
+    /// Keeps in mind who waits and who is there, whatever becomes of the engine.
+    fn note(&mut self, input: &Input) {
+        match input {
+            Input::Ask { call, .. } => {
+                self.open.insert(*call);
+            }
+            Input::Dropped { call } => {
+                self.open.remove(call);
+            }
+            Input::Hint(Hint::HostCame { host, place }) => {
+                self.here.insert(host.clone(), place.clone());
+            }
+            Input::Hint(Hint::HostAway { host } | Hint::HostGone { host }) => {
+                self.here.remove(host);
+            }
+            Input::Hint(_) | Input::Found { .. } | Input::Tick => {}
+        }
+    }
+
+    /// A host that something is expected of, but that is not there, may have ended unseen.
+    fn look_for_hosts(&mut self, now: Time) {
+        if now < self.check_at {
+            return;
+        }
+        self.check_at = now.plus(POLL_EVERY_MS);
+        for host in self.awaited() {
+            if self.outside.has_ended(&host) {
+                self.own.push_back(Input::Hint(Hint::HostGone { host }));
+            }
+        }
+    }
+
+    fn awaited(&self) -> Vec<HostId> {
+        self.engine.awaited_hosts().filter(|host| !self.here.contains_key(host)).cloned().collect()
+    }
+
+    /// What is outside.
+    pub fn outside(&mut self) -> &mut O {
+        &mut self.outside
+    }
+
+    /// The records.
+    pub fn journal(&mut self) -> &mut J {
+        &mut self.journal
+    }
+
+    /// Gives back what it was made of.
+    pub fn into_parts(self) -> (J, O) {
+        (self.journal, self.outside)
+    }
+}
+
+fn refused(refusal: Refusal) -> Said {
+    Said::Answer { kind: AnswerKind::Refused, text: refusal.text() }
+}

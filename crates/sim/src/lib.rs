@@ -1,1 +1,24 @@
-//! x
+//! The virtual world in which legwork is proven: a host with bad habits, crashes at every step,
+//! faults as plain fields, and checkers that see everything.
+//!
+//! The engine and the shell are the real ones; hosts, callers, clocks and disks are made up, and
+//! everything that happens follows from a seed. This room decides nothing for legwork: it only
+//! makes life hard and watches.
+
+pub mod adapter;
+pub mod audit;
+pub mod books;
+pub mod calls;
+pub mod campaign;
+mod checks;
+mod daemon;
+pub mod host;
+mod links;
+pub mod memory;
+pub mod seeds;
+pub mod trace;
+pub mod verdict;
+pub mod wire;
+pub mod world;
+
+pub use world::World;

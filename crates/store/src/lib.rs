@@ -1,1 +1,117 @@
-//! x
+//! Keeps the records: the only SQL of the project.
+//!
+//! [`Store`] is a [`Journal`] on a SQLite file. It saves the changes of one reaction together or
+//! not at all, and refuses a change that does not follow from what is there: a move from another
+//! stage, a second notice of one kind, a letter that nobody made. It reads back what a restart
+//! needs.
+//!
+//! This room does not know what a status means and decides nothing. It has no clock, and it never
+//! repairs a file that it cannot read: such a file is set aside under another name.
+
+mod columns;
+mod debts;
+mod fault;
+mod files;
+mod load;
+mod open;
+mod save;
+mod schema;
+mod tasks;
+mod timeline;
+mod words;
+
+#[cfg(test)]
+extern crate self as legwork_store;
+#[cfg(test)]
+#[path = "../tests/store/common.rs"]
+#[expect(dead_code, reason = "shared with the tests from outside, which use all of it")]
+mod common;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use legwork_engine::record::{Change, Journal, Saved};
+use legwork_protocol::{TaskId, Time};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+pub use fault::Fault;
+pub use open::{Opened, SetAside};
+pub use schema::VERSION as SCHEMA_VERSION;
+pub use timeline::{Entry, TIMELINE_MAX_LINES};
+
+/// The records of one user, on disk. Nobody else has them open.
+#[derive(Debug)]
+pub struct Store {
+    db: Connection,
+    path: PathBuf,
+    /// What opening read, kept for the first `load`, so that a start reads everything once.
+    fresh: Option<Saved>,
+    /// Locked as long as it is open.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the store in this folder, and makes both if they are not there.
+    pub fn open(dir: &Path) -> Result<Opened, Fault> {
+        open::open(dir)
+    }
+
+    /// The file that holds the records.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A task's history in words, the oldest line first.
+    pub fn timeline(&self, task: TaskId) -> Result<Vec<Entry>, Fault> {
+        timeline::read(&self.db, task)
+    }
+}
+
+impl Journal for Store {
+    type Fault = Fault;
+
+    fn save(&mut self, at: Time, changes: &[Change]) -> Result<(), Fault> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.fresh = None;
+        save::save(&mut self.db, at, changes)
+    }
+
+    fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, Fault> {
+        let tried = "read a result";
+        let mut read = self
+            .db
+            .prepare_cached("SELECT detail FROM runs WHERE task = ?1 AND run = ?2")
+            .map_err(Fault::when(tried))?;
+        let detail = read
+            .query_row((words::id(task), run), |row| row.get::<_, Option<String>>(0))
+            .optional()
+            .map_err(Fault::when(tried))?;
+        Ok(detail.flatten())
+    }
+
+    fn load(&mut self) -> Result<Saved, Fault> {
+        match self.fresh.take() {
+            Some(saved) => Ok(saved),
+            None => load::load(&self.db),
+        }
+    }
+
+    fn probe(&mut self) -> Result<(), Fault> {
+        // As much as an ordinary result, in two transactions: a row that is only changed in place
+        // fits on the fullest disk, and one that is rolled back is never written.
+        for sql in ["UPDATE probe SET room = randomblob(65536)", "UPDATE probe SET room = NULL"] {
+            let tried = "write a trial record";
+            let tx = self
+                .db
+                .transaction_with_behavior(TransactionBehavior::Immediate)
+                .map_err(Fault::when(tried))?;
+            tx.execute(sql, ()).map_err(Fault::when(tried))?;
+            tx.commit().map_err(Fault::when(tried))?;
+        }
+        Ok(())
+    }
+}

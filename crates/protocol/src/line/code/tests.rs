@@ -1,0 +1,231 @@
+//! What is written reads back, and what is not ours is an error of the right kind.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+use crate::line::{Context, HostReply, HostResult, Method, Role};
+use crate::tools::tools;
+
+fn to_daemon() -> Vec<ToDaemon> {
+    let context = Context {
+        session: "ses_1".parse().unwrap(),
+        message: "msg_1".parse().unwrap(),
+        agent: "build".into(),
+        directory: "/home/me/a project".into(),
+    };
+    let call = |id, arguments, context| ToDaemon::Call {
+        id,
+        key: "ses_1/call_7".parse().unwrap(),
+        tool: "background_task".into(),
+        arguments,
+        context,
+    };
+    vec![
+        ToDaemon::Hello {
+            version: LINE_VERSION,
+            build: "0.1.0".into(),
+            role: Role::Host {
+                host: "opencode-4711".parse().unwrap(),
+                place: "project".parse().unwrap(),
+                kind: "opencode".into(),
+            },
+        },
+        ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role: Role::Client },
+        call(
+            1,
+            json!({ "prompt": "a\nb\r\u{2028}\u{2029}\"\\", "n": [1, -2, null] }),
+            Some(context),
+        ),
+        call(u64::MAX, Value::Null, None),
+        ToDaemon::Cancel { id: 1 },
+        ToDaemon::Result(HostResult {
+            id: 3,
+            reply: Ok(HostReply { status: 200, body: json!([{ "id": "ses_1" }]) }),
+        }),
+        ToDaemon::Result(HostResult {
+            id: 3,
+            reply: Ok(HostReply { status: 204, body: Value::Null }),
+        }),
+        ToDaemon::Result(HostResult { id: 4, reply: Err("fetch failed".into()) }),
+        ToDaemon::Event { name: "session.idle".into(), properties: json!({ "sessionID": "s" }) },
+        ToDaemon::Event { name: "server.connected".into(), properties: Value::Null },
+    ]
+}
+
+fn from_daemon() -> Vec<FromDaemon> {
+    let host_call = |method, query, body| FromDaemon::HostCall {
+        id: 5,
+        method,
+        path: "/session/ses_1/message".into(),
+        query,
+        body,
+    };
+    let query = BTreeMap::from([("limit".to_owned(), "10".to_owned())]);
+    vec![
+        FromDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), tools: tools() },
+        FromDaemon::Bye { why: "a newer version takes over".into() },
+        FromDaemon::Answer { id: 1, refused: false, text: "Task ID: bg_00000001\n…".into() },
+        FromDaemon::Answer { id: 1, refused: true, text: String::new() },
+        FromDaemon::Progress { id: 1, text: "2 of 3 finished".into() },
+        host_call(Method::Get, query, Value::Null),
+        host_call(Method::Post, BTreeMap::new(), json!({ "parts": [] })),
+        host_call(Method::Patch, BTreeMap::new(), json!(false)),
+        host_call(Method::Delete, BTreeMap::new(), json!(1.5)),
+        FromDaemon::Drop { id: 5 },
+        FromDaemon::Want { events: vec!["session.idle".into()] },
+        FromDaemon::Want { events: vec![] },
+    ]
+}
+
+fn assert_is_one_line(bytes: &[u8]) {
+    let text = std::str::from_utf8(bytes).unwrap();
+    let inside = text.strip_suffix('\n').unwrap();
+    assert!(!inside.contains(['\n', '\r', '\u{2028}', '\u{2029}']), "{inside}");
+}
+
+#[test]
+fn every_line_reads_back_as_written() {
+    for line in to_daemon() {
+        let bytes = encode(&line);
+        assert_is_one_line(&bytes);
+        assert_eq!(decode_to_daemon(&bytes), Ok(line));
+    }
+    for line in from_daemon() {
+        let bytes = encode(&line);
+        assert_is_one_line(&bytes);
+        assert_eq!(decode_from_daemon(&bytes), Ok(line));
+    }
+}
+
+/// The plugin is written against `lines.jsonl`, in another language.
+#[test]
+fn the_written_form_is_fixed() {
+    let written: Vec<String> = to_daemon()
+        .iter()
+        .map(encode)
+        .chain(from_daemon().iter().skip(1).map(encode))
+        .map(|bytes| String::from_utf8(bytes).unwrap())
+        .collect();
+    let expected: Vec<&str> =
+        include_str!("../../../tests/lines.jsonl").split_inclusive('\n').collect();
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn fields_that_are_not_known_are_passed_over() {
+    let line = br#"{"new":[1],"type":"cancel","id":7,"reason":"esc"}"#;
+    assert_eq!(decode_to_daemon(line), Ok(ToDaemon::Cancel { id: 7 }));
+}
+
+#[test]
+fn a_hello_of_another_version_is_known_for_what_it_is() {
+    let other = Err(BadLine::OtherVersion { theirs: 2 });
+    for line in [
+        r#"{"type":"hello","version":2,"build":"9","role":{"is":"client"}}"#,
+        r#"{"type":"hello","version":2,"build":9,"role":"of a later time"}"#,
+    ] {
+        assert_eq!(decode_to_daemon(line.as_bytes()), other);
+    }
+    let daemon = br#"{"type":"hello","version":2}"#;
+    assert_eq!(decode_from_daemon(daemon), Err(BadLine::OtherVersion { theirs: 2 }));
+    let broken = br#"{"type":"hello","version":1}"#;
+    assert!(matches!(decode_to_daemon(broken), Err(BadLine::NotALine { call: None, .. })));
+}
+
+#[test]
+fn a_call_that_does_not_read_still_says_who_waits() {
+    let long = format!(
+        r#"{{"type":"call","id":9,"key":"k","tool":"t","context":{{"session":"s","message":"m",
+        "agent":"a","directory":"{}"}}}}"#,
+        "x".repeat(5000)
+    );
+    for line in [r#"{"type":"call","id":9}"#, r#"{"id":9,"type":"call","key":""}"#, &long] {
+        let error = decode_to_daemon(line.as_bytes()).unwrap_err();
+        assert!(matches!(error, BadLine::NotALine { call: Some(9), .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn a_result_has_a_status_or_an_error_and_not_both() {
+    for line in [
+        r#"{"type":"result","id":1}"#,
+        r#"{"type":"result","id":1,"status":200,"error":"x"}"#,
+        r#"{"type":"result","id":1,"body":{}}"#,
+        r#"{"type":"result","id":1,"status":70000}"#,
+    ] {
+        let error = decode_to_daemon(line.as_bytes()).unwrap_err();
+        assert!(matches!(error, BadLine::NotALine { .. }), "{line}: {error:?}");
+    }
+}
+
+#[test]
+fn rubbish_is_an_error_of_its_kind() {
+    let not_json = [
+        "{",
+        r#"{"type":"cancel","id":1} x"#,
+        r#"{"type":"cancel","id":1}{"type":"cancel","id":1}"#,
+        &"{\"a\":".repeat(100_000),
+    ];
+    for line in not_json {
+        let error = decode_to_daemon(line.as_bytes()).unwrap_err();
+        assert!(matches!(error, BadLine::NotJson { .. }), "{error:?}");
+    }
+    let no_line = [
+        "",
+        "\n",
+        "nonsense",
+        "[]",
+        "3",
+        "null",
+        r#"["cancel",1]"#,
+        "{}",
+        r#"{"type":1}"#,
+        r#"{"type":"answer","id":1,"refused":false,"text":""}"#,
+        r#"{"type":"cancel"}"#,
+        r#"{"type":"cancel","id":-1}"#,
+        r#"{"type":"cancel","id":1.5}"#,
+        r#"{"type":"cancel","id":1,"id":2}"#,
+        r#"{"type":"cancel","type":"cancel","id":2}"#,
+    ];
+    for line in no_line {
+        let error = decode_to_daemon(line.as_bytes()).unwrap_err();
+        assert!(matches!(error, BadLine::NotALine { .. }), "{line}: {error:?}");
+    }
+    assert_eq!(decode_to_daemon(b"{\"type\":\"\xff\"}"), Err(BadLine::NotUtf8));
+}
+
+#[test]
+fn length_and_number_of_values_are_bounded() {
+    let longest = vec![b' '; LINE_MAX_BYTES];
+    assert!(matches!(decode_to_daemon(&longest), Err(BadLine::NotALine { .. })));
+    let too_long = vec![b' '; LINE_MAX_BYTES + 1];
+    let error = Err(BadLine::TooLong { max_bytes: LINE_MAX_BYTES });
+    assert_eq!(decode_to_daemon(&too_long), error);
+
+    let event = |values: usize| {
+        let listed = vec!["0"; values].join(",");
+        format!(r#"{{"type":"event","name":"n","properties":[{listed}]}}"#)
+    };
+    assert!(decode_to_daemon(event(LINE_MAX_VALUES - 10).as_bytes()).is_ok());
+    let many = decode_to_daemon(event(LINE_MAX_VALUES + 10).as_bytes());
+    assert_eq!(many, Err(BadLine::TooMany));
+    let prose = format!(r#"{{"type":"bye","why":"\"\\{}"}}"#, "[{,".repeat(LINE_MAX_VALUES));
+    assert!(decode_from_daemon(prose.as_bytes()).is_ok());
+}
+
+#[test]
+fn no_input_makes_an_error_long_or_many_lined() {
+    let huge = "\\u0000\\n\u{85}x".repeat(100_000);
+    for line in [
+        format!(r#"{{"type":"{huge}"}}"#),
+        format!(r#"{{"type":"cancel","id":"{huge}"}}"#),
+        format!(r#"{{"type":"call","id":1,"tool":{{"{huge}":1}}}}"#),
+        format!("{{{huge}"),
+    ] {
+        let text = decode_to_daemon(line.as_bytes()).unwrap_err().to_string();
+        assert!(text.chars().count() <= BAD_LINE_MAX_CHARS, "{text}");
+        assert!(!text.chars().any(char::is_control), "{text}");
+    }
+}

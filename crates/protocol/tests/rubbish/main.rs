@@ -1,0 +1,213 @@
+//! Whatever comes in, what comes out is a value: never a panic, never a long or many-lined text.
+//!
+//! The ordinary run tries some thousand inputs a property. The long one:
+//! `PROPTEST_CASES=1000000 cargo test --release -p legwork-protocol --test rubbish`
+
+#![expect(clippy::unwrap_used, reason = "the good lines are good")]
+
+mod inputs;
+
+use legwork_protocol::limits::{
+    BAD_LINE_MAX_CHARS, BLOCK_MAX_MS, BLOCK_MAX_TASKS, LINE_MAX_BYTES, REFUSAL_MAX_CHARS,
+};
+use legwork_protocol::line::{BadLine, Splitter, decode_from_daemon, decode_to_daemon, encode};
+use legwork_protocol::{
+    Ask, CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+
+use crate::inputs::{
+    do_harm, good_lines, harm, json_value, likely_call, nearly_a_line, stream, tool_name,
+};
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    // A failing input is printed whole and becomes a test of its own; no files of seeds.
+    ProptestConfig {
+        cases: cases.unwrap_or(2_000),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+fn is_plain(text: &str, max_chars: usize) -> bool {
+    !text.is_empty() && text.chars().count() <= max_chars && !text.chars().any(char::is_control)
+}
+
+/// Both directions read the bytes; what is read can be written and read again.
+fn check_decoding(bytes: &[u8]) -> Result<(), TestCaseError> {
+    match decode_to_daemon(bytes) {
+        Ok(line) => prop_assert!(decode_to_daemon(&encode(&line)).is_ok(), "{line:?}"),
+        Err(bad) => prop_assert!(is_plain(&bad.to_string(), BAD_LINE_MAX_CHARS), "{bad:?}"),
+    }
+    match decode_from_daemon(bytes) {
+        Ok(line) => prop_assert!(decode_from_daemon(&encode(&line)).is_ok(), "{line:?}"),
+        Err(bad) => prop_assert!(is_plain(&bad.to_string(), BAD_LINE_MAX_CHARS), "{bad:?}"),
+    }
+    Ok(())
+}
+
+fn in_chunks(splitter: &mut Splitter, bytes: &[u8], sizes: &[usize]) -> Vec<Split> {
+    let mut found = Vec::new();
+    let mut rest = bytes;
+    for size in sizes.iter().cycle() {
+        if rest.is_empty() {
+            break;
+        }
+        let (chunk, later) = rest.split_at((*size).min(rest.len()));
+        found.extend(splitter.push(chunk));
+        rest = later;
+    }
+    found
+}
+
+type Split = Result<Vec<u8>, BadLine>;
+
+/// What a splitter should find, in the plainest way.
+fn split_plainly(bytes: &[u8], max_bytes: usize) -> Vec<Split> {
+    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+    let mut found = Vec::new();
+    for (number, piece) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        if piece.len() > max_bytes {
+            found.push(Err(BadLine::TooLong { max_bytes }));
+            continue;
+        }
+        let line = piece.strip_suffix(b"\r").unwrap_or(piece);
+        if number < ends && !line.is_empty() {
+            found.push(Ok(line.to_vec()));
+        }
+    }
+    found
+}
+
+/// What holds for every ask that was accepted, whatever the arguments were.
+fn is_checked(ask: &Ask) -> bool {
+    let said = |text: &str| !text.trim().is_empty();
+    match ask {
+        Ask::Launch { prompt, description, agent } => {
+            said(prompt) && said(description) && said(agent)
+        }
+        Ask::Resume { task, prompt, .. } => !task.is_empty() && said(prompt),
+        Ask::Block { tasks, timeout_ms, .. } => {
+            let once = tasks.iter().enumerate().all(|(at, id)| !tasks[..at].contains(id));
+            once && (1..=BLOCK_MAX_TASKS).contains(&tasks.len()) && *timeout_ms <= BLOCK_MAX_MS
+        }
+        Ask::Output { .. } | Ask::List { .. } | Ask::Cancel { .. } | Ask::Clear => true,
+        Ask::Reply { .. } => false,
+    }
+}
+
+fn check_ask(tool: &str, arguments: Value) -> Result<(), TestCaseError> {
+    match Ask::from_tool(tool, arguments) {
+        Ok(ask) => prop_assert!(is_checked(&ask), "{ask:?}"),
+        Err(refusal) => prop_assert!(is_plain(&refusal.text(), REFUSAL_MAX_CHARS), "{refusal:?}"),
+    }
+    Ok(())
+}
+
+/// A text that is an id reads back as itself, from text and from JSON; one that is not, never.
+macro_rules! check_id {
+    ($id:ty, $text:expr) => {
+        let text: &str = $text;
+        let as_json: Result<$id, _> = serde_json::from_value(json!(text));
+        match text.parse::<$id>() {
+            Ok(id) => {
+                prop_assert_eq!(id.to_string(), text);
+                prop_assert_eq!(serde_json::to_value(&id).ok(), Some(json!(text)));
+                prop_assert_eq!(as_json.ok(), Some(id));
+            }
+            Err(_) => prop_assert!(as_json.is_err()),
+        }
+    };
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn g2_any_bytes(bytes in vec(any::<u8>(), 0..300)) {
+        check_decoding(&bytes)?;
+    }
+
+    #[test]
+    fn g2_any_text(text in any::<String>()) {
+        check_decoding(text.as_bytes())?;
+        check_decoding(format!("{{\"type\":{text}").as_bytes())?;
+    }
+
+    #[test]
+    fn g2_any_json(value in json_value()) {
+        check_decoding(value.to_string().as_bytes())?;
+    }
+
+    #[test]
+    fn g2_anything_in_the_fields_of_a_line(value in nearly_a_line()) {
+        check_decoding(value.to_string().as_bytes())?;
+    }
+
+    #[test]
+    fn g2_harmed_lines(line in select(good_lines()), harms in vec(harm(), 1..6)) {
+        let mut line = line;
+        for harm in &harms {
+            do_harm(&mut line, harm);
+        }
+        check_decoding(&line)?;
+        for part in Splitter::new().push(&line).into_iter().flatten() {
+            check_decoding(&part)?;
+        }
+    }
+
+    #[test]
+    fn g2_chunks_do_not_matter(
+        bytes in stream(),
+        sizes in vec(1_usize..20, 1..8),
+        max_bytes in 0_usize..24,
+    ) {
+        let whole = Splitter::with_limit(max_bytes).push(&bytes);
+        prop_assert_eq!(&whole, &split_plainly(&bytes, max_bytes));
+        let mut splitter = Splitter::with_limit(max_bytes);
+        prop_assert_eq!(in_chunks(&mut splitter, &bytes, &sizes), whole);
+        // Whatever came before, a good line after a line break is read.
+        splitter.push(b"\n");
+        prop_assert!(!splitter.is_inside_line());
+    }
+
+    #[test]
+    fn g2_good_lines_come_through_any_chunks(
+        lines in vec(select(good_lines()), 1..5),
+        sizes in vec(1_usize..200, 1..8),
+    ) {
+        let bytes = lines.concat();
+        let found = in_chunks(&mut Splitter::with_limit(LINE_MAX_BYTES), &bytes, &sizes);
+        let expected: Vec<Split> =
+            lines.iter().map(|line| Ok(line[..line.len() - 1].to_vec())).collect();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn g2_any_arguments_to_any_tool(tool in tool_name(), arguments in json_value()) {
+        check_ask(&tool, arguments)?;
+    }
+
+    #[test]
+    fn g2_calls_that_are_nearly_right((tool, arguments) in likely_call()) {
+        check_ask(&tool, arguments)?;
+    }
+
+    #[test]
+    fn g2_any_text_as_an_id(
+        text in prop_oneof![any::<String>(), "bg_[0-9a-z]{7,9}", ".{190,210}"],
+    ) {
+        check_id!(TaskId, &text);
+        check_id!(SessionId, &text);
+        check_id!(MessageId, &text);
+        check_id!(HostId, &text);
+        check_id!(Place, &text);
+        check_id!(CallKey, &text);
+        check_id!(QuestionId, &text);
+        check_id!(Status, &text);
+    }
+}

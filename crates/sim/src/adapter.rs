@@ -1,0 +1,231 @@
+//! Does an engine's work on the virtual OpenCode, as the real adapter does it on the real one:
+//! some reads, then at most one write. The two are apart so that the world can change, or end,
+//! between them.
+
+use std::sync::Arc;
+
+use legwork_engine::record::Target;
+use legwork_engine::text::{Piece, Text};
+use legwork_engine::work::{
+    Deed, Finding, HostError, Part, Question, Retry, Shown, Sight, Sighted, Wake,
+};
+use legwork_protocol::ask::Reply as Said;
+use legwork_protocol::{MessageId, QuestionId, SessionId};
+
+use crate::host::{
+    self, ApiError, Assistant, Body, Finish, NewSession, OpenCode, ProcessNo, Prompt, Reply,
+    Session, Status,
+};
+
+type Found = Result<Finding, HostError>;
+
+/// What is left to do after reading.
+#[derive(Debug, Clone)]
+pub enum Plan {
+    /// Nothing: this is the outcome.
+    Over(Found),
+    /// One write.
+    Write(Write),
+}
+
+/// The one write of a unit of work.
+#[derive(Debug, Clone)]
+pub enum Write {
+    /// Open a session.
+    Create(NewSession),
+    /// Send a message to a session.
+    Send(SessionId, Prompt),
+    /// Stop what runs in a session.
+    Abort(SessionId),
+    /// Delete a session.
+    Delete(SessionId),
+    /// Answer a question.
+    Reply(QuestionId, Reply),
+}
+
+/// Reads what the deed needs to know.
+pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
+    match deed {
+        Deed::Vet { agent } => Plan::Over(Ok(vet(host, agent))),
+        Deed::Probe { session } => {
+            Plan::Over(host.get(session).map(|_| Finding::Done).map_err(error))
+        }
+        Deed::Open { task, parent, title, nested, .. } => {
+            match host.sessions_marked(*task).next() {
+                Some(known) => Plan::Over(Ok(Finding::Opened { session: known.id.clone() })),
+                None => Plan::Write(Write::Create(NewSession {
+                    parent: Some(parent.clone()),
+                    title: title.as_str().into(),
+                    mark: Some(*task),
+                    may_nest: *nested,
+                })),
+            }
+        }
+        Deed::Prompt { session, message, part, agent, text } => match host.get(session) {
+            Err(why) => Plan::Over(Err(error(why))),
+            Ok(there) if holds(there, message) => Plan::Over(Ok(Finding::Done)),
+            Ok(_) => {
+                let part =
+                    host::Part { id: part.clone(), text: text.as_str().into(), synthetic: false };
+                let prompt = send(message, vec![part], Some(agent.as_str().into()), false);
+                Plan::Write(Write::Send(session.clone(), prompt))
+            }
+        },
+        Deed::Look { session, message } => Plan::Over(look(host, process, session, message)),
+        Deed::Survey => Plan::Over(Ok(survey(host, process))),
+        Deed::Tell { session, message, parts, wake } => tell(host, session, message, parts, *wake),
+        Deed::Stop { task, target: Target::Marked } => match host.sessions_marked(*task).next() {
+            Some(left) => Plan::Write(Write::Delete(left.id.clone())),
+            None => Plan::Over(Ok(Finding::Quiet)),
+        },
+        Deed::Stop { target: Target::Session(session), .. } => {
+            Plan::Write(Write::Abort(session.clone()))
+        }
+        Deed::Answer { question, reply, .. } => {
+            let reply = match reply {
+                Said::Once | Said::Always | Said::Words(_) => Reply::Yes,
+                Said::Reject(None) => Reply::No,
+                Said::Reject(Some(words)) => Reply::NoBut(words.as_str().into()),
+            };
+            Plan::Write(Write::Reply(question.clone(), reply))
+        }
+    }
+}
+
+/// Makes the one write. A stop whose session was quiet afterwards says so.
+pub fn write(host: &mut OpenCode, process: ProcessNo, write: Write) -> Found {
+    match write {
+        Write::Create(new) => Ok(Finding::Opened { session: host.create(new) }),
+        Write::Send(session, prompt) => {
+            host.prompt_async(process, &session, prompt).map(|()| Finding::Done).map_err(error)
+        }
+        Write::Abort(session) => {
+            host.abort(process, &session).map_err(error)?;
+            let busy = host.status(process).any(|(at, _)| *at == session);
+            Ok(if busy { Finding::Done } else { Finding::Quiet })
+        }
+        Write::Delete(session) => {
+            host.delete(process, &session).map(|_| Finding::Done).map_err(error)
+        }
+        Write::Reply(question, reply) => {
+            host.reply(process, &question, &reply).map(|_| Finding::Done).map_err(error)
+        }
+    }
+}
+
+fn vet(host: &OpenCode, agent: &str) -> Finding {
+    if host.agents().any(|known| &*known.name == agent) {
+        return Finding::Vetted;
+    }
+    Finding::NoSuchAgent { known: host.agents().map(|known| known.name.to_string()).collect() }
+}
+
+fn survey(host: &OpenCode, process: ProcessNo) -> Finding {
+    let busy = host.status(process).map(|(session, status)| {
+        let retry = match status {
+            Status::Retry { attempt, next } => {
+                Some(Retry { attempt, why: "the provider failed".to_owned(), next })
+            }
+            Status::Busy | Status::Idle => None,
+        };
+        (session.clone(), retry)
+    });
+    let questions = host.questions(process).iter().map(|question| {
+        let id = question.id.clone();
+        (question.session.clone(), Question { id, text: question.text.to_string() })
+    });
+    Finding::Surveyed { busy: busy.collect(), questions: questions.collect() }
+}
+
+fn tell(
+    host: &OpenCode,
+    session: &SessionId,
+    message: &MessageId,
+    parts: &[Part],
+    wake: Wake,
+) -> Plan {
+    let there = match host.get(session) {
+        Err(why) => return Plan::Over(Err(error(why))),
+        Ok(there) => there,
+    };
+    if holds(there, message) {
+        return Plan::Over(Ok(Finding::Told));
+    }
+    if there.revert_pending {
+        return Plan::Over(Ok(Finding::UndoPending));
+    }
+    // Who the person last spoke to, not who we last spoke for.
+    let mut prompts = there.prompts().rev();
+    let agent = prompts.find(|(_, user)| !user.ours).map(|(_, user)| user.agent.clone());
+    let parts = parts.iter().map(|part| host::Part {
+        id: part.id.clone(),
+        text: words(&part.text).into(),
+        synthetic: part.shown == Shown::ToModel,
+    });
+    let prompt = send(message, parts.collect(), agent, wake == Wake::StayIdle);
+    Plan::Write(Write::Send(session.clone(), prompt))
+}
+
+/// Texts that reach a host have no holes any more.
+fn words(text: &Text) -> String {
+    let words = text.0.iter().map(|piece| match piece {
+        Piece::Plain(words) => words.as_str(),
+        Piece::Detail { .. } => "(a hole)",
+    });
+    words.collect()
+}
+
+fn send(
+    message: &MessageId,
+    parts: Vec<host::Part>,
+    agent: Option<Arc<str>>,
+    no_reply: bool,
+) -> Prompt {
+    Prompt { message: message.clone(), parts, agent, no_reply, ours: true }
+}
+
+fn holds(session: &Session, message: &MessageId) -> bool {
+    session.messages.iter().rev().any(|known| known.id == *message)
+}
+
+/// The completion rule: an answer to this prompt, or to a later one of the same conversation that
+/// overtook it, that is complete and no mere tool call.
+fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &MessageId) -> Found {
+    let there = host.get(session).map_err(error)?;
+    let begin = there.messages.iter().position(|message| message.id == *prompt);
+    let after = begin.map_or(&[][..], |begin| &there.messages[begin..]);
+    let replies: Vec<&Assistant> = after
+        .iter()
+        .filter_map(|message| match &message.body {
+            Body::Assistant(reply) => Some(reply),
+            Body::User(_) => None,
+        })
+        .collect();
+    let busy = host.status(process).any(|(at, _)| at == session);
+    let tool_calls = replies.iter().map(|reply| reply.tool_calls).sum();
+    let moved = replies.iter().filter_map(|reply| reply.completed).max();
+    let state = match replies.iter().find(|reply| is_end(reply)) {
+        Some(reply) => match &reply.error {
+            Some(why) => Sighted::Failed { reason: why.to_string() },
+            None => Sighted::Answered { text: reply.text.to_string() },
+        },
+        None if busy => Sighted::Busy,
+        None => {
+            let text = replies.last().map(|reply| reply.text.to_string()).unwrap_or_default();
+            Sighted::Still { text }
+        }
+    };
+    Ok(Finding::Seen(Sight { state, tool_calls, moved }))
+}
+
+fn is_end(reply: &Assistant) -> bool {
+    reply.completed.is_some() && (reply.error.is_some() || reply.finish == Some(Finish::Stop))
+}
+
+fn error(error: ApiError) -> HostError {
+    match error {
+        ApiError::NotFound => HostError::Gone,
+        ApiError::BadRequest(why) => HostError::Rejected { why },
+        ApiError::ServerError => HostError::Unreachable,
+    }
+}

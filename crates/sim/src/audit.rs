@@ -1,0 +1,344 @@
+//! Reads along with everything that is saved, and checks each transaction against what was saved
+//! before: the arrows of the lifecycle, one notice for each end, the queue's order, the limits and
+//! the counts. It trusts nothing but the changes themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use legwork_engine::record::{About, Change, DebtEnd, Letter, NoticeId, Target};
+use legwork_engine::task::{Outcome, Stage, StageName, Task};
+use legwork_engine::text::{notices, words};
+use legwork_protocol::{HostId, MessageId, SessionId, Status, TaskId, Time};
+
+/// What the auditor found wrong: which check, and what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// The check.
+    pub check: &'static str,
+    /// What it found.
+    pub what: String,
+}
+
+/// A task as the records have it.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The task itself.
+    pub task: Task,
+}
+
+/// What became of one run.
+#[derive(Debug, Clone)]
+pub struct RunFact {
+    /// Who asked for it.
+    pub asker: SessionId,
+    /// How it ended.
+    pub ended: Option<Outcome>,
+    /// Its result or reason.
+    pub detail: String,
+    /// What became of the notice of its end.
+    pub notice: NoticeFact,
+    /// Whether its task was forgotten.
+    pub forgotten: bool,
+    /// What was asked.
+    pub prompt: Arc<str>,
+    /// The ids under which it was to be sent; more than one if it was asked to go on.
+    pub prompts: Vec<MessageId>,
+}
+
+/// What became of a notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeFact {
+    /// There is none.
+    None,
+    /// It is owed.
+    Owed,
+    /// It was told, in this many letters.
+    Told,
+    /// It was not needed any more.
+    Withdrawn,
+    /// The debt ended for another reason.
+    Ended(DebtEnd),
+}
+
+/// The auditor's own books.
+#[derive(Debug, Default)]
+pub struct Audit {
+    /// All tasks that are kept.
+    pub rows: BTreeMap<TaskId, Row>,
+    /// All runs that ever were accepted.
+    pub runs: BTreeMap<(TaskId, u32), RunFact>,
+    /// All letters that were ever made, by id, with what they tell.
+    pub letters_ever: BTreeMap<MessageId, Letter>,
+    /// Letters under way.
+    pub letters: BTreeSet<MessageId>,
+    /// Letters that count as told.
+    pub told: BTreeSet<MessageId>,
+    /// Notices that are owed.
+    pub owed: BTreeSet<NoticeId>,
+    /// Stops that are owed.
+    pub stops: BTreeMap<TaskId, Target>,
+    /// Every task whose session had to be stopped or deleted at some time.
+    pub stopped_ever: BTreeSet<TaskId>,
+    /// Sessions known as parents.
+    pub parents: BTreeSet<SessionId>,
+    /// Places per host; 0 for no limit.
+    pub max_running: u32,
+    /// What was found.
+    pub found: Vec<Broken>,
+}
+
+impl Audit {
+    /// An auditor who knows how many may run at once.
+    pub fn new(max_running: u32) -> Self {
+        Self { max_running, ..Self::default() }
+    }
+
+    /// Something is wrong.
+    pub fn broken(&mut self, check: &'static str, what: String) {
+        self.found.push(Broken { check, what });
+    }
+
+    /// A transaction was committed.
+    pub fn committed(&mut self, _at: Time, changes: &[Change]) {
+        for change in changes {
+            self.apply(change);
+        }
+        self.check_ends(changes);
+        self.check_places();
+    }
+
+    fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Launched { task, .. } => self.begun(task, None),
+            Change::Resumed { task } => self.begun(task, Some(StageName::Completed)),
+            Change::Moved { task, from } => self.moved(task, *from),
+            Change::Ended { task, from, detail } => self.ended(task, *from, detail),
+            Change::Retrieved { .. } => {}
+            Change::Forgotten { task } => self.forgotten(*task),
+            Change::Owed(notice) => {
+                self.owed.insert(notice.id);
+                if notice.id.about == About::End {
+                    self.set_notice(notice.id, NoticeFact::Owed);
+                }
+            }
+            Change::Withdrawn(id) => {
+                self.owed.remove(id);
+                self.set_notice(*id, NoticeFact::Withdrawn);
+            }
+            Change::LetterMade(letter) => {
+                self.check_counts(letter);
+                self.letters.insert(letter.id.clone());
+                self.letters_ever.insert(letter.id.clone(), letter.clone());
+            }
+            Change::LetterDissolved(id) => {
+                self.letters.remove(id);
+            }
+            Change::LetterDone { letter, end } => self.letter_done(letter, *end),
+            Change::StopOwed(stop) => {
+                self.stops.insert(stop.task, stop.target.clone());
+                self.stopped_ever.insert(stop.task);
+            }
+            Change::StopDone { task } => {
+                self.stops.remove(task);
+            }
+            Change::ParentKnown(parent) => {
+                self.parents.insert(parent.session.clone());
+            }
+            Change::ParentForgotten { session } => {
+                self.parents.remove(session);
+            }
+        }
+    }
+
+    fn begun(&mut self, task: &Task, from: Option<StageName>) {
+        let before = self.rows.get(&task.id).map(|row| row.task.stage.name());
+        if before != from {
+            self.broken("arrows", format!("{} begins a run from {before:?}", task.id));
+        }
+        let fact = RunFact {
+            asker: task.run.asker.clone(),
+            ended: None,
+            detail: String::new(),
+            notice: NoticeFact::None,
+            forgotten: false,
+            prompt: task.run.prompt.clone().unwrap_or_default(),
+            prompts: Vec::new(),
+        };
+        if self.runs.insert((task.id, task.run.number), fact).is_some() {
+            self.broken("arrows", format!("{} begins run {} twice", task.id, task.run.number));
+        }
+        self.rows.insert(task.id, Row { task: task.clone() });
+    }
+
+    fn moved(&mut self, task: &Task, from: StageName) {
+        let next = task.stage.name();
+        if from == StageName::Queued && next != StageName::Queued {
+            self.check_queue(task);
+        }
+        if !arrow(from, next) {
+            self.broken("arrows", format!("{} moves from {from:?} to {next:?}", task.id));
+        }
+        if let Stage::Prompting(message) = &task.stage
+            && let Some(run) = self.runs.get_mut(&(task.id, task.run.number))
+            && !run.prompts.contains(message)
+        {
+            run.prompts.push(message.clone());
+        }
+        self.rows.insert(task.id, Row { task: task.clone() });
+    }
+
+    fn ended(&mut self, task: &Task, from: StageName, detail: &str) {
+        if !arrow(from, task.stage.name()) {
+            self.broken("arrows", format!("{} ends as {:?} from {from:?}", task.id, task.stage));
+        }
+        if let Some(run) = self.runs.get_mut(&(task.id, task.run.number)) {
+            run.ended = task.outcome();
+            detail.clone_into(&mut run.detail);
+        }
+        self.rows.insert(task.id, Row { task: task.clone() });
+    }
+
+    fn forgotten(&mut self, id: TaskId) {
+        self.rows.remove(&id);
+        for (_, run) in self.runs.range_mut((id, 0)..=(id, u32::MAX)) {
+            run.forgotten = true;
+        }
+        self.owed.retain(|notice| notice.task != id);
+        let empty: Vec<MessageId> = self
+            .letters
+            .iter()
+            .filter(|letter| {
+                let letter = self.letters_ever.get(*letter);
+                letter.is_some_and(|letter| {
+                    letter.notices.iter().all(|notice| !self.owed.contains(notice))
+                })
+            })
+            .cloned()
+            .collect();
+        for letter in empty {
+            self.letters.remove(&letter);
+        }
+    }
+
+    fn letter_done(&mut self, id: &MessageId, end: DebtEnd) {
+        self.letters.remove(id);
+        let notices = self.letters_ever.get(id).map(|letter| letter.notices.clone());
+        for notice in notices.into_iter().flatten() {
+            self.owed.remove(&notice);
+            let fact = if end == DebtEnd::Told { NoticeFact::Told } else { NoticeFact::Ended(end) };
+            self.set_notice(notice, fact);
+        }
+        if end == DebtEnd::Told {
+            self.told.insert(id.clone());
+        }
+    }
+
+    fn set_notice(&mut self, id: NoticeId, fact: NoticeFact) {
+        if id.about != About::End {
+            return;
+        }
+        let Some(run) = self.runs.get_mut(&(id.task, id.run)) else { return };
+        if run.notice == NoticeFact::Told && fact != NoticeFact::Told {
+            let what = format!("{} run {} was told, and is now {fact:?}", id.task, id.run);
+            return self.broken("one notice", what);
+        }
+        run.notice = fact;
+    }
+
+    /// An end and the notice of it are saved together, unless nobody is to be told.
+    fn check_ends(&mut self, changes: &[Change]) {
+        for change in changes {
+            let Change::Ended { task, detail, .. } = change else { continue };
+            let owed = changes.iter().any(|change| match change {
+                Change::Owed(notice) => {
+                    notice.id.task == task.id
+                        && notice.id.run == task.run.number
+                        && notice.id.about == About::End
+                        && notice.to == task.run.asker
+                }
+                _ => false,
+            });
+            let silent =
+                [words::CANCELLED_BY_PARENT, words::CANCELLED_WITH_PARENT].contains(&&**detail);
+            let nobody = !self.parents.contains(&task.run.asker)
+                && !changes.iter().any(|change| {
+                    matches!(change, Change::ParentForgotten { session }
+                        if *session == task.run.asker)
+                });
+            if !owed && !silent && !nobody {
+                let what = format!("{} run {} ends untold", task.id, task.run.number);
+                self.broken("end and notice together", what);
+            }
+            if owed && silent {
+                let what = format!("{} run {} tells who ended it", task.id, task.run.number);
+                self.broken("end and notice together", what);
+            }
+        }
+    }
+
+    /// First in, first out, for each host.
+    fn check_queue(&mut self, task: &Task) {
+        let ahead = self.rows.values().map(|row| &row.task).find(|other| {
+            other.stage == Stage::Queued
+                && other.run.host == task.run.host
+                && other.run.order < task.run.order
+        });
+        if let Some(ahead) = ahead {
+            let what = format!("{} leaves the queue before {}", task.id, ahead.id);
+            self.broken("queue order", what);
+        }
+    }
+
+    fn check_places(&mut self) {
+        if self.max_running == 0 {
+            return;
+        }
+        let mut running: BTreeMap<&HostId, u32> = BTreeMap::new();
+        for Row { task } in self.rows.values() {
+            if task.stage.holds_place() {
+                *running.entry(&task.run.host).or_default() += 1;
+            }
+        }
+        let over = running.into_iter().find(|(_, count)| *count > self.max_running);
+        if let Some(what) = over.map(|(host, count)| format!("{count} run at once on {host}")) {
+            self.broken("places", what);
+        }
+    }
+
+    fn check_counts(&mut self, letter: &Letter) {
+        let of_parent = || self.rows.values().filter(|row| row.task.parent == letter.to);
+        let finished = of_parent().filter(|row| row.task.is_finished()).count();
+        let truth = notices::counts(finished, of_parent().count() - finished);
+        if letter.counts != truth {
+            let what = format!("{} says {:?}, true is {truth:?}", letter.id, letter.counts);
+            self.broken("counts", what);
+        }
+    }
+
+    /// What anybody should see now: every task with its status.
+    pub fn view(&self) -> BTreeMap<TaskId, Status> {
+        self.rows.values().map(|row| (row.task.id, row.task.status())).collect()
+    }
+
+    /// Whether nothing is unfinished, owed or to be stopped.
+    pub fn is_settled(&self) -> bool {
+        self.owed.is_empty()
+            && self.letters.is_empty()
+            && self.stops.is_empty()
+            && self.rows.values().all(|row| row.task.is_finished())
+    }
+}
+
+/// The arrows of the lifecycle, written down a second time on purpose: a mistake in the first
+/// table would otherwise be its own witness.
+fn arrow(from: StageName, to: StageName) -> bool {
+    use StageName::{Cancelled, Completed, Failed, Opening, Prompting, Queued, Working};
+    match (from, to) {
+        (Completed | Failed | Cancelled, _) => false,
+        (_, Failed | Cancelled | Queued) => true,
+        (Queued, Opening | Prompting) | (Opening, Opening | Prompting) => true,
+        (Prompting, Prompting | Working | Completed) | (Working, Working | Completed) => true,
+        (Queued, Working | Completed) | (Opening, Working | Completed) => false,
+        (Prompting | Working, Opening) | (Working, Prompting) => false,
+    }
+}

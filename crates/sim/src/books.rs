@@ -1,0 +1,179 @@
+//! The journal as the simulated daemon sees it: a real one, in front of which a disk may be full
+//! and a daemon may die, and beside which an auditor reads along.
+
+use std::cell::Cell;
+use std::fmt;
+use std::rc::Rc;
+
+use legwork_engine::text::story;
+use legwork_engine::{Change, Journal, Saved};
+use legwork_protocol::{TaskId, Time};
+use legwork_store::Store;
+
+use crate::audit::Audit;
+use crate::memory::Memory;
+use crate::trace::Trace;
+
+/// Counts down to the daemon's death: once it has blown, nothing that the daemon does has any
+/// effect.
+#[derive(Debug, Clone, Default)]
+pub struct Fuse(Rc<Cell<State>>);
+
+#[derive(Debug, Clone, Copy, Default)]
+enum State {
+    #[default]
+    Unlit,
+    Burning(u32),
+    Blown,
+}
+
+impl Fuse {
+    /// The daemon dies before the effect after so many others.
+    pub fn light(&self, effects: u32) {
+        self.0.set(State::Burning(effects));
+    }
+
+    /// It did not come to that.
+    pub fn put_out(&self) {
+        if !self.has_blown() {
+            self.0.set(State::Unlit);
+        }
+    }
+
+    /// One effect is about to happen: may it?
+    pub fn burn(&self) -> bool {
+        match self.0.get() {
+            State::Unlit => true,
+            State::Burning(0) => {
+                self.0.set(State::Blown);
+                false
+            }
+            State::Burning(left) => {
+                self.0.set(State::Burning(left - 1));
+                true
+            }
+            State::Blown => false,
+        }
+    }
+
+    /// Whether the daemon is dead.
+    pub fn has_blown(&self) -> bool {
+        matches!(self.0.get(), State::Blown)
+    }
+}
+
+/// What the records are kept in.
+#[derive(Debug)]
+pub enum Keeper {
+    /// Plain maps.
+    Memory(Box<Memory>),
+    /// SQLite, in a folder that is removed afterwards. The store is closed while the daemon is dead.
+    File(tempfile::TempDir, Option<Box<Store>>),
+}
+
+/// The records, with what can happen to them.
+#[derive(Debug)]
+pub struct Books {
+    keeper: Keeper,
+    /// Reads along.
+    pub audit: Audit,
+    /// Whether nothing can be written.
+    pub full: bool,
+    /// The daemon's life.
+    pub fuse: Fuse,
+    trace: Trace,
+}
+
+/// Why the books did not do it.
+#[derive(Debug)]
+pub struct BooksFault(String);
+
+impl fmt::Display for BooksFault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+fn fault(why: impl fmt::Display) -> BooksFault {
+    BooksFault(why.to_string())
+}
+
+impl Books {
+    /// Empty books.
+    pub fn new(keeper: Keeper, audit: Audit, trace: Trace) -> Self {
+        Self { keeper, audit, full: false, fuse: Fuse::default(), trace }
+    }
+
+    /// The daemon is dead, and so is its hold on the file.
+    pub fn close(&mut self) {
+        if let Keeper::File(_, store) = &mut self.keeper {
+            *store = None;
+        }
+        self.fuse = Fuse::default();
+    }
+
+    fn save_now(&mut self, at: Time, changes: &[Change]) -> Result<(), BooksFault> {
+        match &mut self.keeper {
+            Keeper::Memory(memory) => memory.save(at, changes).map_err(fault),
+            Keeper::File(folder, store) => open(folder, store)?.save(at, changes).map_err(fault),
+        }
+    }
+}
+
+fn open<'a>(
+    folder: &tempfile::TempDir,
+    store: &'a mut Option<Box<Store>>,
+) -> Result<&'a mut Store, BooksFault> {
+    if store.is_none() {
+        *store = Some(Box::new(Store::open(folder.path()).map_err(fault)?.store));
+    }
+    store.as_deref_mut().ok_or_else(|| fault("closed"))
+}
+
+impl Journal for Books {
+    type Fault = BooksFault;
+
+    fn save(&mut self, at: Time, changes: &[Change]) -> Result<(), BooksFault> {
+        if !self.fuse.burn() {
+            return Err(fault("the daemon is dead"));
+        }
+        if self.full {
+            self.trace.tell(|| "the disk is full: nothing is saved".to_owned());
+            return Err(fault("the disk is full"));
+        }
+        if let Err(why) = self.save_now(at, changes) {
+            // Not a fault that the world made: the daemon asked for something impossible.
+            self.audit.broken("impossible change", why.to_string());
+            return Err(why);
+        }
+        for change in changes {
+            self.trace.tell(|| match (story::line(change), change) {
+                (Some((task, run, line)), _) => format!("    {task} run {run}: {line}"),
+                (None, Change::LetterDone { letter, end }) => {
+                    format!("    {letter}: {}", story::debt_end(*end))
+                }
+                (None, _) => format!("    {change:?}"),
+            });
+        }
+        self.audit.committed(at, changes);
+        Ok(())
+    }
+
+    fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, BooksFault> {
+        match &mut self.keeper {
+            Keeper::Memory(memory) => memory.detail(task, run).map_err(fault),
+            Keeper::File(folder, store) => open(folder, store)?.detail(task, run).map_err(fault),
+        }
+    }
+
+    fn load(&mut self) -> Result<Saved, BooksFault> {
+        match &mut self.keeper {
+            Keeper::Memory(memory) => memory.load().map_err(fault),
+            Keeper::File(folder, store) => open(folder, store)?.load().map_err(fault),
+        }
+    }
+
+    fn probe(&mut self) -> Result<(), BooksFault> {
+        if self.full { Err(fault("the disk is full")) } else { Ok(()) }
+    }
+}

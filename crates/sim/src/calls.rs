@@ -1,0 +1,203 @@
+//! Callers: sessions that call tools through their window, and a person at the command line. An
+//! unanswered call is sent again to the next daemon under the same key; a call whose window ended
+//! is nobody's.
+
+use legwork_engine::text::AnswerKind;
+use legwork_engine::{Caller, Input};
+use legwork_protocol::ask::Ask;
+use legwork_protocol::{CallId, SessionId, TaskId, Time};
+use legwork_shell::Said;
+
+use crate::world::{World, name};
+
+/// A call's number in its history.
+pub type CallNo = usize;
+
+/// One call.
+#[derive(Debug)]
+pub struct Call {
+    /// Who asks: a session through a window, or a person.
+    pub from: Option<(usize, SessionId)>,
+    /// What.
+    pub ask: Ask,
+    /// When it was made.
+    pub made: Time,
+    /// Its number with the daemon that has it now.
+    pub id: Option<CallId>,
+    /// What it was told, and when.
+    pub answer: Option<(Time, AnswerKind, String)>,
+    /// Signs of life that it was given.
+    pub progress: u32,
+    /// Nobody waits for the answer any more.
+    pub dropped: bool,
+    /// How often it was sent.
+    pub sent: u32,
+}
+
+impl Call {
+    /// The answer's text, if there is one.
+    pub fn text(&self) -> Option<&str> {
+        self.answer.as_ref().map(|(_, _, text)| text.as_str())
+    }
+
+    /// Whether it was refused.
+    pub fn refused(&self) -> bool {
+        matches!(self.answer, Some((_, AnswerKind::Refused, _)))
+    }
+
+    /// The task that the answer names.
+    pub fn task(&self) -> Option<TaskId> {
+        let lines = self.text()?.lines();
+        lines.filter_map(|line| line.strip_prefix("Task ID: ")).find_map(|id| id.parse().ok())
+    }
+}
+
+impl World {
+    /// A session calls a tool through a window.
+    pub fn ask(&mut self, window: usize, session: &SessionId, ask: Ask) -> CallNo {
+        self.used.insert((self.windows[window].process, session.clone()));
+        self.call(Some((window, session.clone())), ask)
+    }
+
+    /// A person asks at the command line.
+    pub fn person(&mut self, ask: Ask) -> CallNo {
+        self.call(None, ask)
+    }
+
+    fn call(&mut self, from: Option<(usize, SessionId)>, ask: Ask) -> CallNo {
+        let number = self.calls.len();
+        self.trace.tell(|| match &from {
+            Some((_, session)) => format!("{session} asks (call {number}): {ask:?}"),
+            None => format!("a person asks (call {number}): {ask:?}"),
+        });
+        let made = self.now;
+        let call =
+            Call { from, ask, made, id: None, answer: None, progress: 0, dropped: false, sent: 0 };
+        self.calls.push(call);
+        self.send_call(number);
+        number
+    }
+
+    /// Sends a call, or sends it again.
+    pub fn send_call(&mut self, number: CallNo) {
+        let linked = match &self.calls[number].from {
+            Some((window, _)) => self.windows[*window].linked,
+            None => self.daemon.is_some(),
+        };
+        if !linked || self.daemon.is_none() {
+            return;
+        }
+        self.next_call += 1;
+        let id = CallId(self.next_call);
+        self.by_call.insert(id, number);
+        let call = &mut self.calls[number];
+        call.id = Some(id);
+        call.sent += 1;
+        let caller = match &call.from {
+            None => Caller::Person,
+            Some((window, session)) => Caller::Session {
+                host: self.windows[*window].host.clone(),
+                session: session.clone(),
+                key: name(&format!("{session}:call-{number}")),
+                message: name("msg_tool"),
+                agent: "build".to_owned(),
+                directory: "project".to_owned(),
+            },
+        };
+        let ask = call.ask.clone();
+        let spare = TaskId::from_number(self.dice.roll());
+        let ms = self.dice.between(0, 3);
+        self.arrives(ms, Input::Ask { call: id, caller, ask, spare });
+    }
+
+    /// The caller goes away: ESC, or a closed pipe.
+    pub fn drop_call(&mut self, number: CallNo) {
+        let call = &mut self.calls[number];
+        if call.answer.is_some() || call.dropped {
+            return;
+        }
+        call.dropped = true;
+        self.trace.tell(|| format!("call {number} is dropped"));
+        if let Some(id) = self.calls[number].id {
+            self.arrives(1, Input::Dropped { call: id });
+        }
+    }
+
+    /// A window's callers end with it.
+    pub(crate) fn drop_calls(&mut self, window: usize) {
+        for number in 0..self.calls.len() {
+            let of_window = self.calls[number].from.as_ref().is_some_and(|(w, _)| *w == window);
+            if of_window {
+                self.drop_call(number);
+            }
+        }
+    }
+
+    /// A window is connected again, and its unanswered calls are sent again.
+    pub(crate) fn resend_of(&mut self, window: usize) {
+        self.resend(|from| from.is_some_and(|from| from == window));
+    }
+
+    pub(crate) fn resend_of_person(&mut self) {
+        self.resend(|from| from.is_none());
+    }
+
+    fn resend(&mut self, whose: impl Fn(Option<usize>) -> bool) {
+        for number in 0..self.calls.len() {
+            let call = &self.calls[number];
+            let from = call.from.as_ref().map(|(window, _)| *window);
+            if call.answer.is_none() && !call.dropped && whose(from) {
+                self.send_call(number);
+            }
+        }
+    }
+
+    /// A caller hears something. Each answer is the last word on its call.
+    pub(crate) fn hears(&mut self, id: CallId, said: Said) {
+        let Some(number) = self.by_call.get(&id).copied() else { return };
+        let call = &mut self.calls[number];
+        let stale = call.dropped || call.id != Some(id);
+        match said {
+            Said::Progress(_) => call.progress += 1,
+            Said::Answer { kind, text } => {
+                self.by_call.remove(&id);
+                self.trace.tell(|| format!("    call {number} hears {kind:?}: {text:?}"));
+                if !stale {
+                    let twice = self.calls[number].answer.is_some();
+                    self.calls[number].answer = Some((self.now, kind, text));
+                    self.check_answer(number, twice);
+                }
+            }
+        }
+    }
+
+    /// A person's question, answered on the spot, whatever else goes wrong.
+    pub fn ask_now(&mut self, ask: Ask) -> String {
+        let faults = std::mem::take(&mut self.faults);
+        let number = self.calls.len();
+        self.calls.push(Call {
+            from: None,
+            ask: ask.clone(),
+            made: self.now,
+            id: None,
+            answer: None,
+            progress: 0,
+            dropped: false,
+            sent: 1,
+        });
+        self.next_call += 1;
+        let call = CallId(self.next_call);
+        self.by_call.insert(call, number);
+        self.calls[number].id = Some(call);
+        let spare = TaskId::from_number(0);
+        self.daemon_step(Input::Ask { call, caller: Caller::Person, ask, spare });
+        self.faults = faults;
+        self.calls[number].text().unwrap_or_default().to_owned()
+    }
+
+    /// Calls that wait for an answer.
+    pub fn waiting(&self) -> impl Iterator<Item = CallNo> {
+        let open = |call: &Call| call.answer.is_none() && !call.dropped;
+        (0..self.calls.len()).filter(move |number| open(&self.calls[*number]))
+    }
+}

@@ -1,0 +1,115 @@
+//! What is checked while the world goes on: nothing is said or done before it is saved, nobody is
+//! disturbed who must not be, and callers are answered in time.
+
+use legwork_engine::record::About;
+use legwork_engine::task::Stage;
+use legwork_engine::{Deed, Work};
+use legwork_protocol::ask::Ask;
+use legwork_protocol::{MessageId, SessionId, TaskId};
+
+use crate::adapter::Write;
+use crate::calls::CallNo;
+use crate::host::ProcessNo;
+use crate::world::World;
+
+/// How much later than its time-out a blocked caller may be answered, at the most.
+const LATE_MS: u64 = 1_000;
+
+impl World {
+    /// The intent of every write is saved before a host hears of it.
+    pub(crate) fn check_intent(&mut self, work: &Work) {
+        let audit = self.audit();
+        let stage = |task: &TaskId| audit.rows.get(task).map(|row| &row.task.stage);
+        let wrong = match &work.deed {
+            Deed::Open { task, .. } if stage(task) != Some(&Stage::Opening) => {
+                Some(format!("{task} is opened unannounced"))
+            }
+            Deed::Prompt { message, .. } => {
+                let known = audit.rows.values().any(|row| match &row.task.stage {
+                    Stage::Prompting(known) => known == message,
+                    _ => false,
+                });
+                (!known).then(|| format!("{message} is sent unannounced"))
+            }
+            Deed::Tell { message, .. } if !audit.letters.contains(message) => {
+                Some(format!("{message} is told unannounced"))
+            }
+            Deed::Stop { task, .. } if !audit.stops.contains_key(task) => {
+                Some(format!("{task} is stopped unannounced"))
+            }
+            _ => None,
+        };
+        if let Some(what) = wrong {
+            self.audit().broken("saved before done", what);
+        }
+        if let Deed::Tell { session, message, .. } = &work.deed {
+            self.check_held(session, message);
+        }
+    }
+
+    /// A session that is blocked on a task is not told of its end.
+    fn check_held(&mut self, session: &SessionId, message: &MessageId) {
+        let Some(letter) = self.audit().letters_ever.get(message) else { return };
+        let told: Vec<String> = letter
+            .notices
+            .iter()
+            .filter(|notice| notice.about == About::End)
+            .map(|notice| notice.task.to_string())
+            .collect();
+        let made = letter.notices.clone();
+        let blocked = self.calls.iter().any(|call| {
+            let open = call.answer.is_none() && !call.dropped && call.sent == 1;
+            let by = call.from.as_ref().is_some_and(|(_, by)| by == session);
+            let heard = call.id.is_some_and(|id| self.heard.contains(&id));
+            match &call.ask {
+                Ask::Block { tasks, .. } => {
+                    open && by && heard && tasks.iter().any(|task| told.contains(task))
+                }
+                _ => false,
+            }
+        });
+        // One that may have gone out before the caller blocked is sent until it is confirmed.
+        if blocked && self.first_tell.insert(message.clone()) {
+            let what = format!("{message} tells {made:?} to {session}, which waits for it");
+            self.audit().broken("held while blocked", what);
+        }
+        self.first_tell.insert(message.clone());
+    }
+
+    /// A turn is started only where somebody is.
+    pub(crate) fn check_tell(&mut self, process: ProcessNo, write: &Write) {
+        let Write::Send(session, prompt) = write else { return };
+        let letter = self.audit().letters_ever.contains_key(&prompt.message);
+        let used = self.used.contains(&(process, session.clone()));
+        if letter && !prompt.no_reply && !used {
+            let what = format!("{} starts a turn in {session}, unused", prompt.message);
+            self.audit().broken("no turn where nobody is", what);
+        }
+    }
+
+    /// What an answer promises is saved, and a blocked caller has not waited too long.
+    pub(crate) fn check_answer(&mut self, number: CallNo, twice: bool) {
+        if twice {
+            self.audit().broken("one answer", format!("call {number} is answered twice"));
+        }
+        let call = &self.calls[number];
+        let late = match (&call.ask, &call.answer) {
+            (Ask::Block { timeout_ms, .. }, Some((at, _, _))) if call.sent == 1 => {
+                at.since(call.made) > timeout_ms + LATE_MS
+            }
+            _ => false,
+        };
+        let promised = match call.ask {
+            Ask::Launch { .. } | Ask::Resume { .. } if !call.refused() => call.task(),
+            _ => None,
+        };
+        if late {
+            self.audit().broken("answered in time", format!("call {number} waited too long"));
+        }
+        if let Some(task) = promised
+            && !self.audit().runs.contains_key(&(task, 0))
+        {
+            self.audit().broken("saved before said", format!("{task} is promised and unknown"));
+        }
+    }
+}

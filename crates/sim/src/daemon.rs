@@ -1,0 +1,109 @@
+//! The daemon's life in the world: the real shell with the real engine, started from the books,
+//! fed with what arrives, and killed between any two of its effects.
+
+use legwork_engine::Input;
+use legwork_protocol::ask::Ask;
+use legwork_shell::Shell;
+
+use crate::wire::Wire;
+use crate::world::{Happening, World};
+
+impl World {
+    /// Starts the daemon from the books, if it is dead.
+    pub fn start_daemon(&mut self) {
+        let Some(mut books) = self.books.take() else { return };
+        self.life += 1;
+        self.forget_alarm();
+        books.close();
+        let fuse = books.fuse.clone();
+        let wire = Wire { ended: self.ended.clone(), fuse, ..Wire::default() };
+        match Shell::start(books, wire, self.settings.clone(), self.now) {
+            Ok(shell) => {
+                self.trace.tell(|| "the daemon starts".to_owned());
+                self.daemon = Some(shell);
+            }
+            Err(fault) => unreachable!("the books cannot be read: {fault}"),
+        }
+        self.set_alarm(Some(self.now));
+        for window in self.alive() {
+            let ms = self.dice.between(1, 400);
+            self.plan(ms, Happening::Links(window));
+        }
+        self.resend_of_person();
+        self.check_view();
+    }
+
+    /// The daemon is killed. Requests that are under way take effect or do not.
+    pub fn kill_daemon(&mut self) {
+        let Some(daemon) = self.daemon.take() else { return };
+        self.trace.tell(|| "the daemon is killed".to_owned());
+        let (books, _) = daemon.into_parts();
+        self.books = Some(books);
+        for window in 0..self.windows.len() {
+            self.unlink(window);
+        }
+    }
+
+    /// Killed, and started again a little later by whoever needs it.
+    pub fn restart_daemon(&mut self) {
+        if self.daemon.is_some() {
+            self.kill_daemon();
+            let ms = self.dice.between(1, 3_000);
+            self.plan(ms, Happening::Starts);
+        }
+    }
+
+    pub(crate) fn arrives(&mut self, ms: u64, input: Input) {
+        self.plan(ms, Happening::Arrives(self.life, input));
+    }
+
+    pub(crate) fn daemon_step(&mut self, input: Input) {
+        let crash = self.dice.chance(self.faults.crash_in_step);
+        let effects = self.dice.below(6) as u32;
+        let Some(daemon) = &mut self.daemon else { return };
+        let fuse = daemon.outside().fuse.clone();
+        if crash {
+            fuse.light(effects);
+        }
+        if let Input::Ask { call, .. } = &input {
+            self.heard.insert(*call);
+        }
+        let wake_at = daemon.step(input, self.now);
+        fuse.put_out();
+        let said = std::mem::take(&mut daemon.outside().said);
+        let work = std::mem::take(&mut daemon.outside().work);
+        for (call, said) in said {
+            self.hears(call, said);
+        }
+        for work in work {
+            self.check_intent(&work);
+            self.send_work(work);
+        }
+        if fuse.has_blown() {
+            self.trace.tell(|| "the daemon dies in the middle of a step".to_owned());
+            self.restart_daemon();
+        } else {
+            self.set_alarm(wake_at);
+        }
+    }
+
+    /// After a restart everybody sees what was saved, no more and no less.
+    fn check_view(&mut self) {
+        let Some(daemon) = &mut self.daemon else { return };
+        let view = daemon.journal().audit.view();
+        let seen = self.ask_now(Ask::List { status: None, all: true });
+        for (task, status) in &view {
+            let line = seen.lines().find(|line| line.starts_with(&task.to_string()));
+            let shows = line
+                .is_some_and(|line| line.split_whitespace().any(|word| word == status.as_str()));
+            if !shows {
+                let what = format!("{task} is {status}, the listing says {line:?}");
+                self.audit().broken("same view after restart", what);
+            }
+        }
+        let lines = if view.is_empty() { 1 } else { view.len().min(200) };
+        if seen.lines().count() < lines {
+            self.audit().broken("same view after restart", seen);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What is between the daemon and the windows: requests that take time, get lost before or after
+//! their effect, and events that come late, twice or never. Requests to one host keep their order.
+
+use legwork_engine::{Deed, Finding, Hint, HostError, Input, Work, WorkId};
+
+use legwork_protocol::SessionId;
+
+use crate::adapter::{self, Plan, Write};
+use crate::host::{Event, Kind, ProcessNo, Status};
+use crate::world::{Happening, World};
+
+/// How long the daemon waits for a host's answer.
+const TIMEOUT_MS: u64 = 10_000;
+
+/// A request under way.
+#[derive(Debug)]
+pub struct Flight {
+    window: usize,
+    deed: Deed,
+    write: Option<Write>,
+    /// The answer will be lost.
+    mute: bool,
+    /// The daemon does not wait for it any more.
+    given_up: bool,
+    /// The host has done with it.
+    done: bool,
+}
+
+impl World {
+    /// A window's plugin connects with the daemon.
+    pub(crate) fn link(&mut self, number: usize) {
+        let alive = self.oc.alive(self.windows[number].process);
+        if !alive || self.windows[number].linked || self.daemon.is_none() {
+            return;
+        }
+        let window = &mut self.windows[number];
+        window.linked = true;
+        window.stream = true;
+        window.free_at = self.now;
+        let host = window.host.clone();
+        self.trace.tell(|| format!("{host} is connected"));
+        let place = self.place.clone();
+        self.daemon_step(Input::Hint(Hint::HostCame { host, place }));
+        self.resend_of(number);
+    }
+
+    /// The link breaks; the plugin connects again a little later.
+    pub fn cut_link(&mut self, number: usize) {
+        if !self.windows[number].linked {
+            return;
+        }
+        let host = self.windows[number].host.clone();
+        self.trace.tell(|| format!("the link of {host} breaks"));
+        self.unlink(number);
+        self.arrives(1, Input::Hint(Hint::HostAway { host }));
+        let ms = self.dice.between(50, 4_000);
+        self.plan(ms, Happening::Links(number));
+    }
+
+    /// What was asked of the window and is not done yet is done now or never.
+    pub(crate) fn unlink(&mut self, number: usize) {
+        self.windows[number].linked = false;
+        let open: Vec<(u32, WorkId)> = self
+            .flights
+            .iter()
+            .filter(|(_, flight)| flight.window == number)
+            .map(|(id, _)| *id)
+            .collect();
+        for (life, work) in open {
+            let Some(flight) = self.flights.remove(&(life, work)) else { continue };
+            let process = self.windows[number].process;
+            if self.dice.chance(500) && self.oc.alive(process) && !flight.done {
+                self.finish_write(process, flight.deed, flight.write);
+            }
+            if life == self.life && self.daemon.is_some() && !flight.given_up {
+                let found = Err(HostError::Unreachable);
+                self.arrives(1, Input::Found { work, found });
+            }
+        }
+    }
+
+    fn finish_write(&mut self, process: ProcessNo, deed: Deed, write: Option<Write>) {
+        let plan = match write {
+            Some(write) => Plan::Write(write),
+            None => adapter::read(&self.oc, process, &deed),
+        };
+        if let Plan::Write(write) = plan {
+            // What it found is told to nobody.
+            drop(adapter::write(&mut self.oc, process, write));
+        }
+    }
+
+    pub(crate) fn send_work(&mut self, work: Work) {
+        self.requests += 1;
+        self.trace.tell(|| format!("    → {}: {}", work.host, deed_words(&work.deed)));
+        let here = self.windows.iter().position(|window| window.host == work.host);
+        let linked = here.filter(|number| self.windows[*number].linked);
+        let (Some(number), life, id) = (linked, self.life, work.id) else {
+            let found = Err(HostError::Unreachable);
+            return self.arrives(1, Input::Found { work: work.id, found });
+        };
+        let mute = self.dice.chance(self.faults.lost_after);
+        let lost = self.dice.chance(self.faults.lost_before);
+        let mut ms = self.dice.between(1, 9);
+        if self.dice.chance(self.faults.slow) {
+            ms = self.dice.between(200, 14_000);
+        }
+        let arrival = self.now.plus(ms).max(self.windows[number].free_at);
+        if lost {
+            // Some are known to be lost at once, others by the silence.
+            let ms = if self.dice.chance(500) { 5 } else { TIMEOUT_MS };
+            let found = Err(HostError::Unreachable);
+            return self.arrives(ms, Input::Found { work: id, found });
+        }
+        self.windows[number].free_at = arrival;
+        let late = arrival.since(self.now);
+        let flight = Flight {
+            window: number,
+            deed: work.deed,
+            write: None,
+            mute,
+            given_up: false,
+            done: false,
+        };
+        self.flights.insert((life, id), flight);
+        self.plan(late, Happening::Reads(life, id));
+        if mute || late + 100 > TIMEOUT_MS {
+            self.plan(TIMEOUT_MS, Happening::GivesUp(life, id));
+        }
+    }
+
+    pub(crate) fn work_reads(&mut self, life: u32, work: WorkId) {
+        let Some(flight) = self.flights.get(&(life, work)) else { return };
+        let number = flight.window;
+        let process = self.windows[number].process;
+        match adapter::read(&self.oc, process, &flight.deed) {
+            Plan::Over(found) => self.work_over(life, work, found),
+            Plan::Write(write) => {
+                let gap = self.dice.between(0, 4);
+                let until = self.now.plus(gap);
+                let window = &mut self.windows[number];
+                window.free_at = window.free_at.max(until);
+                if let Some(flight) = self.flights.get_mut(&(life, work)) {
+                    flight.write = Some(write.clone());
+                }
+                self.plan(gap, Happening::Writes(life, work, Box::new(write)));
+            }
+        }
+    }
+
+    pub(crate) fn work_writes(&mut self, life: u32, work: WorkId, write: Write) {
+        let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
+        flight.write = None;
+        let process = self.windows[flight.window].process;
+        self.check_tell(process, &write);
+        let found = adapter::write(&mut self.oc, process, write);
+        self.work_over(life, work, found);
+    }
+
+    fn work_over(&mut self, life: u32, work: WorkId, found: Result<Finding, HostError>) {
+        let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
+        if flight.mute && !flight.given_up {
+            flight.done = true;
+            return;
+        }
+        let given_up = flight.given_up;
+        self.flights.remove(&(life, work));
+        if !given_up && life == self.life {
+            let ms = self.dice.between(0, 4);
+            self.arrives(ms, Input::Found { work, found });
+        }
+    }
+
+    pub(crate) fn work_given_up(&mut self, life: u32, work: WorkId) {
+        let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
+        if flight.given_up {
+            return;
+        }
+        flight.given_up = true;
+        if flight.done {
+            self.flights.remove(&(life, work));
+        }
+        if life == self.life {
+            let found = Err(HostError::Unreachable);
+            self.arrives(0, Input::Found { work, found });
+        }
+    }
+
+    /// Brings an event to the daemon, if nothing comes between.
+    pub(crate) fn carry(&mut self, event: Event) {
+        let Some(number) = self.windows.iter().position(|w| w.process == event.process) else {
+            return;
+        };
+        if event.kind == Kind::Used {
+            self.used.insert((event.process, event.session.clone()));
+        }
+        let window = &self.windows[number];
+        if !window.linked || !window.stream || self.dice.chance(self.faults.hint_lost) {
+            return;
+        }
+        let host = window.host.clone();
+        let Some(hint) = hint(event, host) else { return };
+        if self.dice.chance(self.faults.hint_doubled) {
+            let ms = self.dice.between(1, 3_000);
+            self.arrives(ms, Input::Hint(hint.clone()));
+        }
+        let late = self.dice.chance(self.faults.hint_late);
+        let ms = if late { self.dice.between(5, 6_000) } else { self.dice.between(0, 3) };
+        self.arrives(ms, Input::Hint(hint));
+    }
+
+    /// Whether a letter to the session is under way at this moment.
+    pub fn is_being_told(&self, session: &SessionId) -> bool {
+        self.flights
+            .values()
+            .any(|flight| matches!(&flight.deed, Deed::Tell { session: to, .. } if to == session))
+    }
+
+    /// Events of a window are lost from now on; its plugin does not notice.
+    pub fn deafen(&mut self, number: usize, deaf: bool) {
+        self.windows[number].stream = !deaf;
+    }
+}
+
+fn hint(event: Event, host: legwork_protocol::HostId) -> Option<Hint> {
+    let session = event.session;
+    Some(match event.kind {
+        Kind::Idle | Kind::Status(Status::Idle) | Kind::Updated => Hint::Stirred { session },
+        Kind::Status(Status::Busy | Status::Retry { .. }) => return None,
+        Kind::Error { why } => Hint::Erred { session, why: why.to_string() },
+        Kind::Deleted => Hint::Deleted { session },
+        Kind::Progress { tool, tokens } => Hint::Progress {
+            session,
+            tool: tool.map(|tool| tool.to_string()),
+            tokens: Some(tokens),
+            cost_micros: None,
+        },
+        Kind::Asked { question, text } => {
+            let question = legwork_engine::work::Question { id: question, text: text.to_string() };
+            Hint::Asked { session, question }
+        }
+        Kind::Replied { question } => Hint::Answered { session, question },
+        Kind::Used => Hint::Used { host, session },
+    })
+}
+
+fn deed_words(deed: &Deed) -> String {
+    match deed {
+        Deed::Vet { agent } => format!("is there an agent {agent}?"),
+        Deed::Probe { session } => format!("is {session} there?"),
+        Deed::Open { task, .. } => format!("open a session for {task}"),
+        Deed::Prompt { session, message, .. } => format!("prompt {message} to {session}"),
+        Deed::Look { session, .. } => format!("how far is {session}?"),
+        Deed::Survey => "who is busy?".to_owned(),
+        Deed::Tell { session, message, wake, .. } => format!("tell {session} {message}, {wake:?}"),
+        Deed::Stop { task, target } => format!("stop {target:?} of {task}"),
+        Deed::Answer { question, .. } => format!("answer {question}"),
+    }
+}

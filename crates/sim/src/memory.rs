@@ -1,0 +1,379 @@
+//! The journal of the simulated world: the store's guards on plain maps, quick enough for a
+//! million histories and as easily copied as a daemon is killed.
+//!
+//! It refuses what the store refuses and reads back what the store reads back; one suite of tests
+//! holds both to that. Faults are not its concern: whoever wants a full disk puts it in front.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use legwork_engine::record::{
+    About, Change, DebtEnd, Journal, Letter, Notice, NoticeId, Parent, Saved, Stop,
+};
+use legwork_engine::task::{StageName, Task};
+use legwork_protocol::{MessageId, SessionId, TaskId, Time};
+
+/// A change that does not follow from what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Impossible(pub String);
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "a change that cannot be: {}", self.0)
+    }
+}
+
+impl std::error::Error for Impossible {}
+
+/// The records of a simulated daemon.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    tasks: BTreeMap<TaskId, Task>,
+    details: BTreeMap<(TaskId, u32), Arc<str>>,
+    notices: BTreeMap<NoticeId, Kept>,
+    letters: BTreeMap<MessageId, Letter>,
+    stops: BTreeMap<TaskId, Stop>,
+    parents: BTreeMap<SessionId, Parent>,
+    undo: Vec<Undo>,
+}
+
+/// A notice, and how the debt stands. It stays while its task is there, so that the same one
+/// cannot be owed again.
+#[derive(Debug, Clone)]
+struct Kept {
+    notice: Notice,
+    state: Debt,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Debt {
+    Owed,
+    Over,
+}
+
+/// What an entry was before the save that is under way.
+#[derive(Debug, Clone)]
+enum Undo {
+    Task(TaskId, Option<Box<Task>>),
+    Detail((TaskId, u32), Option<Arc<str>>),
+    Notice(NoticeId, Option<Box<Kept>>),
+    Letter(MessageId, Option<Letter>),
+    Stop(TaskId, Option<Stop>),
+    Parent(SessionId, Option<Parent>),
+}
+
+impl Journal for Memory {
+    type Fault = Impossible;
+
+    fn save(&mut self, _at: Time, changes: &[Change]) -> Result<(), Impossible> {
+        for change in changes {
+            if let Err(why) = self.apply(change) {
+                self.roll_back();
+                return Err(why);
+            }
+        }
+        self.undo.clear();
+        Ok(())
+    }
+
+    fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, Impossible> {
+        Ok(self.details.get(&(task, run)).map(|detail| detail.as_ref().to_owned()))
+    }
+
+    fn load(&mut self) -> Result<Saved, Impossible> {
+        let mut tasks: Vec<Task> = self.tasks.values().cloned().collect();
+        tasks.sort_by_key(|task| (task.seq, task.id));
+        let owed = self.notices.values().filter(|kept| kept.state == Debt::Owed);
+        Ok(Saved {
+            tasks,
+            notices: owed.map(|kept| kept.notice.clone()).collect(),
+            letters: self.letters.values().cloned().collect(),
+            stops: self.stops.values().cloned().collect(),
+            parents: self.parents.values().cloned().collect(),
+        })
+    }
+
+    fn probe(&mut self) -> Result<(), Impossible> {
+        Ok(())
+    }
+}
+
+impl Memory {
+    fn apply(&mut self, change: &Change) -> Result<(), Impossible> {
+        match change {
+            Change::Launched { task, .. } => self.launched(task),
+            Change::Resumed { task } => self.resumed(task),
+            Change::Moved { task, from } => self.moved(task, *from),
+            Change::Ended { task, from, detail } => self.ended(task, *from, detail),
+            Change::Retrieved { task, at } => self.retrieved(*task, *at),
+            Change::Forgotten { task } => self.forgotten(*task),
+            Change::Owed(notice) => self.owed(notice),
+            Change::Withdrawn(id) => self.withdrawn(*id),
+            Change::LetterMade(letter) => self.letter_made(letter),
+            Change::LetterDissolved(letter) => self.letter_over(letter, None),
+            Change::LetterDone { letter, end } => self.letter_over(letter, Some(*end)),
+            Change::StopOwed(stop) => self.stop_owed(stop),
+            Change::StopDone { task } => self.stop_done(*task),
+            Change::ParentKnown(parent) => {
+                self.put_parent(&parent.session, Some(parent.clone()));
+                Ok(())
+            }
+            Change::ParentForgotten { session } => self.parent_forgotten(session),
+        }
+    }
+
+    fn launched(&mut self, task: &Task) -> Result<(), Impossible> {
+        guard(task.run.number == 0 && !task.is_finished(), || {
+            format!("launch of {}: it has to begin with an unfinished run 0", task.id)
+        })?;
+        guard(!self.tasks.contains_key(&task.id), || {
+            format!("launch of {}: there is a task with this id", task.id)
+        })?;
+        self.put_task(task.id, Some(task.clone()));
+        Ok(())
+    }
+
+    fn resumed(&mut self, task: &Task) -> Result<(), Impossible> {
+        let before = self.tasks.get(&task.id);
+        let follows = before.is_some_and(|before| {
+            before.stage.name() == StageName::Completed
+                && before.run.number.checked_add(1) == Some(task.run.number)
+        });
+        guard(follows && !task.is_finished(), || {
+            let (id, run) = (task.id, task.run.number);
+            format!("resume of {id} as run {run}: it is not completed at the run before")
+        })?;
+        self.put_task(task.id, Some(task.clone()));
+        Ok(())
+    }
+
+    fn moved(&mut self, task: &Task, from: StageName) -> Result<(), Impossible> {
+        guard(!task.is_finished(), || bad_move(task, from))?;
+        self.go(task, from)
+    }
+
+    fn ended(&mut self, task: &Task, from: StageName, detail: &str) -> Result<(), Impossible> {
+        guard(task.is_finished(), || bad_move(task, from))?;
+        self.go(task, from)?;
+        self.put_detail((task.id, task.run.number), Some(detail.into()));
+        Ok(())
+    }
+
+    /// A run keeps the prompt that it began with, and neither that nor its questions are needed
+    /// once it is over.
+    fn go(&mut self, task: &Task, from: StageName) -> Result<(), Impossible> {
+        let before = self.tasks.get(&task.id).filter(|before| {
+            before.stage.name() == from
+                && before.run.number == task.run.number
+                && from.may_become(task.stage.name())
+        });
+        let before = before.ok_or_else(|| Impossible(bad_move(task, from)))?;
+        let mut now = task.clone();
+        if now.is_finished() {
+            now.run.prompt = None;
+            now.run.asked = Vec::new();
+        } else {
+            now.run.prompt = before.run.prompt.clone();
+        }
+        self.put_task(task.id, Some(now));
+        Ok(())
+    }
+
+    fn retrieved(&mut self, task: TaskId, at: Time) -> Result<(), Impossible> {
+        let Some(mut now) = self.tasks.get(&task).cloned() else {
+            return refuse(|| format!("reading of {task}: there is no such task"));
+        };
+        now.retrieved = Some(at);
+        self.put_task(task, Some(now));
+        Ok(())
+    }
+
+    fn forgotten(&mut self, task: TaskId) -> Result<(), Impossible> {
+        guard(self.tasks.contains_key(&task), || {
+            format!("forgetting of {task}: there is no such task")
+        })?;
+        self.put_task(task, None);
+        let details = self.details.range((task, 0)..=(task, u32::MAX));
+        for key in details.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.put_detail(key, None);
+        }
+        let first = NoticeId { task, run: 0, about: About::End };
+        let last = NoticeId { task, run: u32::MAX, about: About::Question(u32::MAX) };
+        let notices = self.notices.range(first..=last);
+        for id in notices.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.take_from_letter(id);
+            self.put_notice(id, None);
+        }
+        Ok(())
+    }
+
+    /// A letter that tells nothing any more is not owed either.
+    fn take_from_letter(&mut self, id: NoticeId) {
+        let letter = self.notices.get(&id).and_then(|kept| kept.notice.letter.clone());
+        let Some(mut letter) = letter.and_then(|letter| self.letters.get(&letter).cloned()) else {
+            return;
+        };
+        letter.notices.retain(|other| *other != id);
+        let key = letter.id.clone();
+        self.put_letter(&key, (!letter.notices.is_empty()).then_some(letter));
+    }
+
+    fn owed(&mut self, notice: &Notice) -> Result<(), Impossible> {
+        let id = notice.id;
+        let new = self.tasks.contains_key(&id.task) && !self.notices.contains_key(&id);
+        guard(new && notice.letter.is_none(), || {
+            format!("{id:?}: it was owed before, is in a letter, or its task is not there")
+        })?;
+        self.put_notice(id, Some(Kept { notice: notice.clone(), state: Debt::Owed }));
+        Ok(())
+    }
+
+    fn withdrawn(&mut self, id: NoticeId) -> Result<(), Impossible> {
+        let mut kept = self.free_notice(id)?;
+        kept.state = Debt::Over;
+        self.put_notice(id, Some(kept));
+        Ok(())
+    }
+
+    /// A notice that is owed and in no letter.
+    fn free_notice(&self, id: NoticeId) -> Result<Kept, Impossible> {
+        let kept = self.notices.get(&id);
+        kept.filter(|kept| kept.state == Debt::Owed && kept.notice.letter.is_none())
+            .cloned()
+            .ok_or_else(|| Impossible(format!("{id:?}: it is not owed, or in a letter")))
+    }
+
+    fn letter_made(&mut self, letter: &Letter) -> Result<(), Impossible> {
+        guard(!letter.notices.is_empty() && !self.letters.contains_key(&letter.id), || {
+            format!("letter {}: it tells nothing, or is under way", letter.id)
+        })?;
+        for id in &letter.notices {
+            let mut kept = self.free_notice(*id)?;
+            kept.notice.letter = Some(letter.id.clone());
+            self.put_notice(*id, Some(kept));
+        }
+        self.put_letter(&letter.id, Some(letter.clone()));
+        Ok(())
+    }
+
+    /// Without an end its notices are owed as before.
+    fn letter_over(&mut self, id: &MessageId, end: Option<DebtEnd>) -> Result<(), Impossible> {
+        let Some(letter) = self.letters.get(id).cloned() else {
+            return refuse(|| format!("end of letter {id}: there is no such letter"));
+        };
+        self.put_letter(id, None);
+        for id in letter.notices {
+            if let Some(mut kept) = self.notices.get(&id).cloned() {
+                kept.notice.letter = None;
+                kept.state = end.map_or(Debt::Owed, |_| Debt::Over);
+                self.put_notice(id, Some(kept));
+            }
+        }
+        Ok(())
+    }
+
+    fn stop_owed(&mut self, stop: &Stop) -> Result<(), Impossible> {
+        guard(!self.stops.contains_key(&stop.task), || {
+            format!("stop of {}: one is owed", stop.task)
+        })?;
+        self.put_stop(stop.task, Some(stop.clone()));
+        Ok(())
+    }
+
+    fn stop_done(&mut self, task: TaskId) -> Result<(), Impossible> {
+        guard(self.stops.contains_key(&task), || {
+            format!("end of the stop of {task}: none is owed")
+        })?;
+        self.put_stop(task, None);
+        Ok(())
+    }
+
+    fn parent_forgotten(&mut self, session: &SessionId) -> Result<(), Impossible> {
+        guard(self.parents.contains_key(session), || {
+            format!("forgetting of parent {session}: it is not known")
+        })?;
+        self.put_parent(session, None);
+        Ok(())
+    }
+}
+
+// Every change to a map goes through one of these, so that it can be undone.
+impl Memory {
+    fn put_task(&mut self, key: TaskId, value: Option<Task>) {
+        let before = set(&mut self.tasks, key, value);
+        self.undo.push(Undo::Task(key, before.map(Box::new)));
+    }
+
+    fn put_detail(&mut self, key: (TaskId, u32), value: Option<Arc<str>>) {
+        let before = set(&mut self.details, key, value);
+        self.undo.push(Undo::Detail(key, before));
+    }
+
+    fn put_notice(&mut self, key: NoticeId, value: Option<Kept>) {
+        let before = set(&mut self.notices, key, value);
+        self.undo.push(Undo::Notice(key, before.map(Box::new)));
+    }
+
+    fn put_letter(&mut self, key: &MessageId, value: Option<Letter>) {
+        let before = set(&mut self.letters, key.clone(), value);
+        self.undo.push(Undo::Letter(key.clone(), before));
+    }
+
+    fn put_stop(&mut self, key: TaskId, value: Option<Stop>) {
+        let before = set(&mut self.stops, key, value);
+        self.undo.push(Undo::Stop(key, before));
+    }
+
+    fn put_parent(&mut self, key: &SessionId, value: Option<Parent>) {
+        let before = set(&mut self.parents, key.clone(), value);
+        self.undo.push(Undo::Parent(key.clone(), before));
+    }
+
+    fn roll_back(&mut self) {
+        while let Some(undo) = self.undo.pop() {
+            match undo {
+                Undo::Task(key, before) => {
+                    set(&mut self.tasks, key, before.map(|task| *task));
+                }
+                Undo::Detail(key, before) => {
+                    set(&mut self.details, key, before);
+                }
+                Undo::Notice(key, before) => {
+                    set(&mut self.notices, key, before.map(|kept| *kept));
+                }
+                Undo::Letter(key, before) => {
+                    set(&mut self.letters, key, before);
+                }
+                Undo::Stop(key, before) => {
+                    set(&mut self.stops, key, before);
+                }
+                Undo::Parent(key, before) => {
+                    set(&mut self.parents, key, before);
+                }
+            }
+        }
+    }
+}
+
+/// What was there before.
+fn set<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) -> Option<V> {
+    match value {
+        Some(value) => map.insert(key, value),
+        None => map.remove(&key),
+    }
+}
+
+fn bad_move(task: &Task, from: StageName) -> String {
+    let (id, run) = (task.id, task.run.number);
+    let (from, to) = (from.as_str(), task.stage.name().as_str());
+    format!("{id} run {run} from {from} to {to}: there is no such step, or it is not there")
+}
+
+fn guard(holds: bool, what: impl FnOnce() -> String) -> Result<(), Impossible> {
+    if holds { Ok(()) } else { refuse(what) }
+}
+
+fn refuse(what: impl FnOnce() -> String) -> Result<(), Impossible> {
+    Err(Impossible(what()))
+}

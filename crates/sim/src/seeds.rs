@@ -1,0 +1,367 @@
+//! Random histories. A seed decides the settings, what people and models do, and everything that
+//! goes wrong meanwhile; then nothing goes wrong any more, and everything has to settle.
+
+use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::{Interrupted, SessionId, Settings, Status, TaskId};
+
+use crate::audit::Broken;
+use crate::books::Keeper;
+use crate::host::{Dice, Nasty};
+use crate::trace::Trace;
+use crate::world::{Faults, World};
+
+/// How long everything may take to settle once nothing goes wrong any more: the longest run (three
+/// minutes here), then the slowest retries.
+const SETTLE_MS: u64 = 10 * 60_000;
+
+/// What came of a history.
+#[derive(Debug)]
+pub struct History {
+    /// What is wrong with it.
+    pub broken: Vec<Broken>,
+    /// Its story, if it was to be told.
+    pub story: String,
+    /// How many tasks were launched.
+    pub tasks: usize,
+    /// How many requests the hosts have had.
+    pub requests: u64,
+}
+
+/// Plays one seed.
+pub fn play(seed: u64, keeper: Keeper, trace: Trace) -> History {
+    let mut dice = Dice::new(seed ^ 0x5eed);
+    let calm = dice.chance(100);
+    let nasty = if dice.chance(100) { Nasty::calm() } else { Nasty::default() };
+    let mut world = World::new(dice.roll(), nasty, settings(&mut dice), keeper, trace.clone());
+    if !calm {
+        world.faults = faults(&mut dice);
+    }
+    let mut play = Play { dice, calm, sessions: Vec::new(), tasks: Vec::new(), said: 0, world };
+    play.begin();
+    for _ in 0..play.dice.between(4, 22) {
+        play.wait();
+        play.act();
+    }
+    play.settle();
+    let tasks = play.world.audit().runs.keys().filter(|(_, run)| *run == 0).count();
+    let requests = play.world.requests;
+    if calm {
+        play.check_calm();
+    }
+    let broken = play.world.verdict();
+    History { broken, story: trace.text(), tasks, requests }
+}
+
+fn settings(dice: &mut Dice) -> Settings {
+    Settings {
+        max_running: *dice.pick(&[0, 1, 2, 3, 16]),
+        max_tasks_per_root: *dice.pick(&[200, 200, 4]),
+        max_depth: *dice.pick(&[1, 2, 0]),
+        max_run_minutes: 3,
+        max_quiet_minutes: 1,
+        start_turns: !dice.chance(100),
+        interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Fail, Interrupted::Continue]),
+        ..Settings::default()
+    }
+}
+
+fn faults(dice: &mut Dice) -> Faults {
+    let mut some = |levels: &[u32]| *dice.pick(levels);
+    Faults {
+        crash_in_step: some(&[0, 0, 5, 20, 60]),
+        lost_before: some(&[0, 0, 20, 100]),
+        lost_after: some(&[0, 0, 20, 100]),
+        slow: some(&[0, 0, 10, 50]),
+        hint_lost: some(&[0, 0, 100, 500, 1000]),
+        hint_doubled: some(&[0, 0, 100, 300]),
+        hint_late: some(&[0, 0, 100, 300]),
+    }
+}
+
+/// A history under way.
+struct Play {
+    dice: Dice,
+    calm: bool,
+    world: World,
+    /// Conversations.
+    sessions: Vec<SessionId>,
+    /// Tasks that somebody heard of.
+    tasks: Vec<TaskId>,
+    said: u32,
+}
+
+impl Play {
+    fn begin(&mut self) {
+        for _ in 0..self.dice.between(1, 2) {
+            self.world.boot();
+        }
+        for _ in 0..self.dice.between(1, 3) {
+            let window = self.window();
+            let session = self.world.conversation(window);
+            self.sessions.push(session);
+        }
+        self.world.run_for(50);
+    }
+
+    /// Often nothing, sometimes a moment, sometimes long.
+    fn wait(&mut self) {
+        let ms = match self.dice.below(10) {
+            0..=3 => 0,
+            4..=6 => self.dice.between(1, 200),
+            7..=8 => self.dice.between(200, 4_000),
+            _ => self.dice.between(4_000, 20_000),
+        };
+        self.world.run_for(ms);
+        self.learn();
+    }
+
+    fn learn(&mut self) {
+        for call in &self.world.calls {
+            if let Some(task) = call.task()
+                && !self.tasks.contains(&task)
+            {
+                self.tasks.push(task);
+            }
+        }
+    }
+
+    fn window(&mut self) -> usize {
+        match self.world.alive() {
+            alive if alive.is_empty() => self.world.boot(),
+            alive => *self.dice.pick(&alive),
+        }
+    }
+
+    fn session(&mut self) -> SessionId {
+        self.dice.pick(&self.sessions).clone()
+    }
+
+    fn some_task(&mut self) -> String {
+        if self.tasks.is_empty() || self.dice.chance(20) {
+            return "bg_nobody00".to_owned();
+        }
+        self.dice.pick(&self.tasks).to_string()
+    }
+
+    fn act(&mut self) {
+        let most = if self.calm { 80 } else { 120 };
+        match self.dice.below(most) {
+            0..=34 => self.launch(),
+            35..=46 => self.resume(),
+            47..=51 => {
+                let task = self.some_task();
+                self.ask(Ask::Output { task, offset: 0, waits: false });
+            }
+            52..=53 => {
+                let status = *self.dice.pick(&[None, Some(Status::Running)]);
+                self.ask(Ask::List { status, all: self.said.is_multiple_of(2) });
+            }
+            54..=61 => self.block(),
+            62..=66 => self.cancel(),
+            67 => self.ask(Ask::Clear),
+            68..=71 => self.reply(),
+            72..=74 => self.undo(),
+            75..=77 => {
+                let (window, session) = (self.window(), self.session());
+                self.world.use_session(window, &session);
+            }
+            78..=79 => self.drop_call(),
+            80..=85 => self.world.restart_daemon(),
+            86..=91 => {
+                let window = self.window();
+                self.world.cut_link(window);
+            }
+            92..=97 => {
+                let window = self.window();
+                self.world.kill_window(window);
+                if self.dice.chance(700) {
+                    self.world.boot();
+                }
+            }
+            98..=101 => {
+                self.world.boot();
+            }
+            102..=105 => {
+                let window = self.window();
+                let deaf = self.dice.chance(500);
+                self.world.deafen(window, deaf);
+            }
+            106..=109 => {
+                let full = self.dice.chance(500);
+                self.world.set_full(full);
+            }
+            110..=113 => self.delete_child(),
+            114..=116 => {
+                let (window, session) = (self.window(), self.session());
+                self.world.delete_session(window, &session);
+            }
+            _ => {
+                self.world.kill_daemon();
+            }
+        }
+    }
+
+    fn ask(&mut self, ask: Ask) {
+        let (window, session) = (self.window(), self.session());
+        self.world.ask(window, &session, ask);
+    }
+
+    /// What a helper is told to do.
+    fn script(&mut self) -> String {
+        self.said += 1;
+        let say = format!("say r{}", self.said);
+        match self.dice.below(20) {
+            0..=6 => say,
+            7..=8 => format!("text hm; tool bash 300; {say}"),
+            9 => format!("tool read; tool edit; {say}"),
+            10 => "fail 400".to_owned(),
+            11 => "text so far; fail 400".to_owned(),
+            12 => "nomodel".to_owned(),
+            13 => format!("ask; {say}"),
+            14 => format!("retry 2; {say}"),
+            15 => format!("drop; {say}"),
+            16 => "hang".to_owned(),
+            17 => format!("wait 20000; {say}"),
+            18 => format!("wait 5; {say}"),
+            _ => format!("fail 500; {say}"),
+        }
+    }
+
+    fn launch(&mut self) {
+        let prompt = self.script();
+        let agent = if self.dice.chance(40) { "nobody" } else { "general" }.to_owned();
+        let description = format!("work {}", self.said);
+        let launch = Ask::Launch { prompt, description, agent };
+        let child = self.helper().filter(|_| self.dice.chance(150));
+        match child {
+            Some(child) => {
+                let window = self.window();
+                self.world.ask(window, &child, launch);
+            }
+            None => self.ask(launch),
+        }
+        // The same call twice, as after a broken pipe.
+        if self.dice.chance(50) {
+            let last = self.world.calls.len() - 1;
+            self.world.send_call(last);
+        }
+    }
+
+    /// The session of some helper that is at work.
+    fn helper(&mut self) -> Option<SessionId> {
+        let rows = self.world.audit().rows.values();
+        let mut at_work = rows.filter(|row| !row.task.is_finished());
+        at_work.find_map(|row| row.task.session.clone())
+    }
+
+    fn resume(&mut self) {
+        let (task, prompt) = (self.some_task(), self.script());
+        let twice = self.dice.chance(200);
+        if twice {
+            self.ask(Ask::Resume { task: task.clone(), prompt: prompt.clone(), extra: false });
+        }
+        self.ask(Ask::Resume { task, prompt, extra: true });
+    }
+
+    fn block(&mut self) {
+        let tasks = (0..self.dice.between(1, 3)).map(|_| self.some_task()).collect();
+        let timeout_ms = *self.dice.pick(&[0, 500, 5_000, 60_000]);
+        self.ask(Ask::Block { tasks, timeout_ms, cut: false });
+    }
+
+    fn cancel(&mut self) {
+        let task = self.some_task();
+        if self.dice.chance(300) {
+            self.world.person(Ask::Cancel { task });
+        } else {
+            self.ask(Ask::Cancel { task });
+        }
+    }
+
+    fn reply(&mut self) {
+        for window in self.world.alive() {
+            let process = self.world.windows[window].process;
+            let question = self.world.oc.questions(process).first().map(|open| open.id.clone());
+            if let Some(question) = question {
+                let reply = match self.dice.below(3) {
+                    0 => Reply::Once,
+                    1 => Reply::Reject(None),
+                    _ => Reply::Reject(Some("not like this".to_owned())),
+                };
+                self.world.person(Ask::Reply { question, reply });
+                return;
+            }
+        }
+    }
+
+    fn undo(&mut self) {
+        let (window, session) = (self.window(), self.session());
+        let process = self.world.windows[window].process;
+        // A host offers no way to send "unless an undo is pending", so a letter that is on its way
+        // at this very moment cannot be helped; people are not that quick here.
+        if self.world.is_being_told(&session) {
+            return;
+        }
+        let done = if self.dice.chance(600) {
+            self.world.oc.set_revert(process, &session)
+        } else {
+            self.world.oc.clear_revert(process, &session)
+        };
+        if done.is_ok() {
+            self.world.trace.tell(|| format!("a person begins or ends an undo in {session}"));
+        }
+    }
+
+    fn drop_call(&mut self) {
+        let waiting: Vec<usize> = self.world.waiting().collect();
+        if !waiting.is_empty() {
+            let call = *self.dice.pick(&waiting);
+            self.world.drop_call(call);
+        }
+    }
+
+    fn delete_child(&mut self) {
+        if let Some(child) = self.helper() {
+            let window = self.window();
+            self.world.delete_session(window, &child);
+        }
+    }
+
+    /// Nothing goes wrong any more, and everything has to come to its end.
+    fn settle(&mut self) {
+        self.world.trace.tell(|| "from now on nothing goes wrong".to_owned());
+        self.world.faults = Faults::default();
+        self.world.set_full(false);
+        self.world.start_daemon();
+        self.window();
+        for window in self.world.alive() {
+            self.world.deafen(window, false);
+        }
+        for session in self.sessions.clone() {
+            let window = self.window();
+            let process = self.world.windows[window].process;
+            // It may be deleted, and then there is nothing to undo.
+            drop(self.world.oc.clear_revert(process, &session));
+        }
+        let end = self.world.now.plus(SETTLE_MS);
+        while self.world.now < end && !self.is_settled() && self.world.step() {}
+        // What still goes on in the hosts comes to its end too.
+        self.world.run_for(5_000);
+    }
+
+    fn is_settled(&mut self) -> bool {
+        self.world.waiting().next().is_none() && self.world.audit().is_settled()
+    }
+
+    /// Where nothing goes wrong, a helper that can answer does not fail.
+    fn check_calm(&mut self) {
+        let easy = |prompt: &str| prompt.starts_with("say ") || prompt.starts_with("wait 5;");
+        let audit = self.world.audit();
+        let wrong = audit.runs.iter().find(|(_, run)| {
+            run.ended == Some(legwork_engine::task::Outcome::Failed) && easy(&run.prompt)
+        });
+        if let Some(what) = wrong.map(|(id, run)| format!("{id:?} failed: {}", run.detail)) {
+            audit.broken("no failure without a fault", what);
+        }
+    }
+}

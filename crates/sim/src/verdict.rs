@@ -1,0 +1,194 @@
+//! What must be true when a history is over: everything ended, everybody told once, nothing left
+//! running, nothing left behind. Looks into the hosts, not only into the books.
+
+use std::collections::BTreeMap;
+
+use legwork_engine::record::{About, NoticeId};
+use legwork_engine::task::Outcome;
+use legwork_protocol::{MessageId, TaskId};
+
+use crate::audit::{Audit, Broken, NoticeFact, RunFact};
+use crate::host::{Body, Message, OpenCode, Session, User};
+use crate::world::World;
+
+impl World {
+    /// Everything that is wrong with this history.
+    pub fn verdict(mut self) -> Vec<Broken> {
+        let waiting: Vec<usize> = self.waiting().collect();
+        if let Some(call) = waiting.first() {
+            let what = format!("call {call} has no answer: {:?}", self.calls[*call].ask);
+            self.audit().broken("every caller answered", what);
+        }
+        let mut audit = std::mem::take(self.audit());
+        unsettled(&mut audit);
+        runs(&mut audit);
+        told(&mut audit, &self.oc);
+        stored_once(&mut audit, &self.oc);
+        for session in self.oc.ever() {
+            if let Some(mark) = session.mark {
+                helper(&mut audit, &self.oc, session, mark);
+            }
+        }
+        if self.oc.undos_destroyed() > 0 {
+            audit.broken("undo respected", "a letter made an undo permanent".to_owned());
+        }
+        audit.found
+    }
+}
+
+fn unsettled(audit: &mut Audit) {
+    let unfinished = audit.rows.values().find(|row| !row.task.is_finished());
+    let what = unfinished.map(|row| format!("{} is at {:?}", row.task.id, row.task.stage));
+    if let Some(what) = what {
+        audit.broken("every run ends", what);
+    }
+    if let Some(notice) = audit.owed.first().copied() {
+        audit.broken("every debt is paid", format!("{notice:?} is still owed"));
+    }
+    if let Some((task, target)) = audit.stops.first_key_value().map(|(t, s)| (*t, s.clone())) {
+        audit.broken("every stop is done", format!("{target:?} of {task} is not stopped"));
+    }
+}
+
+/// The result is the right one, of the right run.
+fn runs(audit: &mut Audit) {
+    let mut found = Vec::new();
+    for ((task, number), run) in &audit.runs {
+        if run.ended == Some(Outcome::Completed) {
+            let wrong = match answer_of(&run.prompt) {
+                None => run.prompts.len() < 2,
+                Some(answer) => {
+                    run.detail != answer && !(run.prompts.len() > 1 && run.detail == "ok")
+                }
+            };
+            if wrong {
+                let (asked, got) = (&run.prompt, &run.detail);
+                found.push(format!("{task} run {number}: asked {asked:?}, got {got:?}"));
+            }
+        }
+    }
+    for what in found {
+        audit.broken("the right result", what);
+    }
+}
+
+/// What a script answers, if it can come to an answer.
+fn answer_of(prompt: &str) -> Option<&str> {
+    let mut steps = prompt.split(';').map(str::trim);
+    if steps.clone().any(|step| step == "fail 400" || step == "hang" || step == "nomodel") {
+        return None;
+    }
+    steps.find_map(|step| step.strip_prefix("say ")).or(Some("ok"))
+}
+
+/// What counts as told is there, with its headline and its result.
+fn told(audit: &mut Audit, host: &OpenCode) {
+    let mut found = Vec::new();
+    for id in &audit.told {
+        let Some(letter) = audit.letters_ever.get(id) else { continue };
+        let Some(session) = host.once(&letter.to) else { continue };
+        let Some(user) = user(session, id) else {
+            found.push(format!("{id} counts as told and is not in {}", letter.to));
+            continue;
+        };
+        let ends = letter.notices.iter().filter(|notice| notice.about == About::End);
+        if user.parts.len() > 1 + ends.clone().count() {
+            found.push(format!("{id} has its parts twice"));
+        }
+        for notice in ends {
+            let Some(run) = audit.runs.get(&(notice.task, notice.run)) else { continue };
+            if !run.forgotten && !tells(user, notice, run) {
+                found.push(format!("{id} does not tell how {notice:?} ended: {:?}", user.parts));
+            }
+        }
+    }
+    for what in found {
+        audit.broken("told in full", what);
+    }
+}
+
+fn tells(user: &User, notice: &NoticeId, run: &RunFact) -> bool {
+    let kind = match (run.ended, notice.run) {
+        (Some(Outcome::Completed), 0) => "[BACKGROUND TASK COMPLETED] ",
+        (Some(Outcome::Completed), _) => "[BACKGROUND RESUME COMPLETED] ",
+        (Some(Outcome::Failed), 0) => "[BACKGROUND TASK FAILED] ",
+        (Some(Outcome::Failed), _) => "[BACKGROUND RESUME FAILED] ",
+        (Some(Outcome::Cancelled), _) => "[BACKGROUND TASK CANCELLED] ",
+        (None, _) => return false,
+    };
+    let headline = format!("{kind}{} ", notice.task);
+    let head = user.parts.iter().filter(|part| !part.synthetic);
+    let headed = head.flat_map(|part| part.text.lines()).any(|line| line.starts_with(&headline));
+    let result = format!("Result of {}:\n\n{}", notice.task, run.detail);
+    headed && user.parts.iter().any(|part| part.synthetic && *part.text == *result)
+}
+
+/// No notice is in two messages, wherever they are.
+fn stored_once(audit: &mut Audit, host: &OpenCode) {
+    let mut stored: BTreeMap<NoticeId, &MessageId> = BTreeMap::new();
+    let mut found = Vec::new();
+    for Message { id, body, .. } in host.ever().iter().flat_map(|session| &session.messages) {
+        let (Body::User(user), Some(letter)) = (body, audit.letters_ever.get(id)) else { continue };
+        for notice in &letter.notices {
+            if let Some(other) = stored.insert(*notice, id) {
+                found.push(format!("{notice:?} is told in {other} and in {id}"));
+            }
+        }
+        if user.tally.answered > 1 {
+            found.push(format!("{id} was answered {} times", user.tally.answered));
+        }
+    }
+    for ((task, number), run) in &audit.runs {
+        let id = NoticeId { task: *task, run: *number, about: About::End };
+        if run.notice == NoticeFact::Withdrawn && stored.contains_key(&id) {
+            found.push(format!("{id:?} was withdrawn and told"));
+        }
+    }
+    for what in found {
+        audit.broken("one notice", what);
+    }
+}
+
+fn user<'a>(session: &'a Session, id: &MessageId) -> Option<&'a User> {
+    session.prompts().find(|(known, _)| *known == id).map(|(_, user)| user)
+}
+
+/// One session for a task, one prompt for a run, nothing left running or lying about.
+fn helper(audit: &mut Audit, host: &OpenCode, session: &Session, mark: TaskId) {
+    let id = &session.id;
+    if host.runs(id) {
+        audit.broken("nothing left running", format!("{id} of {mark} still runs"));
+    }
+    let row = audit.rows.get(&mark);
+    let known = row.is_some_and(|row| row.task.session.as_ref() == Some(id));
+    if !session.deleted && !known && session.messages.is_empty() {
+        audit.broken("nothing left behind", format!("{id} of {mark} is nobody's"));
+    }
+    if host.sessions_marked(mark).count() > 1 {
+        audit.broken("one session a task", format!("{mark} has more than {id}"));
+    }
+    let mut sent: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut found = Vec::new();
+    for (message, user) in session.prompts().filter(|(_, user)| user.ours) {
+        if audit.letters_ever.contains_key(message) {
+            continue;
+        }
+        let mut runs = audit.runs.range((mark, 0)..=(mark, u32::MAX));
+        match runs.find(|(_, run)| run.prompts.contains(message)) {
+            Some(((_, number), _)) => *sent.entry(*number).or_default() += 1,
+            None => found.push(format!("{id} has {message}, which nobody meant to send")),
+        }
+        if user.parts.len() > 1 || user.tally.answered > 1 {
+            found.push(format!("{message} took effect more than once"));
+        }
+    }
+    for (number, count) in sent {
+        let meant = audit.runs.get(&(mark, number)).map_or(0, |run| run.prompts.len());
+        if count > meant {
+            found.push(format!("{mark} run {number} was prompted {count} times"));
+        }
+    }
+    for what in found {
+        audit.broken("one prompt a run", what);
+    }
+}

@@ -1,0 +1,43 @@
+//! What the simulated daemon sends out: kept until the world carries it away. A daemon that has
+//! died sends nothing more.
+
+use std::collections::BTreeSet;
+
+use legwork_engine::Work;
+use legwork_protocol::{CallId, HostId};
+use legwork_shell::{Outside, Said};
+
+use crate::books::Fuse;
+
+/// The daemon's outgoing post.
+#[derive(Debug, Default)]
+pub struct Wire {
+    /// What was said, in order.
+    pub said: Vec<(CallId, Said)>,
+    /// What hosts are to do, in order.
+    pub work: Vec<Work>,
+    /// Hosts whose process has ended.
+    pub ended: BTreeSet<HostId>,
+    /// The daemon's life.
+    pub fuse: Fuse,
+}
+
+impl Outside for Wire {
+    fn say(&mut self, call: CallId, said: Said) {
+        if self.fuse.burn() {
+            self.said.push((call, said));
+        }
+    }
+
+    fn start(&mut self, work: Work) {
+        if self.fuse.burn() {
+            self.work.push(work);
+        }
+    }
+
+    fn has_ended(&mut self, host: &HostId) -> bool {
+        self.ended.contains(host)
+    }
+
+    fn trouble(&mut self, _what: &str) {}
+}

@@ -1,0 +1,330 @@
+//! The world: one place with its windows, one daemon, callers and a person, on one virtual clock.
+//! Everything that will happen is on the agenda; whatever is first happens next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use legwork_engine::{Hint, Input, WorkId};
+use legwork_protocol::{CallId, HostId, MessageId, Place, SessionId, Settings, Time};
+use legwork_shell::Shell;
+
+use crate::adapter::Write;
+use crate::audit::Audit;
+use crate::books::{Books, Keeper};
+use crate::calls::{Call, CallNo};
+use crate::host::{Dice, Event, Nasty, NewSession, OpenCode, ProcessNo};
+use crate::links::Flight;
+use crate::trace::Trace;
+use crate::wire::Wire;
+
+/// Where every history begins.
+pub const START: Time = Time(1_700_000_000_000);
+
+/// What goes wrong between the daemon and everything else, in so many cases of a thousand.
+#[derive(Debug, Clone, Default)]
+pub struct Faults {
+    /// The daemon dies somewhere within a step.
+    pub crash_in_step: u32,
+    /// A request does not reach the host.
+    pub lost_before: u32,
+    /// A request does its work, and its answer is lost.
+    pub lost_after: u32,
+    /// A request, and with it all later ones to that host, takes long.
+    pub slow: u32,
+    /// An event does not arrive.
+    pub hint_lost: u32,
+    /// An event arrives twice.
+    pub hint_doubled: u32,
+    /// An event arrives late, after others.
+    pub hint_late: u32,
+}
+
+/// An OpenCode process with its plugin and its link to the daemon.
+#[derive(Debug)]
+pub struct Window {
+    /// The process.
+    pub process: ProcessNo,
+    /// Its name to the daemon.
+    pub host: HostId,
+    /// Whether it is connected with the daemon that lives now.
+    pub linked: bool,
+    /// Until when the link is busy; what is asked of one host is done in order.
+    pub free_at: Time,
+    /// Whether events reach the daemon.
+    pub stream: bool,
+}
+
+/// Something that will happen.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    /// Something reaches the daemon of this life.
+    Arrives(u32, Input),
+    /// The daemon's alarm.
+    Alarm(u32),
+    /// The host begins with a piece of work.
+    Reads(u32, WorkId),
+    /// It makes its one write.
+    Writes(u32, WorkId, Box<Write>),
+    /// The daemon hears no answer in time.
+    GivesUp(u32, WorkId),
+    /// A window connects.
+    Links(usize),
+    /// The daemon starts.
+    Starts,
+}
+
+/// Everything.
+pub struct World {
+    /// The time.
+    pub now: Time,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// The hosts' place.
+    pub oc: OpenCode,
+    /// Its windows.
+    pub windows: Vec<Window>,
+    /// All calls that were ever made.
+    pub calls: Vec<Call>,
+    /// What people read.
+    pub trace: Trace,
+    /// The settings of the daemon.
+    pub settings: Settings,
+    /// Sessions in which a person or model was active, by process.
+    pub used: BTreeSet<(ProcessNo, SessionId)>,
+    /// Calls that the daemon has heard.
+    pub(crate) heard: BTreeSet<CallId>,
+    /// Letters that were sent at least once.
+    pub(crate) first_tell: BTreeSet<MessageId>,
+    /// How many requests the hosts have had.
+    pub requests: u64,
+    pub(crate) dice: Dice,
+    pub(crate) place: Place,
+    pub(crate) life: u32,
+    pub(crate) daemon: Option<Shell<Books, Wire>>,
+    pub(crate) books: Option<Books>,
+    pub(crate) flights: BTreeMap<(u32, WorkId), Flight>,
+    pub(crate) by_call: BTreeMap<CallId, CallNo>,
+    pub(crate) next_call: u64,
+    pub(crate) ended: BTreeSet<HostId>,
+    agenda: BTreeMap<(Time, u64), Happening>,
+    count: u64,
+    alarm: Option<Time>,
+    events: Vec<Event>,
+}
+
+impl World {
+    /// A world with a daemon and no window.
+    pub fn new(seed: u64, nasty: Nasty, settings: Settings, keeper: Keeper, trace: Trace) -> Self {
+        let mut dice = Dice::new(seed);
+        let mut oc = OpenCode::new(0, dice.roll(), nasty);
+        oc.advance(START, &mut Vec::new());
+        let audit = Audit::new(settings.max_running);
+        let mut world = Self {
+            now: START,
+            faults: Faults::default(),
+            oc,
+            windows: Vec::new(),
+            calls: Vec::new(),
+            books: Some(Books::new(keeper, audit, trace.clone())),
+            trace,
+            settings,
+            used: BTreeSet::new(),
+            heard: BTreeSet::new(),
+            first_tell: BTreeSet::new(),
+            requests: 0,
+            dice,
+            place: place(),
+            life: 0,
+            daemon: None,
+            flights: BTreeMap::new(),
+            by_call: BTreeMap::new(),
+            next_call: 0,
+            ended: BTreeSet::new(),
+            agenda: BTreeMap::new(),
+            count: 0,
+            alarm: None,
+            events: Vec::new(),
+        };
+        world.start_daemon();
+        world
+    }
+
+    pub(crate) fn plan(&mut self, ms: u64, what: Happening) {
+        self.count += 1;
+        self.agenda.insert((self.now.plus(ms), self.count), what);
+    }
+
+    /// The daemon wants to be woken at this moment.
+    pub(crate) fn set_alarm(&mut self, at: Option<Time>) {
+        let Some(at) = at else { return };
+        if self.alarm.is_none_or(|set| at < set) {
+            self.alarm = Some(at);
+            self.plan(at.since(self.now), Happening::Alarm(self.life));
+        }
+    }
+
+    pub(crate) fn forget_alarm(&mut self) {
+        self.alarm = None;
+    }
+
+    /// When something happens next.
+    pub fn next(&self) -> Option<Time> {
+        let agenda = self.agenda.first_key_value().map(|((at, _), _)| *at);
+        [agenda, self.oc.next_due()].into_iter().flatten().min().map(|at| at.max(self.now))
+    }
+
+    /// Lets the next thing happen. False if nothing ever will.
+    pub fn step(&mut self) -> bool {
+        let Some(at) = self.next() else { return false };
+        self.now = at;
+        self.trace.at(at);
+        self.host_events();
+        if let Some(entry) = self.agenda.first_entry()
+            && entry.key().0 <= at
+        {
+            let what = entry.remove();
+            self.happen(what);
+        }
+        true
+    }
+
+    /// Lets everything happen up to a moment.
+    pub fn run_until(&mut self, end: Time) {
+        while self.next().is_some_and(|at| at <= end) {
+            self.step();
+        }
+        self.now = self.now.max(end);
+        self.trace.at(self.now);
+        self.host_events();
+    }
+
+    /// Lets everything happen for so many milliseconds.
+    pub fn run_for(&mut self, ms: u64) {
+        self.run_until(self.now.plus(ms));
+    }
+
+    fn happen(&mut self, what: Happening) {
+        match what {
+            Happening::Arrives(life, input) => {
+                if life == self.life {
+                    self.daemon_step(input);
+                }
+            }
+            Happening::Alarm(life) => {
+                if life == self.life && self.alarm.is_some_and(|at| at <= self.now) {
+                    self.alarm = None;
+                    self.daemon_step(Input::Tick);
+                }
+            }
+            Happening::Reads(life, work) => self.work_reads(life, work),
+            Happening::Writes(life, work, write) => self.work_writes(life, work, *write),
+            Happening::GivesUp(life, work) => self.work_given_up(life, work),
+            Happening::Links(window) => self.link(window),
+            Happening::Starts => self.start_daemon(),
+        }
+    }
+
+    /// What the hosts announce since the last time reaches the daemon, more or less.
+    fn host_events(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        self.oc.advance(self.now, &mut events);
+        for event in events.drain(..) {
+            self.carry(event);
+        }
+        self.events = events;
+    }
+
+    /// Opens an OpenCode window; it connects with the daemon by itself.
+    pub fn boot(&mut self) -> usize {
+        let process = self.oc.boot();
+        let number = self.windows.len();
+        let host = name(&format!("opencode-{}", number + 1));
+        self.trace.tell(|| format!("{host} starts"));
+        let free_at = self.now;
+        self.windows.push(Window { process, host, linked: false, free_at, stream: true });
+        self.plan(1, Happening::Links(number));
+        number
+    }
+
+    /// The window's process ends at once.
+    pub fn kill_window(&mut self, number: usize) {
+        let (process, host) = (self.windows[number].process, self.windows[number].host.clone());
+        if !self.oc.alive(process) {
+            return;
+        }
+        self.trace.tell(|| format!("{host} is killed"));
+        self.host_events();
+        self.oc.kill(process);
+        self.ended.insert(host.clone());
+        if let Some(daemon) = &mut self.daemon {
+            daemon.outside().ended.insert(host.clone());
+        }
+        let linked = self.windows[number].linked;
+        self.unlink(number);
+        self.drop_calls(number);
+        // Its end is seen at once where the link is up, else when it is looked for.
+        if linked {
+            self.arrives(3, Input::Hint(Hint::HostGone { host }));
+        }
+    }
+
+    /// The windows whose process lives.
+    pub fn alive(&self) -> Vec<usize> {
+        (0..self.windows.len()).filter(|w| self.oc.alive(self.windows[*w].process)).collect()
+    }
+
+    /// A conversation that a person has in a window.
+    pub fn conversation(&mut self, window: usize) -> SessionId {
+        let session = self.oc.create(NewSession::default());
+        self.use_session(window, &session);
+        session
+    }
+
+    /// A person writes into a session, in a window.
+    pub fn use_session(&mut self, window: usize, session: &SessionId) {
+        let process = self.windows[window].process;
+        if self.oc.used(process, session, &"build".into(), "Hello").is_ok() {
+            self.trace.tell(|| format!("a person writes into {session}"));
+            self.used.insert((process, session.clone()));
+        }
+    }
+
+    /// A session is deleted in a window.
+    pub fn delete_session(&mut self, window: usize, session: &SessionId) {
+        let process = self.windows[window].process;
+        if self.oc.delete(process, session).is_ok() {
+            self.trace.tell(|| format!("{session} is deleted"));
+        }
+    }
+
+    /// The auditor, with what he has found.
+    pub fn audit(&mut self) -> &mut Audit {
+        match (&mut self.daemon, &mut self.books) {
+            (Some(daemon), _) => &mut daemon.journal().audit,
+            (None, Some(books)) => &mut books.audit,
+            (None, None) => unreachable!("the books are with the daemon or here"),
+        }
+    }
+
+    /// Makes the disk full, or not.
+    pub fn set_full(&mut self, full: bool) {
+        self.trace.tell(|| if full { "the disk fills up" } else { "there is room" }.to_owned());
+        match (&mut self.daemon, &mut self.books) {
+            (Some(daemon), _) => daemon.journal().full = full,
+            (None, Some(books)) => books.full = full,
+            (None, None) => {}
+        }
+    }
+}
+
+/// The one place of this world.
+pub fn place() -> Place {
+    name("project")
+}
+
+/// An id that is known to be one.
+pub fn name<T: std::str::FromStr>(text: &str) -> T {
+    match text.parse() {
+        Ok(id) => id,
+        Err(_) => unreachable!("{text} is an id"),
+    }
+}

@@ -1,0 +1,274 @@
+//! What both take and refuse, one guard after another.
+
+use legwork_engine::record::{
+    About, Change, DebtEnd, Journal, Notice, NoticeId, Saved, Stop, Target,
+};
+use legwork_engine::task::StageName;
+use legwork_sim::memory::Memory;
+
+use crate::records::{
+    NOW, at, brought_to, detail, done, end_of, ended, id, in_run, launched, letter, load, made,
+    moved, msg, notice, owed, parent, refuses, stage, stop, takes, task,
+};
+
+macro_rules! on_both {
+    ($($check:ident),* $(,)?) => {
+        mod memory {
+            $(#[test] fn $check() { super::$check(&mut super::Memory::default()); })*
+        }
+        mod store {
+            $(#[test] fn $check() {
+                let (_home, mut store) = crate::store();
+                super::$check(&mut store);
+            })*
+        }
+    };
+}
+
+on_both!(
+    a_launch_needs_a_new_id_and_an_unfinished_first_run,
+    only_the_arrows_of_the_lifecycle_are_moves,
+    r3_only_a_completed_run_is_resumed_and_by_the_next,
+    d7_each_run_keeps_its_result,
+    a_run_keeps_the_prompt_that_it_began_with,
+    n1_a_notice_is_owed_once,
+    n5_a_letter_takes_what_is_owed_and_free,
+    a_letter_ends_once,
+    a_task_owes_one_stop,
+    parents_are_known_until_they_are_forgotten,
+    k1_forgetting_takes_everything_but_the_stop,
+    a_letter_outlives_the_notices_that_are_forgotten,
+    n3_all_changes_are_saved_or_none,
+    nothing_to_save_is_saved,
+);
+
+fn a_launch_needs_a_new_id_and_an_unfinished_first_run(journal: &mut impl Journal) {
+    takes(journal, &[launched(&task(1))]);
+    refuses(journal, launched(&task(1)));
+    refuses(journal, launched(&in_run(task(2), 1)));
+    for name in [StageName::Completed, StageName::Failed, StageName::Cancelled] {
+        refuses(journal, launched(&at(task(2), name)));
+    }
+    takes(journal, &[launched(&task(2)), Change::Forgotten { task: id(1) }]);
+    takes(journal, &[launched(&task(1))]);
+}
+
+fn only_the_arrows_of_the_lifecycle_are_moves(journal: &mut impl Journal) {
+    for actual in StageName::ALL {
+        for from in StageName::ALL {
+            for to in StageName::ALL {
+                takes(journal, &brought_to(1, actual));
+                let next = at(task(1), to);
+                let (right, wrong) = if next.is_finished() {
+                    (ended(&next, from, "result"), moved(&next, from))
+                } else {
+                    (moved(&next, from), ended(&next, from, "result"))
+                };
+                refuses(journal, wrong);
+                let later = in_run(next.clone(), 1);
+                refuses(journal, moved(&later, from));
+                refuses(journal, ended(&later, from, "result"));
+                if actual == from && from.may_become(to) {
+                    takes(journal, &[right]);
+                    assert_eq!(load(journal).tasks[0].stage, stage(to));
+                } else {
+                    refuses(journal, right);
+                }
+                takes(journal, &[Change::Forgotten { task: id(1) }]);
+            }
+        }
+    }
+    refuses(journal, moved(&task(1), StageName::Opening));
+}
+
+fn r3_only_a_completed_run_is_resumed_and_by_the_next(journal: &mut impl Journal) {
+    let resumed = |run| Change::Resumed { task: at(in_run(task(1), run), StageName::Queued) };
+    refuses(journal, resumed(1));
+    for name in StageName::ALL {
+        takes(journal, &brought_to(1, name));
+        for run in [0, 2, u32::MAX] {
+            refuses(journal, resumed(run));
+        }
+        let over = at(in_run(task(1), 1), StageName::Completed);
+        refuses(journal, Change::Resumed { task: over });
+        if name == StageName::Completed {
+            takes(journal, &[resumed(1)]);
+        }
+        refuses(journal, resumed(1));
+        takes(journal, &[Change::Forgotten { task: id(1) }]);
+    }
+}
+
+fn d7_each_run_keeps_its_result(journal: &mut impl Journal) {
+    takes(journal, &brought_to(1, StageName::Completed));
+    let again = at(in_run(task(1), 1), StageName::Prompting);
+    takes(journal, &[Change::Resumed { task: again.clone() }]);
+    assert_eq!(detail(journal, 1, 0).as_deref(), Some("result"));
+    assert_eq!(detail(journal, 1, 1), None);
+    let over = at(again, StageName::Failed);
+    takes(journal, &[ended(&over, StageName::Prompting, "no\u{0}thing")]);
+    assert_eq!(detail(journal, 1, 0).as_deref(), Some("result"));
+    assert_eq!(detail(journal, 1, 1).as_deref(), Some("no\u{0}thing"));
+    assert_eq!(detail(journal, 2, 0), None);
+}
+
+fn a_run_keeps_the_prompt_that_it_began_with(journal: &mut impl Journal) {
+    let first = task(1);
+    let mut next = at(first.clone(), StageName::Prompting);
+    next.run.prompt = None;
+    next.run.asked = vec!["que_1".parse().unwrap()];
+    takes(journal, &[launched(&first), moved(&next, StageName::Opening)]);
+    next.run.prompt = first.run.prompt.clone();
+    assert_eq!(load(journal).tasks, [next.clone()]);
+    next.stage = stage(StageName::Failed);
+    takes(journal, &[ended(&next, StageName::Prompting, "")]);
+    let saved = load(journal);
+    assert_eq!(saved.tasks[0].run.prompt, None);
+    assert_eq!(saved.tasks[0].run.asked, []);
+}
+
+fn n1_a_notice_is_owed_once(journal: &mut impl Journal) {
+    refuses(journal, owed(end_of(1)));
+    takes(journal, &brought_to(1, StageName::Completed));
+    takes(journal, &[owed(end_of(1))]);
+    refuses(journal, owed(end_of(1)));
+    let question = NoticeId { about: About::Question(0), ..end_of(1) };
+    refuses(journal, Change::Withdrawn(question));
+    refuses(journal, Change::Owed(Notice { letter: Some(msg("l")), ..notice(question) }));
+    takes(journal, &[owed(question), Change::Withdrawn(question)]);
+    refuses(journal, owed(question));
+    refuses(journal, Change::Withdrawn(question));
+    takes(journal, &[made("l", &[end_of(1)])]);
+    refuses(journal, owed(end_of(1)));
+    refuses(journal, Change::Withdrawn(end_of(1)));
+    takes(journal, &[done("l")]);
+    refuses(journal, owed(end_of(1)));
+    assert_eq!(load(journal).notices, []);
+    takes(journal, &[Change::Forgotten { task: id(1) }]);
+    takes(journal, &brought_to(1, StageName::Completed));
+    takes(journal, &[owed(end_of(1))]);
+}
+
+fn n5_a_letter_takes_what_is_owed_and_free(journal: &mut impl Journal) {
+    for number in 1..=4 {
+        takes(journal, &brought_to(number, StageName::Completed));
+    }
+    takes(journal, &[owed(end_of(1)), owed(end_of(2)), owed(end_of(3))]);
+    takes(journal, &[Change::Withdrawn(end_of(3))]);
+    refuses(journal, made("l", &[]));
+    refuses(journal, made("l", &[end_of(1), end_of(1)]));
+    refuses(journal, made("l", &[end_of(1), end_of(3)]));
+    refuses(journal, made("l", &[end_of(1), end_of(4)]));
+    takes(journal, &[made("l", &[end_of(2), end_of(1)])]);
+    refuses(journal, made("k", &[end_of(1)]));
+    takes(journal, &[owed(end_of(4))]);
+    refuses(journal, made("l", &[end_of(4)]));
+    let saved = load(journal);
+    assert_eq!(saved.letters, [letter("l", &[end_of(2), end_of(1)])]);
+    let carried: Vec<_> = saved.notices.iter().map(|notice| notice.letter.clone()).collect();
+    assert_eq!(carried, [Some(msg("l")), Some(msg("l")), None]);
+}
+
+fn a_letter_ends_once(journal: &mut impl Journal) {
+    refuses(journal, done("l"));
+    refuses(journal, Change::LetterDissolved(msg("l")));
+    takes(journal, &brought_to(1, StageName::Completed));
+    takes(journal, &[owed(end_of(1)), made("l", &[end_of(1)])]);
+    takes(journal, &[Change::LetterDissolved(msg("l"))]);
+    refuses(journal, Change::LetterDissolved(msg("l")));
+    refuses(journal, done("l"));
+    assert_eq!(load(journal).notices, [notice(end_of(1))]);
+    let gone = Change::LetterDone { letter: msg("l"), end: DebtEnd::ParentGone };
+    takes(journal, &[made("l", &[end_of(1)]), gone.clone()]);
+    refuses(journal, gone);
+    assert_eq!(load(journal).notices, []);
+}
+
+fn a_task_owes_one_stop(journal: &mut impl Journal) {
+    refuses(journal, Change::StopDone { task: id(1) });
+    takes(journal, &[Change::StopOwed(stop(1))]);
+    refuses(journal, Change::StopOwed(stop(1)));
+    let session = Target::Session("ses_x".parse().unwrap());
+    let other = Stop { target: session, ..stop(2) };
+    takes(journal, &[Change::StopOwed(other.clone())]);
+    assert_eq!(load(journal).stops, [stop(1), other]);
+    takes(journal, &[Change::StopDone { task: id(1) }, Change::StopOwed(stop(1))]);
+}
+
+fn parents_are_known_until_they_are_forgotten(journal: &mut impl Journal) {
+    let forgotten = Change::ParentForgotten { session: "ses_a".parse().unwrap() };
+    refuses(journal, forgotten.clone());
+    takes(journal, &[Change::ParentKnown(parent("ses_b", None))]);
+    takes(journal, &[Change::ParentKnown(parent("ses_a", None))]);
+    takes(journal, &[Change::ParentKnown(parent("ses_a", Some("host-2")))]);
+    let both = [parent("ses_a", Some("host-2")), parent("ses_b", None)];
+    assert_eq!(load(journal).parents, both);
+    takes(journal, std::slice::from_ref(&forgotten));
+    refuses(journal, forgotten);
+}
+
+fn k1_forgetting_takes_everything_but_the_stop(journal: &mut impl Journal) {
+    refuses(journal, Change::Forgotten { task: id(1) });
+    refuses(journal, Change::Retrieved { task: id(1), at: NOW });
+    takes(journal, &brought_to(1, StageName::Completed));
+    takes(journal, &[Change::Retrieved { task: id(1), at: NOW }]);
+    assert_eq!(load(journal).tasks[0].retrieved, Some(NOW));
+    takes(journal, &[owed(end_of(1)), made("l", &[end_of(1)]), Change::StopOwed(stop(1))]);
+    takes(journal, &[Change::Forgotten { task: id(1) }]);
+    let stops = vec![stop(1)];
+    assert_eq!(load(journal), Saved { stops, ..Saved::default() });
+    assert_eq!(detail(journal, 1, 0), None);
+    refuses(journal, done("l"));
+    refuses(journal, Change::Forgotten { task: id(1) });
+}
+
+fn a_letter_outlives_the_notices_that_are_forgotten(journal: &mut impl Journal) {
+    for number in 1..=3 {
+        takes(journal, &brought_to(number, StageName::Completed));
+        takes(journal, &[owed(end_of(number))]);
+    }
+    takes(journal, &[made("l", &[end_of(3), end_of(1), end_of(2)])]);
+    takes(journal, &[Change::Forgotten { task: id(1) }]);
+    assert_eq!(load(journal).letters, [letter("l", &[end_of(3), end_of(2)])]);
+    takes(journal, &[Change::Forgotten { task: id(3) }, done("l")]);
+    assert_eq!(load(journal).notices, []);
+}
+
+fn n3_all_changes_are_saved_or_none(journal: &mut impl Journal) {
+    takes(journal, &brought_to(1, StageName::Working));
+    takes(journal, &brought_to(2, StageName::Completed));
+    takes(journal, &[owed(end_of(2)), made("l", &[end_of(2)])]);
+    takes(journal, &[Change::ParentKnown(parent("ses_a", None)), Change::StopOwed(stop(5))]);
+    let before = load(journal);
+    let over = at(task(1), StageName::Completed);
+    let all = [
+        ended(&over, StageName::Working, "new result"),
+        owed(end_of(1)),
+        made("k", &[end_of(1)]),
+        launched(&task(3)),
+        Change::Retrieved { task: id(2), at: NOW },
+        done("l"),
+        Change::Forgotten { task: id(2) },
+        Change::StopDone { task: id(5) },
+        Change::StopOwed(stop(6)),
+        Change::ParentKnown(parent("ses_a", Some("host-2"))),
+        Change::ParentForgotten { session: "ses_a".parse().unwrap() },
+    ];
+    for upto in 0..=all.len() {
+        let mut changes = all[..upto].to_vec();
+        changes.push(Change::StopDone { task: id(9) });
+        assert!(journal.save(NOW, &changes).is_err());
+        assert_eq!(load(journal), before, "after {upto}");
+        assert_eq!(detail(journal, 1, 0), None);
+        assert_eq!(detail(journal, 2, 0).as_deref(), Some("result"));
+    }
+    takes(journal, &all);
+    assert_eq!(detail(journal, 1, 0).as_deref(), Some("new result"));
+}
+
+fn nothing_to_save_is_saved(journal: &mut impl Journal) {
+    takes(journal, &[]);
+    assert_eq!(load(journal), Saved::default());
+    assert!(journal.probe().is_ok());
+    assert_eq!(load(journal), Saved::default());
+}

@@ -1,0 +1,156 @@
+//! What can go wrong with the store, for the operator: what was tried, on what, the cause, and
+//! what to do. SQLite's codes are told apart here and nowhere else.
+
+use std::io;
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+/// The store could not do it. Nothing was saved by halves.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// Another process has the store open.
+    #[error(
+        "the store in {} is in use by another legwork daemon; stop that one first, or set \
+         LEGWORK_HOME to another folder", dir.display()
+    )]
+    Locked {
+        /// The store's folder.
+        dir: PathBuf,
+    },
+    /// A folder or file could not be made, opened, renamed or protected.
+    #[error(
+        "could not {tried} {}; check that it belongs to you and that its disk is there",
+        path.display()
+    )]
+    File {
+        /// What was tried.
+        tried: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The file was written by a newer legwork. It was left as it is.
+    #[error(
+        "{} has the format {found}, and this legwork knows formats up to {known}; install the \
+         newer legwork again", path.display()
+    )]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// The disk is full.
+    #[error("could not {tried}: the disk is full; nothing is lost, make room and go on")]
+    Full {
+        /// What was tried.
+        tried: &'static str,
+        /// SQLite's words.
+        source: rusqlite::Error,
+    },
+    /// The file could not be read or written.
+    #[error(
+        "could not {tried}: the file could not be read or written; check its disk and permissions"
+    )]
+    Io {
+        /// What was tried.
+        tried: &'static str,
+        /// SQLite's words.
+        source: rusqlite::Error,
+    },
+    /// Some other process holds the file locked.
+    #[error("could not {tried}: another program holds the file locked; close that program")]
+    Busy {
+        /// What was tried.
+        tried: &'static str,
+        /// SQLite's words.
+        source: rusqlite::Error,
+    },
+    /// The file is damaged, or no database at all.
+    #[error("could not {tried}: the file is damaged; a restart sets it aside if it must")]
+    Damaged {
+        /// What was tried.
+        tried: &'static str,
+        /// SQLite's words.
+        source: rusqlite::Error,
+    },
+    /// The file is the database of another program.
+    #[error("{} is not a store of legwork; move it away", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file holds a value that this version does not know.
+    #[error(
+        "the store holds something unknown: {what}; was it changed by hand? Move the file away \
+         to begin anew"
+    )]
+    Unknown {
+        /// Where, and what.
+        what: String,
+    },
+    /// A change does not follow from what is there. A bug, not a condition.
+    #[error("a change that cannot be: {what}; nothing was saved, please report this")]
+    Impossible {
+        /// The change, and what it wanted.
+        what: String,
+    },
+    /// Anything else that SQLite says.
+    #[error("could not {tried}; please report this")]
+    Database {
+        /// What was tried.
+        tried: &'static str,
+        /// SQLite's words.
+        source: rusqlite::Error,
+    },
+}
+
+impl Fault {
+    /// Turns SQLite's error into ours, for `map_err`.
+    pub(crate) fn when(tried: &'static str) -> impl Fn(rusqlite::Error) -> Fault {
+        move |source| Self::classify(tried, source)
+    }
+
+    fn classify(tried: &'static str, source: rusqlite::Error) -> Fault {
+        use rusqlite::Error as E;
+        if let E::FromSqlConversionFailure(..)
+        | E::IntegralValueOutOfRange(..)
+        | E::InvalidColumnType(..)
+        | E::Utf8Error(..) = &source
+        {
+            return Self::Unknown { what: format!("{source} while trying to {tried}") };
+        }
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full { tried, source },
+            Some(
+                ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied,
+            ) => Self::Io { tried, source },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::Busy { tried, source }
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Damaged { tried, source }
+            }
+            _ => Self::Database { tried, source },
+        }
+    }
+
+    pub(crate) fn file(
+        tried: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Fault {
+        let path = path.into();
+        move |source| Self::File { tried, path, source }
+    }
+
+    pub(crate) fn impossible(what: impl Into<String>) -> Fault {
+        Self::Impossible { what: what.into() }
+    }
+}

@@ -1,0 +1,113 @@
+//! The folder and its files: who may read them, who has them open, and how a file that cannot be
+//! read is set aside. Knows nothing of what is in them.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::fault::Fault;
+
+const DATABASE: &str = "legwork.db";
+const LOCK: &str = "legwork.lock";
+/// What SQLite keeps beside the database, as it names them.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
+
+/// Makes the folder and takes the lock.
+pub fn claim(dir: &Path) -> Result<File, Fault> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .map_err(Fault::file("create the folder", dir))?;
+    protect(dir, 0o700)?;
+    let lock = private(&dir.join(LOCK))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(Fault::Locked { dir: dir.to_owned() }),
+        Err(TryLockError::Error(why)) => Err(Fault::file("lock", dir.join(LOCK))(why)),
+    }
+}
+
+/// Sees to it that the database is there and that it and its companions are the user's alone.
+/// SQLite gives the companions that it makes the mode of the database.
+pub fn prepare(dir: &Path) -> Result<PathBuf, Fault> {
+    let path = dir.join(DATABASE);
+    private(&path)?;
+    for end in BESIDE {
+        let beside = with_end(&path, end);
+        if there(&beside)? {
+            protect(&beside, 0o600)?;
+        }
+    }
+    Ok(path)
+}
+
+/// Whether changes lie there without their database: a setting aside that was cut short. SQLite
+/// would delete them.
+pub fn is_orphaned(dir: &Path) -> Result<bool, Fault> {
+    let path = dir.join(DATABASE);
+    Ok(!there(&path)? && there(&with_end(&path, BESIDE[0]))?)
+}
+
+/// Gives the database and its companions the first name that none of them would take from another
+/// file; says which.
+pub fn set_aside(dir: &Path) -> Result<PathBuf, Fault> {
+    let path = dir.join(DATABASE);
+    let mut number = 1u64;
+    let target = loop {
+        let target = dir.join(format!("{DATABASE}.unreadable-{number}"));
+        let mut taken = there(&target)?;
+        for end in BESIDE {
+            taken |= there(&with_end(&target, end))?;
+        }
+        if !taken {
+            break target;
+        }
+        number += 1;
+    };
+    // The database first: left alone, its changes are noticed at the next start. The other way
+    // round a database without its newest changes would pass for a good one.
+    for end in ["", BESIDE[0], BESIDE[1]] {
+        let from = with_end(&path, end);
+        if there(&from)? {
+            fs::rename(&from, with_end(&target, end)).map_err(Fault::file("set aside", &from))?;
+        }
+    }
+    Ok(target)
+}
+
+fn private(path: &Path) -> Result<File, Fault> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+        .map_err(Fault::file("open", path))?;
+    protect(path, 0o600)?;
+    Ok(file)
+}
+
+fn protect(path: &Path, mode: u32) -> Result<(), Fault> {
+    let found = fs::metadata(path).map_err(Fault::file("look at", path))?;
+    if found.permissions().mode() & 0o7777 == mode {
+        return Ok(());
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(Fault::file("protect", path))
+}
+
+fn there(path: &Path) -> Result<bool, Fault> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(why) => Err(Fault::file("look at", path)(why)),
+    }
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}

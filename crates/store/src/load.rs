@@ -1,0 +1,140 @@
+//! Reading back what a restart needs, in a fixed order and without results. Decides nothing about
+//! it: what cannot be read is a fault, and whoever opened the file judges that.
+
+use std::collections::BTreeMap;
+
+use legwork_engine::record::{Letter, Notice, NoticeId, Parent, Saved, Stop, Target};
+use legwork_engine::task::{Run, Task};
+use legwork_protocol::MessageId;
+use rusqlite::Connection;
+
+use crate::columns::{Columns, Known, all};
+use crate::fault::Fault;
+use crate::words;
+
+const TASKS: &str = "SELECT
+        id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
+        retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
+        CASE WHEN stage IN ('queued', 'opening', 'prompting', 'working') THEN (
+            SELECT prompt FROM runs WHERE runs.task = tasks.id AND runs.run = tasks.run
+        ) END AS prompt
+    FROM tasks";
+const NOTICES: &str = "SELECT task, run, question, recipient, headline, made, letter, spot
+    FROM notices WHERE state = 'owed' ORDER BY task, run, question";
+const LETTERS: &str = "SELECT id, recipient, counts FROM letters ORDER BY id";
+const STOPS: &str = "SELECT task, place, host, session FROM stops ORDER BY task";
+const PARENTS: &str = "SELECT session, place, voice FROM parents ORDER BY session";
+
+pub fn load(db: &Connection) -> Result<Saved, Fault> {
+    let mut known = Known::default();
+    let mut tasks = all(db, TASKS, |row| task(row, &mut known))?;
+    // Almost in order already, which this sort is quick at; an index would cost every launch.
+    tasks.sort_by_key(|task| (task.seq, task.id));
+
+    let owed = all(db, NOTICES, |row| notice(row, &mut known))?;
+    let mut carried: BTreeMap<MessageId, Vec<(i64, NoticeId)>> = BTreeMap::new();
+    for (notice, spot) in &owed {
+        if let (Some(letter), Some(spot)) = (&notice.letter, spot) {
+            carried.entry(letter.clone()).or_default().push((*spot, notice.id));
+        }
+    }
+    let letters = all(db, LETTERS, |row| letter(row, &mut known, &mut carried))?;
+    Ok(Saved {
+        tasks,
+        notices: owed.into_iter().map(|(notice, _)| notice).collect(),
+        letters,
+        stops: all(db, STOPS, |row| stop(row, &mut known))?,
+        parents: all(db, PARENTS, |row| parent(row, &mut known))?,
+    })
+}
+
+fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
+    // Read in the order of the columns.
+    let id = row.parsed()?;
+    let seq = row.number()?;
+    let place = known.places.one(row)?;
+    let root = known.sessions.one(row)?;
+    let parent = known.sessions.one(row)?;
+    let depth = row.plain()?;
+    let agent = known.agent(row)?;
+    let description = row.text()?.into();
+    let created = row.time()?;
+    let session = row.maybe_parsed()?;
+    let stage = words::stage(row.text()?, row.maybe_parsed()?)?;
+    let retrieved = row.maybe_time()?;
+    let run = Run {
+        number: row.plain()?,
+        asker: known.sessions.one(row)?,
+        key: row.parsed()?,
+        host: known.hosts.one(row)?,
+        order: row.number()?,
+        continued: row.plain()?,
+        started: row.time()?,
+        ended: row.maybe_time()?,
+        tool_calls: row.plain()?,
+        asked: words::questions(row.text()?)?,
+        prompt: row.maybe_text()?.map(Into::into),
+    };
+    Ok(Task {
+        id,
+        seq,
+        place,
+        root,
+        parent,
+        depth,
+        agent,
+        description,
+        created,
+        session,
+        stage,
+        run,
+        retrieved,
+    })
+}
+
+/// With its place in its letter.
+fn notice(row: &mut Columns<'_>, known: &mut Known) -> Result<(Notice, Option<i64>), Fault> {
+    let id =
+        NoticeId { task: row.parsed()?, run: row.plain()?, about: words::about(row.plain()?)? };
+    let notice = Notice {
+        id,
+        to: known.sessions.one(row)?,
+        headline: row.text()?.to_owned(),
+        made: row.time()?,
+        letter: row.maybe_parsed()?,
+    };
+    Ok((notice, row.plain()?))
+}
+
+fn letter(
+    row: &mut Columns<'_>,
+    known: &mut Known,
+    carried: &mut BTreeMap<MessageId, Vec<(i64, NoticeId)>>,
+) -> Result<Letter, Fault> {
+    let id = row.parsed()?;
+    let mut spots = carried.remove(&id).unwrap_or_default();
+    spots.sort_unstable();
+    Ok(Letter {
+        id,
+        to: known.sessions.one(row)?,
+        notices: spots.into_iter().map(|(_, notice)| notice).collect(),
+        counts: row.text()?.to_owned(),
+    })
+}
+
+fn stop(row: &mut Columns<'_>, known: &mut Known) -> Result<Stop, Fault> {
+    Ok(Stop {
+        task: row.parsed()?,
+        place: known.places.one(row)?,
+        host: known.hosts.one(row)?,
+        target: row.maybe_parsed()?.map_or(Target::Marked, Target::Session),
+    })
+}
+
+fn parent(row: &mut Columns<'_>, known: &mut Known) -> Result<Parent, Fault> {
+    Ok(Parent {
+        session: known.sessions.one(row)?,
+        place: known.places.one(row)?,
+        voice: row.maybe_parsed()?,
+    })
+}

@@ -1,0 +1,133 @@
+//! Opening: whose file it is, how it is kept, and what happens to one that cannot be read. Only
+//! damage sets a file aside; a lock, a full disk or a missing permission is a fault, because it
+//! passes and the records are still good.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use legwork_engine::record::Saved;
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use crate::fault::Fault;
+use crate::schema::Found;
+use crate::{Store, files, load, schema};
+
+/// Others can only be a person with a database browser; they are given this long.
+const BUSY_MS: u64 = 2_000;
+/// Page cache: holds the narrow tables of some 20,000 tasks.
+const CACHE_KIB: i64 = 8 << 10;
+/// What stays of the write-ahead log after a burst.
+const LOG_MAX_BYTES: i64 = 16 << 20;
+/// All statements of this crate, so that none is parsed twice.
+const STATEMENTS: usize = 64;
+
+/// An open store.
+#[derive(Debug)]
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// Set if the file that was there could not be read and the store is a new one.
+    pub set_aside: Option<SetAside>,
+}
+
+/// A file that could not be read. Displays as a message for the operator.
+#[derive(Debug)]
+pub struct SetAside {
+    /// Where it is now, with its companions (`-wal`, `-shm`) beside it.
+    pub path: PathBuf,
+    /// Why it could not be read.
+    pub why: String,
+}
+
+impl fmt::Display for SetAside {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        write!(
+            out,
+            "The store could not be read ({}). It was set aside as {path} and a new, empty one was \
+             begun. Nothing was deleted: `sqlite3 {path} .recover` may read what is in it.",
+            self.why
+        )
+    }
+}
+
+pub fn open(dir: &Path) -> Result<Opened, Fault> {
+    let lock = files::claim(dir)?;
+    let why = if files::is_orphaned(dir)? {
+        "its changes lie there without it".to_owned()
+    } else {
+        match read(dir) {
+            Ok(read) => return Ok(Opened { store: read.with(lock), set_aside: None }),
+            Err(Fault::Damaged { source, .. }) => source.to_string(),
+            Err(Fault::Foreign { .. }) => "it is not a store of legwork".to_owned(),
+            Err(fault) => return Err(fault),
+        }
+    };
+    let set_aside = Some(SetAside { path: files::set_aside(dir)?, why });
+    Ok(Opened { store: read(dir)?.with(lock), set_aside })
+}
+
+struct Read {
+    db: Connection,
+    path: PathBuf,
+    saved: Saved,
+}
+
+impl Read {
+    fn with(self, lock: File) -> Store {
+        Store { db: self.db, path: self.path, fresh: Some(self.saved), _lock: lock }
+    }
+}
+
+/// Opens the file and reads all that a start needs. That is also the test of the file: a full
+/// check would read every result, and a start has a second. A result that cannot be read costs
+/// that result, when somebody asks for it.
+fn read(dir: &Path) -> Result<Read, Fault> {
+    let path = files::prepare(dir)?;
+    let tried = "open the store";
+    let mut db = Connection::open(&path).map_err(Fault::when(tried))?;
+    // Until the file is known to be ours to change, closing it must not write to it.
+    let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    db.set_db_config(keep_log, true).map_err(Fault::when(tried))?;
+    db.busy_timeout(Duration::from_millis(BUSY_MS)).map_err(Fault::when(tried))?;
+    let version = match schema::identify(&db, &path)? {
+        Found::Empty => 0,
+        Found::Ours(version) => version,
+        Found::Foreign => return Err(Fault::Foreign { path }),
+    };
+    configure(&db, &path)?;
+    schema::migrate(&mut db, version)?;
+    let saved = load::load(&db)?;
+    db.set_db_config(keep_log, false).map_err(Fault::when(tried))?;
+    Ok(Read { db, path, saved })
+}
+
+fn configure(db: &Connection, path: &Path) -> Result<(), Fault> {
+    let tried = "set up the store";
+    let mode: String = db
+        .query_row("PRAGMA journal_mode = WAL", (), |row| row.get(0))
+        .map_err(Fault::when(tried))?;
+    if mode != "wal" {
+        let why = io::Error::other(format!("its disk allows the journal mode {mode} only"));
+        return Err(Fault::file("keep a write-ahead log beside", path)(why));
+    }
+    // NORMAL syncs at checkpoints only. A killed process loses nothing, because the kernel has
+    // what was written. A power cut can take back the last reactions as a whole, never a part of
+    // one: a notice of those seconds may then be told twice, and a session opened in them is found
+    // again by its mark. FULL would prevent that for a sync in every reaction.
+    for (name, value) in [
+        ("synchronous", "NORMAL".to_owned()),
+        ("foreign_keys", "ON".to_owned()),
+        ("temp_store", "MEMORY".to_owned()),
+        ("cache_size", format!("-{CACHE_KIB}")),
+        ("journal_size_limit", LOG_MAX_BYTES.to_string()),
+    ] {
+        db.pragma_update(None, name, value).map_err(Fault::when(tried))?;
+    }
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(())
+}

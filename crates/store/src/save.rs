@@ -1,0 +1,63 @@
+//! Saving: the changes of one reaction in one transaction. Every change is written so that it can
+//! only touch what it says it touches; one that touches anything else, or nothing, undoes all.
+
+use legwork_engine::record::Change;
+use legwork_protocol::Time;
+use rusqlite::{Connection, Params, Transaction, TransactionBehavior};
+
+use crate::fault::Fault;
+use crate::{debts, tasks, timeline};
+
+/// What was tried, in the words of a fault.
+pub const TRIED: &str = "save a change";
+
+pub fn save(db: &mut Connection, at: Time, changes: &[Change]) -> Result<(), Fault> {
+    // Immediate, because a transaction that begins by reading cannot wait for a lock later.
+    let tx =
+        db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::when(TRIED))?;
+    for change in changes {
+        apply(&tx, change)?;
+        timeline::append(&tx, at, change)?;
+    }
+    tx.commit().map_err(Fault::when(TRIED))
+}
+
+pub fn apply(tx: &Transaction<'_>, change: &Change) -> Result<(), Fault> {
+    match change {
+        Change::Launched { task, origin } => tasks::launched(tx, task, origin),
+        Change::Resumed { task } => tasks::resumed(tx, task),
+        Change::Moved { task, from } => tasks::moved(tx, task, *from),
+        Change::Ended { task, from, detail } => tasks::ended(tx, task, *from, detail),
+        Change::Retrieved { task, at } => tasks::retrieved(tx, *task, *at),
+        Change::Forgotten { task } => tasks::forgotten(tx, *task),
+        Change::Owed(notice) => debts::owed(tx, notice),
+        Change::Withdrawn(notice) => debts::withdrawn(tx, *notice),
+        Change::LetterMade(letter) => debts::letter_made(tx, letter),
+        Change::LetterDissolved(letter) => debts::letter_dissolved(tx, letter),
+        Change::LetterDone { letter, end } => debts::letter_done(tx, letter, *end),
+        Change::StopOwed(stop) => debts::stop_owed(tx, stop),
+        Change::StopDone { task } => debts::stop_done(tx, *task),
+        Change::ParentKnown(parent) => debts::parent_known(tx, parent),
+        Change::ParentForgotten { session } => debts::parent_forgotten(tx, session),
+    }
+}
+
+/// Runs a statement and says how many rows it changed.
+pub fn run(tx: &Transaction<'_>, sql: &str, values: impl Params) -> Result<usize, Fault> {
+    tx.prepare_cached(sql)
+        .and_then(|mut statement| statement.execute(values))
+        .map_err(Fault::when(TRIED))
+}
+
+/// Runs a statement that has to change exactly one row.
+pub fn run_one(
+    tx: &Transaction<'_>,
+    sql: &str,
+    values: impl Params,
+    what: impl FnOnce() -> String,
+) -> Result<(), Fault> {
+    match run(tx, sql, values)? {
+        1 => Ok(()),
+        _ => Err(Fault::impossible(what())),
+    }
+}

@@ -1,0 +1,54 @@
+//! A task's history in words, for people. Written with the changes that it tells of, kept within
+//! bounds, gone with its task. Nothing is decided by it.
+
+use legwork_engine::record::Change;
+use legwork_engine::text::story;
+use legwork_protocol::{TaskId, Time};
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use crate::fault::Fault;
+use crate::save::{TRIED, run};
+use crate::words;
+
+/// Lines kept of one task: many more than an ordinary task has, so that only one that goes round
+/// in circles loses its oldest.
+pub const TIMELINE_MAX_LINES: u32 = 500;
+
+/// When, in which run, what.
+pub type Entry = (Time, u32, String);
+
+pub fn append(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fault> {
+    let Some((task, run_number, line)) = story::line(change) else { return Ok(()) };
+    let id = words::id(task);
+    // A task that was just forgotten has no history any more.
+    let number: Option<i64> = tx
+        .prepare_cached(
+            "INSERT INTO timeline (task, number, at, run, line)
+             SELECT ?1, coalesce((SELECT max(number) FROM timeline WHERE task = ?1), 0) + 1,
+                 ?2, ?3, ?4
+             WHERE EXISTS (SELECT 1 FROM tasks WHERE id = ?1)
+             RETURNING number",
+        )
+        .and_then(|mut insert| {
+            insert
+                .query_row((&id, words::int(at.0), run_number, line), |row| row.get(0))
+                .optional()
+        })
+        .map_err(Fault::when(TRIED))?;
+    let too_old = number.unwrap_or(0) - i64::from(TIMELINE_MAX_LINES);
+    if too_old > 0 {
+        run(tx, "DELETE FROM timeline WHERE task = ?1 AND number <= ?2", (&id, too_old))?;
+    }
+    Ok(())
+}
+
+pub fn read(db: &Connection, task: TaskId) -> Result<Vec<Entry>, Fault> {
+    db.prepare_cached("SELECT at, run, line FROM timeline WHERE task = ?1 ORDER BY number")
+        .and_then(|mut read| {
+            read.query_map([words::id(task)], |row| {
+                Ok((Time(row.get::<_, i64>(0)?.cast_unsigned()), row.get(1)?, row.get(2)?))
+            })?
+            .collect()
+        })
+        .map_err(Fault::when("read a task's history"))
+}

@@ -1,0 +1,92 @@
+//! How values look in the file. Ids and stages are words, so that a person can read the file;
+//! what is not one of our words is a fault, never a guess.
+
+use legwork_engine::record::{About, DebtEnd};
+use legwork_engine::task::{Stage, StageName};
+use legwork_protocol::{MessageId, QuestionId, TaskId};
+
+use legwork_protocol::limits::ECHO_MAX_CHARS;
+
+use crate::fault::Fault;
+
+/// The state of a notice that is still owed.
+pub const OWED: &str = "owed";
+/// The state of a notice that nobody needs any more.
+pub const WITHDRAWN: &str = "withdrawn";
+
+pub fn id(task: TaskId) -> String {
+    task.to_string()
+}
+
+/// SQLite's integers have a sign and ours do not: every one of ours finds its place.
+pub fn int(number: u64) -> i64 {
+    number.cast_signed()
+}
+
+pub fn question(about: About) -> i64 {
+    match about {
+        About::End => -1,
+        About::Question(number) => i64::from(number),
+    }
+}
+
+pub fn about(question: i64) -> Result<About, Fault> {
+    if question == -1 {
+        return Ok(About::End);
+    }
+    u32::try_from(question)
+        .map(About::Question)
+        .map_err(|_| Fault::Unknown { what: format!("notices.question is {question}") })
+}
+
+pub fn debt_end(end: DebtEnd) -> &'static str {
+    match end {
+        DebtEnd::Told => "told",
+        DebtEnd::ParentGone => "parent gone",
+        DebtEnd::Refused => "refused",
+    }
+}
+
+/// Ids have no control characters, so that a line holds one whole.
+pub fn asked(questions: &[QuestionId]) -> String {
+    questions.iter().map(QuestionId::as_str).collect::<Vec<_>>().join("\n")
+}
+
+pub fn questions(asked: &str) -> Result<Vec<QuestionId>, Fault> {
+    asked
+        .lines()
+        .map(|line| line.parse().map_err(|why| unknown("tasks.asked", line, why)))
+        .collect()
+}
+
+pub fn unknown(place: &str, value: &str, why: impl std::fmt::Display) -> Fault {
+    let start: String = value.chars().take(ECHO_MAX_CHARS).collect();
+    Fault::Unknown { what: format!("{place} is {start:?}: {why}") }
+}
+
+/// The id that a stage carries.
+pub fn message(stage: &Stage) -> Option<&MessageId> {
+    match stage {
+        Stage::Prompting(message) | Stage::Working(message) => Some(message),
+        Stage::Queued | Stage::Opening | Stage::Finished(_) => None,
+    }
+}
+
+pub fn stage(word: &str, message: Option<MessageId>) -> Result<Stage, Fault> {
+    use legwork_engine::task::Outcome::{Cancelled, Completed, Failed};
+    let name = StageName::ALL.into_iter().find(|name| name.as_str() == word);
+    let stage = match (name, message) {
+        (Some(StageName::Queued), _) => Stage::Queued,
+        (Some(StageName::Opening), _) => Stage::Opening,
+        (Some(StageName::Prompting), Some(message)) => Stage::Prompting(message),
+        (Some(StageName::Working), Some(message)) => Stage::Working(message),
+        (Some(StageName::Completed), _) => Stage::Finished(Completed),
+        (Some(StageName::Failed), _) => Stage::Finished(Failed),
+        (Some(StageName::Cancelled), _) => Stage::Finished(Cancelled),
+        (Some(StageName::Prompting | StageName::Working), None) => {
+            return Err(Fault::Unknown { what: format!("stage {word} without tasks.message") });
+        }
+        (None, _) => return Err(unknown("tasks.stage", word, "no such stage")),
+    };
+    Ok(stage)
+}

@@ -1,0 +1,266 @@
+//! What is saved comes back, and a change that cannot be changes nothing.
+
+use crate::common::*;
+use legwork_engine::record::{About, Change, Journal, NoticeId, Saved, Target};
+use legwork_engine::task::{Outcome, Stage, StageName, Task};
+use legwork_protocol::Time;
+use legwork_protocol::limits::DETAIL_MAX_BYTES;
+use legwork_store::{Fault, TIMELINE_MAX_LINES};
+use tempfile::TempDir;
+
+#[test]
+fn everything_comes_back_after_a_restart() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let mut whole = task(7);
+    whole.seq = u64::MAX;
+    whole.created = Time(u64::MAX);
+    whole.depth = u32::MAX;
+    whole.description = "wide 漢字 and a \u{0} in it".into();
+    whole.retrieved = Some(Time(3));
+    whole.session = Some("ses_child".parse().unwrap());
+    whole.run.asked = vec!["que 1".parse().unwrap(), "que_2".parse().unwrap()];
+    whole.run.tool_calls = u32::MAX;
+    let mut other = task(6);
+    other.stage = Stage::Queued;
+    other.run.prompt = None;
+    let question = NoticeId { task: whole.id, run: 0, about: About::Question(3) };
+    let ends = [end_of(&whole), end_of(&other)];
+    let stops = [stop(1, Target::Marked), stop(2, Target::Session("ses_x".parse().unwrap()))];
+    let parents = [parent("ses_a", None), parent("ses_b", Some("host-2"))];
+    let mut changes = vec![launched(&whole), launched(&other)];
+    changes.extend([owed(ends[0]), owed(ends[1]), owed(question), made("l", &[question, ends[0]])]);
+    changes.extend(stops.clone().map(Change::StopOwed));
+    changes.extend(parents.clone().map(Change::ParentKnown));
+    store.save(NOW, &changes).unwrap();
+
+    let mut notices = vec![notice(ends[1]), notice(ends[0]), notice(question)];
+    notices[1].letter = Some(msg("l"));
+    notices[2].letter = Some(msg("l"));
+    let expected = Saved {
+        tasks: vec![other, whole],
+        notices,
+        letters: vec![letter("l", &[question, ends[0]])],
+        stops: stops.to_vec(),
+        parents: parents.to_vec(),
+    };
+    assert_eq!(store.load().unwrap(), expected);
+    drop(store);
+    let mut store = open(home.path());
+    assert_eq!(store.load().unwrap(), expected, "as opening read it");
+    assert_eq!(store.load().unwrap(), expected, "read again");
+}
+
+#[test]
+fn a_change_after_opening_is_seen_by_the_first_load() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    store.save(NOW, &[launched(&task(1))]).unwrap();
+    assert_eq!(store.load().unwrap().tasks.len(), 1);
+}
+
+#[test]
+fn d7_results_of_all_runs_are_kept_whole() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let mut task = task(1);
+    let long = "\u{0}é漢\n".repeat(DETAIL_MAX_BYTES / 7);
+    store.save(NOW, &finish(&mut task, &long)).unwrap();
+    let next = [resumed(&mut task), ended(&mut task, Outcome::Failed, "a\u{0}b\u{0}")];
+    store.save(NOW, &next).unwrap();
+    drop(store);
+    let mut store = open(home.path());
+    assert_eq!(store.detail(task.id, 0).unwrap().as_deref(), Some(long.as_str()));
+    assert_eq!(store.detail(task.id, 1).unwrap().as_deref(), Some("a\u{0}b\u{0}"));
+    assert_eq!(store.detail(task.id, 2).unwrap(), None);
+    assert_eq!(store.detail(id(9), 0).unwrap(), None);
+    assert_eq!(store.load().unwrap().tasks, [task]);
+}
+
+#[test]
+fn d7_an_unfinished_run_has_no_result_and_keeps_its_prompt() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let mut task = task(1);
+    let prompt = task.run.prompt.clone();
+    store.save(NOW, &[launched(&task)]).unwrap();
+    task.run.prompt = None;
+    store.save(NOW, &[moved(&mut task, Stage::Prompting(msg("m")))]).unwrap();
+    assert_eq!(store.detail(task.id, 0).unwrap(), None);
+    assert_eq!(store.load().unwrap().tasks[0].run.prompt, prompt);
+}
+
+#[test]
+fn loaded_tasks_share_what_they_have_in_common() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    store.save(NOW, &[launched(&task(1)), launched(&task(2))]).unwrap();
+    let tasks = store.load().unwrap().tasks;
+    let same = |text: fn(&Task) -> &str| text(&tasks[0]).as_ptr() == text(&tasks[1]).as_ptr();
+    assert!(same(|task| task.place.as_str()));
+    assert!(same(|task| task.root.as_str()));
+    assert!(same(|task| task.parent.as_str()));
+    assert!(same(|task| task.run.asker.as_str()));
+    assert!(same(|task| task.run.host.as_str()));
+    assert!(same(|task| &task.agent));
+}
+
+#[test]
+fn k1_nothing_of_a_forgotten_task_stays_but_its_stop() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let (mut first, mut second) = (task(1), task(2));
+    for task in [&mut first, &mut second] {
+        store.save(NOW, &finish(task, "result")).unwrap();
+        store.save(NOW, &[owed(end_of(task))]).unwrap();
+    }
+    let both = [end_of(&first), end_of(&second)];
+    let stop = stop(1, Target::Marked);
+    store.save(NOW, &[made("l", &both), Change::StopOwed(stop.clone())]).unwrap();
+    store.save(NOW, &[Change::Forgotten { task: first.id }]).unwrap();
+    assert_eq!(store.detail(first.id, 0).unwrap(), None);
+    assert_eq!(store.timeline(first.id).unwrap(), []);
+    let saved = store.load().unwrap();
+    assert_eq!(saved.tasks, [second.clone()]);
+    assert_eq!(saved.letters, [letter("l", &both[1..])]);
+    assert_eq!(saved.stops, [stop]);
+
+    store.save(NOW, &[Change::Forgotten { task: second.id }]).unwrap();
+    let db = rusqlite::Connection::open(store.path()).unwrap();
+    for table in ["tasks", "origins", "runs", "notices", "letters", "timeline"] {
+        let count = format!("SELECT count(*) FROM {table}");
+        let rows: i64 = db.query_row(&count, (), |row| row.get(0)).unwrap();
+        assert_eq!(rows, 0, "{table}");
+    }
+    store.save(NOW, &[launched(&task(1)), owed(both[0])]).unwrap();
+}
+
+#[test]
+fn the_timeline_tells_the_story_and_stays_short() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let mut task = task(1);
+    store.save(NOW, &finish(&mut task, "result")).unwrap();
+    let lines = store.timeline(task.id).unwrap();
+    assert!(lines.len() >= 4, "{lines:?}");
+    assert_eq!((lines[0].0, lines[0].1), (NOW, 0));
+
+    let mut busy = crate::common::task(2);
+    store.save(NOW, &[launched(&busy)]).unwrap();
+    for tick in 0..u64::from(TIMELINE_MAX_LINES) + 50 {
+        busy.stage = Stage::Queued;
+        let back = Change::Moved { task: busy.clone(), from: StageName::Opening };
+        busy.stage = Stage::Opening;
+        let on = Change::Moved { task: busy.clone(), from: StageName::Queued };
+        store.save(Time(tick), &[back, on]).unwrap();
+    }
+    let lines = store.timeline(busy.id).unwrap();
+    assert_eq!(lines.len(), TIMELINE_MAX_LINES as usize);
+    assert_eq!(lines.last().unwrap().0, Time(u64::from(TIMELINE_MAX_LINES) + 49));
+    assert!(lines.is_sorted_by_key(|line| line.0));
+}
+
+/// Tasks 1 (working), 2 (completed, notice in the letter `l`), 3 (completed, notice owed), 4
+/// (completed, notice withdrawn); a stop for task 1.
+fn world(home: &TempDir) -> (legwork_store::Store, Vec<Task>) {
+    let mut store = open(home.path());
+    let mut tasks: Vec<Task> = (1..=4).map(task).collect();
+    let mut changes = vec![launched(&tasks[0])];
+    changes.push(moved(&mut tasks[0], Stage::Prompting(msg("m"))));
+    changes.push(moved(&mut tasks[0], Stage::Working(msg("m"))));
+    for task in &mut tasks[1..] {
+        changes.extend(finish(task, "result"));
+        changes.push(owed(end_of(task)));
+    }
+    changes.push(made("l", &[end_of(&tasks[1])]));
+    changes.push(Change::Withdrawn(end_of(&tasks[3])));
+    changes.push(Change::StopOwed(stop(1, Target::Marked)));
+    store.save(NOW, &changes).unwrap();
+    (store, tasks)
+}
+
+fn with(task: &Task, edit: impl FnOnce(&mut Task)) -> Task {
+    let mut task = task.clone();
+    edit(&mut task);
+    task
+}
+
+#[test]
+fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
+    use StageName::{Queued, Working};
+    let home = TempDir::new().unwrap();
+    let (mut store, tasks) = world(&home);
+    let [one, two, three, four] = [0, 1, 2, 3].map(|at: usize| &tasks[at]);
+    let failed = with(one, |task| task.stage = Stage::Finished(Outcome::Failed));
+    let queued = with(one, |task| task.stage = Stage::Queued);
+    let opening = with(one, |task| task.stage = Stage::Opening);
+    let other_run = with(&queued, |task| task.run.number = 1);
+    let again = with(two, |task| {
+        task.run.number = 1;
+        task.stage = Stage::Queued;
+    });
+    let moves = |task: &Task, from| Change::Moved { task: task.clone(), from };
+    let ends = |task: &Task, from| Change::Ended { task: task.clone(), from, detail: "x".into() };
+    let resumes = |task: &Task| Change::Resumed { task: task.clone() };
+    let unknown = NoticeId { task: id(9), run: 0, about: About::End };
+    let in_letter = {
+        let mut notice = notice(NoticeId { about: About::Question(0), ..end_of(one) });
+        notice.letter = Some(msg("l"));
+        notice
+    };
+    let cases = [
+        ("launch of bg_00000001", launched(&task(1))),
+        ("launch of bg_00000008", launched(&with(&task(8), |task| task.run.number = 1))),
+        ("bg_00000001 run 0 from queued to queued", moves(&queued, Queued)),
+        ("bg_00000001 run 1 from working to queued", moves(&other_run, Working)),
+        ("from working to opening", moves(&opening, Working)),
+        ("an end has to be saved as one", moves(&failed, Working)),
+        ("that is no end", ends(&queued, Working)),
+        ("from queued to failed: it is not there", ends(&failed, Queued)),
+        ("bg_00000008 run 0", moves(&task(8), StageName::Opening)),
+        ("resume of bg_00000001", resumes(&with(one, |task| task.run.number = 1))),
+        ("resume of bg_00000002 as run 2", resumes(&with(&again, |task| task.run.number = 2))),
+        ("resume of bg_00000002 as run 0", resumes(&with(&again, |task| task.run.number = 0))),
+        ("reading of bg_00000009", Change::Retrieved { task: id(9), at: NOW }),
+        ("forgetting of bg_00000009", Change::Forgotten { task: id(9) }),
+        ("notice of bg_00000003 run 0 (End): it was owed before", owed(end_of(three))),
+        ("notice of bg_00000004 run 0 (End): it was owed before", owed(end_of(four))),
+        ("notice of bg_00000009", owed(unknown)),
+        ("cannot begin in a letter", Change::Owed(in_letter)),
+        ("withdrawal of notice of bg_00000002", Change::Withdrawn(end_of(two))),
+        ("withdrawal of notice of bg_00000004", Change::Withdrawn(end_of(four))),
+        ("letter l: it is under way", made("l", &[end_of(three)])),
+        ("letter k: notice of bg_00000002", made("k", &[end_of(three), end_of(two)])),
+        ("letter k: notice of bg_00000004", made("k", &[end_of(four)])),
+        ("letter k: notice of bg_00000003", made("k", &[end_of(three), end_of(three)])),
+        ("letter k: it tells nothing", made("k", &[])),
+        ("letter k: there is no such letter", done("k")),
+        ("letter k: there is no such letter", Change::LetterDissolved(msg("k"))),
+        ("stop of bg_00000001: one is owed", Change::StopOwed(stop(1, Target::Marked))),
+        ("the stop of bg_00000002: none is owed", Change::StopDone { task: two.id }),
+        ("parent ses_x", Change::ParentForgotten { session: "ses_x".parse().unwrap() }),
+    ];
+    let before = store.load().unwrap();
+    for (phrase, change) in cases {
+        let good = Change::ParentKnown(parent("ses_new", None));
+        let fault = store.save(NOW, &[good, launched(&task(5)), change]).unwrap_err();
+        assert!(matches!(fault, Fault::Impossible { .. }), "{phrase}: {fault:?}");
+        assert!(fault.to_string().contains(phrase), "{phrase}: {fault}");
+        assert_eq!(store.load().unwrap(), before, "{phrase}");
+    }
+}
+
+#[test]
+fn n1_a_notice_that_was_told_cannot_be_owed_again_nor_one_of_a_dissolved_letter_be_lost() {
+    let home = TempDir::new().unwrap();
+    let (mut store, tasks) = world(&home);
+    let (two, three) = (end_of(&tasks[1]), end_of(&tasks[2]));
+    store.save(NOW, &[done("l")]).unwrap();
+    assert!(store.save(NOW, &[owed(two)]).is_err());
+    assert!(store.save(NOW, &[made("k", &[two])]).is_err());
+    store.save(NOW, &[made("k", &[three]), Change::LetterDissolved(msg("k"))]).unwrap();
+    let saved = store.load().unwrap();
+    assert_eq!(saved.notices, [notice(three)]);
+    assert_eq!(saved.letters, []);
+    store.save(NOW, &[made("k", &[three])]).unwrap();
+}

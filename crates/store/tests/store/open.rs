@@ -1,0 +1,229 @@
+//! Opening a store: who may read it, who has it, and what happens to a file that cannot be read.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::common::{NOW, finish, id, launched, open, task};
+use legwork_engine::record::{Journal, Saved};
+use legwork_store::{Fault, SCHEMA_VERSION, Store};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn with_rows(dir: &Path, tasks: u64) {
+    let mut store = open(dir);
+    for number in 0..tasks {
+        store.save(NOW, &finish(&mut task(number), &"result ".repeat(200))).unwrap();
+    }
+}
+
+/// Overwrites the page that holds the root of a table.
+fn damage(path: &Path, table: &str) {
+    let db = Connection::open(path).unwrap();
+    let root: u32 = db
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = ?1", [table], |row| row.get(0))
+        .unwrap();
+    drop(db);
+    let end = root as usize * 4096;
+    let mut bytes = fs::read(path).unwrap();
+    bytes[end - 4096..end].fill(0xff);
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn g1_folder_and_files_are_the_users_alone() {
+    let home = TempDir::new().unwrap();
+    let dir = home.path().join("state/legwork");
+    let mut store = open(&dir);
+    store.save(NOW, &[launched(&task(1))]).unwrap();
+    assert_eq!(mode(&dir), 0o700);
+    let mut seen = Vec::new();
+    for entry in fs::read_dir(&dir).unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(mode(&entry.path()), 0o600, "{:?}", entry.path());
+        seen.push(entry.file_name().into_string().unwrap());
+    }
+    seen.sort();
+    assert_eq!(seen, ["legwork.db", "legwork.db-shm", "legwork.db-wal", "legwork.lock"]);
+}
+
+#[test]
+fn g1_modes_that_are_too_wide_are_narrowed() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 1);
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["legwork.db", "legwork.lock"] {
+        let path = home.path().join(name);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let _store = open(home.path());
+    assert_eq!(mode(home.path()), 0o700);
+    assert_eq!(mode(&home.path().join("legwork.db")), 0o600);
+    assert_eq!(mode(&home.path().join("legwork.db-wal")), 0o600);
+    assert_eq!(mode(&home.path().join("legwork.lock")), 0o600);
+}
+
+#[test]
+fn k5_a_second_daemon_is_refused_until_the_first_has_gone() {
+    let home = TempDir::new().unwrap();
+    let first = open(home.path());
+    let fault = Store::open(home.path()).unwrap_err();
+    assert!(matches!(fault, Fault::Locked { .. }), "{fault}");
+    assert!(fault.to_string().contains("stop that one first"), "{fault}");
+    drop(first);
+    open(home.path());
+}
+
+#[test]
+fn k4_a_file_that_is_no_database_is_set_aside() {
+    let home = TempDir::new().unwrap();
+    let rubbish = "this is not a database ".repeat(100);
+    fs::write(home.path().join("legwork.db"), &rubbish).unwrap();
+    let mut opened = Store::open(home.path()).unwrap();
+    let aside = opened.set_aside.unwrap();
+    assert_eq!(aside.path, home.path().join("legwork.db.unreadable-1"));
+    assert!(aside.to_string().contains("legwork.db.unreadable-1"), "{aside}");
+    assert_eq!(fs::read_to_string(&aside.path).unwrap(), rubbish);
+    assert_eq!(opened.store.load().unwrap(), Saved::default());
+    opened.store.save(NOW, &[launched(&task(1))]).unwrap();
+}
+
+#[test]
+fn k4_what_was_set_aside_before_is_never_overwritten() {
+    let home = TempDir::new().unwrap();
+    for (number, taken) in [(1, "legwork.db.unreadable-1"), (2, "legwork.db.unreadable-2-wal")] {
+        fs::write(home.path().join(taken), format!("old {number}")).unwrap();
+    }
+    fs::write(home.path().join("legwork.db"), "rubbish ".repeat(100)).unwrap();
+    let aside = Store::open(home.path()).unwrap().set_aside.unwrap();
+    assert_eq!(aside.path, home.path().join("legwork.db.unreadable-3"));
+    let old = fs::read_to_string(home.path().join("legwork.db.unreadable-1")).unwrap();
+    assert_eq!(old, "old 1");
+}
+
+#[test]
+fn k4_a_truncated_file_is_set_aside_with_its_log() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 200);
+    let path = home.path().join("legwork.db");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    fs::write(home.path().join("legwork.db-wal"), "left over").unwrap();
+    let mut opened = Store::open(home.path()).unwrap();
+    let aside = opened.set_aside.unwrap();
+    assert!(aside.why.contains("malformed"), "{aside}");
+    assert_eq!(fs::read(&aside.path).unwrap(), whole[..whole.len() / 2]);
+    let log = home.path().join("legwork.db.unreadable-1-wal");
+    assert_eq!(fs::read_to_string(log).unwrap(), "left over");
+    assert!(opened.store.load().unwrap().tasks.is_empty());
+}
+
+#[test]
+fn k4_damage_among_the_live_rows_is_noticed_at_the_start() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 300);
+    damage(&home.path().join("legwork.db"), "tasks");
+    assert!(Store::open(home.path()).unwrap().set_aside.is_some());
+}
+
+#[test]
+fn k4_damage_to_a_result_costs_that_result_only() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 300);
+    damage(&home.path().join("legwork.db"), "runs");
+    let mut store = open(home.path());
+    assert_eq!(store.load().unwrap().tasks.len(), 300);
+    assert!(matches!(store.detail(id(1), 0), Err(Fault::Damaged { .. })));
+}
+
+#[test]
+fn k4_a_database_of_another_program_is_set_aside() {
+    let home = TempDir::new().unwrap();
+    let db = Connection::open(home.path().join("legwork.db")).unwrap();
+    db.execute_batch("CREATE TABLE tasks (id TEXT)").unwrap();
+    drop(db);
+    let aside = Store::open(home.path()).unwrap().set_aside.unwrap();
+    assert!(aside.why.contains("not a store of legwork"), "{aside}");
+}
+
+#[test]
+fn k4_a_setting_aside_that_was_cut_short_loses_no_log() {
+    let home = TempDir::new().unwrap();
+    fs::write(home.path().join("legwork.db-wal"), "the only copy").unwrap();
+    let aside = Store::open(home.path()).unwrap().set_aside.unwrap();
+    let log = home.path().join("legwork.db.unreadable-1-wal");
+    assert_eq!(aside.path, home.path().join("legwork.db.unreadable-1"));
+    assert_eq!(fs::read_to_string(log).unwrap(), "the only copy");
+}
+
+#[test]
+fn k4_what_passes_is_a_fault_and_sets_nothing_aside() {
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("legwork.db")).unwrap();
+    let fault = Store::open(home.path()).unwrap_err();
+    assert!(matches!(fault, Fault::File { .. }), "{fault}");
+    assert!(home.path().join("legwork.db").is_dir());
+
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 1);
+    let other = Connection::open(home.path().join("legwork.db")).unwrap();
+    other.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
+    let fault = Store::open(home.path()).unwrap_err();
+    assert!(matches!(fault, Fault::Busy { .. }), "{fault}");
+    drop(other);
+    assert_eq!(open(home.path()).load().unwrap().tasks.len(), 1);
+}
+
+#[test]
+fn k4_a_file_from_the_future_is_left_alone() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 1);
+    let path = home.path().join("legwork.db");
+    let db = Connection::open(&path).unwrap();
+    db.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+    drop(db);
+    let before = fs::read(&path).unwrap();
+    let fault = Store::open(home.path()).unwrap_err();
+    assert!(matches!(fault, Fault::TooNew { found, .. } if found == SCHEMA_VERSION + 1), "{fault}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert!(!home.path().join("legwork.db.unreadable-1").exists());
+}
+
+#[test]
+fn k4_words_that_nobody_knows_are_a_fault() {
+    for sql in [
+        "UPDATE tasks SET stage = 'sleeping'",
+        "UPDATE tasks SET stage = 'working', message = NULL",
+        "UPDATE tasks SET id = 'no task'",
+        "UPDATE tasks SET place = ''",
+        "UPDATE tasks SET session = char(7)",
+        "UPDATE tasks SET depth = -1",
+        "UPDATE tasks SET asked = ' ' || char(10) || char(10) || 'x'",
+        "UPDATE tasks SET agent = CAST(x'ff' AS TEXT)",
+        "INSERT INTO stops VALUES ('bg_0000000!', 'p', 'h', NULL)",
+        "INSERT INTO parents VALUES ('s', 'p', '')",
+    ] {
+        let home = TempDir::new().unwrap();
+        with_rows(home.path(), 1);
+        let db = Connection::open(home.path().join("legwork.db")).unwrap();
+        db.pragma_update(None, "foreign_keys", "OFF").unwrap();
+        assert_eq!(db.execute(sql, ()).unwrap(), 1);
+        drop(db);
+        let fault = Store::open(home.path()).unwrap_err();
+        assert!(matches!(fault, Fault::Unknown { .. }), "{sql}: {fault}");
+        assert!(!home.path().join("legwork.db.unreadable-1").exists());
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_a_fault_with_its_path() {
+    let home = TempDir::new().unwrap();
+    let file = home.path().join("file");
+    fs::write(&file, "").unwrap();
+    let fault = Store::open(&file.join("store")).unwrap_err();
+    assert!(fault.to_string().contains("file/store"), "{fault}");
+}

@@ -1,0 +1,94 @@
+//! A store of every version that was ever released opens, is brought to the newest format, and
+//! reads back. `schemas/v{N}.sql` is a store of version N, and is never edited.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::open;
+use legwork_engine::record::{About, Journal, Saved, Target};
+use legwork_engine::task::{Outcome, Stage};
+use legwork_protocol::Time;
+use legwork_store::{SCHEMA_VERSION, Store};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+fn dump(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/schemas/v{version}.sql"))
+}
+
+fn opened(version: u32) -> (TempDir, Store) {
+    let home = TempDir::new().unwrap();
+    let db = Connection::open(home.path().join("legwork.db")).unwrap();
+    db.execute_batch(&fs::read_to_string(dump(version)).unwrap()).unwrap();
+    drop(db);
+    let store = open(home.path());
+    (home, store)
+}
+
+fn schema(store: &Store) -> Vec<(String, Option<String>)> {
+    let db = Connection::open(store.path()).unwrap();
+    let mut read = db.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
+    let rows = read.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn every_version_has_a_store_to_try() {
+    for version in 1..=SCHEMA_VERSION {
+        assert!(dump(version).is_file(), "add {}", dump(version).display());
+    }
+}
+
+#[test]
+fn a_migrated_store_is_like_a_new_one() {
+    let home = TempDir::new().unwrap();
+    let new = schema(&open(home.path()));
+    for version in 1..=SCHEMA_VERSION {
+        let (_home, store) = opened(version);
+        assert_eq!(schema(&store), new, "from version {version}");
+    }
+}
+
+#[test]
+fn k2_a_store_of_every_version_reads_back() {
+    for version in 1..=SCHEMA_VERSION {
+        let (_home, mut store) = opened(version);
+        let saved = store.load().unwrap();
+        check(&saved);
+        let first = saved.tasks[0].id;
+        assert_eq!(store.detail(first, 0).unwrap().as_deref(), Some("It is in src/login.rs."));
+        assert_eq!(store.detail(first, 1).unwrap().as_deref(), Some("Two tests, both pass."));
+        assert_eq!(
+            store.timeline(first).unwrap(),
+            [
+                (Time(1_700_000_000_000), 0, "launched".into()),
+                (Time(1_700_000_090_000), 1, "completed".into())
+            ]
+        );
+        store.probe().unwrap();
+    }
+}
+
+fn check(saved: &Saved) {
+    let [done, busy] = &saved.tasks[..] else { panic!("{saved:#?}") };
+    assert_eq!(done.stage, Stage::Finished(Outcome::Completed));
+    assert_eq!((done.seq, done.run.number), (1, 1));
+    assert_eq!(done.run.prompt, None);
+    assert_eq!(done.run.ended, Some(Time(1_700_000_090_000)));
+    assert_eq!(done.retrieved, Some(Time(1_700_000_050_000)));
+    assert_eq!(busy.stage, Stage::Working("msg_prompt".parse().unwrap()));
+    assert_eq!(busy.run.prompt.as_deref(), Some("Write the change log."));
+    assert_eq!(busy.run.asked, ["per_1".parse().unwrap(), "per_2".parse().unwrap()]);
+    assert_eq!(busy.session, Some("ses_child_2".parse().unwrap()));
+
+    let abouts: Vec<About> = saved.notices.iter().map(|notice| notice.id.about).collect();
+    assert_eq!(abouts, [About::Question(1), About::End], "what was told is not owed");
+    assert_eq!(saved.notices[1].id.run, 1);
+    let [letter] = &saved.letters[..] else { panic!("{saved:#?}") };
+    assert_eq!(letter.notices, [saved.notices[0].id, saved.notices[1].id]);
+    let targets: Vec<&Target> = saved.stops.iter().map(|stop| &stop.target).collect();
+    assert_eq!(targets, [&Target::Session("ses_gone".parse().unwrap()), &Target::Marked]);
+    assert_eq!(saved.parents.len(), 2);
+    assert_eq!(saved.parents[0].voice, Some("host-1".parse().unwrap()));
+    assert_eq!(saved.parents[1].voice, None);
+}

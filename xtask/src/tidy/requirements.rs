@@ -1,0 +1,252 @@
+//! The numbered requirements, and where each is shown by a test.
+//!
+//! A test carries the number in its name: `l4_unknown_agent_is_refused` shows L4. A number without
+//! a test is a finding, and so is a test for a number that does not exist.
+
+use super::{Finding, Source};
+use std::fmt::Write;
+
+/// Where a requirement is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// By a test in the simulated world.
+    Scenario,
+    /// By a test of any crate.
+    Crate,
+    /// Only by a real process, and why.
+    Process(&'static str),
+}
+
+/// A numbered requirement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Requirement {
+    /// Letter and number, as in L4.
+    pub number: &'static str,
+    /// In short.
+    pub says: &'static str,
+    /// Where to look for its test.
+    pub shown: Shown,
+}
+
+const SCENARIOS: &str = "crates/sim/tests/";
+const OWN_FILE: &str = "xtask/src/tidy/requirements.rs";
+
+const fn scenario(number: &'static str, says: &'static str) -> Requirement {
+    Requirement { number, says, shown: Shown::Scenario }
+}
+
+const fn in_crate(number: &'static str, says: &'static str) -> Requirement {
+    Requirement { number, says, shown: Shown::Crate }
+}
+
+const fn process(number: &'static str, says: &'static str, why: &'static str) -> Requirement {
+    Requirement { number, says, shown: Shown::Process(why) }
+}
+
+const TABLE: [Requirement; 64] = [
+    scenario("L1", "a launch names every missing argument and leaves nothing behind"),
+    scenario("L2", "a new task is running, was never resumed, and knows its origin"),
+    scenario("L3", "a launch returns when the session is open, with both ids"),
+    scenario("L4", "an unknown agent is refused with the agents there are"),
+    scenario("L5", "the session is a child without the six tools, down to the depth limit"),
+    scenario("L6", "the same call twice makes one task"),
+    scenario("L7", "over the limits a task is queued in order, or refused with reasons"),
+    scenario("R1", "a resume needs a prompt"),
+    scenario("R2", "a resume of an unknown id is refused"),
+    scenario("R3", "of two resumes at once the first wins"),
+    scenario("R4", "only a completed task can be resumed"),
+    scenario("R5", "a session that is gone leaves the task completed"),
+    scenario("R6", "a resume goes into the same session and counts"),
+    scenario("R7", "agent and description are ignored with a note"),
+    scenario("R8", "the notice of a resume carries the new answer only"),
+    scenario("R9", "a resume that fails is an error with a notice"),
+    scenario("O1", "output of an unknown id is refused"),
+    scenario("O2", "output of unfinished work tells how it goes"),
+    scenario("O3", "output of completed work is the whole result"),
+    scenario("O4", "output of failed or cancelled work is its details"),
+    scenario("O5", "a result that was read needs no notice"),
+    scenario("O6", "waiting arguments of output get a note"),
+    scenario("B1", "arguments of block are checked and cut"),
+    scenario("B2", "finished tasks are not waited for"),
+    scenario("B3", "block returns when all have finished or the time is up"),
+    scenario("B4", "block answers with a summary of every id"),
+    scenario("B5", "block waits for the end of a resume"),
+    scenario("B6", "a caller that goes ends the waiting only; notices are held meanwhile"),
+    scenario("B7", "a silent call is kept awake"),
+    scenario("S1", "one line a task, newest first"),
+    scenario("S2", "resumed tasks are marked behind the id"),
+    scenario("S3", "the list is filtered by a status that exists"),
+    scenario("S4", "own tasks, or all of the project"),
+    scenario("S5", "an empty list says so"),
+    scenario("S6", "no description breaks the listing"),
+    scenario("X1", "cancel holds at once and the abort is tried until it is done"),
+    scenario("X2", "finished or unknown tasks cannot be cancelled"),
+    scenario("X3", "the parent that cancelled gets no notice, any other does"),
+    scenario("C1", "clear aborts and forgets the tasks of the caller only"),
+    scenario("C2", "nothing to clear says so"),
+    scenario("C3", "a call blocked on a cleared task is answered"),
+    scenario("D1", "events are quick, polling is sure"),
+    scenario("D2", "an event alone concludes nothing"),
+    scenario("D3", "each kind of failure gives the right status and cause"),
+    scenario("D4", "too long or too quiet a run is ended, naming the setting"),
+    scenario("D5", "a question is shown and can be answered"),
+    scenario("D6", "a closed stream is opened again and caught up with"),
+    scenario("D7", "the end of a run keeps its time and result"),
+    scenario("N1", "each ended run owes exactly one notice"),
+    scenario("N2", "a notice has its headline, counts and result"),
+    scenario("N3", "the end and the notice owed are saved together, before sending"),
+    scenario("N4", "a notice starts or joins a turn, or waits in the history"),
+    scenario("N5", "notices owed at the same moment become one"),
+    scenario("N6", "no notice into a session with an undo pending"),
+    scenario("N7", "a lost sending is tried again until the parent is gone"),
+    process("N8", "a toast shows progress and outcome", "needs a terminal UI"),
+    scenario("K1", "tasks stay until cleared or their parent is deleted"),
+    scenario("K2", "after a crash every unfinished task is looked up"),
+    scenario("K3", "a deleted parent takes its own descendants only"),
+    scenario("K4", "an unreadable store is set aside, a full disk loses nothing"),
+    scenario("K5", "several clients see one truth"),
+    in_crate("G1", "files belong to the user alone"),
+    scenario("G2", "bad input is refused and hurts nobody"),
+    scenario("G3", "everything that waits or grows has a limit"),
+];
+
+/// Adds the numbers without a test, and the tests without a number.
+pub fn check(sources: &[Source], findings: &mut Vec<Finding>) {
+    let tests = tests(sources);
+    for requirement in &TABLE {
+        let wanted = match requirement.shown {
+            Shown::Scenario => SCENARIOS,
+            Shown::Crate => "any crate",
+            Shown::Process(_) => continue,
+        };
+        if !tests.iter().any(|test| test.shows(requirement)) {
+            let prefix = prefix(requirement.number);
+            let what = format!(
+                "{} ({}) has no test; write `fn {prefix}...` in {wanted}",
+                requirement.number, requirement.says
+            );
+            findings.push(Finding { file: OWN_FILE.to_owned(), line: row(requirement), what });
+        }
+    }
+    for test in tests.iter().filter(|test| test.path.starts_with(SCENARIOS)) {
+        if is_unknown(&test.name) {
+            let what =
+                format!("`{}` begins with a number that no requirement has; rename it", test.name);
+            findings.push(Finding { file: test.path.clone(), line: test.line, what });
+        }
+    }
+}
+
+/// A page with each requirement and the tests that show it.
+pub fn coverage(sources: &[Source]) -> String {
+    let tests = tests(sources);
+    let mut page = String::new();
+    for requirement in &TABLE {
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "{:<3} {}", requirement.number, requirement.says);
+        if let Shown::Process(why) = requirement.shown {
+            let _ = writeln!(page, "      shown by a real process only: {why}");
+        }
+        for test in tests.iter().filter(|test| test.shows(requirement)) {
+            let _ = writeln!(page, "      {}:{}: {}", test.path, test.line, test.name);
+        }
+    }
+    let bare = TABLE.iter().filter(|number| !tests.iter().any(|test| test.shows(number))).count();
+    let _ = write!(page, "{} requirements, {bare} without a test", TABLE.len());
+    page
+}
+
+struct Test {
+    path: String,
+    line: usize,
+    name: String,
+}
+
+impl Test {
+    fn shows(&self, requirement: &Requirement) -> bool {
+        let here = requirement.shown != Shown::Scenario || self.path.starts_with(SCENARIOS);
+        here && self.name.starts_with(&prefix(requirement.number))
+    }
+}
+
+fn tests(sources: &[Source]) -> Vec<Test> {
+    let crates = sources.iter().filter(|source| source.path.starts_with("crates/"));
+    let tests = crates.flat_map(|source| {
+        let functions = source.functions().into_iter().filter(|function| function.is_test);
+        functions.map(|function| Test {
+            path: source.path.clone(),
+            line: *function.lines.start(),
+            name: function.name,
+        })
+    });
+    tests.collect()
+}
+
+fn prefix(number: &str) -> String {
+    format!("{}_", number.to_lowercase())
+}
+
+/// Whether a name begins like a requirement, but like none of the table.
+fn is_unknown(name: &str) -> bool {
+    let Some((first, _)) = name.split_once('_') else { return false };
+    let Some(digits) = first.strip_prefix(|c: char| c.is_ascii_lowercase()) else { return false };
+    let numbered = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
+    let number = first.to_uppercase();
+    numbered && !TABLE.iter().any(|requirement| requirement.number == number)
+}
+
+/// The line of the table that speaks of the requirement.
+fn row(requirement: &Requirement) -> usize {
+    let quoted = format!("(\"{}\", ", requirement.number);
+    let lines = include_str!("requirements.rs").lines();
+    lines.zip(1..).find(|(line, _)| line.contains(&quoted)).map_or(1, |(_, number)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, text: &str) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        check(&[Source::new(path, text.to_owned())], &mut findings);
+        findings
+    }
+
+    #[test]
+    fn every_number_is_there_once_and_in_order() {
+        let counts = [7, 9, 6, 7, 6, 3, 3, 7, 8, 5, 3];
+        let letters = "LROBSXCDNKG".chars().zip(counts);
+        let expected: Vec<String> = letters
+            .flat_map(|(letter, count)| (1..=count).map(move |n| format!("{letter}{n}")))
+            .collect();
+        assert_eq!(TABLE.map(|requirement| requirement.number).to_vec(), expected);
+    }
+
+    #[test]
+    fn a_number_without_a_test_is_named() {
+        let bare = found("crates/sim/tests/launch.rs", "");
+        assert_eq!(bare.len(), 63);
+        assert!(bare[0].what.starts_with("L1 ("), "{}", bare[0]);
+        let lines = include_str!("requirements.rs").lines().nth(bare[0].line - 1);
+        assert!(lines.is_some_and(|line| line.contains("\"L1\"")));
+    }
+
+    #[test]
+    fn only_a_marked_test_in_the_right_place_counts() {
+        let test = "#[test]\nfn l1_is_shown() {}\n#[test]\nfn g1_is_shown() {}\n";
+        assert_eq!(found("crates/sim/tests/launch.rs", test).len(), 61);
+        assert_eq!(found("crates/store/src/open.rs", test).len(), 62);
+        assert_eq!(found("crates/sim/tests/launch.rs", "fn l1_is_not() {}").len(), 63);
+        assert_eq!(found("crates/sim/tests/launch.rs", "#[test] fn l10_is_not() {}").len(), 64);
+    }
+
+    #[test]
+    fn a_test_of_an_unknown_number_is_found() {
+        let test = "#[test]\nfn l1_a() {}\n#[test]\nfn l9_b() {}\n#[test]\nfn a_name() {}\n";
+        let findings = found("crates/sim/tests/launch.rs", test);
+        let last = findings.last().map(ToString::to_string);
+        let expected = "crates/sim/tests/launch.rs:4: `l9_b` begins with a number that no \
+                        requirement has; rename it";
+        assert_eq!(last.as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,57 @@
+//! The tidy rules as an ordinary test, so that `cargo test` tells before anybody else does.
+#![expect(clippy::unwrap_used, reason = "a broken assumption of a test should stop it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use xtask::{tidy, tree};
+
+#[test]
+fn the_workspace_is_tidy() {
+    let report = tidy::check(&tree::root()).unwrap();
+    assert!(report.findings.is_empty(), "\n{report}");
+}
+
+#[test]
+fn findings_name_the_place_and_what_to_do() {
+    let private = format!("//! Reads /{}/someone/notes.\n", "home");
+    let root = workspace(&[
+        ("ARCHITECTURE.md", "# a\n"),
+        ("CHANGELOG.md", "# a\n"),
+        ("LICENSE-APACHE", "a\n"),
+        ("LICENSE-MIT", "a\n"),
+        ("README.md", "Run\n\n    cargo test --workspace\n"),
+        (".ci/run", "step cargo test --workspace --quiet\n"),
+        ("crates/engine/src/lib.rs", "//! a\n//!\n//! b\nuse std::{fs, io};\n"),
+        ("crates/store/src/task.rs", &private),
+        ("xtask/mutants.txt", "# a\n[a]\nfile: README.md\nfind: gone\nwith: b\nbreaks: c\n"),
+        ("target/debug/build.rs", "todo!()\n"),
+    ]);
+    let report = tidy::check(&root).unwrap();
+    let findings = report.findings.iter().map(ToString::to_string);
+    let seen: Vec<String> = findings.filter(|text| !text.contains("has no test;")).collect();
+    let expected = [
+        ".ci/run:1: no line with `cargo test --workspace`; README.md and .ci/run share it",
+        "CONTRIBUTING.md:1: missing; write it",
+        "crates/engine/src/lib.rs:4: `std::fs` in engine; the engine only decides; describe it as \
+         `Work` and let the shell do it",
+        "crates/store/src/task.rs:1: a path below `home` at the top of a machine; use a relative \
+         or made-up one",
+        "xtask/mutants.txt:2: `a`: its text occurs 0 times in README.md, once wanted; correct its \
+         entry",
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(report.density["engine"], tidy::Density { code: 1, comments: 3 });
+}
+
+fn workspace(files: &[(&str, &str)]) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tidy");
+    if root.exists() {
+        fs::remove_dir_all(&root).unwrap();
+    }
+    for (path, text) in files {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    root
+}
