@@ -106,7 +106,7 @@ impl Engine {
             Caller::Session { .. } => (Tell::Yes, words::CANCELLED_BY_SESSION),
             Caller::Person => (Tell::Yes, words::CANCELLED_BY_PERSON),
         };
-        let answer = answers::cancelled(&live.task);
+        let answer = answers::cancelled(&live.task, tell == Tell::No);
         self.finish(id, Outcome::Cancelled, why.to_owned(), tell, Halt::Owed);
         Ok(Some(answer))
     }
@@ -114,7 +114,6 @@ impl Engine {
     pub(crate) fn clear(&mut self, caller: &Caller) -> Answered {
         let Caller::Session { session, .. } = caller else { return Err(Refusal::NotASession) };
         let (all, unfinished) = self.forget_family(session);
-        self.forget_parent_if_idle(session);
         Ok(Some(answers::cleared(all, unfinished)))
     }
 
@@ -134,9 +133,9 @@ impl Engine {
             self.answer(call, Refusal::NotStarted(words::CLEARED.to_owned()));
         }
         self.end_waits(id);
-        self.forget_parent_if_idle(&task.run.asker);
-        self.forget_parent_if_idle(&task.parent);
-        self.start_waiting(&task.run.host);
+        self.soon(Timer::Gather(task.run.asker));
+        self.soon(Timer::Gather(task.parent));
+        self.soon(Timer::Start(task.run.host));
     }
 
     pub(crate) fn reply(&mut self, call: CallId, question: QuestionId, reply: Reply) -> Answered {

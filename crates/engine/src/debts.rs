@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::ids::MessageUse;
-use legwork_protocol::limits::{GATHER_MS, LETTER_MAX_NOTICES};
+use legwork_protocol::limits::{GATHER_MS, LETTER_MAX_NOTICES, RESEND_MS};
 use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
 
 use crate::engine::Engine;
@@ -72,7 +72,7 @@ impl Engine {
         let notice = Notice { id, to: to.clone(), headline, made: self.now, letter: None };
         self.save(Change::Owed(notice.clone()));
         self.debts.notices.insert(id, notice);
-        self.tend_debts(&to);
+        self.soon(Timer::Gather(to));
     }
 
     /// The session has read what the notice would tell.
@@ -111,7 +111,7 @@ impl Engine {
             creditor.owed.remove(&id);
         }
         self.save(Change::Withdrawn(id));
-        self.forget_parent_if_idle(&to);
+        self.soon(Timer::Gather(to));
     }
 
     pub(crate) fn notices_of(&self, id: TaskId) -> Vec<NoticeId> {
@@ -139,17 +139,26 @@ impl Engine {
     /// Sends what is owed to the session, if its time has come.
     pub(crate) fn tend_debts(&mut self, to: &SessionId) {
         let Some(creditor) = self.debts.creditors.get(to) else { return };
-        if creditor.owed.is_empty() || self.letter_is_unsent(creditor) {
+        if creditor.owed.is_empty() {
+            return self.forget_parent_if_idle(to);
+        }
+        if self.letter_is_unsent(creditor) {
             return;
         }
         let Some(route) = self.route(to) else { return };
+        let came = self.hosts.get(&route.host).map_or(self.now, |host| host.came);
+        let resent = came.plus(RESEND_MS);
+        if self.now < resent {
+            return self.timers.set(Timer::Gather(to.clone()), resent);
+        }
         if let Some(until) = creditor.held_until.filter(|until| *until > self.now) {
             return self.timers.set(Timer::Gather(to.clone()), until);
         }
         let ready: Vec<&Notice> = creditor
             .owed
             .iter()
-            .filter(|id| !self.waits.holds(to, id.task))
+            // A question is never held: the answer may be what the parent waits for.
+            .filter(|id| id.about != About::End || !self.waits.holds(to, id.task))
             .filter_map(|id| self.debts.notices.get(id))
             .collect();
         let Some(oldest) = ready.iter().map(|notice| notice.made).min() else { return };
@@ -193,7 +202,9 @@ impl Engine {
     /// is there or may come back; else any of its place, without starting a turn.
     pub(crate) fn route(&self, to: &SessionId) -> Option<Route> {
         let parent = &self.debts.creditors.get(to)?.parent;
-        let voice = parent.voice.as_ref();
+        // A helper is told where it works; elsewhere a second turn would start in its session.
+        let helper = self.tasks.at_work_in(to).and_then(|id| self.tasks.live(id));
+        let voice = helper.map(|live| &live.task.run.host).or(parent.voice.as_ref());
         match voice.map_or(Presence::Gone, |host| self.hosts.presence(host)) {
             Presence::Here => {
                 let wake = if self.may_wake(to) { Wake::StartTurn } else { Wake::StayIdle };
@@ -207,10 +218,10 @@ impl Engine {
         }
     }
 
-    /// Nobody reads the turns of a helper that is finished.
+    /// A helper that is at work reads its messages anyway, and nobody reads the turns of one that
+    /// is finished.
     fn may_wake(&self, to: &SessionId) -> bool {
-        let finished_helper = self.tasks.of_session(to).is_some_and(|task| task.is_finished());
-        self.settings.start_turns && !finished_helper
+        self.settings.start_turns && self.tasks.of_session(to).is_none()
     }
 
     /// Everything that is owed at a place is looked at again.
@@ -228,7 +239,7 @@ impl Engine {
             for letter in letters.into_iter().flatten() {
                 self.tend_letter(&letter);
             }
-            self.tend_debts(&session);
+            self.soon(Timer::Gather(session));
         }
         self.tend_stops(place);
     }

@@ -162,6 +162,7 @@ impl Engine {
     fn due(&mut self, timer: Timer) {
         match timer {
             Timer::Run(task) => self.tend_run(task),
+            Timer::Start(host) => self.start_waiting(&host),
             Timer::Survey(host) => self.survey(&host),
             Timer::Gather(parent) => self.tend_debts(&parent),
             Timer::Letter(letter) => self.tend_letter(&letter),
@@ -169,6 +170,12 @@ impl Engine {
             Timer::Wait(call) => self.wait_over(call),
             Timer::Awake(call) => self.keep_awake(call),
         }
+    }
+
+    /// Has this done when the input has had all of its other effects, so that nothing is started,
+    /// told or answered that the same input ends.
+    pub(crate) fn soon(&mut self, timer: Timer) {
+        self.timers.set(timer, self.now);
     }
 
     pub(crate) fn save(&mut self, change: Change) {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::{HostId, Place, TaskId};
+use legwork_protocol::{HostId, Place, TaskId, Time};
 
 use crate::task::Task;
 
@@ -28,6 +28,8 @@ pub(crate) struct Host {
     pub queue: BTreeSet<(u64, TaskId)>,
     /// Whether a survey is under way.
     pub surveying: bool,
+    /// When it last came.
+    pub came: Time,
 }
 
 #[derive(Debug, Default)]
@@ -55,6 +57,7 @@ impl Hosts {
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
             surveying: false,
+            came: Time::default(),
         })
     }
 

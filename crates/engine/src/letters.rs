@@ -105,7 +105,7 @@ impl Engine {
             return self.end_letter(id, DebtEnd::Refused);
         }
         self.timers.set(Timer::Letter(id.clone()), self.now.plus(pause));
-        self.tend_debts(&to);
+        self.soon(Timer::Gather(to));
     }
 
     /// The letter was not sent because of a pending undo: its notices are owed as before, so that
@@ -123,7 +123,7 @@ impl Engine {
                 notice.letter = None;
             }
         }
-        self.tend_debts(&to);
+        self.soon(Timer::Gather(to));
     }
 
     /// The session changed, so an undo that was pending there may not be any more.
@@ -131,7 +131,7 @@ impl Engine {
         if let Some(creditor) = self.debts.creditors.get_mut(session)
             && creditor.held_until.take().is_some()
         {
-            self.tend_debts(session);
+            self.soon(Timer::Gather(session.clone()));
         }
     }
 
@@ -141,8 +141,7 @@ impl Engine {
         for notice in &sending.letter.notices {
             self.debts.notices.remove(notice);
         }
-        self.tend_debts(&sending.letter.to);
-        self.forget_parent_if_idle(&sending.letter.to);
+        self.soon(Timer::Gather(sending.letter.to.clone()));
     }
 
     pub(crate) fn drop_letter(&mut self, id: &MessageId) -> Option<Sending> {

@@ -28,7 +28,10 @@ impl Engine {
             if let Some(live) = self.tasks.live_mut(id)
                 && matches!(live.task.stage, Stage::Working(_))
             {
-                if let Some(why) = error {
+                // The first one is the cause; OpenCode says it again with a stack trace (1.18.33).
+                if let Some(why) = error
+                    && live.watch.error.is_none()
+                {
                     live.watch.error = Some(plain(&why, HOST_TEXT_MAX_CHARS));
                 }
                 live.watch.again = live.watch.flight.is_some();

@@ -7,6 +7,7 @@ use crate::debts::Creditor;
 use crate::engine::{Engine, Errand};
 use crate::hosts::Presence;
 use crate::record::{Change, DebtEnd, NoticeId, Parent};
+use crate::timers::Timer;
 use crate::work::{Deed, Finding, HostError};
 
 impl Engine {
@@ -17,7 +18,7 @@ impl Engine {
             creditor.parent.voice = Some(host.clone());
             let parent = creditor.parent.clone();
             self.save(Change::ParentKnown(parent));
-            self.tend_debts(session);
+            self.soon(Timer::Gather(session.clone()));
         }
     }
 

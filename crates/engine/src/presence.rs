@@ -20,13 +20,14 @@ impl Engine {
         let host = self.hosts.known(id, place);
         host.presence = Presence::Here;
         host.surveying = false;
+        host.came = self.now;
         let unfinished: Vec<TaskId> =
             self.hosts.at(place).flat_map(|(_, h)| h.unfinished()).collect();
         for task in unfinished {
             self.look_at(task, self.now);
             self.tend_run(task);
         }
-        self.start_waiting(id);
+        self.soon(Timer::Start(id.clone()));
         self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
         self.tend_place(place);
     }
@@ -123,18 +124,16 @@ impl Engine {
     fn go_on(&mut self, id: TaskId, host: HostId) {
         let Some(live) = self.tasks.live_mut(id) else { return };
         self.hosts.release(&live.task);
-        let began = matches!(live.task.stage, Stage::Prompting(_) | Stage::Working(_));
-        let run = &mut live.task.run;
-        run.host = host;
-        run.continued += 1;
-        if began && let Some(prompt) = &run.prompt {
-            run.prompt = Some(words::go_on(prompt).into());
-        }
+        let begun = live.task.stage != Stage::Queued;
+        live.task.run.host = host.clone();
+        // One that had only waited waits elsewhere.
+        live.task.run.continued += u32::from(begun);
         live.watch.cut_off = None;
         self.advance(id, Stage::Queued);
         if let Some(live) = self.tasks.live(id) {
             self.hosts.enlist(&live.task);
         }
+        self.soon(Timer::Start(host));
     }
 
     pub(crate) fn may_start(&self, host: &HostId) -> bool {

@@ -86,7 +86,9 @@ pub struct Stop {
 pub enum Target {
     /// Abort what runs in this session. The session stays for people to read.
     Session(SessionId),
-    /// Whatever was opened under the task's mark and never got a prompt: delete it.
+    /// The same, but it may not have got its prompt yet: one with nothing in it is deleted.
+    Opened(SessionId),
+    /// The same for the session that bears the task's mark, if there is one.
     Marked,
 }
 

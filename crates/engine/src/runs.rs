@@ -42,7 +42,7 @@ impl Engine {
     fn next_step(&mut self, id: TaskId, host: &HostId) {
         let Some(live) = self.tasks.live(id) else { return };
         if live.task.stage == Stage::Queued {
-            return self.start_waiting(host);
+            return self.soon(Timer::Start(host.clone()));
         }
         let due = live.watch.due.is_none_or(|due| due <= self.now);
         if live.watch.flight.is_some() || !due {
@@ -237,7 +237,7 @@ impl Engine {
         self.withdraw_questions(id);
         match tell {
             Tell::Yes => self.owe_end(id),
-            Tell::No => self.forget_parent_if_idle(&asker),
+            Tell::No => self.soon(Timer::Gather(asker)),
         }
         if outcome != Outcome::Completed
             && let Some(session) = session
@@ -245,7 +245,7 @@ impl Engine {
             self.fell(&session);
         }
         self.end_waits(id);
-        self.start_waiting(&host);
+        self.soon(Timer::Start(host));
     }
 
     /// A helper that failed or was called off takes its own helpers along; nobody is left who
@@ -299,20 +299,25 @@ pub(crate) enum Halt {
 /// What there is to stop at a stage.
 pub(crate) fn stop_target(task: &Task) -> Option<Target> {
     match (task.stage.name(), &task.session) {
+        // Its first host may have opened a session before it ended.
+        (StageName::Queued, None) if task.run.continued > 0 => Some(Target::Marked),
         // Never begun. A resume that waits has a session, in which nothing runs.
         (StageName::Queued, _) => None,
-        (_, Some(session)) => Some(Target::Session(session.clone())),
+        (StageName::Working, Some(session)) => Some(Target::Session(session.clone())),
+        (_, Some(session)) => Some(Target::Opened(session.clone())),
         (_, None) => Some(Target::Marked),
     }
 }
 
 fn prompt_deed(task: &Task, message: &MessageId) -> Option<Deed> {
+    let prompt = task.run.prompt.as_deref()?;
+    let text = if task.run.continued > 0 { words::go_on(prompt) } else { prompt.to_owned() };
     Some(Deed::Prompt {
         session: task.session.clone()?,
         message: message.clone(),
         part: message.part(0),
         agent: task.agent.as_ref().to_owned(),
-        text: task.run.prompt.as_deref()?.to_owned(),
+        text,
     })
 }
 

@@ -58,7 +58,9 @@ impl Engine {
             (Presence::Away, _) => None,
             // With its process, all that it was doing has ended.
             (Presence::Gone, Target::Session(_)) => return self.stopped(id),
-            (Presence::Gone, Target::Marked) => self.hosts.here_at(&stop.place).cloned(),
+            (Presence::Gone, Target::Opened(_) | Target::Marked) => {
+                self.hosts.here_at(&stop.place).cloned()
+            }
         };
         if let Some(host) = host {
             self.send_stop(id, host);

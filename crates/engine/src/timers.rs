@@ -4,23 +4,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::{CallId, HostId, MessageId, SessionId, TaskId, Time};
 
-/// What waits.
+/// What waits. Of those due at the same moment the first here come first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
+    /// A blocked caller's time is up, or nothing is left to wait for.
+    Wait(CallId),
+    /// A blocked caller is given a sign of life.
+    Awake(CallId),
     /// A run needs something: another try, a look, its end.
     Run(TaskId),
+    /// A host may have a place free.
+    Start(HostId),
     /// A host's unfinished runs are to be looked up.
     Survey(HostId),
-    /// A parent's notices have been gathered.
+    /// A parent's notices may go out.
     Gather(SessionId),
     /// A letter is to be sent again or looked for.
     Letter(MessageId),
     /// A session is to be stopped.
     Stop(TaskId),
-    /// A blocked caller's time is up.
-    Wait(CallId),
-    /// A blocked caller is given a sign of life.
-    Awake(CallId),
 }
 
 #[derive(Debug, Default)]

@@ -118,11 +118,8 @@ impl Engine {
             if !wait.left.remove(&id) {
                 continue;
             }
-            if wait.left.is_empty() {
-                self.wait_over(call);
-            } else {
-                self.keep_awake(call);
-            }
+            let next = if wait.left.is_empty() { Timer::Wait(call) } else { Timer::Awake(call) };
+            self.soon(next);
         }
     }
 
@@ -150,7 +147,7 @@ impl Engine {
     /// Notices that were held for a blocked session go out.
     fn release(&mut self, wait: &Wait) {
         if let Some(session) = &wait.session {
-            self.tend_debts(session);
+            self.soon(Timer::Gather(session.clone()));
         }
     }
 

@@ -72,6 +72,9 @@ pub const TELL_CONFIRM_MS: u64 = 1_000;
 /// A run whose host process ended waits so long for another host of its place to read how far it
 /// came; then it counts as interrupted.
 pub const CUT_OFF_GRACE_MS: u64 = 60_000;
+/// When a host is there again, notices wait this long for blocked callers to ask again: a parent is
+/// not told what it is waiting for.
+pub const RESEND_MS: u64 = 1_000;
 /// First pause after a failed sending; doubles each time.
 pub const RETRY_FIRST_MS: u64 = 500;
 /// Longest pause between two sendings.

@@ -97,8 +97,9 @@ pub enum Refusal {
     NotDone(String),
     /// Nothing can be saved.
     #[error(
-        "Nothing was done: legwork cannot save its records (the disk may be full). Tasks that are \
-         there stay as they are. Make room, then try again."
+        "legwork cannot save its records (the disk may be full) and takes on nothing new. Tasks \
+         that are there stay as they are. Make room, then try again; background_list shows what \
+         there is."
     )]
     CannotSave,
     /// A result is there and cannot be read.

@@ -203,6 +203,11 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         self.engine.awaited_hosts().filter(|host| !self.here.contains_key(host)).cloned().collect()
     }
 
+    /// Whether the records cannot be saved at the moment, so that nothing is decided.
+    pub fn is_ailing(&self) -> bool {
+        self.ailing
+    }
+
     /// What is outside.
     pub fn outside(&mut self) -> &mut O {
         &mut self.outside

@@ -75,10 +75,15 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
         Deed::Survey => Plan::Over(Ok(survey(host, process))),
         Deed::Tell { session, message, parts, wake } => tell(host, session, message, parts, *wake),
         Deed::Stop { task, target: Target::Marked } => match host.sessions_marked(*task).next() {
-            Some(left) => Plan::Write(Write::Delete(left.id.clone())),
+            Some(left) if left.messages.is_empty() => Plan::Write(Write::Delete(left.id.clone())),
+            Some(left) => Plan::Write(Write::Abort(left.id.clone())),
             None => Plan::Over(Ok(Finding::Quiet)),
         },
-        Deed::Stop { target: Target::Session(session), .. } => {
+        Deed::Stop { target: Target::Opened(session), .. } if is_empty(host, session) => {
+            Plan::Write(Write::Delete(session.clone()))
+        }
+        // Also in a session that was deleted: what ran in it goes on (seen in 1.18.33).
+        Deed::Stop { target: Target::Session(session) | Target::Opened(session), .. } => {
             Plan::Write(Write::Abort(session.clone()))
         }
         Deed::Answer { question, reply, .. } => {
@@ -182,6 +187,10 @@ fn send(
     no_reply: bool,
 ) -> Prompt {
     Prompt { message: message.clone(), parts, agent, no_reply, ours: true }
+}
+
+fn is_empty(host: &OpenCode, session: &SessionId) -> bool {
+    host.messages(session).is_ok_and(<[_]>::is_empty)
 }
 
 fn holds(session: &Session, message: &MessageId) -> bool {

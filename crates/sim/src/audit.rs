@@ -41,6 +41,10 @@ pub struct RunFact {
     pub forgotten: bool,
     /// What was asked.
     pub prompt: Arc<str>,
+    /// Whether the host said that it has the prompt.
+    pub taken: bool,
+    /// How often it was asked to go on.
+    pub continued: u32,
     /// The ids under which it was to be sent; more than one if it was asked to go on.
     pub prompts: Vec<MessageId>,
 }
@@ -69,6 +73,10 @@ pub struct Audit {
     pub runs: BTreeMap<(TaskId, u32), RunFact>,
     /// All letters that were ever made, by id, with what they tell.
     pub letters_ever: BTreeMap<MessageId, Letter>,
+    /// The daemon's life in which each was made.
+    pub made_in: BTreeMap<MessageId, u32>,
+    /// The daemon's life.
+    pub life: u32,
     /// Letters under way.
     pub letters: BTreeSet<MessageId>,
     /// Letters that count as told.
@@ -128,6 +136,7 @@ impl Audit {
             Change::LetterMade(letter) => {
                 self.check_counts(letter);
                 self.letters.insert(letter.id.clone());
+                self.made_in.insert(letter.id.clone(), self.life);
                 self.letters_ever.insert(letter.id.clone(), letter.clone());
             }
             Change::LetterDissolved(id) => {
@@ -162,6 +171,8 @@ impl Audit {
             notice: NoticeFact::None,
             forgotten: false,
             prompt: task.run.prompt.clone().unwrap_or_default(),
+            taken: false,
+            continued: 0,
             prompts: Vec::new(),
         };
         if self.runs.insert((task.id, task.run.number), fact).is_some() {
@@ -178,11 +189,14 @@ impl Audit {
         if !arrow(from, next) {
             self.broken("arrows", format!("{} moves from {from:?} to {next:?}", task.id));
         }
-        if let Stage::Prompting(message) = &task.stage
-            && let Some(run) = self.runs.get_mut(&(task.id, task.run.number))
-            && !run.prompts.contains(message)
-        {
-            run.prompts.push(message.clone());
+        if let Some(run) = self.runs.get_mut(&(task.id, task.run.number)) {
+            run.continued = task.run.continued;
+            run.taken |= next == StageName::Working;
+            if let Stage::Prompting(message) = &task.stage
+                && !run.prompts.contains(message)
+            {
+                run.prompts.push(message.clone());
+            }
         }
         self.rows.insert(task.id, Row { task: task.clone() });
     }

@@ -57,10 +57,15 @@ impl World {
             .map(|notice| notice.task.to_string())
             .collect();
         let made = letter.notices.clone();
+        let made_in = self.audit().made_in.get(message).copied();
+        if made_in < Some(self.life) {
+            // Its time had come in an earlier life, and it may have gone out then.
+            return;
+        }
         let blocked = self.calls.iter().any(|call| {
-            let open = call.answer.is_none() && !call.dropped && call.sent == 1;
+            let open = call.answer.is_none() && !call.dropped;
             let by = call.from.as_ref().is_some_and(|(_, by)| by == session);
-            let heard = call.id.is_some_and(|id| self.heard.contains(&id));
+            let heard = call.id.is_some_and(|id| self.heard.contains_key(&id));
             match &call.ask {
                 Ask::Block { tasks, .. } => {
                     open && by && heard && tasks.iter().any(|task| told.contains(task))
@@ -93,9 +98,10 @@ impl World {
             self.audit().broken("one answer", format!("call {number} is answered twice"));
         }
         let call = &self.calls[number];
+        let heard = call.id.and_then(|id| self.heard.get(&id)).copied().unwrap_or_default();
         let late = match (&call.ask, &call.answer) {
-            (Ask::Block { timeout_ms, .. }, Some((at, _, _))) if call.sent == 1 => {
-                at.since(call.made) > timeout_ms + LATE_MS
+            (Ask::Block { timeout_ms, .. }, Some((at, _, _))) => {
+                at.since(heard) > timeout_ms + LATE_MS
             }
             _ => false,
         };

@@ -15,6 +15,7 @@ impl World {
         self.life += 1;
         self.forget_alarm();
         books.close();
+        books.audit.life = self.life;
         let fuse = books.fuse.clone();
         let wire = Wire { ended: self.ended.clone(), fuse, ..Wire::default() };
         match Shell::start(books, wire, self.settings.clone(), self.now) {
@@ -66,8 +67,11 @@ impl World {
             fuse.light(effects);
         }
         if let Input::Ask { call, .. } = &input {
-            self.heard.insert(*call);
+            self.heard.insert(*call, self.now);
         }
+        // A daemon that recovers does several things in one step, and a later one may undo what an
+        // earlier one announced.
+        let recovers = daemon.is_ailing();
         let wake_at = daemon.step(input, self.now);
         fuse.put_out();
         let said = std::mem::take(&mut daemon.outside().said);
@@ -76,7 +80,9 @@ impl World {
             self.hears(call, said);
         }
         for work in work {
-            self.check_intent(&work);
+            if !recovers {
+                self.check_intent(&work);
+            }
             self.send_work(work);
         }
         if fuse.has_blown() {

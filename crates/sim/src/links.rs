@@ -12,6 +12,9 @@ use crate::world::{Happening, World};
 /// How long the daemon waits for a host's answer.
 const TIMEOUT_MS: u64 = 10_000;
 
+/// A message is in its session so long after it was taken, at the latest.
+const STORED_MS: u64 = 100;
+
 /// A request under way.
 #[derive(Debug)]
 pub struct Flight {
@@ -37,6 +40,7 @@ impl World {
         window.linked = true;
         window.stream = true;
         window.free_at = self.now;
+        window.busy_until = self.now;
         let host = window.host.clone();
         self.trace.tell(|| format!("{host} is connected"));
         let place = self.place.clone();
@@ -86,7 +90,7 @@ impl World {
         };
         if let Plan::Write(write) = plan {
             // What it found is told to nobody.
-            drop(adapter::write(&mut self.oc, process, write));
+            drop(self.write(process, write));
         }
     }
 
@@ -133,13 +137,16 @@ impl World {
         let Some(flight) = self.flights.get(&(life, work)) else { return };
         let number = flight.window;
         let process = self.windows[number].process;
+        // Another request is between its read and its write: this one has to wait.
+        let busy = self.windows[number].busy_until.since(self.now);
+        if busy > 0 {
+            return self.plan(busy, Happening::Reads(life, work));
+        }
         match adapter::read(&self.oc, process, &flight.deed) {
             Plan::Over(found) => self.work_over(life, work, found),
             Plan::Write(write) => {
-                let gap = self.dice.between(0, 4);
-                let until = self.now.plus(gap);
-                let window = &mut self.windows[number];
-                window.free_at = window.free_at.max(until);
+                let gap = self.dice.between(1, 4);
+                self.windows[number].busy_until = self.now.plus(gap);
                 if let Some(flight) = self.flights.get_mut(&(life, work)) {
                     flight.write = Some(write.clone());
                 }
@@ -148,12 +155,19 @@ impl World {
         }
     }
 
+    fn write(&mut self, process: ProcessNo, write: Write) -> Result<Finding, HostError> {
+        if let Write::Send(session, _) = &write {
+            self.last_sent.insert(session.clone(), self.now);
+        }
+        adapter::write(&mut self.oc, process, write)
+    }
+
     pub(crate) fn work_writes(&mut self, life: u32, work: WorkId, write: Write) {
         let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
         flight.write = None;
         let process = self.windows[flight.window].process;
         self.check_tell(process, &write);
-        let found = adapter::write(&mut self.oc, process, write);
+        let found = self.write(process, write);
         self.work_over(life, work, found);
     }
 
@@ -211,9 +225,9 @@ impl World {
 
     /// Whether a letter to the session is under way at this moment.
     pub fn is_being_told(&self, session: &SessionId) -> bool {
-        self.flights
-            .values()
-            .any(|flight| matches!(&flight.deed, Deed::Tell { session: to, .. } if to == session))
+        let to_it = |deed: &Deed| matches!(deed, Deed::Tell { session: to, .. } if to == session);
+        let sent = self.last_sent.get(session).copied().unwrap_or_default();
+        self.now.since(sent) < STORED_MS || self.flights.values().any(|flight| to_it(&flight.deed))
     }
 
     /// Events of a window are lost from now on; its plugin does not notice.

@@ -234,8 +234,7 @@ impl Play {
         let launch = Ask::Launch { prompt, description, agent };
         let child = self.helper().filter(|_| self.dice.chance(150));
         match child {
-            Some(child) => {
-                let window = self.window();
+            Some((window, child)) => {
                 self.world.ask(window, &child, launch);
             }
             None => self.ask(launch),
@@ -247,11 +246,14 @@ impl Play {
         }
     }
 
-    /// The session of some helper that is at work.
-    fn helper(&mut self) -> Option<SessionId> {
+    /// The session of some helper that is at work, and the window that it works in.
+    fn helper(&mut self) -> Option<(usize, SessionId)> {
         let rows = self.world.audit().rows.values();
         let mut at_work = rows.filter(|row| !row.task.is_finished());
-        at_work.find_map(|row| row.task.session.clone())
+        let (host, session) =
+            at_work.find_map(|row| Some((row.task.run.host.clone(), row.task.session.clone()?)))?;
+        let window = self.world.windows.iter().position(|window| window.host == host)?;
+        self.world.alive().contains(&window).then_some((window, session))
     }
 
     fn resume(&mut self) {
@@ -321,8 +323,7 @@ impl Play {
     }
 
     fn delete_child(&mut self) {
-        if let Some(child) = self.helper() {
-            let window = self.window();
+        if let Some((window, child)) = self.helper() {
             self.world.delete_session(window, &child);
         }
     }
@@ -344,9 +345,13 @@ impl Play {
             drop(self.world.oc.clear_revert(process, &session));
         }
         let end = self.world.now.plus(SETTLE_MS);
-        while self.world.now < end && !self.is_settled() && self.world.step() {}
-        // What still goes on in the hosts comes to its end too.
-        self.world.run_for(5_000);
+        loop {
+            // What is on its way arrives, and what still goes on in the hosts comes to its end.
+            self.world.run_for(5_000);
+            if self.is_settled() || self.world.now >= end {
+                break;
+            }
+        }
     }
 
     fn is_settled(&mut self) -> bool {

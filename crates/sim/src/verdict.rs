@@ -21,9 +21,9 @@ impl World {
         }
         let mut audit = std::mem::take(self.audit());
         unsettled(&mut audit);
-        runs(&mut audit);
+        runs(&mut audit, &self.oc);
         told(&mut audit, &self.oc);
-        stored_once(&mut audit, &self.oc);
+        stored_once(&mut audit, &self);
         for session in self.oc.ever() {
             if let Some(mark) = session.mark {
                 helper(&mut audit, &self.oc, session, mark);
@@ -51,16 +51,19 @@ fn unsettled(audit: &mut Audit) {
 }
 
 /// The result is the right one, of the right run.
-fn runs(audit: &mut Audit) {
+fn runs(audit: &mut Audit, host: &OpenCode) {
     let mut found = Vec::new();
     for ((task, number), run) in &audit.runs {
         if run.ended == Some(Outcome::Completed) {
-            let wrong = match answer_of(&run.prompt) {
-                None => run.prompts.len() < 2,
-                Some(answer) => {
-                    run.detail != answer && !(run.prompts.len() > 1 && run.detail == "ok")
-                }
+            // What is no script is answered "ok": being asked to go on, and a letter that joined
+            // the helper's turn.
+            let letter = |session: &Session| {
+                session.mark == Some(*task)
+                    && session.prompts().any(|(id, _)| audit.letters_ever.contains_key(id))
             };
+            let other = run.continued > 0 || host.ever().iter().any(letter);
+            let right = answer_of(&run.prompt).is_some_and(|answer| run.detail == answer);
+            let wrong = !right && !(other && run.detail == "ok");
             if wrong {
                 let (asked, got) = (&run.prompt, &run.detail);
                 found.push(format!("{task} run {number}: asked {asked:?}, got {got:?}"));
@@ -124,17 +127,19 @@ fn tells(user: &User, notice: &NoticeId, run: &RunFact) -> bool {
 }
 
 /// No notice is in two messages, wherever they are.
-fn stored_once(audit: &mut Audit, host: &OpenCode) {
+fn stored_once(audit: &mut Audit, world: &World) {
     let mut stored: BTreeMap<NoticeId, &MessageId> = BTreeMap::new();
     let mut found = Vec::new();
-    for Message { id, body, .. } in host.ever().iter().flat_map(|session| &session.messages) {
+    for Message { id, body, .. } in world.oc.ever().iter().flat_map(|session| &session.messages) {
         let (Body::User(user), Some(letter)) = (body, audit.letters_ever.get(id)) else { continue };
+        // Two windows in which a person uses one session know nothing of each other's turns.
+        let windows = world.used.iter().filter(|(_, session)| *session == letter.to).count();
         for notice in &letter.notices {
             if let Some(other) = stored.insert(*notice, id) {
                 found.push(format!("{notice:?} is told in {other} and in {id}"));
             }
         }
-        if user.tally.answered > 1 {
+        if user.tally.answered as usize > windows.max(1) {
             found.push(format!("{id} was answered {} times", user.tally.answered));
         }
     }
@@ -156,12 +161,17 @@ fn user<'a>(session: &'a Session, id: &MessageId) -> Option<&'a User> {
 /// One session for a task, one prompt for a run, nothing left running or lying about.
 fn helper(audit: &mut Audit, host: &OpenCode, session: &Session, mark: TaskId) {
     let id = &session.id;
-    if host.runs(id) {
+    let row = audit.rows.get(&mark);
+    // A forgotten helper that asked for something itself is a session like any other since.
+    let on_its_own = row.is_none() && audit.letters_ever.values().any(|letter| letter.to == *id);
+    if host.runs(id) && !on_its_own {
         audit.broken("nothing left running", format!("{id} of {mark} still runs"));
     }
     let row = audit.rows.get(&mark);
     let known = row.is_some_and(|row| row.task.session.as_ref() == Some(id));
-    if !session.deleted && !known && session.messages.is_empty() {
+    // A host that ends right after it took a prompt has stored nothing, and nobody can tell.
+    let taken = audit.runs.get(&(mark, 0)).is_some_and(|run| run.taken);
+    if !session.deleted && !known && !taken && session.messages.is_empty() {
         audit.broken("nothing left behind", format!("{id} of {mark} is nobody's"));
     }
     if host.sessions_marked(mark).count() > 1 {

@@ -49,6 +49,8 @@ pub struct Window {
     pub linked: bool,
     /// Until when the link is busy; what is asked of one host is done in order.
     pub free_at: Time,
+    /// Until when the host is between a read and the write that follows from it.
+    pub busy_until: Time,
     /// Whether events reach the daemon.
     pub stream: bool,
 }
@@ -90,10 +92,12 @@ pub struct World {
     pub settings: Settings,
     /// Sessions in which a person or model was active, by process.
     pub used: BTreeSet<(ProcessNo, SessionId)>,
-    /// Calls that the daemon has heard.
-    pub(crate) heard: BTreeSet<CallId>,
+    /// When the daemon has heard each call.
+    pub(crate) heard: BTreeMap<CallId, Time>,
     /// Letters that were sent at least once.
     pub(crate) first_tell: BTreeSet<MessageId>,
+    /// When a message was last sent to a session.
+    pub(crate) last_sent: BTreeMap<SessionId, Time>,
     /// How many requests the hosts have had.
     pub requests: u64,
     pub(crate) dice: Dice,
@@ -128,8 +132,9 @@ impl World {
             trace,
             settings,
             used: BTreeSet::new(),
-            heard: BTreeSet::new(),
+            heard: BTreeMap::new(),
             first_tell: BTreeSet::new(),
+            last_sent: BTreeMap::new(),
             requests: 0,
             dice,
             place: place(),
@@ -239,8 +244,15 @@ impl World {
         let number = self.windows.len();
         let host = name(&format!("opencode-{}", number + 1));
         self.trace.tell(|| format!("{host} starts"));
-        let free_at = self.now;
-        self.windows.push(Window { process, host, linked: false, free_at, stream: true });
+        let now = self.now;
+        self.windows.push(Window {
+            process,
+            host,
+            linked: false,
+            free_at: now,
+            busy_until: now,
+            stream: true,
+        });
         self.plan(1, Happening::Links(number));
         number
     }

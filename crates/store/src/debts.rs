@@ -88,15 +88,16 @@ fn end_letter(tx: &Transaction<'_>, letter: &MessageId, state: &str) -> Result<(
 }
 
 pub fn stop_owed(tx: &Transaction<'_>, stop: &Stop) -> Result<(), Fault> {
-    let session = match &stop.target {
-        Target::Session(session) => Some(session.as_str()),
-        Target::Marked => None,
+    let (session, prompted) = match &stop.target {
+        Target::Session(session) => (Some(session.as_str()), true),
+        Target::Opened(session) => (Some(session.as_str()), false),
+        Target::Marked => (None, false),
     };
     run_one(
         tx,
-        "INSERT INTO stops (task, place, host, session) VALUES (?1, ?2, ?3, ?4)
+        "INSERT INTO stops (task, place, host, session, prompted) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT DO NOTHING",
-        (words::id(stop.task), stop.place.as_str(), stop.host.as_str(), session),
+        (words::id(stop.task), stop.place.as_str(), stop.host.as_str(), session, prompted),
         || format!("stop of {}: one is owed", stop.task),
     )
 }

@@ -22,7 +22,7 @@ const TASKS: &str = "SELECT
 const NOTICES: &str = "SELECT task, run, question, recipient, headline, made, letter, spot
     FROM notices WHERE state = 'owed' ORDER BY task, run, question";
 const LETTERS: &str = "SELECT id, recipient, counts FROM letters ORDER BY id";
-const STOPS: &str = "SELECT task, place, host, session FROM stops ORDER BY task";
+const STOPS: &str = "SELECT task, place, host, session, prompted FROM stops ORDER BY task";
 const PARENTS: &str = "SELECT session, place, voice FROM parents ORDER BY session";
 
 pub fn load(db: &Connection) -> Result<Saved, Fault> {
@@ -127,7 +127,11 @@ fn stop(row: &mut Columns<'_>, known: &mut Known) -> Result<Stop, Fault> {
         task: row.parsed()?,
         place: known.places.one(row)?,
         host: known.hosts.one(row)?,
-        target: row.maybe_parsed()?.map_or(Target::Marked, Target::Session),
+        target: match (row.maybe_parsed()?, row.plain::<bool>()?) {
+            (Some(session), true) => Target::Session(session),
+            (Some(session), false) => Target::Opened(session),
+            (None, _) => Target::Marked,
+        },
     })
 }
 

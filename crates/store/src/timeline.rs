@@ -30,9 +30,7 @@ pub fn append(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fau
              RETURNING number",
         )
         .and_then(|mut insert| {
-            insert
-                .query_row((&id, words::int(at.0), run_number, line), |row| row.get(0))
-                .optional()
+            insert.query_row((&id, words::int(at.0), run_number, line), |row| row.get(0)).optional()
         })
         .map_err(Fault::when(TRIED))?;
     let too_old = number.unwrap_or(0) - i64::from(TIMELINE_MAX_LINES);

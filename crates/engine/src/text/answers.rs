@@ -127,12 +127,11 @@ pub fn outcome(task: &Task, offset: u64, waits: bool) -> Answer {
     Answer::done(Text(vec![Piece::Plain(head), detail]))
 }
 
-/// A task was called off.
-pub fn cancelled(task: &Task) -> Answer {
-    Answer::done(format!(
-        "Cancelled {} ({}). Its session is being stopped; no notification follows to you.",
-        task.id, task.description
-    ))
+/// A task was called off, by the session that would be told of it or by somebody else.
+pub fn cancelled(task: &Task, by_asker: bool) -> Answer {
+    let told = if by_asker { "no notification follows" } else { "its parent is told" };
+    let (id, description) = (task.id, &task.description);
+    Answer::done(format!("Cancelled {id} ({description}). Its session is being stopped; {told}."))
 }
 
 /// Tasks were forgotten.

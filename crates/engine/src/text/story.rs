@@ -37,7 +37,9 @@ pub fn line(change: &Change) -> Option<(TaskId, u32, String)> {
         }
         Change::StopOwed(stop) => {
             let what = match &stop.target {
-                Target::Session(session) => format!("{session} is to be stopped"),
+                Target::Session(session) | Target::Opened(session) => {
+                    format!("{session} is to be stopped")
+                }
                 Target::Marked => "what was opened for it is to be deleted".to_owned(),
             };
             Some((stop.task, 0, what))

@@ -61,10 +61,10 @@ pub fn was_silent_too_long(minutes: u32) -> String {
 
 /// What a helper is told that was cut off and is to go on.
 pub fn go_on(prompt: &str) -> String {
-    const FRAME: &str = "You were interrupted because the program that you ran in was closed. \
-         Look at what is already done and go on with this task:\n\n";
-    // Cut off twice, it is told once.
-    if prompt.starts_with(FRAME) { prompt.to_owned() } else { format!("{FRAME}{prompt}") }
+    format!(
+        "You were interrupted because the program that you ran in was closed. Look at what is \
+         already done and go on with this task:\n\n{prompt}"
+    )
 }
 
 /// A result or reason as it is kept: bounded, and without NUL, which not every reader survives.
@@ -114,10 +114,5 @@ mod tests {
         let long = kept_detail("é".repeat(DETAIL_MAX_BYTES));
         assert!(long.len() < DETAIL_MAX_BYTES + 100);
         assert!(long.ends_with("is kept.)"));
-    }
-
-    #[test]
-    fn going_on_twice_is_said_once() {
-        assert_eq!(go_on(&go_on("work")), go_on("work"));
     }
 }

@@ -77,7 +77,8 @@ CREATE TABLE stops (
     task TEXT PRIMARY KEY NOT NULL,
     place TEXT NOT NULL,
     host TEXT NOT NULL,
-    session TEXT                    -- NULL: whatever bears the task's mark
+    session TEXT,                   -- NULL: whatever bears the task's mark
+    prompted INTEGER NOT NULL       -- 0: the session may not have got its prompt
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE parents (

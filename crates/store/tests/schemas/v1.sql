@@ -78,7 +78,8 @@ CREATE TABLE stops (
     task TEXT PRIMARY KEY NOT NULL,
     place TEXT NOT NULL,
     host TEXT NOT NULL,
-    session TEXT                    -- NULL: whatever bears the task's mark
+    session TEXT,                   -- NULL: whatever bears the task's mark
+    prompted INTEGER NOT NULL       -- 0: the session may not have got its prompt
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE parents (
@@ -144,8 +145,9 @@ INSERT INTO notices VALUES (
     'bg_00000002', 0, 1, 'ses_parent', 'A question', 1700000003000, 'owed', 'msg_letter', 0
 );
 INSERT INTO letters VALUES ('msg_letter', 'ses_parent', '1 finished, 1 running');
-INSERT INTO stops VALUES ('bg_00000003', 'project', 'host-1', 'ses_gone');
-INSERT INTO stops VALUES ('bg_00000004', 'project', 'host-1', NULL);
+INSERT INTO stops VALUES ('bg_00000003', 'project', 'host-1', 'ses_gone', 1);
+INSERT INTO stops VALUES ('bg_00000004', 'project', 'host-1', NULL, 0);
+INSERT INTO stops VALUES ('bg_00000005', 'project', 'host-1', 'ses_new', 0);
 INSERT INTO parents VALUES ('ses_parent', 'project', 'host-1');
 INSERT INTO parents VALUES ('ses_quiet', 'project', NULL);
 INSERT INTO timeline VALUES ('bg_0000000a', 7, 1700000000000, 0, 'launched');

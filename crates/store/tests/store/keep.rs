@@ -26,7 +26,12 @@ fn everything_comes_back_after_a_restart() {
     other.run.prompt = None;
     let question = NoticeId { task: whole.id, run: 0, about: About::Question(3) };
     let ends = [end_of(&whole), end_of(&other)];
-    let stops = [stop(1, Target::Marked), stop(2, Target::Session("ses_x".parse().unwrap()))];
+    let session = || "ses_x".parse().unwrap();
+    let stops = [
+        stop(1, Target::Marked),
+        stop(2, Target::Session(session())),
+        stop(3, Target::Opened(session())),
+    ];
     let parents = [parent("ses_a", None), parent("ses_b", Some("host-2"))];
     let mut changes = vec![launched(&whole), launched(&other)];
     changes.extend([owed(ends[0]), owed(ends[1]), owed(question), made("l", &[question, ends[0]])]);

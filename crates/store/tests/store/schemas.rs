@@ -87,7 +87,8 @@ fn check(saved: &Saved) {
     let [letter] = &saved.letters[..] else { panic!("{saved:#?}") };
     assert_eq!(letter.notices, [saved.notices[0].id, saved.notices[1].id]);
     let targets: Vec<&Target> = saved.stops.iter().map(|stop| &stop.target).collect();
-    assert_eq!(targets, [&Target::Session("ses_gone".parse().unwrap()), &Target::Marked]);
+    let (gone, new) = ("ses_gone".parse().unwrap(), "ses_new".parse().unwrap());
+    assert_eq!(targets, [&Target::Session(gone), &Target::Marked, &Target::Opened(new)]);
     assert_eq!(saved.parents.len(), 2);
     assert_eq!(saved.parents[0].voice, Some("host-1".parse().unwrap()));
     assert_eq!(saved.parents[1].voice, None);
