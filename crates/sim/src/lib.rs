@@ -16,9 +16,11 @@ pub mod host;
 mod links;
 pub mod memory;
 pub mod seeds;
+pub mod story;
 pub mod trace;
 pub mod verdict;
 pub mod wire;
 pub mod world;
 
+pub use story::Story;
 pub use world::World;

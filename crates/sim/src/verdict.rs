@@ -162,13 +162,14 @@ fn user<'a>(session: &'a Session, id: &MessageId) -> Option<&'a User> {
 fn helper(audit: &mut Audit, host: &OpenCode, session: &Session, mark: TaskId) {
     let id = &session.id;
     let row = audit.rows.get(&mark);
-    // A forgotten helper that asked for something itself is a session like any other since.
-    let on_its_own = row.is_none() && audit.letters_ever.values().any(|letter| letter.to == *id);
+    // A helper that launched others may be answering what it was told of them, after its own answer
+    // or after it was forgotten.
+    let known = row.is_some_and(|row| row.task.session.as_ref() == Some(id));
+    let over = row.is_none_or(|row| row.task.outcome() == Some(Outcome::Completed));
+    let on_its_own = over && audit.letters_ever.values().any(|letter| letter.to == *id);
     if host.runs(id) && !on_its_own {
         audit.broken("nothing left running", format!("{id} of {mark} still runs"));
     }
-    let row = audit.rows.get(&mark);
-    let known = row.is_some_and(|row| row.task.session.as_ref() == Some(id));
     // A host that ends right after it took a prompt has stored nothing, and nobody can tell.
     let taken = audit.runs.get(&(mark, 0)).is_some_and(|run| run.taken);
     if !session.deleted && !known && !taken && session.messages.is_empty() {

@@ -1,0 +1,295 @@
+//! The language in which scenarios are told: a window, a conversation called `main`, tool calls as
+//! a model makes them, and a transcript in which ids have names. A story ends with the verdict of
+//! all checkers.
+
+use std::collections::BTreeMap;
+
+use legwork_protocol::ask::Ask;
+use legwork_protocol::{MessageId, SessionId, Settings, Status, TaskId};
+use serde_json::Value;
+
+use crate::books::Keeper;
+use crate::calls::CallNo;
+use crate::campaign::in_memory;
+use crate::host::{Nasty, Session, User};
+use crate::trace::Trace;
+use crate::world::{START, World};
+
+/// How long a story waits for something that must happen.
+const PATIENCE_MS: u64 = 15 * 60_000;
+
+/// A story under way.
+pub struct Story {
+    /// The world that it happens in, for whatever has no word of its own here.
+    pub world: World,
+    /// The first conversation.
+    pub main: SessionId,
+    names: BTreeMap<String, String>,
+}
+
+impl Default for Story {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Story {
+    /// A well-behaved host, the default settings, a window and a conversation.
+    pub fn new() -> Self {
+        Self::with(Settings::default(), Nasty::calm())
+    }
+
+    /// The same with other settings, or with a host as it really is.
+    pub fn with(settings: Settings, nasty: Nasty) -> Self {
+        Self::kept_in(in_memory(), settings, nasty)
+    }
+
+    /// The same with other books.
+    pub fn kept_in(keeper: Keeper, settings: Settings, nasty: Nasty) -> Self {
+        let mut world = World::new(1, nasty, settings, keeper, Trace::kept(START));
+        world.boot();
+        let main = world.conversation(0);
+        world.run_for(2_000);
+        let names = BTreeMap::from([(main.to_string(), "main".to_owned())]);
+        Self { world, main, names }
+    }
+
+    /// Another conversation in the first window, with a name for the transcript.
+    pub fn conversation(&mut self, name: &str) -> SessionId {
+        self.conversation_in(0, name)
+    }
+
+    /// Another conversation in a window.
+    pub fn conversation_in(&mut self, window: usize, name: &str) -> SessionId {
+        let session = self.world.conversation(window);
+        self.names.insert(session.to_string(), name.to_owned());
+        session
+    }
+
+    /// A session calls a tool through the first window; the answer may come later.
+    pub fn start(&mut self, session: &SessionId, tool: &str, arguments: Value) -> CallNo {
+        self.start_in(0, session, tool, arguments)
+    }
+
+    /// The same through another window. Arguments that cannot be read panic: a story tells what
+    /// the engine decides.
+    pub fn start_in(
+        &mut self,
+        window: usize,
+        session: &SessionId,
+        tool: &str,
+        arguments: Value,
+    ) -> CallNo {
+        match Ask::from_tool(tool, arguments) {
+            Ok(ask) => self.world.ask(window, session, ask),
+            Err(refusal) => panic!("{tool} was refused where it is read: {refusal}"),
+        }
+    }
+
+    /// A session calls a tool and waits for the answer.
+    pub fn call(&mut self, session: &SessionId, tool: &str, arguments: Value) -> String {
+        let call = self.start(session, tool, arguments);
+        self.answer(call)
+    }
+
+    /// `main` calls a tool and waits for the answer.
+    pub fn ask(&mut self, tool: &str, arguments: Value) -> String {
+        let main = self.main.clone();
+        self.call(&main, tool, arguments)
+    }
+
+    /// A person asks at the command line and waits for the answer.
+    pub fn person(&mut self, ask: Ask) -> String {
+        let call = self.world.person(ask);
+        self.answer(call)
+    }
+
+    /// Waits for the answer to a call.
+    pub fn answer(&mut self, call: CallNo) -> String {
+        self.until("an answer", |story| story.world.calls[call].answer.is_some());
+        self.world.calls[call].text().unwrap_or_default().to_owned()
+    }
+
+    /// Whether the call has an answer by now.
+    pub fn is_answered(&self, call: CallNo) -> bool {
+        self.world.calls[call].answer.is_some()
+    }
+
+    /// `main` launches a helper whose work is this script, and waits until it is accepted.
+    pub fn launch(&mut self, description: &str, script: &str) -> TaskId {
+        let main = self.main.clone();
+        self.launch_from(&main, description, script)
+    }
+
+    /// Another session does.
+    pub fn launch_from(&mut self, from: &SessionId, description: &str, script: &str) -> TaskId {
+        let arguments = launch(description, script);
+        let call = self.start(from, "background_task", arguments);
+        let answer = self.answer(call);
+        match self.world.calls[call].task() {
+            Some(task) => task,
+            None => panic!("not launched: {answer}"),
+        }
+    }
+
+    /// `main` resumes a task with this script, and waits for the answer.
+    pub fn resume(&mut self, task: TaskId, script: &str) -> String {
+        let task = task.to_string();
+        self.ask("background_task", serde_json::json!({ "resume": task, "prompt": script }))
+    }
+
+    /// Lets so much time pass.
+    pub fn pass(&mut self, ms: u64) {
+        self.world.run_for(ms);
+    }
+
+    /// Lets time pass until something is so; panics if it does not come to that.
+    pub fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Self) -> bool) {
+        let end = self.world.now.plus(PATIENCE_MS);
+        while !is_so(self) {
+            if self.world.now > end || !self.world.step() {
+                panic!("waited in vain for {what}:\n{}", self.transcript());
+            }
+        }
+    }
+
+    /// Lets time pass until the task has this status.
+    pub fn until_status(&mut self, task: TaskId, status: Status) {
+        self.until(status.as_str(), |story| story.status(task) == Some(status));
+    }
+
+    /// Lets time pass until nothing is unfinished, owed or asked.
+    pub fn until_settled(&mut self) {
+        self.until("everything to settle", |story| {
+            story.world.waiting().next().is_none() && story.world.audit().is_settled()
+        });
+    }
+
+    /// The task's status as saved.
+    pub fn status(&mut self, task: TaskId) -> Option<Status> {
+        self.world.audit().rows.get(&task).map(|row| row.task.status())
+    }
+
+    /// The task's session.
+    pub fn session_of(&mut self, task: TaskId) -> SessionId {
+        match self.world.audit().rows.get(&task).and_then(|row| row.task.session.clone()) {
+            Some(session) => session,
+            None => panic!("{task} has no session:\n{}", self.transcript()),
+        }
+    }
+
+    /// The letters in a session, oldest first: each with what the person sees and what only the
+    /// model does.
+    pub fn letters(&mut self, session: &SessionId) -> Vec<LetterSeen> {
+        let known: Vec<MessageId> = self.world.audit().letters_ever.keys().cloned().collect();
+        let there = self.world.oc.once(session).into_iter();
+        there
+            .flat_map(Session::prompts)
+            .filter(|(id, _)| known.contains(id))
+            .map(|(_, user)| LetterSeen::of(user))
+            .collect()
+    }
+
+    /// The letters that `main` has.
+    pub fn told(&mut self) -> Vec<LetterSeen> {
+        let main = self.main.clone();
+        self.letters(&main)
+    }
+
+    /// How often a model was called for turns of its own in the session.
+    pub fn turns(&self, session: &SessionId) -> u32 {
+        self.world.oc.once(session).map_or(0, |session| session.facts.turns)
+    }
+
+    /// The story so far, with names instead of ids and without times.
+    pub fn transcript(&self) -> String {
+        let mut names = Names { known: self.names.clone(), counts: BTreeMap::new() };
+        let text = self.world.trace.text();
+        let lines = text.lines().map(|line| names.apply(line.get(11..).unwrap_or_default()));
+        let shown: Vec<String> = lines.filter(|line| !line.contains("who is busy?")).collect();
+        shown.join("\n")
+    }
+
+    /// Lets everything settle, and hands the whole story to the checkers.
+    pub fn end(mut self) -> String {
+        self.until_settled();
+        self.pass(10_000);
+        let transcript = self.transcript();
+        let broken = self.world.verdict();
+        assert!(broken.is_empty(), "{broken:#?}\n{transcript}");
+        transcript
+    }
+}
+
+/// A letter as it is found in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LetterSeen {
+    /// What everybody sees.
+    pub headline: String,
+    /// What only the model sees.
+    pub results: Vec<String>,
+    /// Whether it was sent without asking for a turn.
+    pub quiet: bool,
+}
+
+impl LetterSeen {
+    fn of(user: &User) -> Self {
+        let text = |synthetic| {
+            let parts = user.parts.iter().filter(move |part| part.synthetic == synthetic);
+            parts.map(|part| part.text.to_string()).collect::<Vec<_>>()
+        };
+        Self { headline: text(false).join("\n"), results: text(true), quiet: user.no_reply }
+    }
+}
+
+/// The arguments of a launch by the agent `general`.
+pub fn launch(description: &str, script: &str) -> Value {
+    serde_json::json!({ "description": description, "prompt": script, "agent": "general" })
+}
+
+/// Gives ids names, in the order in which they appear.
+struct Names {
+    known: BTreeMap<String, String>,
+    counts: BTreeMap<&'static str, u32>,
+}
+
+const KINDS: [(&str, usize, &str); 4] = [
+    ("bg_", 11, "task"),
+    ("ses_", 30, "helper"),
+    ("msg_", 30, "message"),
+    ("per_", 30, "question"),
+];
+
+impl Names {
+    fn apply(&mut self, line: &str) -> String {
+        let mut out = String::new();
+        let mut rest = line;
+        while let Some(first) = rest.chars().next() {
+            let kind = KINDS.iter().find(|(prefix, length, _)| {
+                rest.starts_with(prefix)
+                    && rest.get(..*length).is_some_and(|id| {
+                        id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                    })
+            });
+            let length = kind.map_or(first.len_utf8(), |(_, length, _)| *length);
+            let (piece, after) = rest.split_at(length);
+            match kind {
+                Some((_, _, word)) => out.push_str(&self.name(piece, word)),
+                None => out.push_str(piece),
+            }
+            rest = after;
+        }
+        out
+    }
+
+    fn name(&mut self, id: &str, word: &'static str) -> String {
+        if let Some(name) = self.known.get(id) {
+            return name.clone();
+        }
+        let count = self.counts.entry(word).or_default();
+        *count += 1;
+        let name = format!("{word}-{count}");
+        self.known.insert(id.to_owned(), name.clone());
+        name
+    }
+}
