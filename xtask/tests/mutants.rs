@@ -12,7 +12,7 @@ const MANIFEST: &str = r#"
 name = "legwork-sim"
 edition = "2021"
 [[bin]]
-name = "sim-mutant"
+name = "sim"
 path = "src/main.rs"
 "#;
 

@@ -299,10 +299,9 @@ pub(crate) enum Halt {
 /// What there is to stop at a stage.
 pub(crate) fn stop_target(task: &Task) -> Option<Target> {
     match (task.stage.name(), &task.session) {
-        // Its first host may have opened a session before it ended.
-        (StageName::Queued, None) if task.run.continued > 0 => Some(Target::Marked),
-        // Never begun. A resume that waits has a session, in which nothing runs.
-        (StageName::Queued, _) => None,
+        // Never begun. A resume that waits has a session, in which nothing runs. One that was cut
+        // off and waits again may have left something at its first host.
+        (StageName::Queued, _) if task.run.continued == 0 => None,
         (StageName::Working, Some(session)) => Some(Target::Session(session.clone())),
         (_, Some(session)) => Some(Target::Opened(session.clone())),
         (_, None) => Some(Target::Marked),

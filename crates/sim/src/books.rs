@@ -147,13 +147,7 @@ impl Journal for Books {
             return Err(why);
         }
         for change in changes {
-            self.trace.tell(|| match (story::line(change), change) {
-                (Some((task, run, line)), _) => format!("    {task} run {run}: {line}"),
-                (None, Change::LetterDone { letter, end }) => {
-                    format!("    {letter}: {}", story::debt_end(*end))
-                }
-                (None, _) => format!("    {change:?}"),
-            });
+            self.trace.tell(|| format!("    {}", story::sentence(change)));
         }
         self.audit.committed(at, changes);
         Ok(())

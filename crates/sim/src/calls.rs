@@ -52,6 +52,23 @@ impl Call {
     }
 }
 
+fn words(ask: &Ask) -> String {
+    match ask {
+        Ask::Launch { prompt, description, agent } => {
+            format!("launches \"{description}\" with {agent}, to do: {prompt}")
+        }
+        Ask::Resume { task, prompt, .. } => format!("resumes {task}, to do: {prompt}"),
+        Ask::Output { task, .. } => format!("asks how {task} is doing"),
+        Ask::Block { tasks, timeout_ms, .. } => {
+            format!("waits for {} for {timeout_ms} ms", tasks.join(", "))
+        }
+        Ask::List { .. } => "asks for the list".to_owned(),
+        Ask::Cancel { task } => format!("cancels {task}"),
+        Ask::Clear => "clears its tasks".to_owned(),
+        Ask::Reply { question, reply } => format!("answers {question} with {reply:?}"),
+    }
+}
+
 impl World {
     /// A session calls a tool through a window.
     pub fn ask(&mut self, window: usize, session: &SessionId, ask: Ask) -> CallNo {
@@ -67,8 +84,8 @@ impl World {
     fn call(&mut self, from: Option<(usize, SessionId)>, ask: Ask) -> CallNo {
         let number = self.calls.len();
         self.trace.tell(|| match &from {
-            Some((_, session)) => format!("{session} asks (call {number}): {ask:?}"),
-            None => format!("a person asks (call {number}): {ask:?}"),
+            Some((_, session)) => format!("{session} {} (call {number})", words(&ask)),
+            None => format!("a person {} (call {number})", words(&ask)),
         });
         let made = self.now;
         let call =
@@ -161,7 +178,8 @@ impl World {
             Said::Progress(_) => call.progress += 1,
             Said::Answer { kind, text } => {
                 self.by_call.remove(&id);
-                self.trace.tell(|| format!("    call {number} hears {kind:?}: {text:?}"));
+                let refused = if kind == AnswerKind::Refused { " a refusal" } else { "" };
+                self.trace.tell(|| format!("    call {number} hears{refused}: {text:?}"));
                 if !stale {
                     let twice = self.calls[number].answer.is_some();
                     self.calls[number].answer = Some((self.now, kind, text));

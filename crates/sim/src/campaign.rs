@@ -13,7 +13,25 @@ use crate::trace::Trace;
 use crate::world::START;
 
 /// Seeds that a thread takes at a time.
-const BATCH: u64 = 64;
+pub const BATCH: u64 = 64;
+
+/// What the records of a history are kept in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Books {
+    /// Plain maps: quick.
+    Memory,
+    /// A file, as the daemon does.
+    Sqlite,
+}
+
+impl Books {
+    fn keeper(self) -> Keeper {
+        match self {
+            Self::Memory => in_memory(),
+            Self::Sqlite => on_disk(),
+        }
+    }
+}
 
 /// What came of a campaign.
 #[derive(Debug, Default)]
@@ -30,7 +48,13 @@ pub struct Report {
 
 /// Plays seeds from `first` on, `count` of them, and stops early if one is broken. `tick` is told
 /// now and then how many are done.
-pub fn run(first: u64, count: u64, threads: usize, tick: &(dyn Fn(u64) + Sync)) -> Report {
+pub fn run(
+    first: u64,
+    count: u64,
+    threads: usize,
+    books: Books,
+    tick: &(dyn Fn(u64) + Sync),
+) -> Report {
     let next = AtomicU64::new(first);
     let stop = AtomicBool::new(false);
     let total = Mutex::new(Report::default());
@@ -42,7 +66,7 @@ pub fn run(first: u64, count: u64, threads: usize, tick: &(dyn Fn(u64) + Sync)) 
                     if from >= first + count {
                         return;
                     }
-                    let batch = batch(from, (from + BATCH).min(first + count));
+                    let batch = batch(from, (from + BATCH).min(first + count), books);
                     let Ok(mut total) = total.lock() else { return };
                     if batch.broken.is_some() {
                         stop.store(true, Ordering::Relaxed);
@@ -56,10 +80,10 @@ pub fn run(first: u64, count: u64, threads: usize, tick: &(dyn Fn(u64) + Sync)) 
     total.into_inner().unwrap_or_default()
 }
 
-fn batch(from: u64, to: u64) -> Report {
+fn batch(from: u64, to: u64, books: Books) -> Report {
     let mut report = Report::default();
     for seed in from..to {
-        let history = seeds::play(seed, in_memory(), Trace::default());
+        let history = seeds::play(seed, books.keeper(), Trace::default());
         report.seeds += 1;
         report.tasks += history.tasks as u64;
         report.requests += history.requests;
@@ -92,8 +116,16 @@ pub fn in_memory() -> Keeper {
     Keeper::Memory(Box::new(Memory::default()))
 }
 
+/// Books in a file of their own, which goes with them.
+pub fn on_disk() -> Keeper {
+    match tempfile::tempdir() {
+        Ok(folder) => Keeper::File(folder, None),
+        Err(fault) => unreachable!("no folder for temporary files: {fault}"),
+    }
+}
+
 /// The story of one seed, and what is wrong with it.
-pub fn story(seed: u64) -> (String, Vec<Broken>) {
-    let history = seeds::play(seed, in_memory(), Trace::kept(START));
+pub fn story(seed: u64, books: Books) -> (String, Vec<Broken>) {
+    let history = seeds::play(seed, books.keeper(), Trace::kept(START));
     (history.story, history.broken)
 }

@@ -5,6 +5,9 @@ use legwork_engine::{Deed, Finding, Hint, HostError, Input, Work, WorkId};
 
 use legwork_protocol::SessionId;
 
+use legwork_engine::record::Target;
+use legwork_engine::work::Wake;
+
 use crate::adapter::{self, Plan, Write};
 use crate::host::{Event, Kind, ProcessNo, Status};
 use crate::world::{Happening, World};
@@ -266,8 +269,14 @@ fn deed_words(deed: &Deed) -> String {
         Deed::Prompt { session, message, .. } => format!("prompt {message} to {session}"),
         Deed::Look { session, .. } => format!("how far is {session}?"),
         Deed::Survey => "who is busy?".to_owned(),
-        Deed::Tell { session, message, wake, .. } => format!("tell {session} {message}, {wake:?}"),
-        Deed::Stop { task, target } => format!("stop {target:?} of {task}"),
+        Deed::Tell { session, message, wake: Wake::StartTurn, .. } => {
+            format!("tell {session} {message}, with a turn")
+        }
+        Deed::Tell { session, message, .. } => format!("tell {session} {message}, without a turn"),
+        Deed::Stop { task, target } => match target {
+            Target::Session(session) | Target::Opened(session) => format!("stop {session}"),
+            Target::Marked => format!("stop whatever was opened for {task}"),
+        },
         Deed::Answer { question, .. } => format!("answer {question}"),
     }
 }

@@ -10,9 +10,11 @@ use crate::host::{Dice, Nasty};
 use crate::trace::Trace;
 use crate::world::{Faults, World};
 
-/// How long everything may take to settle once nothing goes wrong any more: the longest run (three
-/// minutes here), then the slowest retries.
-const SETTLE_MS: u64 = 10 * 60_000;
+/// How long a run may take in these histories.
+const LONGEST_RUN_MS: u64 = 3 * 60_000;
+/// How long everything else may take to settle once nothing goes wrong any more: the slowest retries
+/// and looks.
+const SETTLE_MS: u64 = 5 * 60_000;
 
 /// What came of a history.
 #[derive(Debug)]
@@ -57,7 +59,7 @@ fn settings(dice: &mut Dice) -> Settings {
         max_running: *dice.pick(&[0, 1, 2, 3, 16]),
         max_tasks_per_root: *dice.pick(&[200, 200, 4]),
         max_depth: *dice.pick(&[1, 2, 0]),
-        max_run_minutes: 3,
+        max_run_minutes: (LONGEST_RUN_MS / 60_000) as u32,
         max_quiet_minutes: 1,
         start_turns: !dice.chance(100),
         interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Fail, Interrupted::Continue]),
@@ -344,14 +346,15 @@ impl Play {
             // It may be deleted, and then there is nothing to undo.
             drop(self.world.oc.clear_revert(process, &session));
         }
-        let end = self.world.now.plus(SETTLE_MS);
-        loop {
-            // What is on its way arrives, and what still goes on in the hosts comes to its end.
-            self.world.run_for(5_000);
-            if self.is_settled() || self.world.now >= end {
-                break;
-            }
-        }
+        // With one place only, the runs that are left go one after the other.
+        let rows = self.world.audit().rows.values();
+        let left = rows.filter(|row| !row.task.is_finished()).count() + self.world.calls.len();
+        let end = self.world.now.plus(SETTLE_MS + left as u64 * LONGEST_RUN_MS);
+        // What is on its way arrives.
+        self.world.run_for(5_000);
+        while !self.is_settled() && self.world.now < end && self.world.step() {}
+        // What still goes on in the hosts comes to its end.
+        self.world.run_for(5_000);
     }
 
     fn is_settled(&mut self) -> bool {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The runner that is built with each defect in place. It takes `--seeds N`, ends with 0 if all
 /// histories held, and otherwise prints `broken: <checker>: ...` and `seeds: <n>`.
 const PACKAGE: &str = "legwork-sim";
-const RUNNER: &str = "sim-mutant";
+const RUNNER: &str = "sim";
 
 /// Assertions on, and quick to build again after a change of one line.
 const PROFILE: &str = "mutants";

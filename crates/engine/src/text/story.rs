@@ -52,8 +52,25 @@ pub fn line(change: &Change) -> Option<(TaskId, u32, String)> {
     }
 }
 
-/// How a letter ended, in words.
-pub fn debt_end(end: DebtEnd) -> &'static str {
+/// Any change as a sentence.
+pub fn sentence(change: &Change) -> String {
+    if let Some((task, run, line)) = line(change) {
+        let run = if run > 0 { format!(", resume {run}") } else { String::new() };
+        return format!("{task}{run}: {line}");
+    }
+    match change {
+        Change::LetterDone { letter, end } => format!("{letter}: {}", debt_end(*end)),
+        Change::LetterDissolved(letter) => format!("{letter}: not sent while an undo is pending"),
+        Change::ParentKnown(parent) => match &parent.voice {
+            Some(host) => format!("{} is told through {host} from now on", parent.session),
+            None => format!("{} is known", parent.session),
+        },
+        Change::ParentForgotten { session } => format!("{session} has nothing to expect"),
+        other => format!("{other:?}"),
+    }
+}
+
+fn debt_end(end: DebtEnd) -> &'static str {
     match end {
         DebtEnd::Told => "told",
         DebtEnd::ParentGone => "nobody is left to tell",

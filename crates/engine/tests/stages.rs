@@ -1,0 +1,472 @@
+//! Every stage of a run against everything that can happen to it. What comes of each pair is
+//! written down in `stages.txt`; a pair that is not written there fails.
+//!
+//! Beside the four stages and three ends there are the moments in which the engine waits for
+//! something: an agent to be looked up, a survey, a person, a host that ended. Only findings that
+//! fit the work under way are tried; what a host may answer is said at each `Deed`.
+
+mod desk;
+
+use std::collections::BTreeMap;
+
+use desk::{
+    DAWN, Desk, PARENT, PLACE, answered, failed, host_id, kind_of, launch, parent, seen, session,
+    session_id,
+};
+use legwork_engine::WorkId;
+use legwork_engine::input::{Caller, Hint, Input, Reaction, Say};
+use legwork_engine::record::{About, Change};
+use legwork_engine::task::{Stage, Task};
+use legwork_engine::text::AnswerKind;
+use legwork_engine::work::{Finding, HostError, Question, Retry, Sighted};
+use legwork_protocol::ask::Reply;
+use legwork_protocol::{Ask, CallId, Interrupted, Settings, Status, Time};
+
+const TABLE: &str = include_str!("stages.txt");
+
+const STAGES: [&str; 22] = [
+    "vetting",
+    "queued",
+    "opening",
+    "prompting",
+    "working",
+    "looking",
+    "awaited",
+    "surveying",
+    "asking",
+    "replying",
+    "completed",
+    "failed",
+    "cancelled",
+    "resuming",
+    "working again",
+    "queued cut off",
+    "opening cut off",
+    "prompting cut off",
+    "working cut off",
+    "looking cut off",
+    "read elsewhere",
+    "read to go on",
+];
+
+const ALWAYS: [&str; 26] = [
+    "launch again",
+    "resume",
+    "output",
+    "block",
+    "list",
+    "cancel by parent",
+    "cancel by person",
+    "clear",
+    "reply",
+    "dropped",
+    "host came",
+    "another host came",
+    "host away",
+    "host gone",
+    "stirred",
+    "erred",
+    "session deleted",
+    "parent deleted",
+    "progress",
+    "asked",
+    "answered",
+    "used",
+    "tick when due",
+    "tick at quiet limit",
+    "tick at run limit",
+    "found nobody's",
+];
+
+const ERRORS: [&str; 4] = ["unreachable", "busy", "gone", "rejected"];
+
+const MINUTE_MS: u64 = 60_000;
+const NAMES_WIDTH: usize = 38;
+
+/// The findings that answer a kind of work.
+fn findings(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "vet" => &["vetted", "no such agent"],
+        "probe" | "prompt" | "answer" => &["done"],
+        "open" => &["opened"],
+        "look" => &["seen answered", "seen failed", "seen busy", "seen still"],
+        "survey" => &["survey busy", "survey retry", "survey silent", "survey question"],
+        "tell" => &["told", "done", "undo pending"],
+        "stop" | "stop opened" | "stop marked" => &["quiet", "done"],
+        other => panic!("{other} has no findings"),
+    }
+}
+
+fn finding(name: &str) -> Finding {
+    let surveyed = |busy, questions| Finding::Surveyed { busy, questions };
+    let child = || session_id("ses_child");
+    match name {
+        "done" => Finding::Done,
+        "vetted" => Finding::Vetted,
+        "no such agent" => Finding::NoSuchAgent { known: vec!["build".to_owned()] },
+        "opened" => Finding::Opened { session: child() },
+        "seen answered" => seen(answered("It is done.")),
+        "seen failed" => seen(failed("The provider said no.")),
+        "seen busy" => seen(Sighted::Busy),
+        "seen still" => seen(Sighted::Still { text: String::new() }),
+        "survey busy" => surveyed(vec![(child(), None)], Vec::new()),
+        "survey retry" => {
+            let retry = Retry { attempt: 2, why: "overloaded".to_owned(), next: DAWN };
+            surveyed(vec![(child(), Some(retry))], Vec::new())
+        }
+        "survey silent" => surveyed(Vec::new(), Vec::new()),
+        "survey question" => surveyed(vec![(child(), None)], vec![(child(), question())]),
+        "told" => Finding::Told,
+        "undo pending" => Finding::UndoPending,
+        "quiet" => Finding::Quiet,
+        other => panic!("no finding {other}"),
+    }
+}
+
+fn found(name: &str) -> Result<Finding, HostError> {
+    match name {
+        "unreachable" => Err(HostError::Unreachable),
+        "busy" => Err(HostError::Busy),
+        "gone" => Err(HostError::Gone),
+        "rejected" => Err(HostError::Rejected { why: "not like this".to_owned() }),
+        name => Ok(finding(name)),
+    }
+}
+
+fn question() -> Question {
+    Question { id: "per_1".parse().unwrap(), text: "May I run rm?".to_owned() }
+}
+
+/// The engine at a stage. The task is the parent's; its first call is `call_1`.
+fn at(stage: &str) -> Desk {
+    let mut settings = Settings { max_running: 1, ..Settings::default() };
+    if ["queued cut off", "opening cut off", "read to go on"].contains(&stage) {
+        settings.interrupted = Interrupted::Continue;
+    }
+    let mut desk = Desk::new(settings);
+    let stirred = Hint::Stirred { session: session_id("ses_child") };
+    match stage {
+        "vetting" => {
+            desk.ask(parent("call_1"), launch("Explore"));
+        }
+        "queued" | "queued cut off" => {
+            desk.working(session("ses_other", "call_0"), "Hold the place", "ses_holder");
+            desk.opening(parent("call_1"), "Explore");
+        }
+        "opening" | "opening cut off" => {
+            desk.opening(parent("call_1"), "Explore");
+        }
+        "prompting" | "prompting cut off" => {
+            desk.opening(parent("call_1"), "Explore");
+            let _ = desk.found("open", Ok(finding("opened")));
+        }
+        "asking" | "replying" => {
+            desk.working(parent("call_1"), "Explore", "ses_child");
+            let session = session_id("ses_child");
+            desk.hint(Hint::Asked { session, question: question() });
+            desk.pass(200);
+            let _ = desk.found("tell", Ok(Finding::Told));
+        }
+        _ => {
+            desk.working(parent("call_1"), "Explore", "ses_child");
+        }
+    }
+    match stage {
+        "looking" | "looking cut off" => desk.hint(stirred),
+        "awaited" => {
+            desk.hint(stirred);
+            desk.ask(parent("call_block"), block(the_task(&desk)));
+        }
+        "surveying" => desk.pass(5_000),
+        "replying" => {
+            desk.ask(Caller::Person, reply());
+        }
+        "completed" => desk.ends("ses_child", answered("It is done.")),
+        "failed" => desk.ends("ses_child", failed("The provider said no.")),
+        "cancelled" => {
+            desk.ask(parent("call_2"), Ask::Cancel { task: the_task(&desk) });
+        }
+        "resuming" | "working again" => come_back(&mut desk, stage),
+        _ => {}
+    }
+    if stage.ends_with("cut off") || stage.starts_with("read") {
+        desk.hint(Hint::HostGone { host: host_id("host_1") });
+    }
+    if stage.starts_with("read") {
+        desk.host_comes("host_2");
+    }
+    desk.pass(0);
+    desk
+}
+
+/// Completed, told, and asked to go on.
+fn come_back(desk: &mut Desk, stage: &str) {
+    desk.ends("ses_child", answered("It is done."));
+    let _ = desk.found("tell", Ok(Finding::Told));
+    let resume = Ask::Resume { task: the_task(desk), prompt: "More.".to_owned(), extra: false };
+    desk.ask(parent("call_3"), resume);
+    if stage == "working again" {
+        let _ = desk.found("probe", Ok(Finding::Done));
+        let _ = desk.found("prompt", Ok(Finding::Done));
+    }
+}
+
+fn block(task: String) -> Ask {
+    Ask::Block { tasks: vec![task], timeout_ms: 60_000, cut: false }
+}
+
+fn reply() -> Ask {
+    Ask::Reply { question: question().id, reply: Reply::Once }
+}
+
+fn task_of(desk: &Desk) -> Option<&Task> {
+    desk.tasks.values().find(|task| task.parent.as_str() == PARENT)
+}
+
+/// The id of the task of the table, or the one that it would have had.
+fn the_task(desk: &Desk) -> String {
+    task_of(desk).map_or_else(|| desk::task_id(1), |task| task.id).to_string()
+}
+
+/// What the stage waits for a host to answer, for the task of the table.
+fn under_way(stage: &str, desk: &Desk) -> Option<(WorkId, &'static str)> {
+    // The holder of the place has work of its own.
+    let own = !stage.starts_with("queued");
+    desk.under_way.last().filter(|_| own).map(|work| (work.id, kind_of(&work.deed)))
+}
+
+fn inputs(stage: &str) -> Vec<String> {
+    let mut all: Vec<String> = ALWAYS.iter().map(|name| (*name).to_owned()).collect();
+    if let Some((_, kind)) = under_way(stage, &at(stage)) {
+        let names = findings(kind).iter().chain(&ERRORS);
+        all.extend(names.map(|name| format!("found {name}")));
+    }
+    all
+}
+
+/// The input, and the moment at which it comes.
+fn input(name: &str, stage: &str, desk: &Desk) -> (Input, Time) {
+    let now = desk.now.plus(1);
+    if let Some(name) = name.strip_prefix("found ") {
+        let (work, found) = match under_way(stage, desk) {
+            Some((work, _)) if name != "nobody's" => (work, found(name)),
+            _ => (WorkId(u64::MAX), Ok(Finding::Done)),
+        };
+        return (Input::Found { work, found }, now);
+    }
+    if let Some(hint) = hint(name) {
+        return (Input::Hint(hint), now);
+    }
+    let begun = task_of(desk).map_or(desk.now, |task| task.run.started);
+    match name {
+        "dropped" => (Input::Dropped { call: newest_call(desk) }, now),
+        "tick when due" => (Input::Tick, desk.wake_at.unwrap_or(now)),
+        "tick at quiet limit" => (Input::Tick, begun.plus(30 * MINUTE_MS)),
+        "tick at run limit" => (Input::Tick, begun.plus(120 * MINUTE_MS)),
+        name => {
+            let (caller, ask) = ask(name, the_task(desk));
+            (Input::Ask { call: CallId(99), caller, ask, spare: desk::task_id(99) }, now)
+        }
+    }
+}
+
+/// The call of the parent's that was made last.
+fn newest_call(desk: &Desk) -> CallId {
+    CallId(if desk.tasks.len() > 1 { 2 } else { desk.calls })
+}
+
+fn ask(name: &str, task: String) -> (Caller, Ask) {
+    let person = Caller::Person;
+    match name {
+        "launch again" => (parent("call_1"), launch("Explore")),
+        "resume" => {
+            let prompt = "Go deeper.".to_owned();
+            (parent("call_9"), Ask::Resume { task, prompt, extra: false })
+        }
+        "output" => (parent("call_9"), Ask::Output { task, offset: 0, waits: false }),
+        "block" => (parent("call_9"), block(task)),
+        "list" => (parent("call_9"), Ask::List { status: None, all: false }),
+        "cancel by parent" => (parent("call_9"), Ask::Cancel { task }),
+        "cancel by person" => (person, Ask::Cancel { task }),
+        "clear" => (parent("call_9"), Ask::Clear),
+        "reply" => (person, reply()),
+        other => panic!("no input {other}"),
+    }
+}
+
+fn hint(name: &str) -> Option<Hint> {
+    let session = session_id("ses_child");
+    let place = PLACE.parse().unwrap();
+    Some(match name {
+        "host came" => Hint::HostCame { host: host_id("host_1"), place },
+        "another host came" => Hint::HostCame { host: host_id("host_2"), place },
+        "host away" => Hint::HostAway { host: host_id("host_1") },
+        "host gone" => Hint::HostGone { host: host_id("host_1") },
+        "stirred" => Hint::Stirred { session },
+        "erred" => Hint::Erred { session, why: "no such model".to_owned() },
+        "session deleted" => Hint::Deleted { session },
+        "parent deleted" => Hint::Deleted { session: session_id(PARENT) },
+        "progress" => {
+            let (tool, tokens) = (Some("grep".to_owned()), Some(100));
+            Hint::Progress { session, tool, tokens, cost_micros: None }
+        }
+        "asked" => Hint::Asked { session, question: question() },
+        "answered" => Hint::Answered { session, question: question().id },
+        "used" => Hint::Used { host: host_id("host_1"), session: session_id(PARENT) },
+        _ => return None,
+    })
+}
+
+/// What came of it: the stage, what was said, the work given out, what became of notices.
+fn outcome(desk: &Desk, reaction: &Reaction, asked: bool) -> String {
+    let task = task_of(desk);
+    let said: Vec<&str> = reaction.says.iter().map(|(_, say)| said(say)).collect();
+    let said = if asked && said.is_empty() { vec!["later"] } else { said };
+    let work = reaction.work.iter().map(|work| kind_of(&work.deed)).collect();
+    let notices = reaction.save.iter().filter_map(notice).collect();
+    [vec![task.map_or("none", stage_word)], said, work, notices]
+        .map(|words| if words.is_empty() { "-".to_owned() } else { words.join(" + ") })
+        .join(" | ")
+}
+
+fn stage_word(task: &Task) -> &'static str {
+    task.stage.name().as_str()
+}
+
+fn said(say: &Say) -> &'static str {
+    match say {
+        Say::Progress(_) => "progress",
+        Say::Answer(answer) if answer.kind == AnswerKind::Done => "done",
+        Say::Answer(_) => "refused",
+    }
+}
+
+fn notice(change: &Change) -> Option<&'static str> {
+    match change {
+        Change::Owed(notice) if notice.id.about == About::End => Some("owed"),
+        Change::Owed(_) => Some("question owed"),
+        Change::Withdrawn(_) => Some("withdrawn"),
+        Change::LetterDissolved(_) => Some("held"),
+        Change::LetterDone { .. } => Some("settled"),
+        _ => None,
+    }
+}
+
+/// What holds of every pair, whatever comes of it.
+fn sound(after: Option<&Task>, reaction: &Reaction) {
+    for change in &reaction.save {
+        if let Change::Moved { task, from } | Change::Ended { task, from, .. } = change {
+            let to = task.stage.name();
+            assert!(from.may_become(to), "{from:?} became {to:?}");
+        }
+    }
+    if let Some(after) = after.filter(|task| !matches!(task.stage, Stage::Finished(_))) {
+        let again = after.run.number > 0;
+        assert_eq!(after.status(), if again { Status::Resumed } else { Status::Running });
+    }
+    let mut answered: Vec<CallId> = Vec::new();
+    for (call, say) in &reaction.says {
+        if matches!(say, Say::Answer(_)) {
+            assert!(!answered.contains(call), "{call:?} is answered twice");
+            answered.push(*call);
+        }
+    }
+}
+
+/// One pair, done four times: twice alike, once with a clock that ran backwards, and once more.
+fn pair(stage: &str, name: &str) -> String {
+    let mut desk = at(stage);
+    let (it, now) = input(name, stage, &desk);
+    let asked = matches!(it, Input::Ask { .. });
+    desk.now = now;
+    let reaction = desk.on(it.clone());
+    sound(task_of(&desk), &reaction);
+
+    let mut twin = at(stage);
+    twin.now = now;
+    assert_eq!(twin.on(it.clone()), reaction, "{stage}, {name}: not the same twice");
+
+    let (mut early, mut level) = (at(stage), at(stage));
+    let last = early.now;
+    early.now = Time(0);
+    assert_eq!(early.on(it.clone()), level.on(it.clone()), "{stage}, {name}: at no time");
+    assert_eq!(level.now, last);
+
+    let shown = outcome(&desk, &reaction, asked);
+    // A hint or an answer that comes twice must not do any harm either.
+    let _ = desk.on(it);
+    desk.pass(10 * MINUTE_MS);
+    shown
+}
+
+/// The table as it would have to be: inputs with the same outcome stand together.
+fn written(actual: &[(&str, Vec<(String, String)>)]) -> String {
+    let mut all = String::new();
+    for (stage, pairs) in actual {
+        let mut outcomes: Vec<(&str, Vec<String>)> = Vec::new();
+        for (name, outcome) in pairs {
+            match outcomes.iter_mut().find(|(known, _)| known == outcome) {
+                Some((_, lines)) => add(lines, name),
+                None => outcomes.push((outcome, vec![name.clone()])),
+            }
+        }
+        for (outcome, names) in outcomes
+            .iter()
+            .flat_map(|(outcome, lines)| lines.iter().map(move |names| (outcome, names)))
+        {
+            all.push_str(&format!("{stage:<17} | {names:<NAMES_WIDTH$} | {outcome}\n"));
+        }
+        all.push('\n');
+    }
+    all
+}
+
+fn add(lines: &mut Vec<String>, name: &str) {
+    match lines.last_mut() {
+        Some(line) if line.len() + name.len() + 2 <= NAMES_WIDTH => {
+            line.push_str(", ");
+            line.push_str(name);
+        }
+        _ => lines.push(name.to_owned()),
+    }
+}
+
+fn listed() -> BTreeMap<(String, String), String> {
+    let mut all = BTreeMap::new();
+    let lines = TABLE.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    for line in lines {
+        let columns: Vec<&str> = line.splitn(3, '|').map(str::trim).collect();
+        let [stage, names, outcome] = columns[..] else { panic!("not a line: {line}") };
+        let outcome = outcome.split('|').map(str::trim).collect::<Vec<_>>().join(" | ");
+        for name in names.split(',').map(str::trim) {
+            let pair = (stage.to_owned(), name.to_owned());
+            assert!(all.insert(pair, outcome.clone()).is_none(), "twice: {stage} | {name}");
+        }
+    }
+    all
+}
+
+#[test]
+fn every_stage_meets_every_input() {
+    let mut listed = listed();
+    let mut wrong = Vec::new();
+    let mut actual = Vec::new();
+    for stage in STAGES {
+        let mut pairs = Vec::new();
+        for name in inputs(stage) {
+            let outcome = pair(stage, &name);
+            match listed.remove(&(stage.to_owned(), name.clone())) {
+                Some(expected) if expected == outcome => {}
+                Some(expected) => {
+                    wrong.push(format!("{stage} | {name} | {outcome}\n    listed: {expected}"));
+                }
+                None => wrong.push(format!("{stage} | {name} | {outcome}\n    not listed")),
+            }
+            pairs.push((name, outcome));
+        }
+        actual.push((stage, pairs));
+    }
+    wrong.extend(listed.keys().map(|(stage, name)| format!("{stage} | {name}: no such pair")));
+    let (count, table) = (wrong.len(), written(&actual));
+    assert!(wrong.is_empty(), "{count} differ:\n{}\n\nas it is:\n{table}", wrong.join("\n"));
+}

@@ -1,0 +1,155 @@
+//! The timeline: each kind of change as a sentence.
+
+use legwork_engine::record::{
+    About, Change, DebtEnd, Letter, Notice, NoticeId, Origin, Parent, Stop, Target,
+};
+use legwork_engine::task::{Outcome, Run, Stage, StageName, Task};
+use legwork_engine::text::story;
+use legwork_protocol::{MessageId, TaskId, Time};
+
+use crate::desk::{DAWN, host_id, session_id, task_id};
+
+const LATER: Time = Time(DAWN.0 + 64_000);
+
+fn message(text: &str) -> MessageId {
+    text.parse().unwrap()
+}
+
+fn task(stage: Stage, number: u32) -> Task {
+    Task {
+        id: task_id(1),
+        seq: 1,
+        place: "project".parse().unwrap(),
+        root: session_id("ses_parent"),
+        parent: session_id("ses_parent"),
+        depth: 1,
+        agent: "explore".into(),
+        description: "Explore the codebase".into(),
+        created: DAWN,
+        session: Some(session_id("ses_one")),
+        run: Run {
+            number,
+            asker: session_id("ses_parent"),
+            key: "call_1".parse().unwrap(),
+            host: host_id("host_1"),
+            order: 1,
+            prompt: None,
+            continued: 0,
+            started: DAWN,
+            ended: matches!(stage, Stage::Finished(_)).then_some(LATER),
+            tool_calls: 2,
+            asked: Vec::new(),
+        },
+        stage,
+        retrieved: None,
+    }
+}
+
+fn moved(stage: Stage, from: StageName) -> Change {
+    Change::Moved { task: task(stage, 1), from }
+}
+
+fn ended(outcome: Outcome, detail: &str) -> Change {
+    let task = task(Stage::Finished(outcome), 0);
+    Change::Ended { task, from: StageName::Working, detail: detail.to_owned() }
+}
+
+fn notice(about: About) -> Notice {
+    let id = NoticeId { task: task_id(1), run: 0, about };
+    let (to, headline) = (session_id("ses_parent"), "[BACKGROUND TASK COMPLETED]".to_owned());
+    Notice { id, to, headline, made: DAWN, letter: None }
+}
+
+fn stop(target: Target) -> Change {
+    let (place, host) = ("project".parse().unwrap(), host_id("host_1"));
+    Change::StopOwed(Stop { task: task_id(1), place, host, target })
+}
+
+fn notices() -> Vec<Change> {
+    let (end, question) = (notice(About::End), notice(About::Question(0)));
+    let letter = |notices| Letter {
+        id: message("msg_letter"),
+        to: session_id("ses_parent"),
+        notices,
+        counts: String::new(),
+    };
+    let done = |end| Change::LetterDone { letter: message("msg_letter"), end };
+    vec![
+        Change::Owed(end.clone()),
+        Change::Owed(question.clone()),
+        Change::Withdrawn(end.id),
+        Change::Withdrawn(question.id),
+        Change::LetterMade(letter(vec![end.id, question.id])),
+        Change::LetterMade(letter(vec![question.id])),
+        Change::LetterDissolved(message("msg_letter")),
+        done(DebtEnd::Told),
+        done(DebtEnd::ParentGone),
+        done(DebtEnd::Refused),
+    ]
+}
+
+fn changes() -> Vec<Change> {
+    let id: TaskId = task_id(1);
+    let prompt = message("msg_prompt");
+    let known = |voice| {
+        let (session, place) = (session_id("ses_parent"), "project".parse().unwrap());
+        Change::ParentKnown(Parent { session, place, voice })
+    };
+    let launched = |stage| Change::Launched { task: task(stage, 0), origin: Origin::default() };
+    let mut all = vec![
+        launched(Stage::Opening),
+        launched(Stage::Queued),
+        Change::Resumed { task: task(Stage::Queued, 2) },
+        moved(Stage::Opening, StageName::Queued),
+        moved(Stage::Prompting(prompt.clone()), StageName::Opening),
+        moved(Stage::Working(prompt.clone()), StageName::Prompting),
+        moved(Stage::Working(prompt), StageName::Working),
+        moved(Stage::Queued, StageName::Working),
+        ended(Outcome::Completed, "Three callers:\n\n- a.rs:10"),
+        ended(Outcome::Failed, &"The model is overloaded. ".repeat(8)),
+        ended(Outcome::Cancelled, "Cancelled by a person."),
+        ended(Outcome::Completed, ""),
+        Change::Retrieved { task: id, at: DAWN },
+        Change::Forgotten { task: id },
+    ];
+    all.extend(notices());
+    all.extend([
+        stop(Target::Session(session_id("ses_one"))),
+        stop(Target::Opened(session_id("ses_one"))),
+        stop(Target::Marked),
+        Change::StopDone { task: id },
+        known(None),
+        known(Some(host_id("host_1"))),
+        Change::ParentForgotten { session: session_id("ses_parent") },
+    ]);
+    all
+}
+
+/// The name of a change, and which of them: so that one that is new here is seen to be missing.
+fn name(change: &Change) -> &'static str {
+    match change {
+        Change::Launched { .. } => "launched",
+        Change::Resumed { .. } => "resumed",
+        Change::Moved { .. } => "moved",
+        Change::Ended { .. } => "ended",
+        Change::Retrieved { .. } => "retrieved",
+        Change::Forgotten { .. } => "forgotten",
+        Change::Owed(_) => "owed",
+        Change::Withdrawn(_) => "withdrawn",
+        Change::LetterMade(_) => "letter made",
+        Change::LetterDissolved(_) => "letter dissolved",
+        Change::LetterDone { .. } => "letter done",
+        Change::StopOwed(_) => "stop owed",
+        Change::StopDone { .. } => "stop done",
+        Change::ParentKnown(_) => "parent known",
+        Change::ParentForgotten { .. } => "parent forgotten",
+    }
+}
+
+pub fn timeline() -> String {
+    let lines = changes().into_iter().map(|change| {
+        let kept = if story::line(&change).is_some() { "timeline" } else { "trace" };
+        format!("{:<16}  {kept:<8}  {}", name(&change), story::sentence(&change))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,193 @@
+//! A helper that waits for a person: D5.
+
+use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::{QuestionId, Status, TaskId};
+use legwork_sim::Story;
+use legwork_sim::host;
+use serde_json::json;
+
+use crate::ends::{detail, process, question, told_of};
+
+/// What `main` was told of the task's questions.
+fn asked(story: &Story, task: TaskId) -> usize {
+    let told = told_of(story, task);
+    told.iter().filter(|line| line.starts_with("[BACKGROUND TASK WAITING] ")).count()
+}
+
+fn output(story: &mut Story, task: TaskId) -> String {
+    story.ask("background_output", json!({ "task_id": task.to_string() }))
+}
+
+fn answer(story: &mut Story, question: &QuestionId) -> String {
+    story.person(Ask::Reply { question: question.clone(), reply: Reply::Once })
+}
+
+#[test]
+fn d5_a_permission_shows_in_list_and_output_and_is_told() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask bash; say found it");
+    let question = question(&mut story);
+    story.pass(1_000);
+    let waits = format!("for a person to answer {question}: bash");
+    let list = story.ask("background_list", json!({}));
+    assert!(list.starts_with(&format!("{task}    running    Explore")), "{list}");
+    assert!(list.ends_with(&waits), "{list}");
+    let shown = output(&mut story, task);
+    assert!(shown.lines().any(|line| line == format!("Waiting: {waits}")), "{shown}");
+    let headline = format!(
+        "[BACKGROUND TASK WAITING] {task} Explore: it needs a person's answer: bash\n\
+         0 background tasks finished, 1 still running."
+    );
+    let told = story.told();
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].headline.as_str(), told[0].results.len()), (headline.as_str(), 0));
+    answer(&mut story, &question);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d5_a_question_is_told_once_whatever_is_heard_of_it() {
+    let mut story = Story::new();
+    story.world.faults.hint_doubled = 1000;
+    let task = story.launch("Explore", "ask bash; say found it");
+    let question = question(&mut story);
+    for _ in 0..5 {
+        story.pass(20_000);
+        story.world.cut_link(0);
+        story.pass(10_000);
+        story.world.restart_daemon();
+    }
+    story.pass(20_000);
+    assert_eq!(asked(&story, task), 1);
+    assert!(output(&mut story, task).contains(question.as_str()));
+    answer(&mut story, &question);
+    story.until_settled();
+    assert_eq!(told_of(&story, task).len(), 2);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d5_a_question_is_told_once_if_the_daemon_dies_before_it_could_tell() {
+    for steps in 0..30 {
+        let mut story = Story::new();
+        let task = story.launch("Explore", "ask bash; say found it");
+        let question = question(&mut story);
+        for _ in 0..steps {
+            story.world.step();
+        }
+        story.world.kill_daemon();
+        story.pass(1_000);
+        story.world.start_daemon();
+        story.pass(20_000);
+        assert_eq!(asked(&story, task), 1, "killed after {steps} steps");
+        answer(&mut story, &question);
+        story.end();
+    }
+}
+
+#[test]
+fn d5_a_question_whose_event_was_lost_is_found_by_polling() {
+    let mut story = Story::new();
+    story.world.faults.hint_lost = 1000;
+    let task = story.launch("Explore", "ask bash; say found it");
+    let question = question(&mut story);
+    story.pass(6_000);
+    assert_eq!(asked(&story, task), 1);
+    assert!(output(&mut story, task).contains(question.as_str()));
+    answer(&mut story, &question);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d5_each_question_is_told() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask bash; ask webfetch; say found it");
+    for number in 1..=2 {
+        let question = question(&mut story);
+        story.pass(2_000);
+        assert_eq!(asked(&story, task), number);
+        answer(&mut story, &question);
+    }
+    story.until_status(task, Status::Completed);
+    assert_eq!(asked(&story, task), 2);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d5_a_person_answers_from_the_command_line() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask bash; say found it");
+    let question = question(&mut story);
+    story.pass(60_000);
+    assert_eq!(answer(&mut story, &question), "The helper has your answer.");
+    assert!(!output(&mut story, task).contains(question.as_str()));
+    story.until_status(task, Status::Completed);
+    assert_eq!(detail(&mut story, task, 0), "found it");
+    let again = answer(&mut story, &question);
+    let gone = format!(
+        "No helper waits for an answer to {question}. It may have been answered already."
+    );
+    assert_eq!(again, gone);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d5_a_question_that_is_answered_in_the_host_is_not_shown_any_more() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask bash; wait 60000; say found it");
+    let question = question(&mut story);
+    story.pass(2_000);
+    let process = process(&story);
+    story.world.oc.reply(process, &question, &host::Reply::Yes).unwrap();
+    story.pass(100);
+    assert!(!output(&mut story, task).contains(question.as_str()));
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d5_a_question_that_is_answered_before_it_went_out_is_not_told() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask bash; say found it");
+    let question = question(&mut story);
+    story.until("the debt", |story| !story.world.audit().owed.is_empty());
+    let process = process(&story);
+    story.world.oc.reply(process, &question, &host::Reply::Yes).unwrap();
+    story.until_settled();
+    assert_eq!(asked(&story, task), 0);
+    assert_eq!(told_of(&story, task).len(), 1);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d5_a_question_that_an_undo_holds_back_is_withdrawn_when_it_is_answered() {
+    let mut story = Story::new();
+    let (main, process) = (story.main.clone(), process(&story));
+    let task = story.launch("Explore", "ask bash; wait 30000; say found it");
+    story.world.oc.set_revert(process, &main).unwrap();
+    let question = question(&mut story);
+    story.pass(12_000);
+    answer(&mut story, &question);
+    story.pass(1_000);
+    story.world.oc.clear_revert(process, &main).unwrap();
+    story.until_settled();
+    assert_eq!(asked(&story, task), 0);
+    assert_eq!(told_of(&story, task).len(), 1);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d5_a_question_of_a_run_that_ended_is_not_told() {
+    let mut story = Story::new();
+    let (main, process) = (story.main.clone(), process(&story));
+    let task = story.launch("Explore", "ask bash; say found it");
+    story.world.oc.set_revert(process, &main).unwrap();
+    question(&mut story);
+    story.pass(12_000);
+    story.person(Ask::Cancel { task: task.to_string() });
+    story.world.oc.clear_revert(process, &main).unwrap();
+    story.until_settled();
+    let told = told_of(&story, task);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].starts_with("[BACKGROUND TASK CANCELLED] "), "{told:?}");
+    insta::assert_snapshot!(story.end());
+}

@@ -1,0 +1,136 @@
+//! The limits that end a run which does not end by itself: D4.
+
+use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::{Settings, Status, TaskId};
+use legwork_sim::Story;
+use legwork_sim::host::Nasty;
+
+use crate::ends::{count, detail, ended, question, told_of};
+
+const MINUTE_MS: u64 = 60_000;
+
+fn limits(max_run_minutes: u32, max_quiet_minutes: u32) -> Settings {
+    Settings { max_run_minutes, max_quiet_minutes, ..Settings::default() }
+}
+
+fn took(story: &mut Story, task: TaskId) -> u64 {
+    let started = story.world.audit().rows[&task].task.run.started;
+    ended(story, task).since(started)
+}
+
+#[test]
+fn d4_a_run_past_its_longest_time_is_aborted_and_names_the_setting() {
+    let mut story = Story::with(limits(1, 30), Nasty::scripted());
+    let busy = "tool grep 9000; ".repeat(20);
+    let task = story.launch("Explore", &format!("{busy}say found it"));
+    let session = story.session_of(task);
+    story.until_status(task, Status::Error);
+    let why = "Stopped: it ran longer than limits.max_run_minutes = 1 allows.";
+    assert_eq!(detail(&mut story, task, 0), why);
+    assert_eq!(took(&mut story, task), MINUTE_MS);
+    story.until_settled();
+    assert!(!story.world.oc.runs(&session));
+    assert_eq!(told_of(&story, task).len(), 1);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_a_run_past_the_quiet_time_is_aborted_and_names_the_setting() {
+    let mut story = Story::with(limits(120, 1), Nasty::scripted());
+    let task = story.launch("Explore", "tool grep 20000; hang");
+    let session = story.session_of(task);
+    story.until_status(task, Status::Error);
+    let why = "Stopped: it was silent longer than limits.max_quiet_minutes = 1 allows.";
+    assert_eq!(detail(&mut story, task, 0), why);
+    let took = took(&mut story, task);
+    assert!((MINUTE_MS + 20_000..MINUTE_MS + 30_000).contains(&took), "{took} ms");
+    story.until_settled();
+    assert!(!story.world.oc.runs(&session));
+    assert_eq!(told_of(&story, task).len(), 1);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_waiting_for_a_person_is_no_silence() {
+    let mut story = Story::with(limits(120, 1), Nasty::calm());
+    let task = story.launch("Explore", "ask bash; wait 50000; say found it");
+    let question = question(&mut story);
+    story.pass(10 * MINUTE_MS);
+    assert_eq!(story.status(task), Some(Status::Running));
+    story.person(Ask::Reply { question, reply: Reply::Once });
+    story.until_status(task, Status::Completed);
+    assert_eq!(detail(&mut story, task, 0), "found it");
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_waiting_for_a_person_is_no_silence_when_events_are_lost() {
+    let mut story = Story::with(limits(120, 1), Nasty::calm());
+    story.world.faults.hint_lost = 1000;
+    let task = story.launch("Explore", "ask bash; say found it");
+    let question = question(&mut story);
+    story.pass(5 * MINUTE_MS);
+    story.world.restart_daemon();
+    story.pass(5 * MINUTE_MS);
+    assert_eq!(story.status(task), Some(Status::Running));
+    story.person(Ask::Reply { question, reply: Reply::Once });
+    story.until_status(task, Status::Completed);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_after_the_person_has_answered_silence_counts_again() {
+    let mut story = Story::with(limits(120, 1), Nasty::calm());
+    let task = story.launch("Explore", "ask bash; hang");
+    let question = question(&mut story);
+    story.pass(5 * MINUTE_MS);
+    let answered = story.world.now;
+    story.person(Ask::Reply { question, reply: Reply::Once });
+    story.until_status(task, Status::Error);
+    let silent = ended(&mut story, task).since(answered);
+    assert!((MINUTE_MS..MINUTE_MS + 10_000).contains(&silent), "{silent} ms");
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_lost_events_do_not_make_a_busy_helper_silent() {
+    let mut story = Story::with(limits(120, 1), Nasty::calm());
+    story.world.faults.hint_lost = 1000;
+    let busy = "tool grep 40000; ".repeat(6);
+    let task = story.launch("Explore", &format!("{busy}say found it"));
+    story.until_status(task, Status::Completed);
+    assert!(count(&story, "how far is") > 1, "it was to be asked before it is ended");
+    assert_eq!(detail(&mut story, task, 0), "found it");
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_a_provider_that_is_tried_again_is_no_silence_and_ends_at_the_longest_time() {
+    let mut story = Story::with(limits(5, 1), Nasty::calm());
+    let task = story.launch("Explore", "retry 1000; say found it");
+    story.until_status(task, Status::Error);
+    assert!(detail(&mut story, task, 0).contains("limits.max_run_minutes = 5"));
+    assert_eq!(took(&mut story, task), 5 * MINUTE_MS);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_a_limit_of_0_is_none() {
+    let mut story = Story::with(limits(0, 0), Nasty::calm());
+    let task = story.launch("Explore", "wait 10800000; say late");
+    story.pass(179 * MINUTE_MS);
+    assert_eq!(story.status(task), Some(Status::Running));
+    story.until_status(task, Status::Completed);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_time_in_the_queue_does_not_count() {
+    let settings = Settings { max_running: 1, ..limits(2, 2) };
+    let mut story = Story::with(settings, Nasty::calm());
+    story.launch("First", "wait 100000; say one");
+    let second = story.launch("Second", "wait 100000; say two");
+    story.until_status(second, Status::Completed);
+    assert!(took(&mut story, second) < 2 * MINUTE_MS);
+    insta::assert_snapshot!(story.end());
+}
