@@ -121,28 +121,35 @@ impl Engine {
         [longest, quiet].into_iter().flatten().min()
     }
 
-    /// Ends the run if it is past a limit. Silence may be only ours, when events were lost: then
-    /// the host is asked first.
+    /// Ends the run if it is past a limit. Its answer may be there and we have not seen it, when
+    /// events were lost or we were away ourselves: so the host is asked first, for a while.
     pub(crate) fn over_limit(&mut self, id: TaskId) -> bool {
         let Some(live) = self.tasks.live(id) else { return true };
         let Some(at) = self.limit_of(live).filter(|at| *at <= self.now) else { return false };
-        let longest = minutes(live.task.run.started, self.settings.max_run_minutes);
-        if longest.is_some_and(|longest| longest <= self.now) {
-            self.fail(id, words::ran_too_long(self.settings.max_run_minutes));
-            return true;
-        }
         let asked = live.watch.seen.is_some_and(|seen| seen >= at);
-        let can_ask = matches!(live.task.stage, Stage::Working(_))
-            && self.hosts.presence(&live.task.run.host) == Presence::Here
-            && self.now.since(at) < MINUTE_MS;
-        if asked || !can_ask {
-            self.fail(id, words::was_silent_too_long(self.settings.max_quiet_minutes));
-            return true;
-        }
-        if live.watch.flight.is_none() && live.watch.due.is_none() {
-            self.look_at(id, self.now);
+        let waited = self.last_word_on(live).is_some_and(|last| last <= self.now);
+        let idle = live.watch.flight.is_none() && live.watch.due.is_none();
+        match live.task.stage {
+            Stage::Working(_) if !asked && !waited && idle => self.look_at(id, self.now),
+            Stage::Prompting(_) | Stage::Working(_) if !asked && !waited => {}
+            _ => {
+                let longest = minutes(live.task.run.started, self.settings.max_run_minutes);
+                let why = if longest.is_some_and(|longest| longest <= self.now) {
+                    words::ran_too_long(self.settings.max_run_minutes)
+                } else {
+                    words::was_silent_too_long(self.settings.max_quiet_minutes)
+                };
+                self.fail(id, why);
+                return true;
+            }
         }
         false
+    }
+
+    /// The moment at which a limit ends the run, whether the host could be asked or not.
+    pub(crate) fn last_word_on(&self, live: &Live) -> Option<Time> {
+        let limit = self.limit_of(live)?;
+        Some(limit.max(live.watch.since).plus(MINUTE_MS))
     }
 
     /// Looks up a host's working runs, all with one question.

@@ -97,7 +97,7 @@ impl Engine {
             Presence::Here | Presence::Gone | Presence::Away => None,
         };
         let grace = live.watch.cut_off.map(|since| since.plus(CUT_OFF_GRACE_MS));
-        let moments = [next_try, grace, self.limit_of(live)];
+        let moments = [next_try, grace, self.limit_of(live), self.last_word_on(live)];
         match moments.into_iter().flatten().filter(|at| *at > self.now).min() {
             Some(at) => self.timers.set(Timer::Run(id), at),
             None => self.timers.clear(&Timer::Run(id)),

@@ -11,6 +11,8 @@ use crate::work::{Retry, WorkId};
 /// The memory of one unfinished run.
 #[derive(Debug, Clone)]
 pub struct Watch {
+    /// Since when it is watched: since the run began, or since the last restart.
+    pub since: Time,
     /// When the helper last did something that we know of.
     pub active: Time,
     /// The tools that it last used, oldest first.
@@ -46,6 +48,7 @@ pub struct Watch {
 impl Watch {
     pub(crate) fn new(now: Time) -> Self {
         Self {
+            since: now,
             active: now,
             tools: VecDeque::new(),
             tokens: None,

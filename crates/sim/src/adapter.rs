@@ -198,18 +198,20 @@ fn holds(session: &Session, message: &MessageId) -> bool {
 }
 
 /// The completion rule: an answer to this prompt, or to a later one of the same conversation that
-/// overtook it, that is complete and no mere tool call.
+/// overtook it, that is complete and no mere tool call. A prompt that was sent twice is written down
+/// again behind its own answer (seen in 1.18.33), so its place alone does not tell.
 fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &MessageId) -> Found {
     let there = host.get(session).map_err(error)?;
-    let begin = there.messages.iter().position(|message| message.id == *prompt);
-    let after = begin.map_or(&[][..], |begin| &there.messages[begin..]);
-    let replies: Vec<&Assistant> = after
-        .iter()
-        .filter_map(|message| match &message.body {
-            Body::Assistant(reply) => Some(reply),
-            Body::User(_) => None,
-        })
-        .collect();
+    let mut later = false;
+    let mut replies: Vec<&Assistant> = Vec::new();
+    for message in &there.messages {
+        later |= message.id == *prompt;
+        if let Body::Assistant(reply) = &message.body
+            && (later || reply.answers == *prompt)
+        {
+            replies.push(reply);
+        }
+    }
     let busy = host.status(process).any(|(at, _)| at == session);
     let tool_calls = replies.iter().map(|reply| reply.tool_calls).sum();
     let moved = replies.iter().filter_map(|reply| reply.completed).max();

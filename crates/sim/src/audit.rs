@@ -8,7 +8,7 @@ use std::sync::Arc;
 use legwork_engine::record::{About, Change, DebtEnd, Letter, NoticeId, Target};
 use legwork_engine::task::{Outcome, Stage, StageName, Task};
 use legwork_engine::text::{notices, words};
-use legwork_protocol::{HostId, MessageId, SessionId, Status, TaskId, Time};
+use legwork_protocol::{CallKey, HostId, MessageId, SessionId, Status, TaskId, Time};
 
 /// What the auditor found wrong: which check, and what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct RunFact {
     pub detail: String,
     /// What became of the notice of its end.
     pub notice: NoticeFact,
+    /// When it ended.
+    pub ended_at: Time,
     /// Whether its task was forgotten.
     pub forgotten: bool,
     /// What was asked.
@@ -87,6 +89,8 @@ pub struct Audit {
     pub stops: BTreeMap<TaskId, Target>,
     /// Every task whose session had to be stopped or deleted at some time.
     pub stopped_ever: BTreeSet<TaskId>,
+    /// Calls that runs came of.
+    pub keys: BTreeSet<CallKey>,
     /// Sessions known as parents.
     pub parents: BTreeSet<SessionId>,
     /// Places per host; 0 for no limit.
@@ -160,6 +164,9 @@ impl Audit {
     }
 
     fn begun(&mut self, task: &Task, from: Option<StageName>) {
+        if !self.keys.insert(task.run.key.clone()) {
+            self.broken("one run a call", format!("{} begins two runs", task.run.key));
+        }
         let before = self.rows.get(&task.id).map(|row| row.task.stage.name());
         if before != from {
             self.broken("arrows", format!("{} begins a run from {before:?}", task.id));
@@ -167,6 +174,7 @@ impl Audit {
         let fact = RunFact {
             asker: task.run.asker.clone(),
             ended: None,
+            ended_at: Time::default(),
             detail: String::new(),
             notice: NoticeFact::None,
             forgotten: false,
@@ -207,13 +215,17 @@ impl Audit {
         }
         if let Some(run) = self.runs.get_mut(&(task.id, task.run.number)) {
             run.ended = task.outcome();
+            run.ended_at = task.run.ended.unwrap_or_default();
             detail.clone_into(&mut run.detail);
         }
         self.rows.insert(task.id, Row { task: task.clone() });
     }
 
     fn forgotten(&mut self, id: TaskId) {
-        self.rows.remove(&id);
+        // What is forgotten may be asked for again, by the same call too.
+        if let Some(row) = self.rows.remove(&id) {
+            self.keys.remove(&row.task.run.key);
+        }
         for (_, run) in self.runs.range_mut((id, 0)..=(id, u32::MAX)) {
             run.forgotten = true;
         }

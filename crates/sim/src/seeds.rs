@@ -350,8 +350,8 @@ impl Play {
         let rows = self.world.audit().rows.values();
         let left = rows.filter(|row| !row.task.is_finished()).count() + self.world.calls.len();
         let end = self.world.now.plus(SETTLE_MS + left as u64 * LONGEST_RUN_MS);
-        // What is on its way arrives.
-        self.world.run_for(5_000);
+        // What is on its way arrives, on the slowest link too.
+        self.world.run_for(20_000);
         while !self.is_settled() && self.world.now < end && self.world.step() {}
         // What still goes on in the hosts comes to its end.
         self.world.run_for(5_000);

@@ -8,8 +8,11 @@ use legwork_engine::task::Outcome;
 use legwork_protocol::{MessageId, TaskId};
 
 use crate::audit::{Audit, Broken, NoticeFact, RunFact};
-use crate::host::{Body, Message, OpenCode, Session, User};
+use crate::host::{Body, Finish, Message, OpenCode, Session, User};
 use crate::world::World;
+
+/// An answer is found within this time: two polls and the slowest link.
+const FOUND_MS: u64 = 30_000;
 
 impl World {
     /// Everything that is wrong with this history.
@@ -22,6 +25,7 @@ impl World {
         let mut audit = std::mem::take(self.audit());
         unsettled(&mut audit);
         runs(&mut audit, &self.oc);
+        ends_found(&mut audit, &self.oc);
         told(&mut audit, &self.oc);
         stored_once(&mut audit, &self);
         for session in self.oc.ever() {
@@ -72,6 +76,27 @@ fn runs(audit: &mut Audit, host: &OpenCode) {
     }
     for what in found {
         audit.broken("the right result", what);
+    }
+}
+
+/// A helper whose answer was there to be read does not fail for want of one.
+fn ends_found(audit: &mut Audit, host: &OpenCode) {
+    let mut found = Vec::new();
+    for session in host.ever().iter().filter(|session| !session.deleted) {
+        let Some(mark) = session.mark else { continue };
+        for (_, run) in audit.runs.range((mark, 0)..=(mark, u32::MAX)) {
+            let answer = session.replies().find(|reply| {
+                run.prompts.contains(&reply.answers) && reply.finish == Some(Finish::Stop)
+            });
+            let since = answer.and_then(|answer| answer.completed);
+            let unread = since.is_some_and(|since| run.ended_at.since(since) > FOUND_MS);
+            if run.ended == Some(Outcome::Failed) && unread {
+                found.push(format!("{mark} failed with its answer unread: {}", run.detail));
+            }
+        }
+    }
+    for what in found {
+        audit.broken("the end is found", what);
     }
 }
 

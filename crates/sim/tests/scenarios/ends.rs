@@ -403,6 +403,14 @@ fn d6_a_stream_that_broke_is_opened_again_and_what_it_missed_is_looked_up_at_onc
     insta::assert_snapshot!(story.end());
 }
 
+/// Books on the disk, and where. The snapshots' one call of another program is made first: a file
+/// lock that is passed on to it would still hold when the daemon comes back.
+pub fn on_disk() -> (std::path::PathBuf, Keeper) {
+    insta::allow_duplicates! { insta::assert_snapshot!("on disk", @"on disk") };
+    let folder = tempfile::tempdir().unwrap();
+    (folder.path().to_owned(), Keeper::File(folder, None))
+}
+
 /// The records as they are on the disk, read by somebody else.
 fn copy_of(folder: &std::path::Path) -> (tempfile::TempDir, Store) {
     let copy = tempfile::tempdir().unwrap();
@@ -417,9 +425,7 @@ fn copy_of(folder: &std::path::Path) -> (tempfile::TempDir, Store) {
 
 #[test]
 fn d7_the_end_is_stored_with_its_time_and_its_result_or_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().to_owned();
-    let keeper = Keeper::File(folder, None);
+    let (path, keeper) = on_disk();
     let mut story = Story::kept_in(keeper, Settings::default(), Nasty::calm());
     let good = story.launch("Explore", "wait 4000; say found it");
     let bad = story.launch("Fail", "fail 400");
@@ -440,9 +446,7 @@ fn d7_the_end_is_stored_with_its_time_and_its_result_or_error() {
 
 #[test]
 fn d7_every_run_keeps_its_own_result() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().to_owned();
-    let keeper = Keeper::File(folder, None);
+    let (path, keeper) = on_disk();
     let mut story = Story::kept_in(keeper, Settings::default(), Nasty::calm());
     let task = story.launch("Explore", "say one");
     story.until_status(task, Status::Completed);

@@ -283,6 +283,11 @@ fn lose_and_send_again(story: &mut Story, call: usize) -> String {
     story.answer(call)
 }
 
+/// How many of a call's sendings were answered.
+pub fn times_answered(story: &Story, call: usize) -> usize {
+    story.transcript().matches(&format!("call {call} hears")).count()
+}
+
 /// One task, one session, one run, whatever was sent how often.
 fn assert_one_task(story: &mut Story) {
     let runs = story.world.audit().runs.len();
@@ -303,6 +308,7 @@ fn l6_the_same_call_again_while_its_agent_is_looked_up_makes_one_task() {
     assert_one_task(&mut story);
     let task = story.world.calls[call].task().unwrap();
     assert_eq!(line(&answer, "Session ID: "), story.session_of(task).as_str());
+    assert_eq!(times_answered(&story, call), 2);
     story.until_settled();
     assert_one_task(&mut story);
     assert_eq!(story.told().len(), 1);
@@ -325,6 +331,7 @@ fn l6_the_same_call_again_while_its_session_is_opened_makes_one_task() {
     let answer = story.answer(call);
     assert_eq!(line(&answer, "Task ID: "), task.to_string());
     assert_eq!(line(&answer, "Session ID: "), story.session_of(task).as_str());
+    assert_eq!(times_answered(&story, call), 2);
     story.until_settled();
     assert_one_task(&mut story);
     insta::assert_snapshot!(story.end());

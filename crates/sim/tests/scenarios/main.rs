@@ -1,15 +1,24 @@
 //! A scenario for every requirement that the engine or the store decides, and for every way in
 //! which others are known to fail. The requirement's number begins the test's name.
 
+#![expect(clippy::unwrap_used, reason = "a helper that finds nothing has failed its test")]
+
+mod block;
 mod cancel;
 mod clear;
 mod ends;
+mod field;
+mod field_asks;
 mod keeping;
 mod launch;
-mod notices;
-mod questions;
-mod silence;
-mod telling;
 mod launch_limits;
+mod list;
+mod notices;
+mod output;
+mod questions;
+mod restarts;
 mod resume;
 mod resume_ends;
+mod rubbish;
+mod silence;
+mod telling;

@@ -7,11 +7,10 @@ use legwork_protocol::ask::Ask;
 use legwork_protocol::{Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::audit::NoticeFact;
-use legwork_sim::books::Keeper;
 use legwork_sim::host::Nasty;
 use serde_json::json;
 
-use crate::ends::{answered, count, detail, process, told_of, until_answered};
+use crate::ends::{answered, count, detail, on_disk, process, told_of, until_answered};
 
 const DEATH: &str = "the daemon dies in the middle of a step";
 
@@ -92,7 +91,7 @@ fn n1_one_notice_though_the_daemon_is_killed_between_any_two_steps() {
 #[test]
 fn n1_one_notice_though_a_daemon_on_a_real_file_dies_again_and_again() {
     for steps in [0, 3, 6, 9, 12] {
-        let keeper = Keeper::File(tempfile::tempdir().unwrap(), None);
+        let (_, keeper) = on_disk();
         let mut story = Story::kept_in(keeper, Settings::default(), Nasty::scripted());
         let task = story.launch("Explore", "say one");
         story.until_status(task, Status::Completed);
@@ -236,9 +235,8 @@ fn n2_the_counts_are_those_of_the_moment_and_of_this_parent() {
     story.launch("First", "wait 2000; say a");
     story.launch("Second", "wait 10000; say b");
     story.until("the first letter", |story| story.told().len() == 1);
-    let counts = |story: &mut Story, n: usize| {
-        story.told()[n].headline.lines().last().unwrap().to_owned()
-    };
+    let counts =
+        |story: &mut Story, n: usize| story.told()[n].headline.lines().last().unwrap().to_owned();
     assert_eq!(counts(&mut story, 0), "1 background task finished, 1 still running.");
     story.until("the second letter", |story| story.told().len() == 2);
     assert_eq!(counts(&mut story, 1), "2 background tasks finished, 0 still running.");
@@ -320,7 +318,7 @@ fn n3_what_cannot_be_saved_is_neither_ended_nor_told() {
 #[test]
 fn n3_a_daemon_that_dies_while_it_saves_an_end_has_saved_neither_or_both() {
     let mut ends = BTreeSet::new();
-    for number in 0..12 {
+    for number in 0..40 {
         let mut story = other_story(number, Nasty::calm());
         let task = story.launch("Explore", "say found it");
         until_answered(&mut story, task);

@@ -124,9 +124,8 @@ fn d5_a_person_answers_from_the_command_line() {
     story.until_status(task, Status::Completed);
     assert_eq!(detail(&mut story, task, 0), "found it");
     let again = answer(&mut story, &question);
-    let gone = format!(
-        "No helper waits for an answer to {question}. It may have been answered already."
-    );
+    let gone =
+        format!("No helper waits for an answer to {question}. It may have been answered already.");
     assert_eq!(again, gone);
     insta::assert_snapshot!(story.end());
 }

@@ -7,6 +7,8 @@ use legwork_sim::host::Nasty;
 use legwork_sim::story::launch;
 use serde_json::{Value, json};
 
+use crate::launch::times_answered;
+
 const BEING_RESUMED: &str = "Task is currently being resumed. Wait for completion.";
 const EXPIRED: &str = "Session expired or was deleted. Start a new background_task to continue.";
 
@@ -270,6 +272,7 @@ fn r6_the_same_resume_sent_twice_is_one_run() {
     story.world.send_call(call);
     let first = story.answer(call);
     assert!(!story.world.calls[call].refused(), "{first}");
+    assert_eq!(times_answered(&story, call), 2);
     for _ in 0..2 {
         story.world.calls[call].answer = None;
         story.world.send_call(call);

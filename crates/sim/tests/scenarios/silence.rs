@@ -27,7 +27,8 @@ fn d4_a_run_past_its_longest_time_is_aborted_and_names_the_setting() {
     story.until_status(task, Status::Error);
     let why = "Stopped: it ran longer than limits.max_run_minutes = 1 allows.";
     assert_eq!(detail(&mut story, task, 0), why);
-    assert_eq!(took(&mut story, task), MINUTE_MS);
+    let took = took(&mut story, task);
+    assert!((MINUTE_MS..MINUTE_MS + 1_000).contains(&took), "{took} ms");
     story.until_settled();
     assert!(!story.world.oc.runs(&session));
     assert_eq!(told_of(&story, task).len(), 1);
@@ -110,7 +111,8 @@ fn d4_a_provider_that_is_tried_again_is_no_silence_and_ends_at_the_longest_time(
     let task = story.launch("Explore", "retry 1000; say found it");
     story.until_status(task, Status::Error);
     assert!(detail(&mut story, task, 0).contains("limits.max_run_minutes = 5"));
-    assert_eq!(took(&mut story, task), 5 * MINUTE_MS);
+    let took = took(&mut story, task);
+    assert!((5 * MINUTE_MS..5 * MINUTE_MS + 1_000).contains(&took), "{took} ms");
     insta::assert_snapshot!(story.end());
 }
 
