@@ -116,9 +116,7 @@ impl Desk {
         let mut desk = Self { engine, now: NOW, kept, calls: 0 };
         let (host, place) = ("host_1".parse().unwrap(), "project".parse().unwrap());
         let came = desk.on(Input::Hint(Hint::HostCame { host, place }));
-        for look in came.work {
-            let _ = desk.found(look.id, seen(Sighted::Busy));
-        }
+        desk.all_well(came);
         desk.now = NOW.plus(4_000);
         desk
     }
@@ -129,6 +127,17 @@ impl Desk {
 
     fn found(&mut self, work: WorkId, finding: Finding) -> Reaction {
         self.on(Input::Found { work, found: Ok(finding) })
+    }
+
+    /// What a host that came is asked comes back: all are there and at work.
+    fn all_well(&mut self, came: Reaction) {
+        for work in came.work {
+            let finding = match work.deed {
+                Deed::Census { .. } => Finding::Missing { sessions: Vec::new() },
+                _ => seen(Sighted::Busy),
+            };
+            let _ = self.found(work.id, finding);
+        }
     }
 
     /// The work of a reaction that has just one comes back.
@@ -290,9 +299,7 @@ fn arrivals(bench: &mut Criterion) {
                 let host: HostId = format!("another_{hosts}").parse().unwrap();
                 let place = "project".parse().unwrap();
                 let came = desk.on(Input::Hint(Hint::HostCame { host: host.clone(), place }));
-                for look in came.work {
-                    let _ = desk.found(look.id, seen(Sighted::Busy));
-                }
+                desk.all_well(came);
                 let _ = black_box(desk.on(Input::Hint(Hint::HostGone { host })));
             });
         });

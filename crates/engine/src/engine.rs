@@ -63,8 +63,8 @@ pub(crate) enum Errand {
     Letter(legwork_protocol::MessageId),
     /// A session that must not go on.
     Stop(TaskId),
-    /// Whether a parent is still there.
-    Parent(SessionId),
+    /// Which parents are still there.
+    Census(HostId, Vec<SessionId>),
     /// A person's answer to a helper.
     Reply(CallId, TaskId, legwork_protocol::QuestionId),
 }
@@ -154,7 +154,7 @@ impl Engine {
             Errand::Survey(host) => self.surveyed(&host, found),
             Errand::Letter(letter) => self.letter_answered(&letter, found),
             Errand::Stop(task) => self.stop_answered(task, found),
-            Errand::Parent(session) => self.parent_probed(&session, found),
+            Errand::Census(host, asked) => self.census_taken(&host, asked, found),
             Errand::Reply(call, task, question) => self.replied(call, task, &question, found),
         }
     }
@@ -164,6 +164,7 @@ impl Engine {
             Timer::Run(task) => self.tend_run(task),
             Timer::Start(host) => self.start_waiting(&host),
             Timer::Survey(host) => self.survey(&host),
+            Timer::Census(host) => self.census(&host),
             Timer::Gather(parent) => self.tend_debts(&parent),
             Timer::Letter(letter) => self.tend_letter(&letter),
             Timer::Stop(task) => self.tend_stop(task),

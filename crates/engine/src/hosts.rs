@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::{HostId, Place, TaskId, Time};
+use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
 use crate::task::Task;
 
@@ -30,6 +30,8 @@ pub(crate) struct Host {
     pub surveying: bool,
     /// When it last came.
     pub came: Time,
+    /// Parents that may have been deleted, to be asked about.
+    pub doubted: BTreeSet<SessionId>,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +60,7 @@ impl Hosts {
             queue: BTreeSet::new(),
             surveying: false,
             came: Time::default(),
+            doubted: BTreeSet::new(),
         })
     }
 

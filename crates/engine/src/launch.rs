@@ -205,7 +205,7 @@ impl Engine {
         let Some(task) = self.tasks.get(id) else {
             return Err(Refusal::NotFound(name.to_owned()));
         };
-        if task.run.number > 0 && task.run.key == key {
+        if self.tasks.by_key(&key).is_some_and(|known| known.id == id) {
             return Ok(Some(answers::resumed(task, extra)));
         }
         match (task.status(), task.session.clone()) {
@@ -253,7 +253,7 @@ impl Engine {
             return;
         };
         let number = task.run.number + 1;
-        let place = task.place.clone();
+        let (place, earlier) = (task.place.clone(), task.run.key.clone());
         let asker = self.parent_known(&asker, &place, &host);
         let run = self.new_run(number, asker, key, host, prompt);
         self.tasks.change(id, |task| {
@@ -261,6 +261,7 @@ impl Engine {
             task.stage = Stage::Queued;
             task.retrieved = None;
         });
+        self.tasks.remember_call(id, earlier);
         let Some(live) = self.tasks.live_mut(id) else { return };
         live.watch = Watch::new(self.now);
         let task = live.task.clone();

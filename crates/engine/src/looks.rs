@@ -200,9 +200,10 @@ impl Engine {
         };
         match busy.iter().find(|(at, _)| *at == session) {
             Some((_, retry)) => {
-                if watch.retry != *retry {
+                let retry = retry.as_ref().map(Retry::on_one_line);
+                if watch.retry != retry {
                     watch.active = now;
-                    watch.retry.clone_from(retry);
+                    watch.retry = retry;
                 }
                 watch.at_work();
             }

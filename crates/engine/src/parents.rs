@@ -1,6 +1,7 @@
 //! The sessions that ask: where a person last used each, and what becomes of its tasks when it is
 //! deleted.
 
+use legwork_protocol::limits::POLL_EVERY_MS;
 use legwork_protocol::{HostId, Place, SessionId, TaskId};
 
 use crate::debts::Creditor;
@@ -58,15 +59,54 @@ impl Engine {
         let place = &creditor.parent.place;
         let voice = creditor.parent.voice.as_ref();
         let here = voice.filter(|host| self.hosts.presence(host) == Presence::Here);
-        let Some(host) = here.or_else(|| self.hosts.here_at(place)).cloned() else { return };
-        let deed = Deed::Probe { session: session.clone() };
-        self.work(host, deed, Errand::Parent(session.clone()));
+        if let Some(host) = here.or_else(|| self.hosts.here_at(place)).cloned() {
+            self.doubt(&host, vec![session.clone()]);
+        }
     }
 
-    pub(crate) fn parent_probed(&mut self, session: &SessionId, found: Result<Finding, HostError>) {
+    /// A host is there again: sessions may have been deleted unheard meanwhile.
+    pub(crate) fn doubt_all(&mut self, host: &HostId, place: &Place) {
+        let parents = self.debts.creditors.values().map(|creditor| &creditor.parent);
+        let here = parents.filter(|parent| parent.place == *place);
+        self.doubt(host, here.map(|parent| parent.session.clone()).collect());
+    }
+
+    fn doubt(&mut self, id: &HostId, sessions: Vec<SessionId>) {
+        let Some(host) = self.hosts.get_mut(id).filter(|_| !sessions.is_empty()) else { return };
+        host.doubted.extend(sessions);
+        self.soon(Timer::Census(id.clone()));
+    }
+
+    /// Asks which of the doubted sessions are gone, all with one question.
+    pub(crate) fn census(&mut self, id: &HostId) {
+        let Some(host) = self.hosts.get_mut(id) else { return };
+        if host.presence != Presence::Here || host.doubted.is_empty() {
+            return;
+        }
+        let sessions: Vec<SessionId> = std::mem::take(&mut host.doubted).into_iter().collect();
+        let deed = Deed::Census { sessions: sessions.clone() };
+        self.work(id.clone(), deed, Errand::Census(id.clone(), sessions));
+    }
+
+    pub(crate) fn census_taken(
+        &mut self,
+        id: &HostId,
+        asked: Vec<SessionId>,
+        found: Result<Finding, HostError>,
+    ) {
         // Only a host that says so deletes anything; one that cannot be reached says nothing.
-        if found == Err(HostError::Gone) {
-            self.parent_gone(session);
+        match found {
+            Ok(Finding::Missing { sessions }) => {
+                for session in sessions.iter().filter(|session| asked.contains(session)) {
+                    self.parent_gone(session);
+                }
+            }
+            Ok(_) | Err(_) => {
+                if let Some(host) = self.hosts.get_mut(id) {
+                    host.doubted.extend(asked);
+                    self.timers.set(Timer::Census(id.clone()), self.now.plus(POLL_EVERY_MS));
+                }
+            }
         }
     }
 

@@ -29,6 +29,7 @@ impl Engine {
         }
         self.soon(Timer::Start(id.clone()));
         self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
+        self.doubt_all(id, place);
         self.tend_place(place);
     }
 

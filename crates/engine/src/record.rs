@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
+use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, TaskId, Time};
 
 use crate::task::{StageName, Task};
 
@@ -203,6 +203,8 @@ pub struct Saved {
     pub stops: Vec<Stop>,
     /// Sessions that asked.
     pub parents: Vec<Parent>,
+    /// The calls that earlier runs of resumed tasks came of, in the order of task and run.
+    pub earlier_calls: Vec<(TaskId, CallKey)>,
 }
 
 /// Whatever keeps the records: the store, or the simulation's copy of it.

@@ -41,6 +41,9 @@ impl Engine {
         for task in saved.tasks {
             engine.take_in(task);
         }
+        for (task, key) in saved.earlier_calls {
+            engine.tasks.remember_call(task, key);
+        }
         engine
     }
 

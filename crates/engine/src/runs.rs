@@ -130,7 +130,9 @@ impl Engine {
             (Stage::Working(_), Err(HostError::Gone)) => self.deleted_under(id),
             (Stage::Working(_), Err(_)) => self.look_at(id, self.now.plus(pause_ms(1))),
             (_, Err(error)) => self.start_failed(id, error),
-            (stage, Ok(finding)) => debug_assert!(false, "{finding:?} at {stage:?}"),
+            // A host that answers something else has not done it.
+            (Stage::Working(_), Ok(_)) => self.look_at(id, self.now.plus(pause_ms(1))),
+            (_, Ok(_)) => self.start_failed(id, HostError::Busy),
         }
         self.tend_run(id);
     }

@@ -32,6 +32,8 @@ pub(crate) struct Tasks {
     kept_sessions: BTreeMap<SessionId, TaskId>,
     by_seq: BTreeMap<u64, TaskId>,
     by_key: BTreeMap<CallKey, TaskId>,
+    /// Calls of earlier runs, of tasks that were resumed: one that is sent again late is known too.
+    earlier_calls: BTreeMap<TaskId, Vec<CallKey>>,
     families: BTreeMap<SessionId, Family>,
     under_root: BTreeMap<SessionId, usize>,
     /// Unfinished runs by the session that asked for them.
@@ -88,7 +90,7 @@ impl Tasks {
         self.get(*id)
     }
 
-    /// The task whose last run this call asked for.
+    /// The task of which this call asked for a run.
     pub fn by_key(&self, key: &CallKey) -> Option<&Task> {
         self.get(*self.by_key.get(key)?)
     }
@@ -167,6 +169,10 @@ impl Tasks {
             None => (self.kept.remove(&id)?, None),
         };
         self.unindex(&task);
+        self.by_key.remove(&task.run.key);
+        for key in self.earlier_calls.remove(&id).into_iter().flatten() {
+            self.by_key.remove(&key);
+        }
         self.by_seq.remove(&task.seq);
         uncount(&mut self.under_root, &task.root);
         if let Some(family) = self.families.get_mut(&task.parent) {
@@ -176,6 +182,12 @@ impl Tasks {
             }
         }
         Some((task, watch))
+    }
+
+    /// An earlier run of the task came of this call.
+    pub fn remember_call(&mut self, id: TaskId, key: CallKey) {
+        self.by_key.insert(key.clone(), id);
+        self.earlier_calls.entry(id).or_default().push(key);
     }
 
     /// An unfinished task's session is open.
@@ -223,7 +235,6 @@ impl Tasks {
     }
 
     fn unindex(&mut self, task: &Task) {
-        self.by_key.remove(&task.run.key);
         let shelf = (task.place.clone(), task.status());
         if let Some(seqs) = self.shelves.get_mut(&shelf) {
             seqs.remove(&task.seq);

@@ -17,6 +17,8 @@ pub(crate) enum Timer {
     Start(HostId),
     /// A host's unfinished runs are to be looked up.
     Survey(HostId),
+    /// A host is to be asked which parents are gone.
+    Census(HostId),
     /// A parent's notices may go out.
     Gather(SessionId),
     /// A letter is to be sent again or looked for.

@@ -2,6 +2,8 @@
 //! but writes at most once; two writes need a record between them.
 
 use legwork_protocol::ask::Reply;
+use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
+use legwork_protocol::refusal::plain;
 use legwork_protocol::{HostId, MessageId, PartId, QuestionId, SessionId, TaskId, Time};
 
 use crate::record::Target;
@@ -35,6 +37,11 @@ pub enum Deed {
     Probe {
         /// Which.
         session: SessionId,
+    },
+    /// Read: which of these sessions are there no more? → `Missing`.
+    Census {
+        /// Some that were there.
+        sessions: Vec<SessionId>,
     },
     /// Find the session that bears the task's mark, or open one. → `Opened`.
     Open {
@@ -143,6 +150,11 @@ pub enum Finding {
         /// The names of those that are.
         known: Vec<String>,
     },
+    /// The sessions that do not exist; only those of which the host says so.
+    Missing {
+        /// Which.
+        sessions: Vec<SessionId>,
+    },
     /// The session that now bears the task's mark.
     Opened {
         /// Its id.
@@ -207,6 +219,12 @@ pub struct Retry {
     pub why: String,
     /// When.
     pub next: Time,
+}
+
+impl Retry {
+    pub(crate) fn on_one_line(&self) -> Self {
+        Self { why: plain(&self.why, HOST_TEXT_MAX_CHARS), ..self.clone() }
+    }
 }
 
 /// A helper asks a person.

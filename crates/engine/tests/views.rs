@@ -1,6 +1,8 @@
 //! Everything that a model or a person reads, as it reads it. The snapshots are meant to be read:
 //! a text that is awkward there is awkward in life.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 mod desk;
 #[path = "views/story.rs"]
 mod story;

@@ -4,7 +4,7 @@
 
 use legwork_engine::{Engine, Hint, Input, Journal};
 use legwork_protocol::limits::POLL_EVERY_MS;
-use legwork_protocol::{Refusal, Time};
+use legwork_protocol::{Ask, Refusal, Time};
 
 use crate::{Outside, Shell, refused};
 
@@ -18,8 +18,24 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         Some(now.plus(POLL_EVERY_MS))
     }
 
+    /// What can be answered without saving anything is, by an engine that is thrown away: what it
+    /// would save or do is not done.
+    fn answer_from_records(&mut self, input: Input, now: Time) {
+        let reads = matches!(&input, Input::Ask { ask: Ask::List { .. } | Ask::Output { .. }, .. });
+        let Some(saved) = reads.then(|| self.journal.load().ok()).flatten() else { return };
+        let mut engine = Engine::restore(self.settings.clone(), saved, now, 0);
+        for (host, place) in self.here.clone() {
+            let here = engine.on(Input::Hint(Hint::HostCame { host, place }), now);
+            drop(here);
+        }
+        for (call, say) in engine.on(input, now).says {
+            self.say(call, say);
+        }
+    }
+
     pub(crate) fn ail(&mut self, input: Input, now: Time) -> Option<Time> {
         if self.journal.probe().is_err() {
+            self.answer_from_records(input, now);
             return self.fall_ill(now);
         }
         let saved = match self.journal.load() {

@@ -50,6 +50,11 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
         Deed::Probe { session } => {
             Plan::Over(host.get(session).map(|_| Finding::Done).map_err(error))
         }
+        Deed::Census { sessions } => {
+            let gone = |session: &&SessionId| host.get(session).err() == Some(ApiError::NotFound);
+            let sessions = sessions.iter().filter(gone).cloned().collect();
+            Plan::Over(Ok(Finding::Missing { sessions }))
+        }
         Deed::Open { task, parent, title, nested, .. } => {
             match host.sessions_marked(*task).next() {
                 Some(known) => Plan::Over(Ok(Finding::Opened { session: known.id.clone() })),

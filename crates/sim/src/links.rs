@@ -265,6 +265,10 @@ fn deed_words(deed: &Deed) -> String {
     match deed {
         Deed::Vet { agent } => format!("is there an agent {agent}?"),
         Deed::Probe { session } => format!("is {session} there?"),
+        Deed::Census { sessions } => {
+            let names: Vec<&str> = sessions.iter().map(SessionId::as_str).collect();
+            format!("are they all there: {}?", names.join(", "))
+        }
         Deed::Open { task, .. } => format!("open a session for {task}"),
         Deed::Prompt { session, message, .. } => format!("prompt {message} to {session}"),
         Deed::Look { session, .. } => format!("how far is {session}?"),

@@ -12,7 +12,7 @@ use legwork_engine::record::{
     About, Change, DebtEnd, Journal, Letter, Notice, NoticeId, Parent, Saved, Stop,
 };
 use legwork_engine::task::{StageName, Task};
-use legwork_protocol::{MessageId, SessionId, TaskId, Time};
+use legwork_protocol::{CallKey, MessageId, SessionId, TaskId, Time};
 
 /// A change that does not follow from what is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,7 @@ pub struct Memory {
     letters: BTreeMap<MessageId, Letter>,
     stops: BTreeMap<TaskId, Stop>,
     parents: BTreeMap<SessionId, Parent>,
+    earlier_calls: BTreeMap<(TaskId, u32), CallKey>,
     undo: Vec<Undo>,
 }
 
@@ -61,6 +62,7 @@ enum Undo {
     Letter(MessageId, Option<Letter>),
     Stop(TaskId, Option<Stop>),
     Parent(SessionId, Option<Parent>),
+    EarlierCall((TaskId, u32), Option<CallKey>),
 }
 
 impl Journal for Memory {
@@ -91,6 +93,11 @@ impl Journal for Memory {
             letters: self.letters.values().cloned().collect(),
             stops: self.stops.values().cloned().collect(),
             parents: self.parents.values().cloned().collect(),
+            earlier_calls: self
+                .earlier_calls
+                .iter()
+                .map(|((task, _), key)| (*task, key.clone()))
+                .collect(),
         })
     }
 
@@ -136,6 +143,7 @@ impl Memory {
 
     fn resumed(&mut self, task: &Task) -> Result<(), Impossible> {
         let before = self.tasks.get(&task.id);
+        let earlier = before.map(|before| before.run.key.clone());
         let follows = before.is_some_and(|before| {
             before.stage.name() == StageName::Completed
                 && before.run.number.checked_add(1) == Some(task.run.number)
@@ -145,6 +153,7 @@ impl Memory {
             format!("resume of {id} as run {run}: it is not completed at the run before")
         })?;
         self.put_task(task.id, Some(task.clone()));
+        self.put_earlier_call((task.id, task.run.number - 1), earlier);
         Ok(())
     }
 
@@ -197,6 +206,10 @@ impl Memory {
         let details = self.details.range((task, 0)..=(task, u32::MAX));
         for key in details.map(|(key, _)| *key).collect::<Vec<_>>() {
             self.put_detail(key, None);
+        }
+        let earlier = self.earlier_calls.range((task, 0)..=(task, u32::MAX));
+        for key in earlier.map(|(key, _)| *key).collect::<Vec<_>>() {
+            self.put_earlier_call(key, None);
         }
         let first = NoticeId { task, run: 0, about: About::End };
         let last = NoticeId { task, run: u32::MAX, about: About::Question(u32::MAX) };
@@ -330,6 +343,11 @@ impl Memory {
         self.undo.push(Undo::Parent(key.clone(), before));
     }
 
+    fn put_earlier_call(&mut self, key: (TaskId, u32), value: Option<CallKey>) {
+        let before = set(&mut self.earlier_calls, key, value);
+        self.undo.push(Undo::EarlierCall(key, before));
+    }
+
     fn roll_back(&mut self) {
         while let Some(undo) = self.undo.pop() {
             match undo {
@@ -338,6 +356,9 @@ impl Memory {
                 }
                 Undo::Detail(key, before) => {
                     set(&mut self.details, key, before);
+                }
+                Undo::EarlierCall(key, before) => {
+                    set(&mut self.earlier_calls, key, before);
                 }
                 Undo::Notice(key, before) => {
                     set(&mut self.notices, key, before.map(|kept| *kept));

@@ -25,6 +25,10 @@ const LETTERS: &str = "SELECT id, recipient, counts FROM letters ORDER BY id";
 const STOPS: &str = "SELECT task, place, host, session, prompted FROM stops ORDER BY task";
 const PARENTS: &str = "SELECT session, place, voice FROM parents ORDER BY session";
 
+const EARLIER_CALLS: &str = "SELECT runs.task, runs.key
+    FROM tasks JOIN runs ON runs.task = tasks.id AND runs.run < tasks.run
+    WHERE tasks.run > 0 ORDER BY runs.task, runs.run";
+
 pub fn load(db: &Connection) -> Result<Saved, Fault> {
     let mut known = Known::default();
     let mut tasks = all(db, TASKS, |row| task(row, &mut known))?;
@@ -45,6 +49,7 @@ pub fn load(db: &Connection) -> Result<Saved, Fault> {
         letters,
         stops: all(db, STOPS, |row| stop(row, &mut known))?,
         parents: all(db, PARENTS, |row| parent(row, &mut known))?,
+        earlier_calls: all(db, EARLIER_CALLS, |row| Ok((row.parsed()?, row.parsed()?)))?,
     })
 }
 

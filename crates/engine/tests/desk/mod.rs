@@ -231,6 +231,7 @@ pub fn kind_of(deed: &Deed) -> &'static str {
     match deed {
         Deed::Vet { .. } => "vet",
         Deed::Probe { .. } => "probe",
+        Deed::Census { .. } => "census",
         Deed::Open { .. } => "open",
         Deed::Prompt { .. } => "prompt",
         Deed::Look { .. } => "look",

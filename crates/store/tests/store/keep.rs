@@ -43,6 +43,7 @@ fn everything_comes_back_after_a_restart() {
     notices[1].letter = Some(msg("l"));
     notices[2].letter = Some(msg("l"));
     let expected = Saved {
+        earlier_calls: Vec::new(),
         tasks: vec![other, whole],
         notices,
         letters: vec![letter("l", &[question, ends[0]])],
