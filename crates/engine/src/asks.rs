@@ -78,7 +78,8 @@ impl Engine {
         };
         let rows = tasks.into_iter().map(|task| {
             let watch = self.tasks.live(task.id).map(|live| &live.watch);
-            listing::Row { task, watch, ahead: self.ahead(task) }
+            let away = self.hosts.presence(&task.run.host) != Presence::Here;
+            listing::Row { task, watch, ahead: self.ahead(task), away }
         });
         listing::listing(rows.collect(), total, self.now)
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::limits::{GATHER_MS, LETTER_MAX_NOTICES, RESEND_MS};
-use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
+use legwork_protocol::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
 
 use crate::engine::Engine;
 use crate::hosts::Presence;
@@ -57,10 +57,16 @@ impl Engine {
         self.owe(notice, to, headline);
     }
 
-    pub(crate) fn owe_question(&mut self, id: TaskId, number: u32, text: &str) {
+    pub(crate) fn owe_question(
+        &mut self,
+        id: TaskId,
+        number: u32,
+        question: &QuestionId,
+        text: &str,
+    ) {
         let Some(task) = self.tasks.get(id) else { return };
         let to = task.run.asker.clone();
-        let headline = texts::question_headline(task, text);
+        let headline = texts::question_headline(task, question, text);
         let about = About::Question(number);
         self.owe(NoticeId { task: id, run: task.run.number, about }, to, headline);
     }
@@ -102,8 +108,8 @@ impl Engine {
     /// Takes back a notice, unless it may be on its way.
     pub(crate) fn withdraw(&mut self, id: NoticeId) {
         let Some(notice) = self.debts.notices.get(&id) else { return };
-        if notice.letter.is_some() {
-            return;
+        if let Some(letter) = notice.letter.clone() {
+            return self.unwanted(&letter, id);
         }
         let to = notice.to.clone();
         self.debts.notices.remove(&id);

@@ -23,6 +23,7 @@ pub enum Input {
         spare: TaskId,
     },
     /// Nobody waits for the answer any more (ESC, a closed pipe). Ends the waiting, nothing else.
+    /// When a host's link breaks, `HostAway` comes first and then its calls are dropped.
     Dropped {
         /// The question's number.
         call: CallId,

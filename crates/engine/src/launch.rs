@@ -93,7 +93,10 @@ impl Engine {
 
     pub(crate) fn vetted(&mut self, key: &CallKey, found: Result<Finding, HostError>) {
         let Some(vetting) = self.vetting.remove(key) else { return };
+        let here = self.hosts.presence(&vetting.host) == Presence::Here;
         let refusal = match found {
+            // The host that was asked may have ended before the answer was read.
+            Ok(Finding::Vetted) if !here => Some(Refusal::HostUnreachable),
             // Others may have been accepted while the host was asked.
             Ok(Finding::Vetted) => self.may_launch(&vetting.session).err(),
             Ok(Finding::NoSuchAgent { known }) => {
@@ -262,6 +265,7 @@ impl Engine {
             task.retrieved = None;
         });
         self.tasks.remember_call(id, earlier);
+        self.rejoin_waits(id);
         let Some(live) = self.tasks.live_mut(id) else { return };
         live.watch = Watch::new(self.now);
         let task = live.task.clone();

@@ -8,7 +8,7 @@ use legwork_protocol::limits::{POLL_EVERY_MS, TELL_CONFIRM_MS, TELL_MAX_REFUSALS
 
 use crate::debts::{Creditor, Route};
 use crate::engine::{Engine, Errand};
-use crate::record::{About, Change, DebtEnd, Letter};
+use crate::record::{About, Change, DebtEnd, Letter, NoticeId};
 use crate::text::notices as texts;
 use crate::timers::Timer;
 use crate::watch::pause_ms;
@@ -27,11 +27,21 @@ pub(crate) struct Sending {
     failures: u32,
     /// Refusals, and sendings after which it was not there.
     refusals: u32,
+    /// Notices that are not needed any more, should it turn out that it was not sent.
+    unwanted: Vec<NoticeId>,
 }
 
 impl Sending {
     pub fn new(letter: Letter) -> Self {
-        Self { letter, sent: false, attempted: false, under_way: false, failures: 0, refusals: 0 }
+        Self {
+            letter,
+            sent: false,
+            attempted: false,
+            under_way: false,
+            failures: 0,
+            refusals: 0,
+            unwanted: Vec::new(),
+        }
     }
 
     /// A letter of before a restart: nobody knows how far it came.
@@ -108,20 +118,49 @@ impl Engine {
         self.soon(Timer::Gather(to));
     }
 
-    /// The letter was not sent because of a pending undo: its notices are owed as before, so that
-    /// they can still be withdrawn or gathered with others.
+    /// The letter was not sent because of a pending undo: it waits.
     fn hold_letter(&mut self, id: &MessageId) {
+        let Some(to) = self.debts.letters.get(id).map(|sending| sending.letter.to.clone()) else {
+            return;
+        };
+        self.dissolve(id);
+        if let Some(creditor) = self.debts.creditors.get_mut(&to) {
+            creditor.held_until = Some(self.now.plus(POLL_EVERY_MS));
+        }
+    }
+
+    /// A notice in a letter is not needed any more. A letter that the host would not take has not
+    /// gone out; of one that is under way we shall see.
+    pub(crate) fn unwanted(&mut self, id: &MessageId, notice: NoticeId) {
+        if let Some(sending) = self.debts.letters.get_mut(id) {
+            sending.unwanted.push(notice);
+        }
+        if self
+            .debts
+            .letters
+            .get(id)
+            .is_some_and(|sending| !sending.attempted && !sending.under_way)
+        {
+            self.dissolve(id);
+        }
+    }
+
+    /// A letter that was certainly not sent: its notices are owed as before, so that they can be
+    /// withdrawn, or gathered with others.
+    fn dissolve(&mut self, id: &MessageId) {
         let Some(sending) = self.drop_letter(id) else { return };
         self.save(Change::LetterDissolved(id.clone()));
         let Letter { to, notices, .. } = sending.letter;
-        let until = self.now.plus(POLL_EVERY_MS);
-        let Some(creditor) = self.debts.creditors.get_mut(&to) else { return };
-        creditor.held_until = Some(until);
-        creditor.owed.extend(notices.iter().copied());
         for notice in &notices {
             if let Some(notice) = self.debts.notices.get_mut(notice) {
                 notice.letter = None;
             }
+        }
+        if let Some(creditor) = self.debts.creditors.get_mut(&to) {
+            creditor.owed.extend(notices);
+        }
+        for notice in sending.unwanted {
+            self.withdraw(notice);
         }
         self.soon(Timer::Gather(to));
     }

@@ -1,8 +1,10 @@
 //! How the end of a run is known: hints make us look, looks tell. Also what shows that a run goes
 //! on, and the limits that end one that does not.
 
+use std::collections::BTreeMap;
+
 use legwork_protocol::limits::{
-    HOST_TEXT_MAX_CHARS, POLL_EVERY_MS, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD,
+    HOST_TEXT_MAX_CHARS, LIMIT_GRACE_MS, POLL_EVERY_MS, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD,
     STILL_AFTER_ERROR_MS, STILL_LOOK_EVERY_MS, STILL_MS,
 };
 use legwork_protocol::refusal::plain;
@@ -16,6 +18,7 @@ use crate::task::{Outcome, Stage};
 use crate::tasks::Live;
 use crate::text::words;
 use crate::timers::Timer;
+use crate::watch::Activity;
 use crate::work::{Deed, Finding, HostError, Question, Retry, Sight, Sighted};
 
 const MINUTE_MS: u64 = 60_000;
@@ -26,7 +29,7 @@ impl Engine {
         if let Some(id) = self.tasks.at_work_in(session) {
             let now = self.now;
             if let Some(live) = self.tasks.live_mut(id)
-                && matches!(live.task.stage, Stage::Working(_))
+                && matches!(live.task.stage, Stage::Prompting(_) | Stage::Working(_))
             {
                 // The first one is the cause; OpenCode says it again with a stack trace (1.18.33).
                 if let Some(why) = error
@@ -35,8 +38,10 @@ impl Engine {
                     live.watch.error = Some(plain(&why, HOST_TEXT_MAX_CHARS));
                 }
                 live.watch.again = live.watch.flight.is_some();
-                live.watch.due = Some(now);
-                self.tend_run(id);
+                if matches!(live.task.stage, Stage::Working(_)) {
+                    live.watch.due = Some(now);
+                    self.tend_run(id);
+                }
             }
         }
         self.undo_may_be_over(session);
@@ -48,10 +53,15 @@ impl Engine {
         let Some(live) = self.tasks.live_mut(id) else { return };
         let watch = &mut live.watch;
         watch.seen = Some(now);
-        watch.active = watch.active.max(sight.moved.unwrap_or_default().min(now));
+        let moved = sight.moved.unwrap_or_default().min(now);
+        watch.active = watch.active.max(moved);
+        if let Activity::Guessed(told) = &mut watch.known {
+            *told = sight.moved.map(|_| moved);
+        }
         live.task.run.tool_calls = live.task.run.tool_calls.max(sight.tool_calls);
         match sight.state {
             Sighted::Answered { text } => {
+                let text = if text.trim().is_empty() { words::NO_TEXT.to_owned() } else { text };
                 self.finish(id, Outcome::Completed, text, Tell::Yes, Halt::NotNeeded);
             }
             Sighted::Failed { reason } => {
@@ -97,6 +107,7 @@ impl Engine {
         let now = self.now;
         let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
         watch.active = now;
+        watch.known = Activity::Seen;
         watch.still_since = None;
         watch.retry = None;
         if let Some(name) = tool {
@@ -125,9 +136,16 @@ impl Engine {
     /// events were lost or we were away ourselves: so the host is asked first, for a while.
     pub(crate) fn over_limit(&mut self, id: TaskId) -> bool {
         let Some(live) = self.tasks.live(id) else { return true };
-        let Some(at) = self.limit_of(live).filter(|at| *at <= self.now) else { return false };
+        let over = self.limit_of(live).filter(|at| *at <= self.now);
+        let now = self.now;
+        let Some(live) = self.tasks.live_mut(id) else { return true };
+        let Some(at) = over else {
+            live.watch.overdue = None;
+            return false;
+        };
+        let noticed = *live.watch.overdue.get_or_insert(now);
+        let waited = now.since(noticed) >= LIMIT_GRACE_MS;
         let asked = live.watch.seen.is_some_and(|seen| seen >= at);
-        let waited = self.last_word_on(live).is_some_and(|last| last <= self.now);
         let idle = live.watch.flight.is_none() && live.watch.due.is_none();
         match live.task.stage {
             Stage::Working(_) if !asked && !waited && idle => self.look_at(id, self.now),
@@ -144,12 +162,6 @@ impl Engine {
             }
         }
         false
-    }
-
-    /// The moment at which a limit ends the run, whether the host could be asked or not.
-    pub(crate) fn last_word_on(&self, live: &Live) -> Option<Time> {
-        let limit = self.limit_of(live)?;
-        Some(limit.max(live.watch.since).plus(MINUTE_MS))
     }
 
     /// Looks up a host's working runs, all with one question.
@@ -181,8 +193,13 @@ impl Engine {
             self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
         }
         if let Ok(Finding::Surveyed { busy, questions }) = found {
+            let busy: BTreeMap<SessionId, Option<Retry>> = busy.into_iter().collect();
+            let mut open: BTreeMap<SessionId, Vec<Question>> = BTreeMap::new();
+            for (session, question) in questions {
+                open.entry(session).or_default().push(question);
+            }
             for task in working {
-                self.apply_survey(task, &busy, &questions);
+                self.apply_survey(task, &busy, &open);
             }
         }
     }
@@ -190,16 +207,14 @@ impl Engine {
     fn apply_survey(
         &mut self,
         id: TaskId,
-        busy: &[(SessionId, Option<Retry>)],
-        questions: &[(SessionId, Question)],
+        busy: &BTreeMap<SessionId, Option<Retry>>,
+        questions: &BTreeMap<SessionId, Vec<Question>>,
     ) {
         let now = self.now;
         let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
-        let (Stage::Working(_), Some(session)) = (&task.stage, task.session.clone()) else {
-            return;
-        };
-        match busy.iter().find(|(at, _)| *at == session) {
-            Some((_, retry)) => {
+        let (Stage::Working(_), Some(session)) = (&task.stage, &task.session) else { return };
+        match busy.get(session) {
+            Some(retry) => {
                 let retry = retry.as_ref().map(Retry::on_one_line);
                 if watch.retry != retry {
                     watch.active = now;
@@ -209,8 +224,7 @@ impl Engine {
             }
             None => watch.due = Some(now),
         }
-        let open: Vec<&Question> =
-            questions.iter().filter(|(at, _)| *at == session).map(|(_, open)| open).collect();
+        let open = questions.get(session).map(Vec::as_slice).unwrap_or_default();
         let answered: Vec<QuestionId> = watch
             .questions
             .keys()
@@ -238,10 +252,10 @@ impl Engine {
         if task.run.asked.contains(&question.id) || told >= QUESTIONS_MAX_TOLD {
             return;
         }
-        task.run.asked.push(question.id);
+        task.run.asked.push(question.id.clone());
         let (task, from) = (task.clone(), task.stage.name());
         self.save(Change::Moved { task, from });
-        self.owe_question(id, told, &text);
+        self.owe_question(id, told, &question.id, &text);
     }
 
     pub(crate) fn question_closed(&mut self, id: TaskId, question: &QuestionId) {

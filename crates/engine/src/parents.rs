@@ -1,7 +1,7 @@
 //! The sessions that ask: where a person last used each, and what becomes of its tasks when it is
 //! deleted.
 
-use legwork_protocol::limits::POLL_EVERY_MS;
+use legwork_protocol::limits::{CENSUS_MAX_SESSIONS, POLL_EVERY_MS};
 use legwork_protocol::{HostId, Place, SessionId, TaskId};
 
 use crate::debts::Creditor;
@@ -83,7 +83,11 @@ impl Engine {
         if host.presence != Presence::Here || host.doubted.is_empty() {
             return;
         }
-        let sessions: Vec<SessionId> = std::mem::take(&mut host.doubted).into_iter().collect();
+        let mut sessions = std::mem::take(&mut host.doubted);
+        if let Some(rest) = sessions.iter().nth(CENSUS_MAX_SESSIONS).cloned() {
+            host.doubted = sessions.split_off(&rest);
+        }
+        let sessions: Vec<SessionId> = sessions.into_iter().collect();
         let deed = Deed::Census { sessions: sessions.clone() };
         self.work(id.clone(), deed, Errand::Census(id.clone(), sessions));
     }
@@ -100,6 +104,7 @@ impl Engine {
                 for session in sessions.iter().filter(|session| asked.contains(session)) {
                     self.parent_gone(session);
                 }
+                self.soon(Timer::Census(id.clone()));
             }
             Ok(_) | Err(_) => {
                 if let Some(host) = self.hosts.get_mut(id) {

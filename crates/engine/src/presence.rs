@@ -21,9 +21,10 @@ impl Engine {
         host.presence = Presence::Here;
         host.surveying = false;
         host.came = self.now;
-        let unfinished: Vec<TaskId> =
-            self.hosts.at(place).flat_map(|(_, h)| h.unfinished()).collect();
-        for task in unfinished {
+        let own = host.unfinished();
+        let ended = self.hosts.at(place).filter(|(_, host)| host.presence == Presence::Gone);
+        let cut_off: Vec<TaskId> = ended.flat_map(|(_, host)| host.unfinished()).collect();
+        for task in own.into_iter().chain(cut_off) {
             self.look_at(task, self.now);
             self.tend_run(task);
         }
@@ -65,7 +66,11 @@ impl Engine {
     pub(crate) fn tend_cut_off(&mut self, id: TaskId) {
         let now = self.now;
         let Some(live) = self.tasks.live_mut(id) else { return };
-        let since = *live.watch.cut_off.get_or_insert(now);
+        if live.watch.cut_off.is_none() {
+            live.watch.cut_off = Some(now);
+            live.watch.stale = live.watch.flight.is_some();
+        }
+        let since = live.watch.cut_off.unwrap_or(now);
         let due = live.watch.due.is_none_or(|due| due <= now);
         if live.watch.flight.is_some() || !due {
             return;
@@ -87,13 +92,14 @@ impl Engine {
     }
 
     pub(crate) fn cut_off_answered(&mut self, id: TaskId, found: Result<Finding, HostError>) {
-        let began = self
-            .tasks
-            .live(id)
-            .is_some_and(|live| matches!(live.task.stage, Stage::Prompting(_) | Stage::Working(_)));
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        let stale = std::mem::take(&mut live.watch.stale);
+        let began = matches!(live.task.stage, Stage::Prompting(_) | Stage::Working(_));
         match found {
             Ok(Finding::Seen(sight)) if began => match sight.state {
                 Sighted::Answered { .. } | Sighted::Failed { .. } => self.seen(id, sight),
+                // It was asked before the host ended, and may have been answered after that.
+                Sighted::Busy | Sighted::Still { .. } if stale => self.look_at(id, self.now),
                 Sighted::Busy | Sighted::Still { .. } => {
                     let host = self.host_for(id);
                     self.interrupted(id, host);

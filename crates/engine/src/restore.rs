@@ -9,7 +9,7 @@ use crate::letters::Sending;
 use crate::record::Saved;
 use crate::task::Task;
 use crate::timers::Timer;
-use crate::watch::Watch;
+use crate::watch::{Activity, Watch};
 
 impl Engine {
     /// An engine that goes on where another stopped. `next_work` is that one's
@@ -55,7 +55,8 @@ impl Engine {
             self.await_voice(&task.run.asker);
             self.hosts.enlist(&task);
         }
-        self.tasks.insert(task, Watch::new(self.now));
+        let watch = Watch { known: Activity::Guessed(None), ..Watch::new(self.now) };
+        self.tasks.insert(task, watch);
         if unfinished {
             self.timers.set(Timer::Run(id), self.now);
         }

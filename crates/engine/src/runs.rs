@@ -2,7 +2,7 @@
 //! through [`Engine::tend_run`]: it looks at the record, not at how it got there.
 
 use legwork_protocol::ids::MessageUse;
-use legwork_protocol::limits::{CUT_OFF_GRACE_MS, START_MAX_TRIES};
+use legwork_protocol::limits::{CUT_OFF_GRACE_MS, LIMIT_GRACE_MS, START_MAX_TRIES};
 use legwork_protocol::{HostId, MessageId, SessionId, TaskId, Time};
 
 use crate::engine::{Engine, Errand};
@@ -32,11 +32,21 @@ impl Engine {
             return;
         }
         match self.hosts.presence(&host) {
-            Presence::Here => self.next_step(id, &host),
+            Presence::Here => {
+                self.not_cut_off(id);
+                self.next_step(id, &host);
+            }
             Presence::Away => {}
             Presence::Gone => self.tend_cut_off(id),
         }
         self.arm(id);
+    }
+
+    /// A host that is there has not ended, whatever was said of it.
+    fn not_cut_off(&mut self, id: TaskId) {
+        if let Some(live) = self.tasks.live_mut(id) {
+            live.watch.cut_off = None;
+        }
     }
 
     fn next_step(&mut self, id: TaskId, host: &HostId) {
@@ -97,7 +107,8 @@ impl Engine {
             Presence::Here | Presence::Gone | Presence::Away => None,
         };
         let grace = live.watch.cut_off.map(|since| since.plus(CUT_OFF_GRACE_MS));
-        let moments = [next_try, grace, self.limit_of(live), self.last_word_on(live)];
+        let last_word = live.watch.overdue.map(|since| since.plus(LIMIT_GRACE_MS));
+        let moments = [next_try, grace, self.limit_of(live), last_word];
         match moments.into_iter().flatten().filter(|at| *at > self.now).min() {
             Some(at) => self.timers.set(Timer::Run(id), at),
             None => self.timers.clear(&Timer::Run(id)),
@@ -123,8 +134,7 @@ impl Engine {
             (Stage::Opening, Ok(Finding::Opened { session })) => self.opened(id, session),
             (Stage::Prompting(message), Ok(Finding::Done)) => {
                 let stage = Stage::Working(message.clone());
-                self.advance(id, stage);
-                self.watch_host_of(id);
+                self.taken(id, stage);
             }
             (Stage::Working(_), Ok(Finding::Seen(sight))) => self.seen(id, sight),
             (Stage::Working(_), Err(HostError::Gone)) => self.deleted_under(id),
@@ -135,6 +145,21 @@ impl Engine {
             (_, Ok(_)) => self.start_failed(id, HostError::Busy),
         }
         self.tend_run(id);
+    }
+
+    /// The host has the prompt. What it said of the session meanwhile may be about this prompt:
+    /// its answer to us may come after that.
+    fn taken(&mut self, id: TaskId, stage: Stage) {
+        let Some(live) = self.tasks.live_mut(id) else { return };
+        let (error, again) = (live.watch.error.take(), live.watch.again);
+        self.advance(id, stage);
+        if let Some(live) = self.tasks.live_mut(id)
+            && again
+        {
+            live.watch.error = error;
+            live.watch.due = Some(self.now);
+        }
+        self.watch_host_of(id);
     }
 
     fn opened(&mut self, id: TaskId, session: SessionId) {

@@ -123,6 +123,15 @@ impl Engine {
         }
     }
 
+    /// The task has a new run: who waits for it and others waits for that too.
+    pub(crate) fn rejoin_waits(&mut self, id: TaskId) {
+        for call in self.waits.by_task.get(&id).into_iter().flatten() {
+            if let Some(wait) = self.waits.by_call.get_mut(call) {
+                wait.left.insert(id);
+            }
+        }
+    }
+
     pub(crate) fn wait_over(&mut self, call: CallId) {
         if let Some(wait) = self.unwait(call) {
             let answer = self.summary(&wait);

@@ -8,13 +8,23 @@ use legwork_protocol::{CallId, QuestionId, Time};
 
 use crate::work::{Retry, WorkId};
 
+/// How we know when a helper last did something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Activity {
+    /// We were there.
+    Seen,
+    /// We were restarted since, and count from then so as not to end it too early; the host may
+    /// have told us better.
+    Guessed(Option<Time>),
+}
+
 /// The memory of one unfinished run.
 #[derive(Debug, Clone)]
 pub struct Watch {
-    /// Since when it is watched: since the run began, or since the last restart.
-    pub since: Time,
     /// When the helper last did something that we know of.
     pub active: Time,
+    /// How that is known.
+    pub(crate) known: Activity,
     /// The tools that it last used, oldest first.
     pub tools: VecDeque<String>,
     /// Tokens of its session.
@@ -41,6 +51,10 @@ pub struct Watch {
     pub(crate) seen: Option<Time>,
     /// Since when its host is known to have ended.
     pub(crate) cut_off: Option<Time>,
+    /// The work under way was given to that host before it ended.
+    pub(crate) stale: bool,
+    /// Since when it is known to be past a limit.
+    pub(crate) overdue: Option<Time>,
     /// Callers who wait for the session to be open.
     pub(crate) callers: Vec<CallId>,
 }
@@ -48,8 +62,8 @@ pub struct Watch {
 impl Watch {
     pub(crate) fn new(now: Time) -> Self {
         Self {
-            since: now,
             active: now,
+            known: Activity::Seen,
             tools: VecDeque::new(),
             tokens: None,
             cost_micros: None,
@@ -63,7 +77,17 @@ impl Watch {
             error: None,
             seen: None,
             cut_off: None,
+            stale: false,
+            overdue: None,
             callers: Vec::new(),
+        }
+    }
+
+    /// How long the helper has done nothing, as far as anybody knows.
+    pub fn quiet_ms(&self, now: Time) -> u64 {
+        match self.known {
+            Activity::Guessed(Some(told)) => now.since(told),
+            Activity::Guessed(None) | Activity::Seen => now.since(self.active),
         }
     }
 

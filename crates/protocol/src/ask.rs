@@ -312,9 +312,9 @@ fn block(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {
         ));
     }
     let mut tasks: Vec<String> = Vec::new();
-    for id in args.task_ids {
-        if !tasks.contains(&id) {
-            tasks.push(id);
+    for id in &args.task_ids {
+        if !tasks.iter().any(|known| known == id.trim()) {
+            tasks.push(id.trim().to_owned());
         }
     }
     let asked = args.timeout.unwrap_or(BLOCK_DEFAULT_MS);

@@ -36,6 +36,8 @@ pub const LIST_MAX_TASKS: usize = 200;
 pub const LETTER_MAX_NOTICES: usize = 10;
 /// Tools shown as a helper's last ones.
 pub const LAST_TOOLS: usize = 3;
+/// Parents that a host is asked about at once, whether they still exist.
+pub const CENSUS_MAX_SESSIONS: usize = 200;
 /// Questions of one run that its parent is told of; a helper that asks more is still shown.
 pub const QUESTIONS_MAX_TOLD: u32 = 100;
 /// Open questions of one run that are remembered.
@@ -72,6 +74,9 @@ pub const TELL_CONFIRM_MS: u64 = 1_000;
 /// A run whose host process ended waits so long for another host of its place to read how far it
 /// came; then it counts as interrupted.
 pub const CUT_OFF_GRACE_MS: u64 = 60_000;
+/// A run that is past a limit is ended so long after that was noticed, if its host could not be
+/// asked by then whether the answer is there.
+pub const LIMIT_GRACE_MS: u64 = 60_000;
 /// When a host is there again, notices wait this long for blocked callers to ask again: a parent is
 /// not told what it is waiting for.
 pub const RESEND_MS: u64 = 1_000;
@@ -85,9 +90,9 @@ pub const RETRY_MAX_MS: u64 = 60_000;
 /// Attempts to open a session or hand over a prompt before the run ends as `error`; with the
 /// pauses above some two minutes.
 pub const START_MAX_TRIES: u32 = 9;
-/// Times that a host may refuse a notice before the debt ends; with the pauses above about half an
-/// hour. Being unreachable does not count.
-pub const TELL_MAX_REFUSALS: u32 = 30;
+/// Times that a host may refuse a notice before the debt ends; with the pauses above most of a day.
+/// Being unreachable does not count.
+pub const TELL_MAX_REFUSALS: u32 = 1_000;
 /// Times that an abort is tried on a host that is there; then the session is given up as beyond
 /// our reach.
 pub const STOP_MAX_TRIES: u32 = 200;

@@ -87,7 +87,7 @@ pub enum Refusal {
         background_block, background_list, background_cancel and background_clear.", echo(.0))]
     NoSuchTool(String),
     /// The host did not answer before anything was begun.
-    #[error("The host could not be reached, so nothing was started. Try again in a moment.")]
+    #[error("The host could not be reached, so nothing was done. Try again in a moment.")]
     HostUnreachable,
     /// The host would not open the helper's session.
     #[error("The helper could not be started and nothing is left behind: {}", echo_long(.0))]
@@ -132,14 +132,22 @@ fn echo_long(text: &str) -> String {
     plain(text, REFUSAL_MAX_CHARS - 100)
 }
 
-/// A text of unknown origin on one line: control characters become spaces, the rest is cut.
+/// A text of unknown origin on one line: what would break the line or turn it around becomes a
+/// space, the rest is cut.
 pub fn plain(text: &str, max_chars: usize) -> String {
     let line: String = text
         .chars()
-        .take(max_chars + 1)
-        .map(|c| if c.is_control() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c })
+        .take(max_chars.saturating_add(1))
+        .map(|c| if breaks_line(c) { ' ' } else { c })
         .collect();
     cut(&line, max_chars)
+}
+
+fn breaks_line(c: char) -> bool {
+    // Line and paragraph separators, and the marks that change the direction of writing.
+    c.is_control()
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// At most so many characters, the last of them `…` where something was cut.

@@ -209,17 +209,18 @@ fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &Messa
     let there = host.get(session).map_err(error)?;
     let mut later = false;
     let mut replies: Vec<&Assistant> = Vec::new();
+    let mut moved = None;
     for message in &there.messages {
         later |= message.id == *prompt;
         if let Body::Assistant(reply) = &message.body
             && (later || reply.answers == *prompt)
         {
             replies.push(reply);
+            moved = moved.max(Some(message.created)).max(reply.completed);
         }
     }
     let busy = host.status(process).any(|(at, _)| at == session);
     let tool_calls = replies.iter().map(|reply| reply.tool_calls).sum();
-    let moved = replies.iter().filter_map(|reply| reply.completed).max();
     let state = match replies.iter().find(|reply| is_end(reply)) {
         Some(reply) => match &reply.error {
             Some(why) => Sighted::Failed { reason: why.to_string() },

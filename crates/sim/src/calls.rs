@@ -140,6 +140,19 @@ impl World {
         }
     }
 
+    /// A link is closed, and so is every call on it; an unanswered one is sent again later.
+    pub(crate) fn hang_up(&mut self, window: usize) {
+        let open = |call: &&mut Call| {
+            let of_window = call.from.as_ref().is_some_and(|(w, _)| *w == window);
+            of_window && call.answer.is_none()
+        };
+        // From now on what is said under the old number is said to nobody.
+        let closed = self.calls.iter_mut().filter(open).filter_map(|call| call.id.take());
+        for call in closed.collect::<Vec<CallId>>() {
+            self.arrives(1, Input::Dropped { call });
+        }
+    }
+
     /// A window's callers end with it.
     pub(crate) fn drop_calls(&mut self, window: usize) {
         for number in 0..self.calls.len() {

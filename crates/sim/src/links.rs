@@ -58,14 +58,18 @@ impl World {
         }
         let host = self.windows[number].host.clone();
         self.trace.tell(|| format!("the link of {host} breaks"));
-        self.unlink(number);
+        // First the host is away, then its callers: nothing is sent to it in between.
         self.arrives(1, Input::Hint(Hint::HostAway { host }));
+        self.unlink(number);
         let ms = self.dice.between(50, 4_000);
         self.plan(ms, Happening::Links(number));
     }
 
     /// What was asked of the window and is not done yet is done now or never.
     pub(crate) fn unlink(&mut self, number: usize) {
+        if self.windows[number].linked && self.daemon.is_some() {
+            self.hang_up(number);
+        }
         self.windows[number].linked = false;
         let open: Vec<(u32, WorkId)> = self
             .flights

@@ -147,7 +147,7 @@ fn tells(user: &User, notice: &NoticeId, run: &RunFact) -> bool {
     let headline = format!("{kind}{} ", notice.task);
     let head = user.parts.iter().filter(|part| !part.synthetic);
     let headed = head.flat_map(|part| part.text.lines()).any(|line| line.starts_with(&headline));
-    let result = format!("Result of {}:\n\n{}", notice.task, run.detail);
+    let result = format!("What came of {}:\n\n{}", notice.task, run.detail);
     headed && user.parts.iter().any(|part| part.synthetic && *part.text == *result)
 }
 

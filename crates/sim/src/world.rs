@@ -270,13 +270,12 @@ impl World {
         if let Some(daemon) = &mut self.daemon {
             daemon.outside().ended.insert(host.clone());
         }
-        let linked = self.windows[number].linked;
+        // Its end is seen at once where the link is up, else when it is looked for.
+        if self.windows[number].linked {
+            self.arrives(1, Input::Hint(Hint::HostGone { host }));
+        }
         self.unlink(number);
         self.drop_calls(number);
-        // Its end is seen at once where the link is up, else when it is looked for.
-        if linked {
-            self.arrives(3, Input::Hint(Hint::HostGone { host }));
-        }
     }
 
     /// The windows whose process lives.

@@ -4,9 +4,9 @@ use legwork_protocol::limits::{BLOCK_MAX_MS, ECHO_MAX_CHARS};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{SessionId, Status, Time};
 
-use super::words::{counted, duration};
+use super::words::{self, counted, duration};
 use super::{Answer, Piece, Text, View};
-use crate::task::{Outcome, Task};
+use crate::task::{Stage, Task};
 use crate::tasks::{Live, Tasks};
 use crate::watch::Watch;
 
@@ -22,7 +22,7 @@ pub fn launched(task: &Task, ahead: Option<usize>) -> Answer {
     let session = match (&task.session, ahead) {
         (Some(session), _) => session.to_string(),
         (None, Some(ahead)) => {
-            format!("none yet (queued, {} before it)", counted(ahead, "task"))
+            format!("none yet (queued, {})", words::ahead(ahead))
         }
         (None, None) => "none".to_owned(),
     };
@@ -77,7 +77,7 @@ pub(crate) fn progress(
         let tools: Vec<&str> = watch.tools.iter().map(String::as_str).collect();
         text.push_str(&format!("Last tools: {}\n", tools.join(", ")));
     }
-    text.push_str(&format!("Last activity: {} ago\n", duration(now.since(watch.active))));
+    text.push_str(&format!("Last activity: {}\n", words::ago(watch.quiet_ms(now))));
     if let Some(tokens) = watch.tokens {
         text.push_str(&format!("Tokens: {tokens}\n"));
     }
@@ -100,7 +100,7 @@ pub(crate) fn waiting_for(
 ) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(ahead) = ahead {
-        all.push(format!("in the queue, {} before it", counted(ahead, "task")));
+        all.push(format!("in the queue, {}", words::ahead(ahead)));
     }
     if watch.cut_off.is_some() {
         all.push("its host ended; it is looked up when another one is there".to_owned());
@@ -129,9 +129,9 @@ pub fn outcome(task: &Task, offset: u64, waits: bool) -> Answer {
 
 /// A task was called off, by the session that would be told of it or by somebody else.
 pub fn cancelled(task: &Task, by_asker: bool) -> Answer {
-    let told = if by_asker { "no notification follows" } else { "its parent is told" };
-    let (id, description) = (task.id, &task.description);
-    Answer::done(format!("Cancelled {id} ({description}). Its session is being stopped; {told}."))
+    let told = if by_asker { "No notification follows." } else { "Its parent is told." };
+    let stopped = if task.stage == Stage::Queued { "" } else { " Its session is being stopped." };
+    Answer::done(format!("Cancelled {} ({}).{stopped} {told}", task.id, task.description))
 }
 
 /// Tasks were forgotten.
@@ -139,11 +139,11 @@ pub fn cleared(all: usize, unfinished: usize) -> Answer {
     if all == 0 {
         return Answer::done("No background tasks to clear.");
     }
-    Answer::done(format!(
-        "Cancelled {} and cleared {}.",
-        counted(unfinished, "unfinished task"),
-        counted(all, "task")
-    ))
+    let cleared = counted(all, "task");
+    Answer::done(match unfinished {
+        0 => format!("Cleared {cleared}; none was unfinished."),
+        some => format!("Cancelled {} and cleared {cleared}.", counted(some, "unfinished task")),
+    })
 }
 
 /// How the tasks that a caller waited for are doing.
@@ -151,11 +151,15 @@ pub fn block_summary(tasks: Vec<(&str, Option<&Task>)>, now: Time, cut: bool) ->
     let known = || tasks.iter().filter_map(|(_, task)| *task);
     let running = known().filter(|task| !task.is_finished()).count();
     let finished = known().count() - running;
+    let missing = match tasks.len() - known().count() {
+        0 => String::new(),
+        some => format!(", {some} not found"),
+    };
     let mut text = match (finished, running) {
         (0, 0) => "None of these tasks was found.\n".to_owned(),
-        (finished, 0) => format!("All finished: {}.\n", counted(finished, "task")),
+        (finished, 0) => format!("All finished: {}{missing}.\n", counted(finished, "task")),
         (finished, running) => {
-            format!("The time is up: {finished} finished, {running} still running.\n")
+            format!("The time is up: {finished} finished, {running} still running{missing}.\n")
         }
     };
     if cut {
@@ -171,9 +175,11 @@ pub fn block_summary(tasks: Vec<(&str, Option<&Task>)>, now: Time, cut: bool) ->
             }
         });
     }
-    let ended = known().any(|task| task.outcome() == Some(Outcome::Completed));
-    if ended {
-        text.push_str("\n\nResults follow as notifications; background_output reads them now.");
+    if finished > 0 {
+        text.push_str(
+            "\n\nbackground_output reads the results now; what you were not told yet follows by \
+             itself.",
+        );
     }
     Answer::done(text)
 }

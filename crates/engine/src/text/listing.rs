@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use legwork_protocol::Time;
 
 use super::answers::waiting_for;
-use super::words::duration;
+use super::words::{ago, duration};
 use super::{Answer, Text};
 use crate::task::Task;
 use crate::watch::Watch;
@@ -18,6 +18,8 @@ pub struct Row<'a> {
     pub watch: Option<&'a Watch>,
     /// How many wait before it, if it waits.
     pub ahead: Option<usize>,
+    /// Whether its host cannot be asked.
+    pub away: bool,
 }
 
 const GAP: usize = 4;
@@ -66,12 +68,12 @@ fn cells(row: &Row<'_>, now: Time) -> [String; 6] {
 }
 
 fn activity(watch: &Watch, row: &Row<'_>, now: Time) -> String {
-    if let Some(waiting) = waiting_for(watch, row.ahead, false, now).into_iter().next() {
-        return waiting;
+    if let Some(waiting) = waiting_for(watch, row.ahead, row.away, now).into_iter().next() {
+        return format!("waits: {waiting}");
     }
-    let ago = duration(now.since(watch.active));
+    let ago = ago(watch.quiet_ms(now));
     match watch.tools.back() {
-        Some(tool) => format!("{tool}, {ago} ago"),
-        None => format!("active {ago} ago"),
+        Some(tool) => format!("{tool}, {ago}"),
+        None => format!("active {ago}"),
     }
 }

@@ -1,5 +1,7 @@
 //! Notices as a parent reads them: headlines for everybody, results for the model.
 
+use legwork_protocol::QuestionId;
+
 use super::words::{counted, duration};
 use super::{Piece, Text, View};
 use crate::record::{About, Letter, Notice};
@@ -21,9 +23,10 @@ pub fn end_headline(task: &Task) -> String {
 }
 
 /// The first line about a question.
-pub fn question_headline(task: &Task, question: &str) -> String {
+pub fn question_headline(task: &Task, question: &QuestionId, text: &str) -> String {
     format!(
-        "[BACKGROUND TASK WAITING] {} {}: it needs a person's answer: {question}",
+        "[BACKGROUND TASK WAITING] {} {}: {text} (A person has to answer {question}: \
+         `legwork answer {question}`.)",
         task.id, task.description
     )
 }
@@ -51,5 +54,5 @@ pub fn parts(letter: &Letter, notices: &[&Notice], max_chars: u32) -> Vec<Part> 
 fn result(notice: &Notice, max_chars: u32) -> Text {
     let (task, run) = (notice.id.task, notice.id.run);
     let view = View::Start { max_chars };
-    Text(vec![Piece::Plain(format!("Result of {task}:\n\n")), Piece::Detail { task, run, view }])
+    Text(vec![Piece::Plain(format!("What came of {task}:\n\n")), Piece::Detail { task, run, view }])
 }

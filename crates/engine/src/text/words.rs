@@ -28,10 +28,10 @@ pub const CLEARED: &str = "it was cleared before it started.";
 pub fn could_not_start(error: &HostError, tries: u32) -> String {
     match error {
         HostError::Unreachable | HostError::Busy => {
-            format!("The helper could not be started in {tries} tries: {error}.")
+            format!("{error} in {tries} tries, so the helper could not be started.")
         }
         HostError::Gone | HostError::Rejected { .. } => {
-            format!("The helper could not be started: {}.", plain_end(&error.to_string()))
+            format!("{}, so the helper could not be started.", plain_end(&error.to_string()))
         }
     }
 }
@@ -88,6 +88,23 @@ pub fn duration(ms: u64) -> String {
         (h, m, _) => format!("{h}h {m}m"),
     }
 }
+
+/// How long ago something was.
+pub fn ago(ms: u64) -> String {
+    if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
+}
+
+/// A place in the queue.
+pub fn ahead(count: usize) -> String {
+    if count == 0 {
+        "next in line".to_owned()
+    } else {
+        format!("{} before it", counted(count, "task"))
+    }
+}
+
+/// A helper that answered with nothing.
+pub const NO_TEXT: &str = "(The helper answered without any text.)";
 
 /// `1 task`, `2 tasks`.
 pub fn counted(count: usize, thing: &str) -> String {

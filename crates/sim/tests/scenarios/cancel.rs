@@ -416,7 +416,7 @@ fn told_of_cancel(story: &mut Story, task: TaskId, why: &str) {
     assert_eq!(told.len(), 1);
     let head = format!("[BACKGROUND TASK CANCELLED] {task} ");
     assert!(told[0].headline.starts_with(&head), "{}", told[0].headline);
-    assert_eq!(told[0].results, [format!("Result of {task}:\n\n{why}")]);
+    assert_eq!(told[0].results, [format!("What came of {task}:\n\n{why}")]);
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn c1_a_letter_to_somebody_else_loses_only_what_was_cleared() {
     story.until_settled();
     let told = story.letters(&other);
     let all: Vec<&String> = told.iter().flat_map(|letter| &letter.results).collect();
-    assert_eq!(all, [&format!("Result of {own}:\n\nown")]);
+    assert_eq!(all, [&format!("What came of {own}:\n\nown")]);
     assert!(!told.iter().any(|letter| letter.headline.contains(&shared.to_string())));
     insta::assert_snapshot!(story.end());
 }

@@ -308,6 +308,7 @@ fn read_under_an_undo(ms: u64) -> String {
     story.pass(ms);
     let read = story.ask("background_output", json!({ "task_id": task.to_string() }));
     assert!(read.ends_with("found it"), "{read}");
+    story.pass(1_000);
     story.world.oc.clear_revert(process, &main).unwrap();
     story.pass(30_000);
     assert_eq!(told_of(&story, task).len(), 0, "told again what was read after {ms} ms");

@@ -36,7 +36,7 @@ pub(crate) fn ends_well_once(story: &mut Story, task: TaskId, run: u32, result: 
     story.until_settled();
     assert_eq!(detail(story, task, run), result);
     let told: Vec<String> = story.told().into_iter().flat_map(|letter| letter.results).collect();
-    let mine = format!("Result of {task}:\n\n{result}");
+    let mine = format!("What came of {task}:\n\n{result}");
     assert_eq!(told.iter().filter(|told| **told == mine).count(), 1, "{told:?}");
     assert_eq!(story.world.oc.ever_marked(task), 1, "one session");
     let session = story.session_of(task);

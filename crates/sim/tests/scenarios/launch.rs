@@ -13,8 +13,7 @@ use legwork_sim::world::name;
 use legwork_store::Store;
 use serde_json::{Value, json};
 
-const NO_HOST: &str =
-    "The host could not be reached, so nothing was started. Try again in a moment.";
+const NO_HOST: &str = "The host could not be reached, so nothing was done. Try again in a moment.";
 
 /// How many sessions were ever opened for tasks.
 pub fn helpers(story: &Story) -> usize {

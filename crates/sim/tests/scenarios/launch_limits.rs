@@ -138,7 +138,7 @@ fn l7_over_the_limit_of_running_tasks_they_wait_and_start_in_order() {
     let all: Vec<String> = order
         .iter()
         .zip(["one", "two", "three"])
-        .map(|(task, said)| format!("Result of {task}:\n\n{said}"))
+        .map(|(task, said)| format!("What came of {task}:\n\n{said}"))
         .collect();
     assert_eq!(told, all);
     insta::assert_snapshot!(story.end());

@@ -60,7 +60,7 @@ fn n1_one_notice_though_the_daemon_dies_anywhere_between_the_answer_and_the_tell
             story.pass(30_000);
             let told = told_of(&story, task);
             assert_eq!(told.len(), 1, "story {number}, {steps} steps: {told:?}");
-            assert_eq!(story.told()[0].results, [format!("Result of {task}:\n\nfound it")]);
+            assert_eq!(story.told()[0].results, [format!("What came of {task}:\n\nfound it")]);
             story.end();
         }
     }
@@ -155,7 +155,7 @@ fn n1_each_run_of_a_task_is_told() {
     }
     story.until_settled();
     let results: Vec<String> = story.told().into_iter().flat_map(|told| told.results).collect();
-    let expected = [0, 1, 2, 3].map(|run| format!("Result of {task}:\n\nrun {run}"));
+    let expected = [0, 1, 2, 3].map(|run| format!("What came of {task}:\n\nrun {run}"));
     assert_eq!(results, expected);
     insta::assert_snapshot!(story.end());
 }
@@ -176,7 +176,7 @@ fn n2_a_task_that_completed() {
     let (first, counts) = only_letter(&mut story);
     assert_eq!(first, format!("[BACKGROUND TASK COMPLETED] {task} Explore codebase (5s)"));
     assert_eq!(counts, "1 background task finished, 0 still running.");
-    assert_eq!(story.told()[0].results, [format!("Result of {task}:\n\nfound it")]);
+    assert_eq!(story.told()[0].results, [format!("What came of {task}:\n\nfound it")]);
     insta::assert_snapshot!(story.end());
 }
 
@@ -186,7 +186,7 @@ fn n2_a_task_that_failed() {
     let task = story.launch("Explore codebase", "wait 4900; fail 400");
     let (first, _) = only_letter(&mut story);
     assert_eq!(first, format!("[BACKGROUND TASK FAILED] {task} Explore codebase (5s)"));
-    let result = format!("Result of {task}:\n\nAPIError: fake failure 400");
+    let result = format!("What came of {task}:\n\nAPIError: fake failure 400");
     assert_eq!(story.told()[0].results, [result]);
     insta::assert_snapshot!(story.end());
 }
@@ -211,7 +211,7 @@ fn n2_a_resume_that_completed() {
     let (first, counts) = only_letter(&mut story);
     assert_eq!(first, format!("[BACKGROUND RESUME COMPLETED] {task} Explore codebase (5s)"));
     assert_eq!(counts, "1 background task finished, 0 still running.");
-    assert_eq!(story.told()[1].results, [format!("Result of {task}:\n\ntwo")]);
+    assert_eq!(story.told()[1].results, [format!("What came of {task}:\n\ntwo")]);
     insta::assert_snapshot!(story.end());
 }
 
@@ -251,7 +251,7 @@ fn n2_a_long_result_is_cut_at_the_limit_with_the_call_that_reads_the_rest() {
     story.until_settled();
     let call = format!("background_output(task_id: \"{task}\", offset: 10)");
     let cut = format!(
-        "Result of {task}:\n\nabcdefghij\n\n(The first 10 of 16 characters. Read on with {call}.)"
+        "What came of {task}:\n\nabcdefghij\n\n(The first 10 of 16 characters. Read on with {call}.)"
     );
     assert_eq!(story.told()[0].results, [cut]);
     let rest = json!({ "task_id": task.to_string(), "offset": 10 });
@@ -268,7 +268,7 @@ fn n2_a_result_as_long_as_the_limit_is_told_in_full() {
         let long = "é".repeat(length);
         let task = story.launch("Explore", &format!("say {long}"));
         story.until_settled();
-        assert_eq!(story.told()[0].results, [format!("Result of {task}:\n\n{long}")]);
+        assert_eq!(story.told()[0].results, [format!("What came of {task}:\n\n{long}")]);
         story.end();
     }
 }

@@ -253,7 +253,7 @@ fn r6_the_helper_goes_on_in_its_session_with_its_history_and_its_agent() {
         assert_eq!((kept.status(), kept.run.number), (Status::Resumed, count));
         story.until_settled();
         let results = story.told().pop().unwrap().results;
-        assert_eq!(results, [format!("Result of {task}:\n\n{}", count + 1)]);
+        assert_eq!(results, [format!("What came of {task}:\n\n{}", count + 1)]);
     }
     assert_eq!(story.session_of(task), session);
     assert!(prompts(&mut story, task).iter().all(|(agent, _)| agent == "explore"));
@@ -358,7 +358,7 @@ fn r6_another_session_of_the_project_that_resumes_is_the_one_that_is_told() {
     let letters = story.letters(&other);
     assert_eq!(letters.len(), 1);
     assert!(letters[0].headline.starts_with(&format!("[BACKGROUND RESUME COMPLETED] {task} ")));
-    assert_eq!(letters[0].results, [format!("Result of {task}:\n\ntwo")]);
+    assert_eq!(letters[0].results, [format!("What came of {task}:\n\ntwo")]);
     insta::assert_snapshot!(story.end());
 }
 

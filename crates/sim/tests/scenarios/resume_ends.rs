@@ -14,7 +14,7 @@ fn failed(story: &mut Story, task: TaskId) -> String {
     let headline = format!("[BACKGROUND RESUME FAILED] {task} Explore ");
     assert!(letter.headline.starts_with(&headline), "{}", letter.headline);
     let [result] = letter.results.as_slice() else { panic!("{:?}", letter.results) };
-    result.strip_prefix(&format!("Result of {task}:\n\n")).unwrap().to_owned()
+    result.strip_prefix(&format!("What came of {task}:\n\n")).unwrap().to_owned()
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn r8_the_notice_of_a_resume_carries_the_new_answer_in_full_and_only_it() {
     assert_eq!(story.status(task), Some(Status::Completed));
     let letters = story.told();
     assert_eq!(letters.len(), 2);
-    assert_eq!(letters[0].results, [format!("Result of {task}:\n\nthe first answer")]);
+    assert_eq!(letters[0].results, [format!("What came of {task}:\n\nthe first answer")]);
     let headline = format!("[BACKGROUND RESUME COMPLETED] {task} Explore ");
     assert!(letters[1].headline.starts_with(&headline), "{}", letters[1].headline);
-    assert_eq!(letters[1].results, [format!("Result of {task}:\n\n{long}")]);
+    assert_eq!(letters[1].results, [format!("What came of {task}:\n\n{long}")]);
     let main = story.main.clone();
     assert_eq!(story.turns(&main), 3, "one for the person and one for each notice");
     let answer = output(&mut story, task);
@@ -99,7 +99,7 @@ fn r8_the_old_answer_and_late_events_of_the_run_before_end_nothing() {
     });
     story.until_settled();
     let results: Vec<String> = story.told().into_iter().flat_map(|it| it.results).collect();
-    let expected = ["first", "second"].map(|said| format!("Result of {task}:\n\n{said}"));
+    let expected = ["first", "second"].map(|said| format!("What came of {task}:\n\n{said}"));
     assert_eq!(results, expected);
     insta::assert_snapshot!(story.end());
 }
@@ -119,7 +119,7 @@ fn r8_a_notice_of_the_launch_that_is_still_owed_keeps_its_own_answer() {
     story.world.oc.clear_revert(process, &main).unwrap();
     story.until_settled();
     let results: Vec<String> = story.told().into_iter().flat_map(|it| it.results).collect();
-    let expected = ["first", "second"].map(|said| format!("Result of {task}:\n\n{said}"));
+    let expected = ["first", "second"].map(|said| format!("What came of {task}:\n\n{said}"));
     assert_eq!(results, expected);
     insta::assert_snapshot!(story.end());
 }
