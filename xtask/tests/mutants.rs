@@ -19,7 +19,7 @@ path = "src/main.rs"
 /// A simulation in small: each seed adds one, and the sum must fit.
 const MAIN: &str = r#"
 fn main() {
-    let seeds: u64 = std::env::args().nth(2).unwrap().parse().unwrap();
+    let seeds: u64 = std::env::args().last().unwrap().parse().unwrap();
     let mut sum = 0;
     for seed in 1..=seeds {
         sum += 1;

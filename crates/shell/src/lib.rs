@@ -18,8 +18,8 @@ pub trait Outside {
     /// Says something to a caller. One that is gone does not hear it.
     fn say(&mut self, call: CallId, said: Said);
 
-    /// Has a host do something. Its outcome comes back as exactly one `Found`, in bounded time; what
-    /// is asked of one host takes effect in the order in which it was asked.
+    /// Has a host do something. Its outcome comes back as exactly one `Found`, in bounded time;
+    /// what is asked of one host takes effect in the order in which it was asked.
     fn start(&mut self, work: Work);
 
     /// Whether the process of this host is known to have ended.

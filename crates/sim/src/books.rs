@@ -67,7 +67,7 @@ impl Fuse {
 pub enum Keeper {
     /// Plain maps.
     Memory(Box<Memory>),
-    /// SQLite, in a folder that is removed afterwards. The store is closed while the daemon is dead.
+    /// SQLite, in a folder that is removed afterwards. Closed while the daemon is dead.
     File(tempfile::TempDir, Option<Box<Store>>),
 }
 

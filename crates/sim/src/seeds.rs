@@ -12,8 +12,8 @@ use crate::world::{Faults, World};
 
 /// How long a run may take in these histories.
 const LONGEST_RUN_MS: u64 = 3 * 60_000;
-/// How long everything else may take to settle once nothing goes wrong any more: the slowest retries
-/// and looks.
+/// How long everything else may take to settle once nothing goes wrong any more: the slowest
+/// retries and looks.
 const SETTLE_MS: u64 = 5 * 60_000;
 
 /// What came of a history.

@@ -5,11 +5,15 @@ use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::fault::Fault;
 
 const DATABASE: &str = "legwork.db";
 const LOCK: &str = "legwork.lock";
+const LOCK_TRIES: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// What SQLite keeps beside the database, as it names them.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
@@ -22,11 +26,16 @@ pub fn claim(dir: &Path) -> Result<File, Fault> {
         .map_err(Fault::file("create the folder", dir))?;
     protect(dir, 0o700)?;
     let lock = private(&dir.join(LOCK))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(Fault::Locked { dir: dir.to_owned() }),
-        Err(TryLockError::Error(why)) => Err(Fault::file("lock", dir.join(LOCK))(why)),
+    for _ in 0..LOCK_TRIES {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            // A process that was just started by the one before holds its files for a moment,
+            // until it has become another program.
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(why)) => return Err(Fault::file("lock", dir.join(LOCK))(why)),
+        }
     }
+    Err(Fault::Locked { dir: dir.to_owned() })
 }
 
 /// Sees to it that the database is there and that it and its companions are the user's alone.

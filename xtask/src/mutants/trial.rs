@@ -170,7 +170,8 @@ impl<'plan> Bench<'plan> {
                 }
                 End::Never => {
                     return Err(Fault::new(format!(
-                        "The healthy code does not end in {}; raise --limit or lower --seeds; {see}",
+                        "The healthy code does not end in {}; raise --limit or lower --seeds; \
+                         {see}",
                         seconds(self.plan.limit)
                     )));
                 }

@@ -19,21 +19,20 @@ pub const SESSION_DELETED: &str = "Cancelled because its session was deleted.";
 pub const SESSION_GONE_BEFORE_PROMPT: &str =
     "The session was deleted before the helper got its prompt.";
 /// The host ended and took the run along.
-pub const INTERRUPTED: &str = "interrupted: the host ended before the helper was done, and nothing is running any more. \
-     Launch the task again if it is still needed.";
+pub const INTERRUPTED: &str = "interrupted: the host ended before the helper was done. Nothing of \
+     it runs any more; launch the task again if it is still needed.";
 /// A launch was cleared before it had a session.
 pub const CLEARED: &str = "it was cleared before it started.";
 
 /// Why a run could not begin.
 pub fn could_not_start(error: &HostError, tries: u32) -> String {
-    match error {
-        HostError::Unreachable | HostError::Busy => {
-            format!("{error} in {tries} tries, so the helper could not be started.")
-        }
-        HostError::Gone | HostError::Rejected { .. } => {
-            format!("{}, so the helper could not be started.", plain_end(&error.to_string()))
-        }
-    }
+    let what = match error {
+        HostError::Unreachable => format!("The host could not be reached in {tries} tries"),
+        HostError::Busy => format!("The host was busy in {tries} tries"),
+        HostError::Gone => "The session does not exist".to_owned(),
+        HostError::Rejected { why } => format!("The host refused ({})", plain_end(why)),
+    };
+    format!("{what}, so the helper could not be started.")
 }
 
 /// A prompt that the host took and nobody answers.

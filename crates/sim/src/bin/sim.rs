@@ -1,4 +1,4 @@
-//! Plays seeds: many, until one is broken, or one, as a story. `cargo xtask sim` builds and runs it.
+//! Plays seeds: many, until one is broken, or one, as a story. `cargo xtask sim` runs it.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "its output is its purpose")]
 

@@ -244,7 +244,10 @@ fn b4_at_a_timeout_the_summary_tells_what_finished_and_what_still_runs() {
     let answer = story.answer(call);
     assert!((10_000..10_000 + AT_ONCE_MS).contains(&took(&story, call)));
     assert!(!story.world.calls[call].refused());
-    assert!(answer.starts_with("The time is up: 1 finished, 1 still running.\n"), "{answer}");
+    assert!(
+        answer.starts_with("The time is up: 1 finished, 1 still running, 2 not found.\n"),
+        "{answer}"
+    );
     assert_eq!(line(&answer, quick), format!("{quick}  completed  Quick  2s"));
     assert_eq!(line(&answer, slow), format!("{slow}  running  Slow  10s"));
     assert!(answer.lines().any(|line| line == "bg_00000000  not found"), "{answer}");

@@ -183,7 +183,7 @@ fn c1_a_letter_to_somebody_else_loses_only_what_was_cleared() {
     let own = story.launch_from(&other, "Own", "wait 4000; say own");
     let hung = story.launch_from(&other, "Hung", "hang");
     lose_the_letter_of(&mut story, &other, &[shared, own], hung);
-    assert_eq!(clear(&mut story), "Cancelled 0 unfinished tasks and cleared 1 task.");
+    assert_eq!(clear(&mut story), "Cleared 1 task; none was unfinished.");
     story.world.faults = calm();
     story.call(&other, "background_cancel", json!({ "task_id": hung.to_string() }));
     story.until_settled();

@@ -180,8 +180,8 @@ fn s1_the_activity_shows_what_a_task_waits_for() {
     let question = story.world.oc.questions(story.world.windows[0].process)[0].id.clone();
     let answer = list(&mut story);
     let lines: Vec<&str> = answer.lines().collect();
-    assert!(lines[0].ends_with("    in the queue, 0 tasks before it"), "{answer}");
-    let waits = format!("    for a person to answer {question}: rm -r build");
+    assert!(lines[0].ends_with("    waits: in the queue, next in line"), "{answer}");
+    let waits = format!("    waits: for a person to answer {question}: rm -r build");
     assert!(lines[1].ends_with(&waits), "{answer}");
     story.person(Ask::Cancel { task: asks.to_string() });
     insta::assert_snapshot!(story.end());

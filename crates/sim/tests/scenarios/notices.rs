@@ -251,7 +251,8 @@ fn n2_a_long_result_is_cut_at_the_limit_with_the_call_that_reads_the_rest() {
     story.until_settled();
     let call = format!("background_output(task_id: \"{task}\", offset: 10)");
     let cut = format!(
-        "What came of {task}:\n\nabcdefghij\n\n(The first 10 of 16 characters. Read on with {call}.)"
+        "What came of {task}:\n\nabcdefghij\n\n\
+         (The first 10 of 16 characters. Read on with {call}.)"
     );
     assert_eq!(story.told()[0].results, [cut]);
     let rest = json!({ "task_id": task.to_string(), "offset": 10 });

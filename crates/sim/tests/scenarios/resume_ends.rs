@@ -169,7 +169,7 @@ fn r9_a_prompt_that_cannot_be_handed_over_is_told_as_a_failure() {
     story.world.faults.lost_before = 0;
     story.until_settled();
     let why = failed(&mut story, task);
-    assert!(why.starts_with("The helper could not be started in "), "{why}");
+    assert!(why.starts_with("The host could not be reached in "), "{why}");
     assert_eq!(prompts(&mut story, task).len(), 1);
     insta::assert_snapshot!(story.end());
 }

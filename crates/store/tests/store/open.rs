@@ -204,7 +204,7 @@ fn k4_words_that_nobody_knows_are_a_fault() {
         "UPDATE tasks SET depth = -1",
         "UPDATE tasks SET asked = ' ' || char(10) || char(10) || 'x'",
         "UPDATE tasks SET agent = CAST(x'ff' AS TEXT)",
-        "INSERT INTO stops VALUES ('bg_0000000!', 'p', 'h', NULL)",
+        "INSERT INTO stops VALUES ('bg_0000000!', 'p', 'h', NULL, 0)",
         "INSERT INTO parents VALUES ('s', 'p', '')",
     ] {
         let home = TempDir::new().unwrap();

@@ -13,7 +13,7 @@ fn to_daemon() -> Vec<ToDaemon> {
         session: "ses_1".parse().unwrap(),
         message: "msg_1".parse().unwrap(),
         agent: "build".into(),
-        directory: "/home/me/a project".into(),
+        directory: "/projects/a project".into(),
     };
     let call = |id, arguments, context| ToDaemon::Call {
         id,
