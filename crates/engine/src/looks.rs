@@ -152,7 +152,9 @@ impl Engine {
             Stage::Prompting(_) | Stage::Working(_) if !asked && !waited => {}
             _ => {
                 let longest = minutes(live.task.run.started, self.settings.max_run_minutes);
-                let why = if longest.is_some_and(|longest| longest <= self.now) {
+                let why = if live.watch.cut_off.is_some() {
+                    words::INTERRUPTED.to_owned()
+                } else if longest.is_some_and(|longest| longest <= self.now) {
                     words::ran_too_long(self.settings.max_run_minutes)
                 } else {
                     words::was_silent_too_long(self.settings.max_quiet_minutes)

@@ -51,11 +51,15 @@ impl Engine {
 
     pub(crate) fn host_gone(&mut self, id: &HostId) {
         let Some(host) = self.hosts.get_mut(id) else { return };
+        let watched = host.presence == Presence::Here;
         host.presence = Presence::Gone;
         let place = host.place.clone();
         let unfinished = host.unfinished();
         self.timers.clear(&Timer::Survey(id.clone()));
         for task in unfinished {
+            if let Some(live) = self.tasks.live_mut(task) {
+                live.watch.unwatched |= !watched;
+            }
             self.tend_run(task);
         }
         self.hosts.drop_if_unused(id);
@@ -71,6 +75,7 @@ impl Engine {
             live.watch.stale = live.watch.flight.is_some();
         }
         let since = live.watch.cut_off.unwrap_or(now);
+        let unwatched = live.watch.unwatched;
         let due = live.watch.due.is_none_or(|due| due <= now);
         if live.watch.flight.is_some() || !due {
             return;
@@ -86,6 +91,9 @@ impl Engine {
             (None, None) if self.settings.interrupted == Interrupted::Fail => {
                 self.interrupted(id, None);
             }
+            // Nobody saw how it ended, so it may be answered: that is worth waiting for, within its
+            // limits.
+            (_, None) if unwatched => {}
             (_, None) if now.since(since) >= CUT_OFF_GRACE_MS => self.interrupted(id, None),
             (_, None) => {}
         }
@@ -136,6 +144,7 @@ impl Engine {
         // One that had only waited waits elsewhere.
         live.task.run.continued += u32::from(begun);
         live.watch.cut_off = None;
+        live.watch.unwatched = false;
         self.advance(id, Stage::Queued);
         if let Some(live) = self.tasks.live(id) {
             self.hosts.enlist(&live.task);

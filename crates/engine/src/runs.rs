@@ -106,7 +106,8 @@ impl Engine {
             Presence::Here | Presence::Gone if live.watch.flight.is_none() => live.watch.due,
             Presence::Here | Presence::Gone | Presence::Away => None,
         };
-        let grace = live.watch.cut_off.map(|since| since.plus(CUT_OFF_GRACE_MS));
+        let watched = live.watch.cut_off.filter(|_| !live.watch.unwatched);
+        let grace = watched.map(|since| since.plus(CUT_OFF_GRACE_MS));
         let last_word = live.watch.overdue.map(|since| since.plus(LIMIT_GRACE_MS));
         let moments = [next_try, grace, self.limit_of(live), last_word];
         match moments.into_iter().flatten().filter(|at| *at > self.now).min() {

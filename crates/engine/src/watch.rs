@@ -51,6 +51,8 @@ pub struct Watch {
     pub(crate) seen: Option<Time>,
     /// Since when its host is known to have ended.
     pub(crate) cut_off: Option<Time>,
+    /// That host was out of our sight when it ended.
+    pub(crate) unwatched: bool,
     /// The work under way was given to that host before it ended.
     pub(crate) stale: bool,
     /// Since when it is known to be past a limit.
@@ -77,6 +79,7 @@ impl Watch {
             error: None,
             seen: None,
             cut_off: None,
+            unwatched: false,
             stale: false,
             overdue: None,
             callers: Vec::new(),

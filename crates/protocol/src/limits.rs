@@ -71,8 +71,9 @@ pub const STOP_CONFIRM_MS: u64 = 3_000;
 /// A message that was sent is looked for after this time: a host takes a prompt for an agent that
 /// it does not have, and stores nothing.
 pub const TELL_CONFIRM_MS: u64 = 1_000;
-/// A run whose host process ended waits so long for another host of its place to read how far it
-/// came; then it counts as interrupted.
+/// A run whose host process ended before our eyes waits so long for another host of its place to
+/// read how far it came; then it counts as interrupted. One whose host ended out of our sight waits
+/// for its limits.
 pub const CUT_OFF_GRACE_MS: u64 = 60_000;
 /// A run that is past a limit is ended so long after that was noticed, if its host could not be
 /// asked by then whether the answer is there.

@@ -9,9 +9,13 @@ use legwork_protocol::{Ask, Refusal, Time};
 use crate::{Outside, Shell, refused};
 
 impl<J: Journal, O: Outside> Shell<J, O> {
-    pub(crate) fn fall_ill(&mut self, now: Time) -> Option<Time> {
+    /// Nothing can be saved: callers are refused, except the one who only wants to read.
+    pub(crate) fn fall_ill(&mut self, read: Option<Input>, now: Time) -> Option<Time> {
         self.ailing = true;
         self.own.clear();
+        if let Some(input) = read {
+            self.answer_from_records(input, now);
+        }
         for call in std::mem::take(&mut self.open) {
             self.outside.say(call, refused(Refusal::CannotSave));
         }
@@ -21,8 +25,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     /// What can be answered without saving anything is, by an engine that is thrown away: what it
     /// would save or do is not done.
     fn answer_from_records(&mut self, input: Input, now: Time) {
-        let reads = matches!(&input, Input::Ask { ask: Ask::List { .. } | Ask::Output { .. }, .. });
-        let Some(saved) = reads.then(|| self.journal.load().ok()).flatten() else { return };
+        let Ok(saved) = self.journal.load() else { return };
         let mut engine = Engine::restore(self.settings.clone(), saved, now, 0);
         for (host, place) in self.here.clone() {
             let here = engine.on(Input::Hint(Hint::HostCame { host, place }), now);
@@ -35,14 +38,13 @@ impl<J: Journal, O: Outside> Shell<J, O> {
 
     pub(crate) fn ail(&mut self, input: Input, now: Time) -> Option<Time> {
         if self.journal.probe().is_err() {
-            self.answer_from_records(input, now);
-            return self.fall_ill(now);
+            return self.fall_ill(reads(&input).then_some(input), now);
         }
         let saved = match self.journal.load() {
             Ok(saved) => saved,
             Err(fault) => {
                 self.outside.trouble(&format!("records cannot be read: {fault}"));
-                return self.fall_ill(now);
+                return self.fall_ill(None, now);
             }
         };
         // What is under way for the engine of before must not be taken for this one's.
@@ -55,4 +57,9 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         }
         self.step(input, now)
     }
+}
+
+/// Whether the input asks for something that can be answered without saving anything.
+pub(crate) fn reads(input: &Input) -> bool {
+    matches!(input, Input::Ask { ask: Ask::List { .. } | Ask::Output { .. }, .. })
 }

@@ -93,11 +93,12 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         if self.ailing {
             return self.ail(input, now);
         }
+        let read = ailing::reads(&input).then(|| input.clone());
         self.own.push_back(input);
         self.look_for_hosts(now);
         while let Some(input) = self.own.pop_front() {
             if !self.act(input, now) {
-                return self.fall_ill(now);
+                return self.fall_ill(read, now);
             }
         }
         let check = (!self.awaited().is_empty()).then_some(self.check_at);

@@ -39,6 +39,8 @@ pub struct RunFact {
     pub notice: NoticeFact,
     /// When it ended.
     pub ended_at: Time,
+    /// Whether a host could be asked then.
+    pub readable: bool,
     /// Whether its task was forgotten.
     pub forgotten: bool,
     /// What was asked.
@@ -93,6 +95,10 @@ pub struct Audit {
     pub keys: BTreeSet<CallKey>,
     /// Sessions known as parents.
     pub parents: BTreeSet<SessionId>,
+    /// Sessions that were forgotten while a run that they asked for went on.
+    pub abandoned: BTreeSet<SessionId>,
+    /// Whether a host is connected.
+    pub somebody_is_here: bool,
     /// Places per host; 0 for no limit.
     pub max_running: u32,
     /// What was found.
@@ -116,6 +122,7 @@ impl Audit {
             self.apply(change);
         }
         self.check_ends(changes);
+        self.check_trees(changes);
         self.check_places();
     }
 
@@ -159,6 +166,10 @@ impl Audit {
             }
             Change::ParentForgotten { session } => {
                 self.parents.remove(session);
+                let waits = |row: &&Row| !row.task.is_finished() && row.task.run.asker == *session;
+                if self.rows.values().find(waits).is_some() {
+                    self.abandoned.insert(session.clone());
+                }
             }
         }
     }
@@ -175,6 +186,7 @@ impl Audit {
             asker: task.run.asker.clone(),
             ended: None,
             ended_at: Time::default(),
+            readable: false,
             detail: String::new(),
             notice: NoticeFact::None,
             forgotten: false,
@@ -216,6 +228,7 @@ impl Audit {
         if let Some(run) = self.runs.get_mut(&(task.id, task.run.number)) {
             run.ended = task.outcome();
             run.ended_at = task.run.ended.unwrap_or_default();
+            run.readable = self.somebody_is_here;
             detail.clone_into(&mut run.detail);
         }
         self.rows.insert(task.id, Row { task: task.clone() });
@@ -299,6 +312,42 @@ impl Audit {
                 let what = format!("{} run {} tells who ended it", task.id, task.run.number);
                 self.broken("end and notice together", what);
             }
+        }
+    }
+
+    /// A helper that failed or was called off takes its own helpers along, and no other does.
+    fn check_trees(&mut self, changes: &[Change]) {
+        let ended = |change: &Change| match change {
+            Change::Ended { task, .. } => Some((task.outcome()?, task.session.clone()?)),
+            _ => None,
+        };
+        for (outcome, session) in changes.iter().filter_map(ended) {
+            let below = self
+                .rows
+                .values()
+                .map(|row| &row.task)
+                .find(|task| task.parent == session && !task.is_finished());
+            if outcome != Outcome::Completed
+                && let Some(what) = below.map(|task| task.id)
+            {
+                self.broken("the tree goes", format!("{what} outlives its parent {session}"));
+            }
+        }
+        let felled = changes.iter().find_map(|change| match change {
+            Change::Ended { task, detail, .. } if detail == words::CANCELLED_WITH_PARENT => {
+                Some(task)
+            }
+            _ => None,
+        });
+        let with = |task: &Task| {
+            let parents = changes.iter().filter_map(ended);
+            parents
+                .filter(|(outcome, _)| *outcome != Outcome::Completed)
+                .any(|(_, session)| session == task.parent)
+        };
+        if let Some(task) = felled.filter(|task| !with(task)) {
+            let what = format!("{} was called off with a parent that was not", task.id);
+            self.broken("the tree goes", what);
         }
     }
 

@@ -32,9 +32,25 @@ pub struct Call {
     pub dropped: bool,
     /// How often it was sent.
     pub sent: u32,
+    /// A checker asks; it is no part of the story.
+    pub silent: bool,
 }
 
 impl Call {
+    fn new(from: Option<(usize, SessionId)>, ask: Ask, made: Time) -> Self {
+        Self {
+            from,
+            ask,
+            made,
+            id: None,
+            answer: None,
+            progress: 0,
+            dropped: false,
+            sent: 0,
+            silent: false,
+        }
+    }
+
     /// The answer's text, if there is one.
     pub fn text(&self) -> Option<&str> {
         self.answer.as_ref().map(|(_, _, text)| text.as_str())
@@ -87,10 +103,7 @@ impl World {
             Some((_, session)) => format!("{session} {} (call {number})", words(&ask)),
             None => format!("a person {} (call {number})", words(&ask)),
         });
-        let made = self.now;
-        let call =
-            Call { from, ask, made, id: None, answer: None, progress: 0, dropped: false, sent: 0 };
-        self.calls.push(call);
+        self.calls.push(Call::new(from, ask, self.now));
         self.send_call(number);
         number
     }
@@ -192,7 +205,9 @@ impl World {
             Said::Answer { kind, text } => {
                 self.by_call.remove(&id);
                 let refused = if kind == AnswerKind::Refused { " a refusal" } else { "" };
-                self.trace.tell(|| format!("    call {number} hears{refused}: {text:?}"));
+                if !call.silent {
+                    self.trace.tell(|| format!("    call {number} hears{refused}: {text:?}"));
+                }
                 if !stale {
                     let twice = self.calls[number].answer.is_some();
                     self.calls[number].answer = Some((self.now, kind, text));
@@ -206,16 +221,7 @@ impl World {
     pub fn ask_now(&mut self, ask: Ask) -> String {
         let faults = std::mem::take(&mut self.faults);
         let number = self.calls.len();
-        self.calls.push(Call {
-            from: None,
-            ask: ask.clone(),
-            made: self.now,
-            id: None,
-            answer: None,
-            progress: 0,
-            dropped: false,
-            sent: 1,
-        });
+        self.calls.push(Call { sent: 1, silent: true, ..Call::new(None, ask.clone(), self.now) });
         self.next_call += 1;
         let call = CallId(self.next_call);
         self.by_call.insert(call, number);

@@ -1,13 +1,14 @@
 //! Many seeds at once, on as many threads as there are. Each seed is a world of its own, so the
 //! outcome does not depend on how they are spread.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use crate::audit::Broken;
 use crate::books::Keeper;
-use crate::memory::Memory;
+use crate::names::Names;
 use crate::seeds;
 use crate::trace::Trace;
 use crate::world::START;
@@ -113,7 +114,7 @@ impl Report {
 
 /// Books in plain maps.
 pub fn in_memory() -> Keeper {
-    Keeper::Memory(Box::new(Memory::default()))
+    Keeper::Memory(Box::default())
 }
 
 /// Books in a file of their own, which goes with them.
@@ -127,5 +128,7 @@ pub fn on_disk() -> Keeper {
 /// The story of one seed, and what is wrong with it.
 pub fn story(seed: u64, books: Books) -> (String, Vec<Broken>) {
     let history = seeds::play(seed, books.keeper(), Trace::kept(START));
-    (history.story, history.broken)
+    let mut names = Names::new(BTreeMap::new(), "session");
+    let lines: Vec<String> = history.story.lines().map(|line| names.apply(line)).collect();
+    (lines.join("\n"), history.broken)
 }

@@ -5,7 +5,7 @@ use legwork_engine::record::About;
 use legwork_engine::task::Stage;
 use legwork_engine::{Deed, Work};
 use legwork_protocol::ask::Ask;
-use legwork_protocol::{MessageId, SessionId, TaskId};
+use legwork_protocol::{MessageId, SessionId, TaskId, Time};
 
 use crate::adapter::Write;
 use crate::calls::CallNo;
@@ -92,6 +92,26 @@ impl World {
         }
     }
 
+    /// A blocked caller hears of the end when it comes, not when its time is up.
+    fn check_woken(&mut self, number: CallNo, heard: Time) {
+        let (Ask::Block { tasks, .. }, Some((at, _, _))) =
+            (self.calls[number].ask.clone(), self.calls[number].answer.clone())
+        else {
+            return;
+        };
+        let rows = &self.audit().rows;
+        let ends = tasks.iter().map(|name| {
+            let row = rows.get(&name.parse::<TaskId>().ok()?)?;
+            row.task.run.ended
+        });
+        // Of a task that was never there, or is forgotten by now, nothing can be said.
+        let Some(ends) = ends.collect::<Option<Vec<Time>>>() else { return };
+        let over = ends.into_iter().fold(heard, Time::max);
+        if at.since(over) > LATE_MS {
+            self.audit().broken("woken at the end", format!("call {number} slept on"));
+        }
+    }
+
     /// What an answer promises is saved, and a blocked caller has not waited too long.
     pub(crate) fn check_answer(&mut self, number: CallNo, twice: bool) {
         if twice {
@@ -105,6 +125,8 @@ impl World {
             }
             _ => false,
         };
+        self.check_woken(number, heard);
+        let call = &self.calls[number];
         let promised = match call.ask {
             Ask::Launch { .. } | Ask::Resume { .. } if !call.refused() => call.task(),
             _ => None,

@@ -14,6 +14,7 @@ impl World {
         let Some(mut books) = self.books.take() else { return };
         self.life += 1;
         self.forget_alarm();
+        self.last_work = None;
         books.close();
         books.audit.life = self.life;
         let fuse = books.fuse.clone();
@@ -60,6 +61,7 @@ impl World {
 
     pub(crate) fn daemon_step(&mut self, input: Input) {
         let crash = self.dice.chance(self.faults.crash_in_step);
+        self.audit().somebody_is_here = self.windows.iter().any(|window| window.linked);
         let effects = self.dice.below(6) as u32;
         let Some(daemon) = &mut self.daemon else { return };
         let fuse = daemon.outside().fuse.clone();

@@ -15,6 +15,7 @@ mod daemon;
 pub mod host;
 mod links;
 pub mod memory;
+pub mod names;
 pub mod seeds;
 pub mod story;
 pub mod trace;

@@ -103,6 +103,11 @@ impl World {
 
     pub(crate) fn send_work(&mut self, work: Work) {
         self.requests += 1;
+        // An answer finds its question by this number.
+        if self.last_work.replace(work.id) >= Some(work.id) {
+            let what = format!("{:?} is given out again", work.id);
+            self.audit().broken("work counted once", what);
+        }
         self.trace.tell(|| format!("    → {}: {}", work.host, deed_words(&work.deed)));
         let here = self.windows.iter().position(|window| window.host == work.host);
         let linked = here.filter(|number| self.windows[*number].linked);

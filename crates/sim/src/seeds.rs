@@ -107,11 +107,12 @@ impl Play {
 
     /// Often nothing, sometimes a moment, sometimes long.
     fn wait(&mut self) {
-        let ms = match self.dice.below(10) {
-            0..=3 => 0,
-            4..=6 => self.dice.between(1, 200),
-            7..=8 => self.dice.between(200, 4_000),
-            _ => self.dice.between(4_000, 20_000),
+        let ms = match self.dice.below(100) {
+            0..=39 => 0,
+            40..=69 => self.dice.between(1, 200),
+            70..=89 => self.dice.between(200, 4_000),
+            90..=98 => self.dice.between(4_000, 20_000),
+            _ => self.dice.between(LONGEST_RUN_MS, 2 * LONGEST_RUN_MS),
         };
         self.world.run_for(ms);
         self.learn();
@@ -334,6 +335,7 @@ impl Play {
     fn settle(&mut self) {
         self.world.trace.tell(|| "from now on nothing goes wrong".to_owned());
         self.world.faults = Faults::default();
+        self.world.calm_since = Some(self.world.now);
         self.world.set_full(false);
         self.world.start_daemon();
         self.window();

@@ -12,6 +12,7 @@ use crate::books::Keeper;
 use crate::calls::CallNo;
 use crate::campaign::in_memory;
 use crate::host::{Nasty, Session, User};
+use crate::names::Names;
 use crate::trace::Trace;
 use crate::world::{START, World};
 
@@ -203,7 +204,7 @@ impl Story {
 
     /// The story so far, with names instead of ids and without times.
     pub fn transcript(&self) -> String {
-        let mut names = Names { known: self.names.clone(), counts: BTreeMap::new() };
+        let mut names = Names::new(self.names.clone(), "helper");
         let text = self.world.trace.text();
         let lines = text.lines().map(|line| names.apply(line.get(11..).unwrap_or_default()));
         let shown: Vec<String> = lines.filter(|line| !line.contains("who is busy?")).collect();
@@ -245,51 +246,4 @@ impl LetterSeen {
 /// The arguments of a launch by the agent `general`.
 pub fn launch(description: &str, script: &str) -> Value {
     serde_json::json!({ "description": description, "prompt": script, "agent": "general" })
-}
-
-/// Gives ids names, in the order in which they appear.
-struct Names {
-    known: BTreeMap<String, String>,
-    counts: BTreeMap<&'static str, u32>,
-}
-
-const KINDS: [(&str, usize, &str); 4] = [
-    ("bg_", 11, "task"),
-    ("ses_", 30, "helper"),
-    ("msg_", 30, "message"),
-    ("per_", 30, "question"),
-];
-
-impl Names {
-    fn apply(&mut self, line: &str) -> String {
-        let mut out = String::new();
-        let mut rest = line;
-        while let Some(first) = rest.chars().next() {
-            let kind = KINDS.iter().find(|(prefix, length, _)| {
-                rest.starts_with(prefix)
-                    && rest.get(..*length).is_some_and(|id| {
-                        id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-                    })
-            });
-            let length = kind.map_or(first.len_utf8(), |(_, length, _)| *length);
-            let (piece, after) = rest.split_at(length);
-            match kind {
-                Some((_, _, word)) => out.push_str(&self.name(piece, word)),
-                None => out.push_str(piece),
-            }
-            rest = after;
-        }
-        out
-    }
-
-    fn name(&mut self, id: &str, word: &'static str) -> String {
-        if let Some(name) = self.known.get(id) {
-            return name.clone();
-        }
-        let count = self.counts.entry(word).or_default();
-        *count += 1;
-        let name = format!("{word}-{count}");
-        self.known.insert(id.to_owned(), name.clone());
-        name
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use legwork_engine::record::{About, NoticeId};
 use legwork_engine::task::Outcome;
-use legwork_protocol::{MessageId, TaskId};
+use legwork_protocol::{MessageId, TaskId, Time};
 
 use crate::audit::{Audit, Broken, NoticeFact, RunFact};
 use crate::host::{Body, Finish, Message, OpenCode, Session, User};
@@ -25,13 +25,20 @@ impl World {
         let mut audit = std::mem::take(self.audit());
         unsettled(&mut audit);
         runs(&mut audit, &self.oc);
-        ends_found(&mut audit, &self.oc);
+        ends_found(&mut audit, &self.oc, self.calm_since);
         told(&mut audit, &self.oc);
         stored_once(&mut audit, &self);
         for session in self.oc.ever() {
             if let Some(mark) = session.mark {
                 helper(&mut audit, &self.oc, session, mark);
             }
+        }
+        // Only a session that was deleted, or a helper that was cleared, expects nothing any more.
+        let expects = |session: &&Session| !session.deleted && session.mark.is_none();
+        let mut abandoned = audit.abandoned.iter().filter_map(|id| self.oc.once(id));
+        if let Some(session) = abandoned.find(expects) {
+            let what = format!("{} was forgotten before it was told", session.id);
+            audit.broken("every asker is told", what);
         }
         if self.oc.undos_destroyed() > 0 {
             audit.broken("undo respected", "a letter made an undo permanent".to_owned());
@@ -67,8 +74,7 @@ fn runs(audit: &mut Audit, host: &OpenCode) {
             };
             let other = run.continued > 0 || host.ever().iter().any(letter);
             let right = answer_of(&run.prompt).is_some_and(|answer| run.detail == answer);
-            let wrong = !right && !(other && run.detail == "ok");
-            if wrong {
+            if !(right || other && run.detail == "ok") {
                 let (asked, got) = (&run.prompt, &run.detail);
                 found.push(format!("{task} run {number}: asked {asked:?}, got {got:?}"));
             }
@@ -79,8 +85,8 @@ fn runs(audit: &mut Audit, host: &OpenCode) {
     }
 }
 
-/// A helper whose answer was there to be read does not fail for want of one.
-fn ends_found(audit: &mut Audit, host: &OpenCode) {
+/// A helper whose answer was there to be read does not fail for want of one, nor wait for long.
+fn ends_found(audit: &mut Audit, host: &OpenCode, calm_since: Option<Time>) {
     let mut found = Vec::new();
     for session in host.ever().iter().filter(|session| !session.deleted) {
         let Some(mark) = session.mark else { continue };
@@ -90,8 +96,15 @@ fn ends_found(audit: &mut Audit, host: &OpenCode) {
             });
             let since = answer.and_then(|answer| answer.completed);
             let unread = since.is_some_and(|since| run.ended_at.since(since) > FOUND_MS);
-            if run.ended == Some(Outcome::Failed) && unread {
+            if run.ended == Some(Outcome::Failed) && run.readable && unread {
                 found.push(format!("{mark} failed with its answer unread: {}", run.detail));
+            }
+            // While nothing goes wrong it is found soon, whatever went wrong before.
+            let found_late = since.zip(calm_since).is_some_and(|(since, calm)| {
+                run.ended_at > calm && run.ended_at.since(since.max(calm)) > FOUND_MS
+            });
+            if run.ended == Some(Outcome::Completed) && found_late {
+                found.push(format!("{mark} was found out late"));
             }
         }
     }

@@ -98,6 +98,8 @@ pub struct World {
     pub(crate) first_tell: BTreeSet<MessageId>,
     /// When a message was last sent to a session.
     pub(crate) last_sent: BTreeMap<SessionId, Time>,
+    /// Since when nothing goes wrong any more.
+    pub calm_since: Option<Time>,
     /// How many requests the hosts have had.
     pub requests: u64,
     pub(crate) dice: Dice,
@@ -106,6 +108,7 @@ pub struct World {
     pub(crate) daemon: Option<Shell<Books, Wire>>,
     pub(crate) books: Option<Books>,
     pub(crate) flights: BTreeMap<(u32, WorkId), Flight>,
+    pub(crate) last_work: Option<WorkId>,
     pub(crate) by_call: BTreeMap<CallId, CallNo>,
     pub(crate) next_call: u64,
     pub(crate) ended: BTreeSet<HostId>,
@@ -134,6 +137,7 @@ impl World {
             used: BTreeSet::new(),
             heard: BTreeMap::new(),
             first_tell: BTreeSet::new(),
+            calm_since: None,
             last_sent: BTreeMap::new(),
             requests: 0,
             dice,
@@ -141,6 +145,7 @@ impl World {
             life: 0,
             daemon: None,
             flights: BTreeMap::new(),
+            last_work: None,
             by_call: BTreeMap::new(),
             next_call: 0,
             ended: BTreeSet::new(),
