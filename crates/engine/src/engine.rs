@@ -8,7 +8,7 @@ use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Setting
 use crate::debts::Debts;
 use crate::hosts::Hosts;
 use crate::input::{Caller, Hint, Input, Reaction, Say};
-use crate::launch::Vetting;
+use crate::launch::{Launch, Resuming, Vetting};
 use crate::record::Change;
 use crate::stops::Stops;
 use crate::tasks::Tasks;
@@ -35,17 +35,6 @@ pub struct Engine {
     flights: BTreeMap<WorkId, Errand>,
     next_work: u64,
     out: Reaction,
-}
-
-/// A resume before it is accepted.
-#[derive(Debug)]
-pub(crate) struct Resuming {
-    pub key: CallKey,
-    pub calls: Vec<CallId>,
-    pub host: HostId,
-    pub asker: SessionId,
-    pub prompt: String,
-    pub extra: bool,
 }
 
 /// What a piece of work is for.
@@ -208,14 +197,6 @@ impl Engine {
     pub(crate) fn empty_at(settings: Settings, now: Time, next_work: u64) -> Self {
         Self { settings, now, next_work, ..Self::default() }
     }
-}
-
-/// What a launch brings along.
-#[derive(Debug)]
-pub(crate) struct Launch {
-    pub prompt: String,
-    pub description: String,
-    pub agent: String,
 }
 
 /// What a handler of an ask gives back: an answer now, or none yet.

@@ -5,7 +5,7 @@ use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, Status, TaskId};
 
-use crate::engine::{Answered, Engine, Errand, Launch, Resuming};
+use crate::engine::{Answered, Engine, Errand};
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Origin};
@@ -23,6 +23,25 @@ pub(crate) struct Vetting {
     origin: Origin,
     launch: Launch,
     spare: TaskId,
+}
+
+/// What a launch brings along.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub prompt: String,
+    pub description: String,
+    pub agent: String,
+}
+
+/// A resume before it is accepted.
+#[derive(Debug)]
+pub(crate) struct Resuming {
+    pub key: CallKey,
+    pub calls: Vec<CallId>,
+    pub host: HostId,
+    pub asker: SessionId,
+    pub prompt: String,
+    pub extra: bool,
 }
 
 impl Engine {
