@@ -230,6 +230,12 @@ impl Engine {
         self.settings.start_turns && self.tasks.of_session(to).is_none()
     }
 
+    /// The letters that are on their way to a session.
+    pub(crate) fn letters_to(&self, session: &SessionId) -> Vec<MessageId> {
+        let creditor = self.debts.creditors.get(session).into_iter();
+        creditor.flat_map(|creditor| creditor.letters.iter().cloned()).collect()
+    }
+
     /// Everything that is owed at a place is looked at again.
     pub(crate) fn tend_place(&mut self, place: &Place) {
         let owed: Vec<SessionId> = self
@@ -241,8 +247,7 @@ impl Engine {
             .map(|(session, _)| session.clone())
             .collect();
         for session in owed {
-            let letters = self.debts.creditors.get(&session).map(|c| c.letters.clone());
-            for letter in letters.into_iter().flatten() {
+            for letter in self.letters_to(&session) {
                 self.tend_letter(&letter);
             }
             self.soon(Timer::Gather(session));

@@ -30,6 +30,8 @@ pub(crate) struct Host {
     pub surveying: bool,
     /// When it last came.
     pub came: Time,
+    /// Since when it is away, if we saw it go.
+    pub away_since: Option<Time>,
     /// Parents that may have been deleted, to be asked about.
     pub doubted: BTreeSet<SessionId>,
 }
@@ -60,6 +62,7 @@ impl Hosts {
             queue: BTreeSet::new(),
             surveying: false,
             came: Time::default(),
+            away_since: None,
             doubted: BTreeSet::new(),
         })
     }

@@ -9,8 +9,8 @@ use crate::engine::{Answered, Engine, Errand};
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Origin};
-use crate::task::{Run, Stage, Task};
-use crate::text::{Answer, answers};
+use crate::task::{Outcome, Run, Stage, Task};
+use crate::text::{Answer, answers, words};
 use crate::watch::Watch;
 use crate::work::{Deed, Finding, HostError};
 
@@ -87,7 +87,35 @@ impl Engine {
         Some(answers::launched(task, self.ahead(task)))
     }
 
+    /// A session that was ended asks for nothing more, though its calls may still arrive.
+    pub(crate) fn refuse_pending_of(&mut self, session: &SessionId) {
+        let refusal = Refusal::NotStarted(words::ASKER_ENDED.to_owned());
+        let launches: Vec<CallKey> = self
+            .vetting
+            .iter()
+            .filter(|(_, vetting)| vetting.session == *session)
+            .map(|(key, _)| key.clone())
+            .collect();
+        let vettings = launches.iter().filter_map(|key| self.vetting.remove(key));
+        let mut calls: Vec<CallId> = vettings.flat_map(|vetting| vetting.calls).collect();
+        let resumes: Vec<TaskId> = self
+            .resuming
+            .iter()
+            .filter(|(_, resuming)| resuming.asker == *session)
+            .map(|(task, _)| *task)
+            .collect();
+        let resumings = resumes.iter().filter_map(|task| self.resuming.remove(task));
+        calls.extend(resumings.flat_map(|resuming| resuming.calls));
+        for call in calls {
+            self.answer(call, refusal.clone());
+        }
+    }
+
     fn may_launch(&self, session: &SessionId) -> Result<(), Refusal> {
+        let own = self.tasks.of_session(session).and_then(Task::outcome);
+        if own.is_some_and(|outcome| outcome != Outcome::Completed) || self.stops.names(session) {
+            return Err(Refusal::NotStarted(words::ASKER_ENDED.to_owned()));
+        }
         let limit = self.settings.max_depth;
         if limit != 0 && self.depth_below(session) > limit {
             return Err(Refusal::TooDeep { limit });

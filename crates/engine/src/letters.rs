@@ -103,6 +103,9 @@ impl Engine {
             }
             Err(HostError::Rejected { .. }) => {
                 sending.refusals += 1;
+                if !sending.attempted && !sending.unwanted.is_empty() {
+                    return self.dissolve(id);
+                }
                 pause_ms(sending.refusals)
             }
             Err(HostError::Unreachable | HostError::Busy) => {

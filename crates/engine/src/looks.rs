@@ -53,6 +53,7 @@ impl Engine {
         let Some(live) = self.tasks.live_mut(id) else { return };
         let watch = &mut live.watch;
         watch.seen = Some(now);
+        watch.tries = 0;
         let moved = sight.moved.unwrap_or_default().min(now);
         watch.active = watch.active.max(moved);
         if let Activity::Guessed(told) = &mut watch.known {
@@ -68,7 +69,10 @@ impl Engine {
                 self.finish(id, Outcome::Failed, reason, Tell::Yes, Halt::NotNeeded);
             }
             Sighted::Busy => {
-                watch.at_work();
+                // Unless something was said since, which this look may be older than.
+                if !watch.again {
+                    watch.at_work();
+                }
                 watch.due = watch.again.then_some(now);
             }
             Sighted::Still { text } => self.seen_still(id, &text),
@@ -222,7 +226,9 @@ impl Engine {
                     watch.active = now;
                     watch.retry = retry;
                 }
-                watch.at_work();
+                if watch.due.is_none() && watch.flight.is_none() {
+                    watch.at_work();
+                }
             }
             None => watch.due = Some(now),
         }

@@ -20,6 +20,9 @@ impl Engine {
             let parent = creditor.parent.clone();
             self.save(Change::ParentKnown(parent));
             self.soon(Timer::Gather(session.clone()));
+            for letter in self.letters_to(session) {
+                self.soon(Timer::Letter(letter));
+            }
         }
     }
 
@@ -105,6 +108,9 @@ impl Engine {
                     self.parent_gone(session);
                 }
                 self.soon(Timer::Census(id.clone()));
+            }
+            Ok(_) | Err(_) if self.hosts.presence(id) == Presence::Gone => {
+                asked.iter().for_each(|session| self.perhaps_deleted(session));
             }
             Ok(_) | Err(_) => {
                 if let Some(host) = self.hosts.get_mut(id) {

@@ -3,7 +3,7 @@
 //! asked to go on.
 
 use legwork_protocol::limits::{CONTINUE_MAX, CUT_OFF_GRACE_MS, POLL_EVERY_MS};
-use legwork_protocol::{HostId, Interrupted, Place, TaskId};
+use legwork_protocol::{HostId, Interrupted, Place, QuestionId, TaskId};
 
 use crate::engine::Engine;
 use crate::hosts::{Host, Presence};
@@ -21,6 +21,7 @@ impl Engine {
         host.presence = Presence::Here;
         host.surveying = false;
         host.came = self.now;
+        host.away_since = None;
         let own = host.unfinished();
         let ended = self.hosts.at(place).filter(|(_, host)| host.presence == Presence::Gone);
         let cut_off: Vec<TaskId> = ended.flat_map(|(_, host)| host.unfinished()).collect();
@@ -39,6 +40,7 @@ impl Engine {
             && host.presence == Presence::Here
         {
             host.presence = Presence::Away;
+            host.away_since = Some(self.now);
             self.timers.clear(&Timer::Survey(id.clone()));
         }
     }
@@ -51,8 +53,15 @@ impl Engine {
 
     pub(crate) fn host_gone(&mut self, id: &HostId) {
         let Some(host) = self.hosts.get_mut(id) else { return };
-        let watched = host.presence == Presence::Here;
+        // A process that is killed closes its link first; that it ended is known a little later.
+        let unseen_ms = match (host.presence, host.away_since) {
+            (Presence::Here, _) => 0,
+            (_, Some(since)) => self.now.since(since),
+            (_, None) => u64::MAX,
+        };
+        let watched = unseen_ms <= 2 * POLL_EVERY_MS;
         host.presence = Presence::Gone;
+        let doubted = std::mem::take(&mut host.doubted);
         let place = host.place.clone();
         let unfinished = host.unfinished();
         self.timers.clear(&Timer::Survey(id.clone()));
@@ -63,6 +72,7 @@ impl Engine {
             self.tend_run(task);
         }
         self.hosts.drop_if_unused(id);
+        doubted.iter().for_each(|session| self.perhaps_deleted(session));
         self.tend_place(&place);
     }
 
@@ -73,7 +83,12 @@ impl Engine {
         if live.watch.cut_off.is_none() {
             live.watch.cut_off = Some(now);
             live.watch.stale = live.watch.flight.is_some();
+            live.watch.retry = None;
+            // Nobody can answer what a host asked that has ended.
+            let questions: Vec<QuestionId> = live.watch.questions.keys().cloned().collect();
+            questions.iter().for_each(|question| self.question_closed(id, question));
         }
+        let Some(live) = self.tasks.live_mut(id) else { return };
         let since = live.watch.cut_off.unwrap_or(now);
         let unwatched = live.watch.unwatched;
         let due = live.watch.due.is_none_or(|due| due <= now);

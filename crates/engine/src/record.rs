@@ -104,7 +104,7 @@ pub struct Parent {
     pub voice: Option<HostId>,
 }
 
-/// Why a debt ended without being told.
+/// How a debt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DebtEnd {
     /// It was told.

@@ -76,7 +76,8 @@ impl Engine {
         if let Some(live) = self.tasks.live_mut(id) {
             live.watch.flight = Some(work);
             live.watch.due = None;
-            live.watch.again = false;
+            // What was said while a prompt is handed over again may be about it still.
+            live.watch.again &= !matches!(live.task.stage, Stage::Working(_));
         }
     }
 
@@ -139,7 +140,11 @@ impl Engine {
             }
             (Stage::Working(_), Ok(Finding::Seen(sight))) => self.seen(id, sight),
             (Stage::Working(_), Err(HostError::Gone)) => self.deleted_under(id),
-            (Stage::Working(_), Err(_)) => self.look_at(id, self.now.plus(pause_ms(1))),
+            (Stage::Working(_), Err(_)) => {
+                live.watch.tries += 1;
+                let pause = pause_ms(live.watch.tries);
+                self.look_at(id, self.now.plus(pause));
+            }
             (_, Err(error)) => self.start_failed(id, error),
             // A host that answers something else has not done it.
             (Stage::Working(_), Ok(_)) => self.look_at(id, self.now.plus(pause_ms(1))),
@@ -270,6 +275,7 @@ impl Engine {
         if outcome != Outcome::Completed
             && let Some(session) = session
         {
+            self.refuse_pending_of(&session);
             self.fell(&session);
         }
         self.end_waits(id);
@@ -279,15 +285,19 @@ impl Engine {
     /// A helper that failed or was called off takes its own helpers along; nobody is left who
     /// could use what they find.
     fn fell(&mut self, session: &SessionId) {
-        let below: Vec<TaskId> = self
+        let below: Vec<(TaskId, Tell)> = self
             .tasks
             .family(session)
             .filter(|task| !task.is_finished())
-            .map(|task| task.id)
+            .map(|task| {
+                // Somebody else may have resumed it, and is still there.
+                let tell = if task.run.asker == *session { Tell::No } else { Tell::Yes };
+                (task.id, tell)
+            })
             .collect();
-        for id in below {
+        for (id, tell) in below {
             let why = words::CANCELLED_WITH_PARENT.to_owned();
-            self.finish(id, Outcome::Cancelled, why, Tell::No, Halt::Owed);
+            self.finish(id, Outcome::Cancelled, why, tell, Halt::Owed);
         }
     }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use legwork_protocol::limits::{STOP_CONFIRM_MS, STOP_MAX_TRIES};
-use legwork_protocol::{HostId, Place, TaskId, Time};
+use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
 use crate::engine::{Engine, Errand};
 use crate::hosts::Presence;
@@ -30,6 +30,14 @@ pub(crate) struct Stops(BTreeMap<TaskId, Stopping>);
 impl Stops {
     pub fn is_owed(&self, task: TaskId) -> bool {
         self.0.contains_key(&task)
+    }
+
+    /// Whether this session is being stopped.
+    pub fn names(&self, session: &SessionId) -> bool {
+        self.0.values().any(|stopping| match &stopping.stop.target {
+            Target::Session(target) | Target::Opened(target) => target == session,
+            Target::Marked => false,
+        })
     }
 
     pub fn restore(&mut self, stop: Stop) {

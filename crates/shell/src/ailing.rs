@@ -13,7 +13,10 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     pub(crate) fn fall_ill(&mut self, read: Option<Input>, now: Time) -> Option<Time> {
         self.ailing = true;
         self.own.clear();
-        if let Some(input) = read {
+        if let Some(Input::Ask { call, .. }) = &read
+            && self.open.contains(call)
+            && let Some(input) = read
+        {
             self.answer_from_records(input, now);
         }
         for call in std::mem::take(&mut self.open) {
@@ -37,7 +40,12 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     }
 
     pub(crate) fn ail(&mut self, input: Input, now: Time) -> Option<Time> {
-        if self.journal.probe().is_err() {
+        // A trial is a write of its own, so not every hint gets one.
+        let may_try = now >= self.probe_at;
+        if may_try {
+            self.probe_at = now.plus(POLL_EVERY_MS);
+        }
+        if !may_try || self.journal.probe().is_err() {
             return self.fall_ill(reads(&input).then_some(input), now);
         }
         let saved = match self.journal.load() {

@@ -61,6 +61,8 @@ pub struct Shell<J: Journal, O: Outside> {
     wake_at: Option<Time>,
     /// The records could not be saved: nothing is decided until they can.
     ailing: bool,
+    /// When it is tried next whether they can.
+    probe_at: Time,
 }
 
 impl<J: Journal, O: Outside> Shell<J, O> {
@@ -83,6 +85,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             check_at: now,
             wake_at: Some(now),
             ailing: false,
+            probe_at: now,
         })
     }
 

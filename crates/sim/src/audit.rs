@@ -60,7 +60,7 @@ pub enum NoticeFact {
     None,
     /// It is owed.
     Owed,
-    /// It was told, in this many letters.
+    /// It was told.
     Told,
     /// It was not needed any more.
     Withdrawn,
@@ -89,8 +89,6 @@ pub struct Audit {
     pub owed: BTreeSet<NoticeId>,
     /// Stops that are owed.
     pub stops: BTreeMap<TaskId, Target>,
-    /// Every task whose session had to be stopped or deleted at some time.
-    pub stopped_ever: BTreeSet<TaskId>,
     /// Calls that runs came of.
     pub keys: BTreeSet<CallKey>,
     /// Sessions known as parents.
@@ -156,7 +154,6 @@ impl Audit {
             Change::LetterDone { letter, end } => self.letter_done(letter, *end),
             Change::StopOwed(stop) => {
                 self.stops.insert(stop.task, stop.target.clone());
-                self.stopped_ever.insert(stop.task);
             }
             Change::StopDone { task } => {
                 self.stops.remove(task);
@@ -175,6 +172,15 @@ impl Audit {
     }
 
     fn begun(&mut self, task: &Task, from: Option<StageName>) {
+        let asker = self
+            .rows
+            .values()
+            .map(|row| &row.task)
+            .find(|helper| helper.session.as_ref() == Some(&task.run.asker));
+        let ended = asker.and_then(Task::outcome).filter(|outcome| *outcome != Outcome::Completed);
+        if ended.is_some() {
+            self.broken("the ended ask nothing", format!("{} came of one", task.id));
+        }
         if !self.keys.insert(task.run.key.clone()) {
             self.broken("one run a call", format!("{} begins two runs", task.run.key));
         }
@@ -297,8 +303,9 @@ impl Audit {
                 }
                 _ => false,
             });
-            let silent =
-                [words::CANCELLED_BY_PARENT, words::CANCELLED_WITH_PARENT].contains(&&**detail);
+            let with_asker =
+                *detail == words::CANCELLED_WITH_PARENT && task.run.asker == task.parent;
+            let silent = *detail == words::CANCELLED_BY_PARENT || with_asker;
             let nobody = !self.parents.contains(&task.run.asker)
                 && !changes.iter().any(|change| {
                     matches!(change, Change::ParentForgotten { session }

@@ -43,7 +43,7 @@ impl World {
         window.linked = true;
         window.stream = true;
         window.free_at = self.now;
-        window.busy_until = self.now;
+        window.writing = None;
         let host = window.host.clone();
         self.trace.tell(|| format!("{host} is connected"));
         let place = self.place.clone();
@@ -150,15 +150,15 @@ impl World {
         let number = flight.window;
         let process = self.windows[number].process;
         // Another request is between its read and its write: this one has to wait.
-        let busy = self.windows[number].busy_until.since(self.now);
-        if busy > 0 {
-            return self.plan(busy, Happening::Reads(life, work));
+        let writes = self.windows[number].writing;
+        if writes.is_some_and(|other| self.flights.contains_key(&other)) {
+            return self.plan(1, Happening::Reads(life, work));
         }
         match adapter::read(&self.oc, process, &flight.deed) {
             Plan::Over(found) => self.work_over(life, work, found),
             Plan::Write(write) => {
                 let gap = self.dice.between(1, 4);
-                self.windows[number].busy_until = self.now.plus(gap);
+                self.windows[number].writing = Some((life, work));
                 if let Some(flight) = self.flights.get_mut(&(life, work)) {
                     flight.write = Some(write.clone());
                 }
@@ -177,7 +177,9 @@ impl World {
     pub(crate) fn work_writes(&mut self, life: u32, work: WorkId, write: Write) {
         let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
         flight.write = None;
-        let process = self.windows[flight.window].process;
+        let number = flight.window;
+        self.windows[number].writing = None;
+        let process = self.windows[number].process;
         self.check_tell(process, &write);
         let found = self.write(process, write);
         self.work_over(life, work, found);

@@ -49,8 +49,8 @@ pub struct Window {
     pub linked: bool,
     /// Until when the link is busy; what is asked of one host is done in order.
     pub free_at: Time,
-    /// Until when the host is between a read and the write that follows from it.
-    pub busy_until: Time,
+    /// The request that is between its reads and its write.
+    pub writing: Option<(u32, WorkId)>,
     /// Whether events reach the daemon.
     pub stream: bool,
 }
@@ -255,7 +255,7 @@ impl World {
             host,
             linked: false,
             free_at: now,
-            busy_until: now,
+            writing: None,
             stream: true,
         });
         self.plan(1, Happening::Links(number));
@@ -276,8 +276,13 @@ impl World {
             daemon.outside().ended.insert(host.clone());
         }
         // Its end is seen at once where the link is up, else when it is looked for.
+        // Often only the broken link is seen first.
         if self.windows[number].linked {
-            self.arrives(1, Input::Hint(Hint::HostGone { host }));
+            let hint = match self.dice.chance(500) {
+                true => Hint::HostGone { host },
+                false => Hint::HostAway { host },
+            };
+            self.arrives(1, Input::Hint(hint));
         }
         self.unlink(number);
         self.drop_calls(number);

@@ -27,11 +27,16 @@ pub fn launched(task: &Task, ahead: Option<usize>) -> Answer {
         (None, None) => "none".to_owned(),
     };
     let mut text = format!("Task ID: {}\nSession ID: {session}\n", task.id);
-    text.push_str(&match task.status() {
+    text.push_str(&told_later(task));
+    Answer::done(text)
+}
+
+/// The end of an answer that promises a notice; a call that is sent again may come after it.
+fn told_later(task: &Task) -> String {
+    match task.status() {
         Status::Running | Status::Resumed => TOLD_LATER.to_owned(),
         status => format!("Its status is {status} by now."),
-    });
-    Answer::done(text)
+    }
 }
 
 /// A resume was accepted.
@@ -44,7 +49,7 @@ pub fn resumed(task: &Task, extra: bool) -> Answer {
     if task.run.number > 1 {
         text.push_str(&format!("Resume count: {}\n", task.run.number));
     }
-    text.push_str(TOLD_LATER);
+    text.push_str(&told_later(task));
     Answer::done(text)
 }
 

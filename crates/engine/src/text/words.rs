@@ -21,6 +21,8 @@ pub const SESSION_GONE_BEFORE_PROMPT: &str =
 /// The host ended and took the run along.
 pub const INTERRUPTED: &str = "interrupted: the host ended before the helper was done. Nothing of \
      it runs any more; launch the task again if it is still needed.";
+/// A helper that was called off, failed or was cleared asks for another.
+pub const ASKER_ENDED: &str = "the session that asks was itself a helper that has ended.";
 /// A launch was cleared before it had a session.
 pub const CLEARED: &str = "it was cleared before it started.";
 
