@@ -1,0 +1,70 @@
+//! What becomes of a letter when its parent moves, input by input.
+
+use legwork_engine::work::{Deed, Finding, HostError, Sight, Sighted, Work};
+use legwork_engine::{Caller, Engine, Hint, Input};
+use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
+
+fn host(name: &str) -> HostId {
+    name.parse().unwrap()
+}
+
+fn parent() -> SessionId {
+    "ses_parent".parse().unwrap()
+}
+
+fn came(name: &str) -> Input {
+    Input::Hint(Hint::HostCame { host: host(name), place: "project".parse().unwrap() })
+}
+
+fn found(work: &Work, found: Result<Finding, HostError>) -> Input {
+    Input::Found { work: work.id, found }
+}
+
+fn launch() -> Input {
+    let caller = Caller::Session {
+        host: host("first"),
+        session: parent(),
+        key: "call".parse().unwrap(),
+        message: "msg_call".parse().unwrap(),
+        agent: "build".to_owned(),
+        directory: "project".to_owned(),
+    };
+    let ask = Ask::Launch {
+        prompt: "look".to_owned(),
+        description: "Explore".to_owned(),
+        agent: "general".to_owned(),
+    };
+    Input::Ask { call: CallId(1), caller, ask, spare: TaskId::from_number(1) }
+}
+
+/// An engine with two windows, in which a helper has just ended, and the letter that tells it.
+fn with_a_letter() -> (Engine, Work) {
+    let mut engine = Engine::new(Settings::default());
+    let mut step = |input: Input, at: u64| engine.on(input, Time(at)).work;
+    step(came("first"), 1_000);
+    step(came("second"), 1_000);
+    let vet = step(launch(), 5_000).remove(0);
+    let open = step(found(&vet, Ok(Finding::Vetted)), 5_001).remove(0);
+    let session: SessionId = "ses_helper".parse().unwrap();
+    let opened = Finding::Opened { session: session.clone() };
+    let prompt = step(found(&open, Ok(opened)), 5_002).remove(0);
+    step(found(&prompt, Ok(Finding::Done)), 5_003);
+    let look = step(Input::Hint(Hint::Stirred { session }), 6_000).remove(0);
+    let state = Sighted::Answered { text: "found it".to_owned() };
+    let sight = Sight { state, tool_calls: 0, moved: None };
+    let tell = step(found(&look, Ok(Finding::Seen(sight))), 6_001).remove(0);
+    assert!(matches!(tell.deed, Deed::Tell { .. }) && tell.host == host("first"));
+    (engine, tell)
+}
+
+#[test]
+fn n7_a_letter_that_could_not_be_sent_follows_its_parent_to_another_window() {
+    let (mut engine, tell) = with_a_letter();
+    drop(engine.on(Input::Hint(Hint::HostAway { host: host("first") }), Time(6_002)));
+    drop(engine.on(found(&tell, Err(HostError::Unreachable)), Time(6_003)));
+    assert!(engine.on(Input::Tick, Time(60_000)).work.is_empty(), "it waits for its window");
+    let used = Hint::Used { host: host("second"), session: parent() };
+    let again = engine.on(Input::Hint(used), Time(61_000)).work;
+    assert_eq!(again.len(), 1);
+    assert_eq!((&again[0].host, &again[0].deed), (&host("second"), &tell.deed));
+}
