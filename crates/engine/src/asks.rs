@@ -127,9 +127,6 @@ impl Engine {
             self.owe_stop(&task);
             self.timers.clear(&Timer::Run(id));
         }
-        if let Some(session) = &task.session {
-            self.refuse_pending_of(session);
-        }
         self.forget_notices(id);
         let callers = self.tasks.remove(id).and_then(|(_, watch)| watch).map(|watch| watch.callers);
         self.save(Change::Forgotten { task: id });

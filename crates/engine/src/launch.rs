@@ -87,35 +87,17 @@ impl Engine {
         Some(answers::launched(task, self.ahead(task)))
     }
 
-    /// A session that was ended asks for nothing more, though its calls may still arrive.
-    pub(crate) fn refuse_pending_of(&mut self, session: &SessionId) {
-        let refusal = Refusal::NotStarted(words::ASKER_ENDED.to_owned());
-        let launches: Vec<CallKey> = self
-            .vetting
-            .iter()
-            .filter(|(_, vetting)| vetting.session == *session)
-            .map(|(key, _)| key.clone())
-            .collect();
-        let vettings = launches.iter().filter_map(|key| self.vetting.remove(key));
-        let mut calls: Vec<CallId> = vettings.flat_map(|vetting| vetting.calls).collect();
-        let resumes: Vec<TaskId> = self
-            .resuming
-            .iter()
-            .filter(|(_, resuming)| resuming.asker == *session)
-            .map(|(task, _)| *task)
-            .collect();
-        let resumings = resumes.iter().filter_map(|task| self.resuming.remove(task));
-        calls.extend(resumings.flat_map(|resuming| resuming.calls));
-        for call in calls {
-            self.answer(call, refusal.clone());
-        }
-    }
-
-    fn may_launch(&self, session: &SessionId) -> Result<(), Refusal> {
+    /// A helper that was called off or failed asks for nothing more, though its calls may arrive.
+    fn may_ask(&self, session: &SessionId) -> Result<(), Refusal> {
         let own = self.tasks.of_session(session).and_then(Task::outcome);
         if own.is_some_and(|outcome| outcome != Outcome::Completed) || self.stops.names(session) {
             return Err(Refusal::NotStarted(words::ASKER_ENDED.to_owned()));
         }
+        Ok(())
+    }
+
+    fn may_launch(&self, session: &SessionId) -> Result<(), Refusal> {
+        self.may_ask(session)?;
         let limit = self.settings.max_depth;
         if limit != 0 && self.depth_below(session) > limit {
             return Err(Refusal::TooDeep { limit });
@@ -285,7 +267,8 @@ impl Engine {
         };
         // The host that was asked may have ended before the answer was read.
         let gone = self.hosts.presence(&resuming.host) == Presence::Gone;
-        match refusal.or(gone.then_some(Refusal::HostUnreachable)) {
+        let refusal = refusal.or(gone.then_some(Refusal::HostUnreachable));
+        match refusal.or_else(|| self.may_ask(&resuming.asker).err()) {
             Some(refusal) => {
                 for call in resuming.calls {
                     self.answer(call, refusal.clone());

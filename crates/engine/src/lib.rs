@@ -15,6 +15,7 @@ mod letters;
 mod looks;
 mod parents;
 mod presence;
+mod quick;
 pub mod record;
 mod restore;
 mod runs;

@@ -275,7 +275,6 @@ impl Engine {
         if outcome != Outcome::Completed
             && let Some(session) = session
         {
-            self.refuse_pending_of(&session);
             self.fell(&session);
         }
         self.end_waits(id);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::{CallKey, Place, SessionId, Status, TaskId};
 
+use crate::quick::Quick;
 use crate::task::Task;
 use crate::watch::Watch;
 
@@ -28,16 +29,16 @@ pub(crate) struct Tasks {
     live: BTreeMap<TaskId, Live>,
     kept: BTreeMap<TaskId, Task>,
     /// Sessions of unfinished tasks: every hint asks for one.
-    live_sessions: BTreeMap<SessionId, TaskId>,
-    kept_sessions: BTreeMap<SessionId, TaskId>,
+    live_sessions: BTreeMap<Quick<SessionId>, TaskId>,
+    kept_sessions: BTreeMap<Quick<SessionId>, TaskId>,
     by_seq: BTreeMap<u64, TaskId>,
-    by_key: BTreeMap<CallKey, TaskId>,
+    by_key: BTreeMap<Quick<CallKey>, TaskId>,
     /// Calls of earlier runs, of tasks that were resumed: one that is sent again late is known too.
     earlier_calls: BTreeMap<TaskId, Vec<CallKey>>,
-    families: BTreeMap<SessionId, Family>,
-    under_root: BTreeMap<SessionId, usize>,
+    families: BTreeMap<Quick<SessionId>, Family>,
+    under_root: BTreeMap<Quick<SessionId>, usize>,
     /// Unfinished runs by the session that asked for them.
-    asked: BTreeMap<SessionId, usize>,
+    asked: BTreeMap<Quick<SessionId>, usize>,
     shelves: BTreeMap<(Place, Status), BTreeSet<u64>>,
     next_order: u64,
 }
@@ -81,33 +82,34 @@ impl Tasks {
 
     /// The unfinished task whose session this is.
     pub fn at_work_in(&self, session: &SessionId) -> Option<TaskId> {
-        self.live_sessions.get(session).copied()
+        self.live_sessions.get(&session.into()).copied()
     }
 
     /// The task whose session this is.
     pub fn of_session(&self, session: &SessionId) -> Option<&Task> {
-        let id = self.live_sessions.get(session).or_else(|| self.kept_sessions.get(session))?;
+        let session = Quick::from(session);
+        let id = self.live_sessions.get(&session).or_else(|| self.kept_sessions.get(&session))?;
         self.get(*id)
     }
 
     /// The task of which this call asked for a run.
     pub fn by_key(&self, key: &CallKey) -> Option<&Task> {
-        self.get(*self.by_key.get(key)?)
+        self.get(*self.by_key.get(&key.into())?)
     }
 
     /// Whether a run that the session asked for is unfinished.
     pub fn is_asker(&self, session: &SessionId) -> bool {
-        self.asked.contains_key(session)
+        self.asked.contains_key(&session.into())
     }
 
     pub fn under_root(&self, root: &SessionId) -> usize {
-        self.under_root.get(root).copied().unwrap_or(0)
+        self.under_root.get(&root.into()).copied().unwrap_or(0)
     }
 
     /// The tasks that the session launched, newest first.
     pub fn family(&self, parent: &SessionId) -> impl Iterator<Item = &Task> {
         self.families
-            .get(parent)
+            .get(&parent.into())
             .into_iter()
             .flat_map(|family| family.members.iter().rev())
             .filter_map(|seq| self.at(*seq))
@@ -116,7 +118,7 @@ impl Tasks {
     /// How many of the session's tasks are finished, and how many are not.
     pub fn counts(&self, parent: &SessionId) -> (usize, usize) {
         self.families
-            .get(parent)
+            .get(&parent.into())
             .map_or((0, 0), |family| (family.members.len() - family.unfinished, family.unfinished))
     }
 
@@ -152,8 +154,8 @@ impl Tasks {
     pub fn insert(&mut self, task: Task, watch: Watch) {
         debug_assert!(self.get(task.id).is_none(), "{} is there", task.id);
         self.by_seq.insert(task.seq, task.id);
-        *self.under_root.entry(task.root.clone()).or_default() += 1;
-        self.families.entry(task.parent.clone()).or_default().members.insert(task.seq);
+        *self.under_root.entry((&task.root).into()).or_default() += 1;
+        self.families.entry((&task.parent).into()).or_default().members.insert(task.seq);
         self.index(&task);
         if task.is_finished() {
             self.kept.insert(task.id, task);
@@ -169,16 +171,16 @@ impl Tasks {
             None => (self.kept.remove(&id)?, None),
         };
         self.unindex(&task);
-        self.by_key.remove(&task.run.key);
+        self.by_key.remove(&Quick::from(&task.run.key));
         for key in self.earlier_calls.remove(&id).into_iter().flatten() {
-            self.by_key.remove(&key);
+            self.by_key.remove(&Quick::from(&key));
         }
         self.by_seq.remove(&task.seq);
         uncount(&mut self.under_root, &task.root);
-        if let Some(family) = self.families.get_mut(&task.parent) {
+        if let Some(family) = self.families.get_mut(&Quick::from(&task.parent)) {
             family.members.remove(&task.seq);
             if family.members.is_empty() {
-                self.families.remove(&task.parent);
+                self.families.remove(&Quick::from(&task.parent));
             }
         }
         Some((task, watch))
@@ -186,7 +188,7 @@ impl Tasks {
 
     /// An earlier run of the task came of this call.
     pub fn remember_call(&mut self, id: TaskId, key: CallKey) {
-        self.by_key.insert(key.clone(), id);
+        self.by_key.insert((&key).into(), id);
         self.earlier_calls.entry(id).or_default().push(key);
     }
 
@@ -194,9 +196,9 @@ impl Tasks {
     pub fn set_session(&mut self, id: TaskId, session: SessionId) {
         if let Some(live) = self.live.get_mut(&id) {
             if let Some(before) = live.task.session.replace(session.clone()) {
-                self.live_sessions.remove(&before);
+                self.live_sessions.remove(&Quick::from(&before));
             }
-            self.live_sessions.insert(session, id);
+            self.live_sessions.insert((&session).into(), id);
         }
     }
 
@@ -220,17 +222,17 @@ impl Tasks {
     }
 
     fn index(&mut self, task: &Task) {
-        self.by_key.insert(task.run.key.clone(), task.id);
+        self.by_key.insert((&task.run.key).into(), task.id);
         let shelf = (task.place.clone(), task.status());
         self.shelves.entry(shelf).or_default().insert(task.seq);
         let finished = task.is_finished();
         if let Some(session) = &task.session {
             let sessions = if finished { &mut self.kept_sessions } else { &mut self.live_sessions };
-            sessions.insert(session.clone(), task.id);
+            sessions.insert(session.into(), task.id);
         }
         if !finished {
-            self.families.entry(task.parent.clone()).or_default().unfinished += 1;
-            *self.asked.entry(task.run.asker.clone()).or_default() += 1;
+            self.families.entry((&task.parent).into()).or_default().unfinished += 1;
+            *self.asked.entry((&task.run.asker).into()).or_default() += 1;
         }
     }
 
@@ -245,10 +247,10 @@ impl Tasks {
         let finished = task.is_finished();
         if let Some(session) = &task.session {
             let sessions = if finished { &mut self.kept_sessions } else { &mut self.live_sessions };
-            sessions.remove(session);
+            sessions.remove(&Quick::from(session));
         }
         if !finished {
-            if let Some(family) = self.families.get_mut(&task.parent) {
+            if let Some(family) = self.families.get_mut(&Quick::from(&task.parent)) {
                 family.unfinished -= 1;
             }
             uncount(&mut self.asked, &task.run.asker);
@@ -256,11 +258,12 @@ impl Tasks {
     }
 }
 
-fn uncount(counts: &mut BTreeMap<SessionId, usize>, session: &SessionId) {
-    if let Some(count) = counts.get_mut(session) {
+fn uncount(counts: &mut BTreeMap<Quick<SessionId>, usize>, session: &SessionId) {
+    let session = Quick::from(session);
+    if let Some(count) = counts.get_mut(&session) {
         *count -= 1;
         if *count == 0 {
-            counts.remove(session);
+            counts.remove(&session);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What becomes of a letter when its parent moves, input by input.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use legwork_engine::work::{Deed, Finding, HostError, Sight, Sighted, Work};
 use legwork_engine::{Caller, Engine, Hint, Input};
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
