@@ -71,10 +71,10 @@ impl Engine {
                 (tasks.into_iter().take(most).collect(), total)
             }
             Caller::Session { host, .. } => match self.hosts.get(host) {
-                Some(host) => self.shelf(Some(&host.place), status),
+                Some(host) => self.tasks.shelf(Some(&host.place), status, most),
                 None => (Vec::new(), 0),
             },
-            Caller::Person => self.shelf(None, status),
+            Caller::Person => self.tasks.shelf(None, status, most),
         };
         let rows = tasks.into_iter().map(|task| {
             let watch = self.tasks.live(task.id).map(|live| &live.watch);
@@ -82,14 +82,6 @@ impl Engine {
             listing::Row { task, watch, ahead: self.ahead(task), away }
         });
         listing::listing(rows.collect(), total, self.now)
-    }
-
-    fn shelf(
-        &self,
-        place: Option<&legwork_protocol::Place>,
-        status: Option<Status>,
-    ) -> (Vec<&Task>, usize) {
-        (self.tasks.shelf(place, status, LIST_MAX_TASKS), self.tasks.shelved(place, status))
     }
 
     pub(crate) fn cancel(&mut self, caller: &Caller, name: &str) -> Answered {

@@ -85,7 +85,7 @@ impl Engine {
 
     fn asked(&mut self, call: CallId, caller: Caller, ask: Ask, spare: TaskId) {
         if let Caller::Session { host, session, .. } = &caller {
-            self.heard_from(&host.clone(), &session.clone());
+            self.heard_from(host, session);
         }
         let answer = match ask {
             Ask::Launch { prompt, description, agent } => {
@@ -174,6 +174,12 @@ impl Engine {
 
     pub(crate) fn answer(&mut self, call: CallId, answer: impl Into<Answer>) {
         self.out.says.push((call, Say::Answer(answer.into())));
+    }
+
+    pub(crate) fn refuse(&mut self, calls: Vec<CallId>, refusal: &Refusal) {
+        for call in calls {
+            self.answer(call, refusal.clone());
+        }
     }
 
     pub(crate) fn say(&mut self, call: CallId, progress: String) {

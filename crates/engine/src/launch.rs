@@ -135,11 +135,7 @@ impl Engine {
             Ok(_) | Err(_) => Some(Refusal::HostUnreachable),
         };
         match refusal {
-            Some(refusal) => {
-                for call in vetting.calls {
-                    self.answer(call, refusal.clone());
-                }
-            }
+            Some(refusal) => self.refuse(vetting.calls, &refusal),
             None => self.accept_launch(key.clone(), vetting),
         }
     }
@@ -151,8 +147,7 @@ impl Engine {
             id = id.next();
         }
         let Some(place) = self.hosts.get(&host).map(|host| host.place.clone()) else {
-            calls.into_iter().for_each(|call| self.answer(call, Refusal::HostUnreachable));
-            return;
+            return self.refuse(calls, &Refusal::HostUnreachable);
         };
         let parent = self.parent_known(&session, &place, &host);
         let run = self.new_run(0, parent.clone(), key, host, launch.prompt);
@@ -269,11 +264,7 @@ impl Engine {
         let gone = self.hosts.presence(&resuming.host) == Presence::Gone;
         let refusal = refusal.or(gone.then_some(Refusal::HostUnreachable));
         match refusal.or_else(|| self.may_ask(&resuming.asker).err()) {
-            Some(refusal) => {
-                for call in resuming.calls {
-                    self.answer(call, refusal.clone());
-                }
-            }
+            Some(refusal) => self.refuse(resuming.calls, &refusal),
             None => self.accept_resume(id, resuming),
         }
     }
@@ -281,9 +272,7 @@ impl Engine {
     fn accept_resume(&mut self, id: TaskId, resuming: Resuming) {
         let Resuming { key, calls, host, asker, prompt, extra } = resuming;
         let Some(task) = self.tasks.get(id) else {
-            let refusal = Refusal::NotFound(id.to_string());
-            calls.into_iter().for_each(|call| self.answer(call, refusal.clone()));
-            return;
+            return self.refuse(calls, &Refusal::NotFound(id.to_string()));
         };
         let number = task.run.number + 1;
         let (place, earlier) = (task.place.clone(), task.run.key.clone());
@@ -296,9 +285,7 @@ impl Engine {
         });
         self.tasks.remember_call(id, earlier);
         self.rejoin_waits(id);
-        let Some(live) = self.tasks.live_mut(id) else { return };
-        live.watch = Watch::new(self.now);
-        let task = live.task.clone();
+        let Some(task) = self.tasks.get(id).cloned() else { return };
         self.hosts.enlist(&task);
         let answer = answers::resumed(&task, extra);
         self.save(Change::Resumed { task });

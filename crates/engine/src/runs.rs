@@ -3,7 +3,7 @@
 
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::limits::{CUT_OFF_GRACE_MS, LIMIT_GRACE_MS, START_MAX_TRIES};
-use legwork_protocol::{HostId, MessageId, SessionId, TaskId, Time};
+use legwork_protocol::{HostId, MessageId, Refusal, SessionId, TaskId, Time};
 
 use crate::engine::{Engine, Errand};
 use crate::hosts::Presence;
@@ -229,9 +229,7 @@ impl Engine {
             return self.finish(id, Outcome::Failed, why, Tell::Yes, Halt::Owed);
         }
         self.forget(id);
-        for call in callers {
-            self.answer(call, legwork_protocol::Refusal::NotStarted(why.clone()));
-        }
+        self.refuse(callers, &Refusal::NotStarted(why));
     }
 
     /// The run is over: its end and the notice of it are saved together, its place is free, and

@@ -122,28 +122,25 @@ impl Tasks {
             .map_or((0, 0), |family| (family.members.len() - family.unfinished, family.unfinished))
     }
 
-    /// Tasks of a place, or of all places, newest first; only those with the status, if one is
-    /// given.
-    pub fn shelf(&self, place: Option<&Place>, status: Option<Status>, most: usize) -> Vec<&Task> {
+    /// Tasks of a place, or of all places, newest first, at most so many, and how many there are
+    /// altogether; only those with the status, if one is given.
+    pub fn shelf(
+        &self,
+        place: Option<&Place>,
+        status: Option<Status>,
+        most: usize,
+    ) -> (Vec<&Task>, usize) {
         let wanted = self.shelves.iter().filter(|((at, has), _)| {
             place.is_none_or(|place| place == at) && status.is_none_or(|status| status == *has)
         });
-        let mut newest: Vec<u64> =
-            wanted.flat_map(|(_, seqs)| seqs.iter().rev().take(most)).copied().collect();
-        newest.sort_unstable_by(|a, b| b.cmp(a));
+        let (mut newest, mut total) = (Vec::new(), 0);
+        for (_, seqs) in wanted {
+            newest.extend(seqs.iter().rev().take(most).copied());
+            total += seqs.len();
+        }
+        newest.sort_unstable_by(|a: &u64, b| b.cmp(a));
         newest.truncate(most);
-        newest.into_iter().filter_map(|seq| self.at(seq)).collect()
-    }
-
-    /// How many there are on such shelves.
-    pub fn shelved(&self, place: Option<&Place>, status: Option<Status>) -> usize {
-        self.shelves
-            .iter()
-            .filter(|((at, has), _)| {
-                place.is_none_or(|place| place == at) && status.is_none_or(|status| status == *has)
-            })
-            .map(|(_, seqs)| seqs.len())
-            .sum()
+        (newest.into_iter().filter_map(|seq| self.at(seq)).collect(), total)
     }
 
     fn at(&self, seq: u64) -> Option<&Task> {

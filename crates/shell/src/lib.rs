@@ -104,7 +104,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
                 return self.fall_ill(read, now);
             }
         }
-        let check = (!self.awaited().is_empty()).then_some(self.check_at);
+        let check = self.awaited().next().is_some().then_some(self.check_at);
         [self.wake_at, check].into_iter().flatten().min()
     }
 
@@ -196,15 +196,15 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             return;
         }
         self.check_at = now.plus(POLL_EVERY_MS);
-        for host in self.awaited() {
+        for host in self.awaited().cloned().collect::<Vec<HostId>>() {
             if self.outside.has_ended(&host) {
                 self.own.push_back(Input::Hint(Hint::HostGone { host }));
             }
         }
     }
 
-    fn awaited(&self) -> Vec<HostId> {
-        self.engine.awaited_hosts().filter(|host| !self.here.contains_key(host)).cloned().collect()
+    fn awaited(&self) -> impl Iterator<Item = &HostId> {
+        self.engine.awaited_hosts().filter(|host| !self.here.contains_key(host))
     }
 
     /// Whether the records cannot be saved at the moment, so that nothing is decided.
