@@ -14,6 +14,7 @@ use legwork_engine::record::{Parent, Saved};
 use legwork_engine::task::{Outcome, Run, Stage, Task};
 use legwork_engine::work::{Deed, Finding, Sight, Sighted};
 use legwork_engine::{Engine, WorkId};
+use legwork_protocol::line::Until;
 use legwork_protocol::{
     Ask, CallId, HostId, MessageId, Place, SessionId, Settings, Status, TaskId, Time,
 };
@@ -115,7 +116,7 @@ impl Desk {
         let engine = Engine::restore(settings, saved(kept, RUNNING), NOW, 0);
         let mut desk = Self { engine, now: NOW, kept, calls: 0 };
         let (host, place) = ("host_1".parse().unwrap(), "project".parse().unwrap());
-        let came = desk.on(Input::Hint(Hint::HostCame { host, place }));
+        let came = desk.on(Input::Hint(Hint::HostCame { host, place, until: Until::Closed }));
         desk.all_well(came);
         desk.now = NOW.plus(4_000);
         desk
@@ -298,7 +299,11 @@ fn arrivals(bench: &mut Criterion) {
                 hosts += 1;
                 let host: HostId = format!("another_{hosts}").parse().unwrap();
                 let place = "project".parse().unwrap();
-                let came = desk.on(Input::Hint(Hint::HostCame { host: host.clone(), place }));
+                let came = desk.on(Input::Hint(Hint::HostCame {
+                    host: host.clone(),
+                    place,
+                    until: Until::Closed,
+                }));
                 desk.all_well(came);
                 let _ = black_box(desk.on(Input::Hint(Hint::HostGone { host })));
             });

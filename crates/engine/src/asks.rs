@@ -1,6 +1,8 @@
 //! The asks that are answered at once from what is known: output, list, cancel, clear; and a
 //! person's reply to a helper.
 
+use std::collections::BTreeSet;
+
 use legwork_protocol::ask::Reply;
 use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::{CallId, QuestionId, Refusal, Status, TaskId};
@@ -108,6 +110,17 @@ impl Engine {
         let Caller::Session { session, .. } = caller else { return Err(Refusal::NotASession) };
         let (all, unfinished) = self.forget_family(session);
         Ok(Some(answers::cleared(all, unfinished)))
+    }
+
+    /// Forgets the tasks that a person names; ones that are not there any more are no matter.
+    pub(crate) fn forget_named(&mut self, caller: &Caller, names: &[String]) -> Answered {
+        let named = names.iter().filter_map(|name| self.find(caller, name).ok());
+        let tasks: BTreeSet<TaskId> = named.collect();
+        let unfinished = tasks.iter().filter(|id| self.tasks.live(**id).is_some()).count();
+        for id in &tasks {
+            self.forget(*id);
+        }
+        Ok(Some(answers::cleared(tasks.len(), unfinished)))
     }
 
     /// Forgets a task with everything that belongs to it. Its session is stopped if it may be at

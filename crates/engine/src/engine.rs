@@ -99,6 +99,7 @@ impl Engine {
             Ask::List { status, all } => Ok(Some(self.list(&caller, status, all))),
             Ask::Cancel { task } => self.cancel(&caller, &task),
             Ask::Clear => self.clear(&caller),
+            Ask::Forget { tasks } => self.forget_named(&caller, &tasks),
             Ask::Reply { question, reply } => self.reply(call, question, reply),
         };
         match answer {
@@ -110,7 +111,7 @@ impl Engine {
 
     fn hinted(&mut self, hint: Hint) {
         match hint {
-            Hint::HostCame { host, place } => self.host_came(&host, &place),
+            Hint::HostCame { host, place, until } => self.host_came(&host, &place, until),
             Hint::HostAway { host } => self.host_away(&host),
             Hint::HostGone { host } => self.host_gone(&host),
             Hint::Stirred { session } => self.stirred(&session, None),

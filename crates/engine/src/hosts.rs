@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use legwork_protocol::line::Until;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
 use crate::task::Task;
@@ -22,6 +23,8 @@ pub(crate) enum Presence {
 pub(crate) struct Host {
     pub place: Place,
     pub presence: Presence,
+    /// How long it stays. A restart forgets it until the host says it again.
+    pub until: Until,
     /// Runs that hold a place.
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, in order.
@@ -53,11 +56,17 @@ impl Hosts {
         self.0.get(id).map_or(Presence::Gone, |host| host.presence)
     }
 
+    /// How long the host stays, or would have stayed.
+    pub fn until(&self, id: &HostId) -> Until {
+        self.0.get(id).map_or(Until::Closed, |host| host.until)
+    }
+
     /// The host with this id, made known if it was not.
     pub fn known(&mut self, id: &HostId, place: &Place) -> &mut Host {
         self.0.entry(id.clone()).or_insert_with(|| Host {
             place: place.clone(),
             presence: Presence::Away,
+            until: Until::Closed,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
             surveying: false,

@@ -1,5 +1,6 @@
 //! Everything that can happen to the engine, and everything that it does about it.
 
+use legwork_protocol::line::Until;
 use legwork_protocol::{
     Ask, CallId, CallKey, HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time,
 };
@@ -72,6 +73,8 @@ pub enum Hint {
         host: HostId,
         /// The sessions that it can reach.
         place: Place,
+        /// How long it stays.
+        until: Until,
     },
     /// It cannot be reached; its process may well be at work.
     HostAway {

@@ -84,7 +84,7 @@ impl Engine {
             return None;
         }
         let task = self.tasks.get(id)?;
-        Some(answers::launched(task, self.ahead(task)))
+        Some(answers::launched(task, self.ahead(task), self.hosts.until(&task.run.host)))
     }
 
     /// A helper that was called off or failed asks for nothing more, though its calls may arrive.
@@ -233,7 +233,8 @@ impl Engine {
             return Err(Refusal::NotFound(name.to_owned()));
         };
         if self.tasks.by_key(&key).is_some_and(|known| known.id == id) {
-            return Ok(Some(answers::resumed(task, extra)));
+            let until = self.hosts.until(&task.run.host);
+            return Ok(Some(answers::resumed(task, extra, until)));
         }
         match (task.status(), task.session.clone()) {
             (Status::Completed, Some(session)) => {
@@ -287,7 +288,7 @@ impl Engine {
         self.rejoin_waits(id);
         let Some(task) = self.tasks.get(id).cloned() else { return };
         self.hosts.enlist(&task);
-        let answer = answers::resumed(&task, extra);
+        let answer = answers::resumed(&task, extra, self.hosts.until(&task.run.host));
         self.save(Change::Resumed { task });
         for call in calls {
             self.answer(call, answer.clone());

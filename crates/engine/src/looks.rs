@@ -75,6 +75,12 @@ impl Engine {
                 }
                 watch.due = watch.again.then_some(now);
             }
+            Sighted::Aborted { text } => {
+                // A host that is closed aborts what runs before it goes. If it goes, the run was
+                // interrupted with it; only if it stays was this somebody's wish.
+                watch.error.get_or_insert_with(|| words::ABORTED.to_owned());
+                self.seen_still(id, &text);
+            }
             Sighted::Still { text } => self.seen_still(id, &text),
         }
     }
@@ -141,7 +147,7 @@ impl Engine {
     pub(crate) fn over_limit(&mut self, id: TaskId) -> bool {
         let Some(live) = self.tasks.live(id) else { return true };
         let over = self.limit_of(live).filter(|at| *at <= self.now);
-        let now = self.now;
+        let (now, until) = (self.now, self.hosts.until(&live.task.run.host));
         let Some(live) = self.tasks.live_mut(id) else { return true };
         let Some(at) = over else {
             live.watch.overdue = None;
@@ -157,7 +163,7 @@ impl Engine {
             _ => {
                 let longest = minutes(live.task.run.started, self.settings.max_run_minutes);
                 let why = if live.watch.cut_off.is_some() {
-                    words::INTERRUPTED.to_owned()
+                    words::interrupted(until).to_owned()
                 } else if longest.is_some_and(|longest| longest <= self.now) {
                     words::ran_too_long(self.settings.max_run_minutes)
                 } else {

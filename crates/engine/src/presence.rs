@@ -3,6 +3,7 @@
 //! asked to go on.
 
 use legwork_protocol::limits::{CONTINUE_MAX, CUT_OFF_GRACE_MS, POLL_EVERY_MS};
+use legwork_protocol::line::Until;
 use legwork_protocol::{HostId, Interrupted, Place, QuestionId, TaskId};
 
 use crate::engine::Engine;
@@ -16,9 +17,10 @@ use crate::work::{Finding, HostError, Sighted};
 
 impl Engine {
     /// A host is there: everything that waited for it, or for any host of its place, goes on.
-    pub(crate) fn host_came(&mut self, id: &HostId, place: &Place) {
+    pub(crate) fn host_came(&mut self, id: &HostId, place: &Place, until: Until) {
         let host = self.hosts.known(id, place);
         host.presence = Presence::Here;
+        host.until = until;
         host.surveying = false;
         host.came = self.now;
         host.away_since = None;
@@ -123,7 +125,7 @@ impl Engine {
                 Sighted::Answered { .. } | Sighted::Failed { .. } => self.seen(id, sight),
                 // It was asked before the host ended, and may have been answered after that.
                 Sighted::Busy | Sighted::Still { .. } if stale => self.look_at(id, self.now),
-                Sighted::Busy | Sighted::Still { .. } => {
+                Sighted::Aborted { .. } | Sighted::Busy | Sighted::Still { .. } => {
                     let host = self.host_for(id);
                     self.interrupted(id, host);
                 }
@@ -142,11 +144,12 @@ impl Engine {
     /// The run was cut off with its host, unanswered.
     fn interrupted(&mut self, id: TaskId, elsewhere: Option<HostId>) {
         let Some(live) = self.tasks.live(id) else { return };
+        let until = self.hosts.until(&live.task.run.host);
         let goes_on = self.settings.interrupted == Interrupted::Continue
             && live.task.run.continued < CONTINUE_MAX;
         match elsewhere.filter(|_| goes_on) {
             Some(host) => self.go_on(id, host),
-            None => self.fail(id, words::INTERRUPTED.to_owned()),
+            None => self.fail(id, words::interrupted(until).to_owned()),
         }
     }
 

@@ -175,7 +175,7 @@ impl Engine {
         let stage = self.prompting(id);
         self.advance(id, stage);
         if let Some(task) = self.tasks.get(id) {
-            let answer = answers::launched(task, None);
+            let answer = answers::launched(task, None, self.hosts.until(&task.run.host));
             for call in callers {
                 self.answer(call, answer.clone());
             }
@@ -260,7 +260,7 @@ impl Engine {
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
         let detail = words::kept_detail(detail);
-        let answer = answers::launched(&task, None);
+        let answer = answers::launched(&task, None, self.hosts.until(&host));
         self.save(Change::Ended { task, from, detail });
         for call in watch.into_iter().flat_map(|watch| watch.callers) {
             self.answer(call, answer.clone());

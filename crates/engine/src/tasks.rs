@@ -75,6 +75,11 @@ impl Tasks {
         self.next_order = self.next_order.max(order);
     }
 
+    /// How many tasks are finished, and how many are not.
+    pub fn numbers(&self) -> (usize, usize) {
+        (self.kept.len(), self.live.len())
+    }
+
     /// Unfinished tasks, in the order of their ids.
     pub fn unfinished(&self) -> impl Iterator<Item = &Live> {
         self.live.values()

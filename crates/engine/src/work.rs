@@ -13,8 +13,8 @@ use crate::text::Text;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkId(pub u64);
 
-/// Something for a host to do. Comes back as exactly one `Found`, within bounded time. Work for one
-/// host takes effect in the order in which it was given.
+/// Something for a host to do. Comes back as exactly one `Found`, within bounded time. Work of one
+/// [`Lane`] takes effect in the order in which it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
     /// Its number.
@@ -109,6 +109,44 @@ pub enum Deed {
     },
 }
 
+/// What must keep its order on one host: everything about one session, or about the session that a
+/// task is to have. Lanes do not wait for each other, so that one that hangs holds up no other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// About this session.
+    Session(SessionId),
+    /// About whatever bears this task's mark.
+    Mark(TaskId),
+    /// Which agents there are.
+    Agents,
+    /// Who is at work.
+    Survey,
+    /// Which sessions are there.
+    Census,
+}
+
+impl Deed {
+    /// Its lane.
+    pub fn lane(&self) -> Lane {
+        match self {
+            Self::Probe { session }
+            | Self::Prompt { session, .. }
+            | Self::Look { session, .. }
+            | Self::Tell { session, .. }
+            | Self::Answer { session, .. }
+            | Self::Stop { target: Target::Session(session) | Target::Opened(session), .. } => {
+                Lane::Session(session.clone())
+            }
+            Self::Open { task, .. } | Self::Stop { task, target: Target::Marked } => {
+                Lane::Mark(*task)
+            }
+            Self::Vet { .. } => Lane::Agents,
+            Self::Survey => Lane::Survey,
+            Self::Census { .. } => Lane::Census,
+        }
+    }
+}
+
 /// A part of a message to a parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
@@ -200,6 +238,11 @@ pub enum Sighted {
     Failed {
         /// What the host says of it.
         reason: String,
+    },
+    /// Somebody aborted it, or the host did on closing.
+    Aborted {
+        /// The last text, if there is any.
+        text: String,
     },
     /// No end yet, and the host is at it.
     Busy,

@@ -4,6 +4,7 @@
 
 use legwork_engine::work::{Deed, Finding, HostError, Sight, Sighted, Work};
 use legwork_engine::{Caller, Engine, Hint, Input};
+use legwork_protocol::line::Until;
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
 
 fn host(name: &str) -> HostId {
@@ -15,7 +16,11 @@ fn parent() -> SessionId {
 }
 
 fn came(name: &str) -> Input {
-    Input::Hint(Hint::HostCame { host: host(name), place: "project".parse().unwrap() })
+    Input::Hint(Hint::HostCame {
+        host: host(name),
+        place: "project".parse().unwrap(),
+        until: Until::Closed,
+    })
 }
 
 fn found(work: &Work, found: Result<Finding, HostError>) -> Input {

@@ -22,6 +22,7 @@ use legwork_engine::task::{Stage, Task};
 use legwork_engine::text::AnswerKind;
 use legwork_engine::work::{Finding, HostError, Question, Retry, Sighted};
 use legwork_protocol::ask::Reply;
+use legwork_protocol::line::Until;
 use legwork_protocol::{Ask, CallId, Interrupted, Settings, Status, Time};
 
 const TABLE: &str = include_str!("stages.txt");
@@ -52,7 +53,7 @@ const STAGES: [&str; 23] = [
     "read to go on",
 ];
 
-const ALWAYS: [&str; 26] = [
+const ALWAYS: [&str; 27] = [
     "launch again",
     "resume",
     "output",
@@ -61,6 +62,7 @@ const ALWAYS: [&str; 26] = [
     "cancel by parent",
     "cancel by person",
     "clear",
+    "forget by person",
     "reply",
     "dropped",
     "host came",
@@ -93,7 +95,7 @@ fn findings(kind: &str) -> &'static [&'static str] {
         "probe" | "prompt" | "answer" => &["done"],
         "census" => &["none missing", "parent missing"],
         "open" => &["opened"],
-        "look" => &["seen answered", "seen failed", "seen busy", "seen still"],
+        "look" => &["seen answered", "seen failed", "seen aborted", "seen busy", "seen still"],
         "survey" => &["survey busy", "survey retry", "survey silent", "survey question"],
         "tell" => &["told", "done", "undo pending"],
         "stop" | "stop opened" | "stop marked" => &["quiet", "done"],
@@ -114,6 +116,7 @@ fn finding(name: &str) -> Finding {
         "seen answered" => seen(answered("It is done.")),
         "seen failed" => seen(failed("The provider said no.")),
         "seen busy" => seen(Sighted::Busy),
+        "seen aborted" => seen(Sighted::Aborted { text: String::new() }),
         "seen still" => seen(Sighted::Still { text: String::new() }),
         "survey busy" => surveyed(vec![(child(), None)], Vec::new()),
         "survey retry" => {
@@ -303,6 +306,7 @@ fn ask(name: &str, task: String) -> (Caller, Ask) {
         "cancel by parent" => (parent("call_9"), Ask::Cancel { task }),
         "cancel by person" => (person, Ask::Cancel { task }),
         "clear" => (parent("call_9"), Ask::Clear),
+        "forget by person" => (person, Ask::Forget { tasks: vec![task] }),
         "reply" => (person, reply()),
         other => panic!("no input {other}"),
     }
@@ -312,8 +316,10 @@ fn hint(name: &str) -> Option<Hint> {
     let session = session_id("ses_child");
     let place = PLACE.parse().unwrap();
     Some(match name {
-        "host came" => Hint::HostCame { host: host_id("host_1"), place },
-        "another host came" => Hint::HostCame { host: host_id("host_2"), place },
+        "host came" => Hint::HostCame { host: host_id("host_1"), place, until: Until::Closed },
+        "another host came" => {
+            Hint::HostCame { host: host_id("host_2"), place, until: Until::Closed }
+        }
         "host away" => Hint::HostAway { host: host_id("host_1") },
         "host gone" => Hint::HostGone { host: host_id("host_1") },
         "stirred" => Hint::Stirred { session },

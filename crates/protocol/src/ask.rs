@@ -1,4 +1,4 @@
-//! What a caller can ask: the six tools and a person's reply to a helper's question. Arguments are
+//! What a caller can ask: the six tools, and what only a person can (reply to a helper, forget). Arguments are
 //! read from JSON here and nowhere else; what does not fit is a refusal that a model can act on.
 
 use schemars::JsonSchema;
@@ -67,6 +67,11 @@ pub enum Ask {
     },
     /// `background_clear`.
     Clear,
+    /// A person calls off and forgets tasks (the command line, the dashboard).
+    Forget {
+        /// The tasks, as the person wrote them.
+        tasks: Vec<String>,
+    },
     /// A person's answer to a helper's permission or question (the command line, the dashboard).
     Reply {
         /// Which.

@@ -12,6 +12,7 @@ pub mod refusal;
 pub mod settings;
 pub mod status;
 pub mod tools;
+pub mod view;
 
 pub use ask::Ask;
 pub use ids::{

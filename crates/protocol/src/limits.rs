@@ -38,6 +38,8 @@ pub const LETTER_MAX_NOTICES: usize = 10;
 pub const LAST_TOOLS: usize = 3;
 /// Parents that a host is asked about at once, whether they still exist.
 pub const CENSUS_MAX_SESSIONS: usize = 200;
+/// Tasks in one toast: it covers a corner of a terminal.
+pub const TOAST_MAX_TASKS: usize = 5;
 /// Questions of one run that its parent is told of; a helper that asks more is still shown.
 pub const QUESTIONS_MAX_TOLD: u32 = 100;
 /// Open questions of one run that are remembered.

@@ -28,15 +28,21 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     /// What can be answered without saving anything is, by an engine that is thrown away: what it
     /// would save or do is not done.
     fn answer_from_records(&mut self, input: Input, now: Time) {
-        let Ok(saved) = self.journal.load() else { return };
-        let mut engine = Engine::restore(self.settings.clone(), saved, now, 0);
-        for (host, place) in self.here.clone() {
-            let here = engine.on(Input::Hint(Hint::HostCame { host, place }), now);
-            drop(here);
-        }
+        let Some(mut engine) = self.engine_of_records(now) else { return };
         for (call, say) in engine.on(input, now).says {
             self.say(call, say);
         }
+    }
+
+    /// An engine that knows what the records say, to be read and thrown away.
+    pub(crate) fn engine_of_records(&mut self, now: Time) -> Option<Engine> {
+        let saved = self.journal.load().ok()?;
+        let mut engine = Engine::restore(self.settings.clone(), saved, now, 0);
+        for (host, (place, until)) in self.here.clone() {
+            let here = engine.on(Input::Hint(Hint::HostCame { host, place, until }), now);
+            drop(here);
+        }
+        Some(engine)
     }
 
     pub(crate) fn ail(&mut self, input: Input, now: Time) -> Option<Time> {
@@ -60,8 +66,8 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         self.engine = Engine::restore(self.settings.clone(), saved, now, next_work);
         self.ailing = false;
         self.check_at = now;
-        for (host, place) in self.here.clone() {
-            self.own.push_back(Input::Hint(Hint::HostCame { host, place }));
+        for (host, (place, until)) in self.here.clone() {
+            self.own.push_back(Input::Hint(Hint::HostCame { host, place, until }));
         }
         self.step(input, now)
     }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use legwork_engine::text::{Answer, AnswerKind, Text};
 use legwork_engine::{Deed, Engine, Hint, HostError, Input, Journal, Say, Work};
 use legwork_protocol::limits::POLL_EVERY_MS;
+use legwork_protocol::line::Until;
 use legwork_protocol::{CallId, HostId, Place, Refusal, Settings, Time};
 
 /// Whatever is on the other side: callers, hosts, the process table.
@@ -53,7 +54,7 @@ pub struct Shell<J: Journal, O: Outside> {
     /// Calls that have no answer yet.
     open: BTreeSet<CallId>,
     /// Hosts that are there.
-    here: BTreeMap<HostId, Place>,
+    here: BTreeMap<HostId, (Place, Until)>,
     /// What the shell itself has to tell the engine.
     own: VecDeque<Input>,
     /// When hosts that are away are next looked for in the process table.
@@ -180,8 +181,8 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             Input::Dropped { call } => {
                 self.open.remove(call);
             }
-            Input::Hint(Hint::HostCame { host, place }) => {
-                self.here.insert(host.clone(), place.clone());
+            Input::Hint(Hint::HostCame { host, place, until }) => {
+                self.here.insert(host.clone(), (place.clone(), *until));
             }
             Input::Hint(Hint::HostAway { host } | Hint::HostGone { host }) => {
                 self.here.remove(host);
@@ -210,6 +211,16 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     /// Whether the records cannot be saved at the moment, so that nothing is decided.
     pub fn is_ailing(&self) -> bool {
         self.ailing
+    }
+
+    /// Reads what is known. While nothing can be saved the engine is ahead of the records, so they
+    /// are read instead; nothing if that fails too.
+    pub fn read<T>(&mut self, now: Time, read: impl FnOnce(&Engine) -> T) -> Option<T> {
+        if self.ailing {
+            self.engine_of_records(now).map(|engine| read(&engine))
+        } else {
+            Some(read(&self.engine))
+        }
     }
 
     /// What is outside.

@@ -17,6 +17,9 @@ use crate::host::{
     Session, Status,
 };
 
+/// What the host calls the error of a turn that was aborted.
+const ABORTED: &str = "MessageAbortedError";
+
 type Found = Result<Finding, HostError>;
 
 /// What is left to do after reading.
@@ -223,6 +226,9 @@ fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &Messa
     let tool_calls = replies.iter().map(|reply| reply.tool_calls).sum();
     let state = match replies.iter().find(|reply| is_end(reply)) {
         Some(reply) => match &reply.error {
+            Some(why) if why.starts_with(ABORTED) => {
+                Sighted::Aborted { text: reply.text.to_string() }
+            }
             Some(why) => Sighted::Failed { reason: why.to_string() },
             None => Sighted::Answered { text: reply.text.to_string() },
         },

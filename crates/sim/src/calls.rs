@@ -81,6 +81,7 @@ fn words(ask: &Ask) -> String {
         Ask::List { .. } => "asks for the list".to_owned(),
         Ask::Cancel { task } => format!("cancels {task}"),
         Ask::Clear => "clears its tasks".to_owned(),
+        Ask::Forget { tasks } => format!("forgets {}", tasks.join(", ")),
         Ask::Reply { question, reply } => format!("answers {question} with {reply:?}"),
     }
 }

@@ -1,9 +1,10 @@
 //! What is between the daemon and the windows: requests that take time, get lost before or after
-//! their effect, and events that come late, twice or never. Requests to one host keep their order.
+//! their effect, and events that come late, twice or never. Requests of one lane keep their order.
 
 use legwork_engine::{Deed, Finding, Hint, HostError, Input, Work, WorkId};
 
 use legwork_protocol::SessionId;
+use legwork_protocol::line::Until;
 
 use legwork_engine::record::Target;
 use legwork_engine::work::Wake;
@@ -42,12 +43,12 @@ impl World {
         let window = &mut self.windows[number];
         window.linked = true;
         window.stream = true;
-        window.free_at = self.now;
-        window.writing = None;
+        window.free_at.clear();
+        window.writing.clear();
         let host = window.host.clone();
         self.trace.tell(|| format!("{host} is connected"));
         let place = self.place.clone();
-        self.daemon_step(Input::Hint(Hint::HostCame { host, place }));
+        self.daemon_step(Input::Hint(Hint::HostCame { host, place, until: Until::Closed }));
         self.resend_of(number);
     }
 
@@ -121,14 +122,16 @@ impl World {
         if self.dice.chance(self.faults.slow) {
             ms = self.dice.between(200, 14_000);
         }
-        let arrival = self.now.plus(ms).max(self.windows[number].free_at);
+        let lane = work.deed.lane();
+        let free_at = self.windows[number].free_at.get(&lane).copied().unwrap_or(self.now);
+        let arrival = self.now.plus(ms).max(free_at).max(self.windows[number].slow_until);
         if lost {
             // Some are known to be lost at once, others by the silence.
             let ms = if self.dice.chance(500) { 5 } else { TIMEOUT_MS };
             let found = Err(HostError::Unreachable);
             return self.arrives(ms, Input::Found { work: id, found });
         }
-        self.windows[number].free_at = arrival;
+        self.windows[number].free_at.insert(lane, arrival);
         let late = arrival.since(self.now);
         let flight = Flight {
             window: number,
@@ -149,16 +152,17 @@ impl World {
         let Some(flight) = self.flights.get(&(life, work)) else { return };
         let number = flight.window;
         let process = self.windows[number].process;
-        // Another request is between its read and its write: this one has to wait.
-        let writes = self.windows[number].writing;
-        if writes.is_some_and(|other| self.flights.contains_key(&other)) {
+        // Another request of the lane is between its read and its write: this one has to wait.
+        let lane = flight.deed.lane();
+        let writes = self.windows[number].writing.get(&lane);
+        if writes.is_some_and(|other| self.flights.contains_key(other)) {
             return self.plan(1, Happening::Reads(life, work));
         }
         match adapter::read(&self.oc, process, &flight.deed) {
             Plan::Over(found) => self.work_over(life, work, found),
             Plan::Write(write) => {
                 let gap = self.dice.between(1, 4);
-                self.windows[number].writing = Some((life, work));
+                self.windows[number].writing.insert(lane, (life, work));
                 if let Some(flight) = self.flights.get_mut(&(life, work)) {
                     flight.write = Some(write.clone());
                 }
@@ -177,8 +181,8 @@ impl World {
     pub(crate) fn work_writes(&mut self, life: u32, work: WorkId, write: Write) {
         let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
         flight.write = None;
-        let number = flight.window;
-        self.windows[number].writing = None;
+        let (number, lane) = (flight.window, flight.deed.lane());
+        self.windows[number].writing.remove(&lane);
         let process = self.windows[number].process;
         self.check_tell(process, &write);
         let found = self.write(process, write);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_engine::{Hint, Input, WorkId};
+use legwork_engine::{Hint, Input, Lane, WorkId};
 use legwork_protocol::{CallId, HostId, MessageId, Place, SessionId, Settings, Time};
 use legwork_shell::Shell;
 
@@ -47,10 +47,12 @@ pub struct Window {
     pub host: HostId,
     /// Whether it is connected with the daemon that lives now.
     pub linked: bool,
-    /// Until when the link is busy; what is asked of one host is done in order.
-    pub free_at: Time,
-    /// The request that is between its reads and its write.
-    pub writing: Option<(u32, WorkId)>,
+    /// Until when nothing at all is done.
+    pub slow_until: Time,
+    /// Until when each lane is busy; what is asked in one lane is done in order.
+    pub free_at: BTreeMap<Lane, Time>,
+    /// The requests that are between their reads and their write.
+    pub writing: BTreeMap<Lane, (u32, WorkId)>,
     /// Whether events reach the daemon.
     pub stream: bool,
 }
@@ -249,13 +251,13 @@ impl World {
         let number = self.windows.len();
         let host = name(&format!("opencode-{}", number + 1));
         self.trace.tell(|| format!("{host} starts"));
-        let now = self.now;
         self.windows.push(Window {
             process,
             host,
             linked: false,
-            free_at: now,
-            writing: None,
+            slow_until: self.now,
+            free_at: BTreeMap::new(),
+            writing: BTreeMap::new(),
             stream: true,
         });
         self.plan(1, Happening::Links(number));

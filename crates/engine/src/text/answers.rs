@@ -1,6 +1,7 @@
 //! The answers of the six tools.
 
 use legwork_protocol::limits::{BLOCK_MAX_MS, ECHO_MAX_CHARS};
+use legwork_protocol::line::Until;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{SessionId, Status, Time};
 
@@ -12,13 +13,16 @@ use crate::watch::Watch;
 
 const TOLD_LATER: &str = "A notification with the whole result will follow in this conversation \
      when it is done: go on with other work, do not wait or poll.";
+const TOLD_BEFORE_END: &str = "This conversation ends as soon as you stop, and its helpers end \
+     with it. So before you finish, call background_block with the ids of your tasks; a \
+     notification with the whole result will follow then.";
 const WAITS_NOTE: &str = "Note: background_output never waits. Use background_block to wait.\n\n";
 
 /// A person's reply reached the helper.
 pub const ANSWERED: &str = "The helper has your answer.";
 
 /// A launch was accepted.
-pub fn launched(task: &Task, ahead: Option<usize>) -> Answer {
+pub fn launched(task: &Task, ahead: Option<usize>, until: Until) -> Answer {
     let session = match (&task.session, ahead) {
         (Some(session), _) => session.to_string(),
         (None, Some(ahead)) => {
@@ -27,20 +31,21 @@ pub fn launched(task: &Task, ahead: Option<usize>) -> Answer {
         (None, None) => "none".to_owned(),
     };
     let mut text = format!("Task ID: {}\nSession ID: {session}\n", task.id);
-    text.push_str(&told_later(task));
+    text.push_str(&told_later(task, until));
     Answer::done(text)
 }
 
 /// The end of an answer that promises a notice; a call that is sent again may come after it.
-fn told_later(task: &Task) -> String {
-    match task.status() {
-        Status::Running | Status::Resumed => TOLD_LATER.to_owned(),
-        status => format!("Its status is {status} by now."),
+fn told_later(task: &Task, until: Until) -> String {
+    match (task.status(), until) {
+        (Status::Running | Status::Resumed, Until::Closed) => TOLD_LATER.to_owned(),
+        (Status::Running | Status::Resumed, Until::Idle) => TOLD_BEFORE_END.to_owned(),
+        (status, _) => format!("Its status is {status} by now."),
     }
 }
 
 /// A resume was accepted.
-pub fn resumed(task: &Task, extra: bool) -> Answer {
+pub fn resumed(task: &Task, extra: bool, until: Until) -> Answer {
     let mut text = String::new();
     if extra {
         text.push_str("Note: agent and description are ignored in resume mode.\n");
@@ -49,7 +54,7 @@ pub fn resumed(task: &Task, extra: bool) -> Answer {
     if task.run.number > 1 {
         text.push_str(&format!("Resume count: {}\n", task.run.number));
     }
-    text.push_str(&told_later(task));
+    text.push_str(&told_later(task, until));
     Answer::done(text)
 }
 

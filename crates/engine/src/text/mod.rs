@@ -8,6 +8,7 @@ pub mod listing;
 pub mod notices;
 pub mod pages;
 pub mod story;
+pub mod toast;
 pub mod words;
 
 use legwork_protocol::{Refusal, TaskId};

@@ -1,6 +1,7 @@
 //! Small words used in many texts: durations, counts, reasons.
 
 use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS};
+use legwork_protocol::line::Until;
 use legwork_protocol::refusal::{cut, plain};
 
 use crate::work::HostError;
@@ -21,10 +22,24 @@ pub const SESSION_GONE_BEFORE_PROMPT: &str =
 /// The host ended and took the run along.
 pub const INTERRUPTED: &str = "interrupted: the host ended before the helper was done. Nothing of \
      it runs any more; launch the task again if it is still needed.";
+/// The same, where hosts end with their conversation.
+pub const INTERRUPTED_WITH_RUN: &str = "interrupted: `opencode run` ended before the helper was \
+     done, and took it along. Wait for helpers with background_block before the conversation \
+     ends, or use the terminal UI.";
+/// Somebody stopped what ran in the helper's session.
+pub const ABORTED: &str = "The run was aborted in its session.";
 /// A helper that was called off, failed or was cleared asks for another.
 pub const ASKER_ENDED: &str = "the session that asks was itself a helper that has ended.";
 /// A launch was cleared before it had a session.
 pub const CLEARED: &str = "it was cleared before it started.";
+
+/// Why a run that its host took along is over.
+pub fn interrupted(until: Until) -> &'static str {
+    match until {
+        Until::Closed => INTERRUPTED,
+        Until::Idle => INTERRUPTED_WITH_RUN,
+    }
+}
 
 /// Why a run could not begin.
 pub fn could_not_start(error: &HostError, tries: u32) -> String {

@@ -8,6 +8,7 @@ use legwork_engine::input::{Caller, Hint, Input, Reaction, Say};
 use legwork_engine::record::{Change, Notice, NoticeId, Target};
 use legwork_engine::task::Task;
 use legwork_engine::work::{Deed, Finding, HostError, Sight, Sighted, Work};
+use legwork_protocol::line::Until;
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
 
 /// When every story begins.
@@ -137,7 +138,11 @@ impl Desk {
     }
 
     pub fn host_comes(&mut self, host: &str) {
-        self.hint(Hint::HostCame { host: host_id(host), place: PLACE.parse().unwrap() });
+        self.hint(Hint::HostCame {
+            host: host_id(host),
+            place: PLACE.parse().unwrap(),
+            until: Until::Closed,
+        });
     }
 
     /// The newest work of a kind comes back.

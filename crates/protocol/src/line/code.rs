@@ -39,7 +39,8 @@ pub enum BadLine {
     NotALine {
         /// What is wrong.
         what: String,
-        /// The call that it was meant to be, if that can be seen: somebody waits for its answer.
+        /// The call or query that it was meant to be, if that can be seen: somebody waits for its
+        /// answer.
         call: Option<u64>,
     },
     /// A hello in another version of this format, readable otherwise or not.
@@ -164,7 +165,7 @@ impl Glimpse {
     }
 
     fn call(&self) -> Option<u64> {
-        self.id.as_u64().filter(|_| self.r#type == "call")
+        self.id.as_u64().filter(|_| self.r#type == "call" || self.r#type == "query")
     }
 }
 

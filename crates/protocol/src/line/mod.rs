@@ -14,7 +14,9 @@ mod words;
 
 pub use code::{BadLine, Line, check_size, decode_from_daemon, decode_to_daemon, encode};
 pub use split::Splitter;
-pub use words::{Context, FromDaemon, HostReply, HostResult, Method, Role, ToDaemon};
+pub use words::{
+    Context, FromDaemon, HostReply, HostResult, Method, Query, Role, ToDaemon, Until, Wanted,
+};
 
 /// The number of this format. Both sides must have the same.
 pub const LINE_VERSION: u32 = 1;

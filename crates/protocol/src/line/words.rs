@@ -6,9 +6,12 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::ids::{CallKey, HostId, MessageId, Place, SessionId};
+use crate::ask::Reply;
+use crate::ids::{CallKey, HostId, MessageId, Place, QuestionId, SessionId};
 use crate::limits::{AGENT_MAX_BYTES, DIRECTORY_MAX_BYTES, WORD_MAX_BYTES};
+use crate::status::Status;
 use crate::tools::Tool;
+use crate::view::News;
 
 /// What a front or a client says to the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +43,17 @@ pub enum ToDaemon {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<Context>,
     },
-    /// Nobody waits for the answer to this call any more.
+    /// A person's program asks. Answered by one `data` or one `answer` with the same id; `watch`
+    /// by `news` until it is cancelled.
+    Query {
+        /// Chosen by the sender, unique on this connection, among calls too.
+        id: u64,
+        /// What.
+        query: Query,
+    },
+    /// Nobody waits for the answer to this call or query any more.
     Cancel {
-        /// The call.
+        /// The call or query.
         id: u64,
     },
     /// What came of a `host-call`.
@@ -71,9 +82,68 @@ pub enum Role {
         /// What kind of host: `opencode`.
         #[serde(deserialize_with = "word")]
         kind: String,
+        /// How long it stays.
+        #[serde(default)]
+        until: Until,
     },
     /// A command or the dashboard.
     Client,
+}
+
+/// How long a host stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// Until somebody closes it.
+    #[default]
+    Closed,
+    /// Until its conversation falls idle, and its helpers end with it: `opencode run`.
+    Idle,
+}
+
+/// What a person's program can ask, beside the six tools. What comes of it is in [`crate::view`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "kebab-case")]
+pub enum Query {
+    /// All tasks, newest first, as many as a listing holds. → `TasksView`
+    Tasks {
+        /// Only these.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<Status>,
+    },
+    /// One task. → `TaskView`
+    Task {
+        /// Its id.
+        task: String,
+    },
+    /// The whole result or reason of its last run. → `ResultView`
+    Result {
+        /// The task's id.
+        task: String,
+    },
+    /// Every decision about a task, in words. → a list of `News`
+    Timeline {
+        /// The task's id.
+        task: String,
+    },
+    /// Answers a helper's permission or question. → `answer`
+    Reply {
+        /// Which.
+        question: QuestionId,
+        /// What to say.
+        reply: Reply,
+    },
+    /// Calls off and forgets these tasks. → `answer`
+    Forget {
+        /// Their ids.
+        tasks: Vec<String>,
+    },
+    /// What happens from now on. → `news`, again and again
+    Watch,
+    /// The daemon itself. → `DaemonView`
+    Daemon,
+    /// The daemon is to end. What runs goes on and is found again by the next one. → `answer`
+    Leave,
 }
 
 /// The session that a call comes from.
@@ -161,6 +231,23 @@ pub enum FromDaemon {
     Bye {
         /// Why, for people.
         why: String,
+        /// Whether the daemon itself ends, so that a peer may start another.
+        #[serde(default)]
+        leaving: bool,
+    },
+    /// What a query found.
+    Data {
+        /// The query.
+        id: u64,
+        /// One of [`crate::view`].
+        data: Value,
+    },
+    /// Something happened that a `watch` is told of.
+    News {
+        /// The query.
+        id: u64,
+        /// What.
+        news: News,
     },
     /// The answer to a call.
     Answer {
@@ -201,9 +288,23 @@ pub enum FromDaemon {
     },
     /// The host's events that the daemon wants from now on, and no others.
     Want {
-        /// Their names in the host.
-        events: Vec<String>,
+        /// Which, and what of them.
+        events: Vec<Wanted>,
     },
+}
+
+/// A kind of event that the daemon wants, and what of it: fronts pass on no more, because a host's
+/// events can be long and many.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// Its name in the host.
+    pub name: String,
+    /// The properties to pass on, as dotted paths (`part.state.status`); those that are not there
+    /// are left out.
+    pub keep: Vec<String>,
+    /// At most one in this time for each `sessionID`; 0 for all.
+    #[serde(default)]
+    pub every_ms: u64,
 }
 
 /// How a host is asked.

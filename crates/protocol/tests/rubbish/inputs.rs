@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use legwork_protocol::line::{
-    Context, FromDaemon, HostReply, HostResult, LINE_VERSION, Method, Role, ToDaemon, encode,
+    Context, FromDaemon, HostReply, HostResult, LINE_VERSION, Method, Query, Role, ToDaemon, Until,
+    Wanted, encode,
 };
 use legwork_protocol::tools::tools;
 use proptest::collection::vec;
@@ -85,6 +86,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         host: "host".parse().unwrap(),
         place: "place".parse().unwrap(),
         kind: "opencode".into(),
+        until: Until::Idle,
     };
     let context = Context {
         session: "ses_1".parse().unwrap(),
@@ -101,6 +103,8 @@ fn good_to_daemon() -> Vec<ToDaemon> {
             arguments: json!({ "prompt": "näh\n\"", "n": [1, -2, 3.5, null, true] }),
             context: Some(context),
         },
+        ToDaemon::Query { id: 2, query: Query::Task { task: "bg_00000001".into() } },
+        ToDaemon::Query { id: 2, query: Query::Watch },
         ToDaemon::Cancel { id: 1 },
         ToDaemon::Result(HostResult {
             id: 3,
@@ -118,7 +122,8 @@ fn good_from_daemon() -> Vec<FromDaemon> {
             build: "0.1.0".into(),
             tools: tools().into_iter().skip(4).collect(),
         },
-        FromDaemon::Bye { why: "leaving".into() },
+        FromDaemon::Bye { why: "leaving".into(), leaving: true },
+        FromDaemon::Data { id: 2, data: json!({ "tasks": [] }) },
         FromDaemon::Answer { id: 1, refused: false, text: "Task ID: bg_00000001".into() },
         FromDaemon::Progress { id: 1, text: "…".into() },
         FromDaemon::HostCall {
@@ -129,7 +134,13 @@ fn good_from_daemon() -> Vec<FromDaemon> {
             body: json!({ "parts": [] }),
         },
         FromDaemon::Drop { id: 5 },
-        FromDaemon::Want { events: vec!["session.idle".into()] },
+        FromDaemon::Want {
+            events: vec![Wanted {
+                name: "session.idle".into(),
+                keep: vec!["sessionID".into()],
+                every_ms: 0,
+            }],
+        },
     ]
 }
 

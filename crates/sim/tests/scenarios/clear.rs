@@ -279,3 +279,22 @@ fn c3_who_waits_for_more_than_was_cleared_waits_on() {
     assert!(answer.contains(&format!("{mine}  not found")), "{answer}");
     insta::assert_snapshot!(story.end());
 }
+
+#[test]
+fn c1_a_person_forgets_the_tasks_that_were_named_and_no_others() {
+    let mut story = Story::new();
+    let running = story.launch("Running", "wait 60000; say late");
+    let finished = story.launch("Finished", "say done");
+    let other = story.launch("Other", "say other");
+    story.until_status(finished, Status::Completed);
+    story.until_status(other, Status::Completed);
+    let tasks = vec![running.to_string(), finished.to_string(), "bg_nobody00".to_owned()];
+    let answer = story.person(Ask::Forget { tasks });
+    assert_eq!(answer, "Cancelled 1 unfinished task and cleared 2 tasks.");
+    assert_eq!(story.status(running), None);
+    assert_eq!(story.status(finished), None);
+    assert_eq!(story.status(other), Some(Status::Completed));
+    let nobody = vec!["bg_nobody00".to_owned()];
+    assert_eq!(story.person(Ask::Forget { tasks: nobody }), "No background tasks to clear.");
+    insta::assert_snapshot!(story.end());
+}

@@ -310,9 +310,9 @@ fn d3_a_run_that_is_aborted_in_the_host_is_an_error() {
         story.pass(5_000);
         let (session, process) = (story.session_of(task), process(&story));
         assert_eq!(story.world.oc.abort(process, &session), Ok(true));
-        story.pass(2_000);
+        story.pass(5_000);
         assert_eq!(story.status(task), Some(Status::Error));
-        assert_eq!(detail(&mut story, task, 0), "MessageAbortedError: Aborted");
+        assert!(detail(&mut story, task, 0).contains("Aborted"));
         story.until_settled();
         assert_eq!(told_of(&story, task).len(), 1);
         story.end();

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use legwork_engine::record::Origin;
-use legwork_engine::{Caller, Change, Engine, Finding, Hint, Input, Journal, Saved, Stage, Task};
+use legwork_engine::{
+    Caller, Change, Engine, Finding, Hint, Input, Journal, Saved, Say, Stage, Task,
+};
+use legwork_protocol::line::Until;
 use legwork_protocol::{Ask, CallId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::books::Keeper;
@@ -39,7 +42,7 @@ pub fn line<'a>(answer: &'a str, begins: &str) -> &'a str {
 
 /// Whatever the window is asked from now on reaches it after so long.
 fn delay_host(story: &mut Story, ms: u64) {
-    story.world.windows[0].free_at = story.world.now.plus(ms);
+    story.world.windows[0].slow_until = story.world.now.plus(ms);
 }
 
 /// Lets time pass until the host is asked something.
@@ -156,7 +159,7 @@ fn l2_the_callers_message_agent_call_directory_and_time_are_saved_with_the_task(
     };
     let ask = Ask::from_tool("background_task", launch("Explore", "look")).unwrap();
     let mut engine = Engine::new(Settings::default());
-    drop(engine.on(Input::Hint(Hint::HostCame { host, place }), Time(1_000)));
+    drop(engine.on(Input::Hint(Hint::HostCame { host, place, until: Until::Closed }), Time(1_000)));
     let spare = TaskId::from_number(1);
     let vet = engine.on(Input::Ask { call: CallId(1), caller, ask, spare }, Time(2_000));
     assert!(vet.save.is_empty(), "nothing is kept before the agent is known");
@@ -427,4 +430,32 @@ fn l6_two_calls_that_only_look_alike_are_two_tasks() {
     story.until_settled();
     assert_eq!((tasks(&mut story), helpers(&story)), (2, 2));
     insta::assert_snapshot!(story.end());
+}
+
+/// `opencode run` ends with its conversation, and its helpers with it.
+#[test]
+fn l3_where_the_host_ends_with_the_conversation_the_answer_says_to_block_first() {
+    let (host, place) = (name("opencode-1"), name("project"));
+    let caller = Caller::Session {
+        host: name("opencode-1"),
+        session: name("ses_parent"),
+        key: name("ses_parent:call_7"),
+        message: name("msg_1"),
+        agent: "build".to_owned(),
+        directory: "/projects/one".to_owned(),
+    };
+    let ask = Ask::from_tool("background_task", launch("Explore", "look")).unwrap();
+    let mut engine = Engine::new(Settings::default());
+    drop(engine.on(Input::Hint(Hint::HostCame { host, place, until: Until::Idle }), Time(1_000)));
+    let spare = TaskId::from_number(1);
+    let mut reaction = engine.on(Input::Ask { call: CallId(1), caller, ask, spare }, Time(2_000));
+    for found in [Finding::Vetted, Finding::Opened { session: name("ses_child") }] {
+        let work = reaction.work[0].id;
+        reaction = engine.on(Input::Found { work, found: Ok(found) }, Time(3_000));
+    }
+    let [(_, Say::Answer(answer))] = &reaction.says[..] else { panic!("{:?}", reaction.says) };
+    let text = answer.text.fill(|_, _| Ok::<_, ()>(None)).unwrap();
+    assert!(text.starts_with("Task ID: bg_00000001\nSession ID: ses_child\n"), "{text}");
+    assert!(text.contains("background_block"), "{text}");
+    assert!(text.contains("notification"), "{text}");
 }

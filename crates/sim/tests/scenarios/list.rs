@@ -6,6 +6,7 @@ use legwork_engine::text::words::duration;
 use legwork_engine::work::{Retry, Sight, Sighted};
 use legwork_engine::{Caller, Deed, Engine, Finding, Hint, Input, Reaction, Say, Work};
 use legwork_protocol::ask::Ask;
+use legwork_protocol::line::Until;
 use legwork_protocol::{CallId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
@@ -40,7 +41,11 @@ impl Bare {
     }
 
     pub fn host_comes(&mut self, host: &str, place: &str) {
-        let _ = self.on(Input::Hint(Hint::HostCame { host: name(host), place: name(place) }));
+        let _ = self.on(Input::Hint(Hint::HostCame {
+            host: name(host),
+            place: name(place),
+            until: Until::Closed,
+        }));
     }
 
     fn put(&mut self, host: &str, session: &str, ask: Ask) -> Reaction {

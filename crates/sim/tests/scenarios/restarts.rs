@@ -294,3 +294,22 @@ fn k2_another_window_ending_changes_nothing() {
     ends_well_once(&mut story, task, 0, "here");
     insta::assert_snapshot!(story.end());
 }
+
+/// A window that is closed aborts what runs in it before it goes; that was nobody's wish.
+#[test]
+fn k2_a_run_that_its_window_aborts_on_closing_was_interrupted() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "tool grep 600000; say found it");
+    story.pass(5_000);
+    let session = story.session_of(task);
+    let process = story.world.windows[0].process;
+    assert_eq!(story.world.oc.abort(process, &session), Ok(true));
+    story.pass(500);
+    story.world.kill_window(0);
+    story.world.boot();
+    story.until_status(task, Status::Error);
+    let said = story.person(Ask::Output { task: task.to_string(), offset: 0, waits: false });
+    assert!(said.contains("interrupted"), "{said}");
+    story.until_settled();
+    insta::assert_snapshot!(story.end());
+}

@@ -42,7 +42,7 @@ pub fn refused(story: &Story) -> bool {
 
 /// Whatever the window is asked from now on reaches it after so long.
 fn delay_host(story: &mut Story, ms: u64) {
-    story.world.windows[0].free_at = story.world.now.plus(ms);
+    story.world.windows[0].slow_until = story.world.now.plus(ms);
 }
 
 pub fn until_asked(story: &mut Story) {

@@ -9,6 +9,7 @@ use legwork_protocol::limits::{
     DESCRIPTION_MAX_CHARS, DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS, LETTER_MAX_NOTICES,
     PAGE_MAX_BYTES, PROMPT_MAX_BYTES, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD, REFUSAL_MAX_CHARS,
 };
+use legwork_protocol::line::Until;
 use legwork_protocol::{CallId, Refusal, Settings, Status, TaskId, Time};
 use legwork_shell::{Said, Shell};
 use legwork_sim::Story;
@@ -39,7 +40,11 @@ impl Bare {
     }
 
     fn host_came(&mut self, host: &str, place: &str) {
-        self.step(Input::Hint(Hint::HostCame { host: name(host), place: name(place) }));
+        self.step(Input::Hint(Hint::HostCame {
+            host: name(host),
+            place: name(place),
+            until: Until::Closed,
+        }));
         self.pass(5_000);
     }
 

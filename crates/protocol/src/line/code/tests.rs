@@ -5,8 +5,44 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::line::{Context, HostReply, HostResult, Method, Role};
+use crate::ask::Reply;
+use crate::ids::Time;
+use crate::line::{Context, HostReply, HostResult, Method, Query, Role, Until, Wanted};
+use crate::status::Status;
 use crate::tools::tools;
+use crate::view::News;
+
+fn hello(role: Role) -> ToDaemon {
+    ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role }
+}
+
+fn host(until: Until) -> Role {
+    Role::Host {
+        host: "opencode-4711".parse().unwrap(),
+        place: "project".parse().unwrap(),
+        kind: "opencode".into(),
+        until,
+    }
+}
+
+fn queries() -> Vec<ToDaemon> {
+    let task = || "bg_00000001".to_owned();
+    let reply = |question: &str, reply| Query::Reply { question: question.parse().unwrap(), reply };
+    let about_tasks = [
+        Query::Tasks { status: None },
+        Query::Tasks { status: Some(Status::Running) },
+        Query::Task { task: task() },
+        Query::Result { task: task() },
+        Query::Timeline { task: task() },
+        reply("per_1", Reply::Once),
+        reply("per_1", Reply::Reject(None)),
+        reply("que_1", Reply::Words("B".into())),
+        Query::Forget { tasks: vec![task()] },
+    ];
+    let others = [(8, Query::Watch), (9, Query::Daemon), (10, Query::Leave)];
+    let all = about_tasks.into_iter().map(|query| (7, query)).chain(others);
+    all.map(|(id, query)| ToDaemon::Query { id, query }).collect()
+}
 
 fn to_daemon() -> Vec<ToDaemon> {
     let context = Context {
@@ -22,23 +58,19 @@ fn to_daemon() -> Vec<ToDaemon> {
         arguments,
         context,
     };
-    vec![
-        ToDaemon::Hello {
-            version: LINE_VERSION,
-            build: "0.1.0".into(),
-            role: Role::Host {
-                host: "opencode-4711".parse().unwrap(),
-                place: "project".parse().unwrap(),
-                kind: "opencode".into(),
-            },
-        },
-        ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role: Role::Client },
+    let mut lines = vec![
+        hello(host(Until::Closed)),
+        hello(host(Until::Idle)),
+        hello(Role::Client),
         call(
             1,
             json!({ "prompt": "a\nb\r\u{2028}\u{2029}\"\\", "n": [1, -2, null] }),
             Some(context),
         ),
         call(u64::MAX, Value::Null, None),
+    ];
+    lines.extend(queries());
+    lines.extend([
         ToDaemon::Cancel { id: 1 },
         ToDaemon::Result(HostResult {
             id: 3,
@@ -51,7 +83,8 @@ fn to_daemon() -> Vec<ToDaemon> {
         ToDaemon::Result(HostResult { id: 4, reply: Err("fetch failed".into()) }),
         ToDaemon::Event { name: "session.idle".into(), properties: json!({ "sessionID": "s" }) },
         ToDaemon::Event { name: "server.connected".into(), properties: Value::Null },
-    ]
+    ]);
+    lines
 }
 
 fn from_daemon() -> Vec<FromDaemon> {
@@ -65,7 +98,17 @@ fn from_daemon() -> Vec<FromDaemon> {
     let query = BTreeMap::from([("limit".to_owned(), "10".to_owned())]);
     vec![
         FromDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), tools: tools() },
-        FromDaemon::Bye { why: "a newer version takes over".into() },
+        FromDaemon::Bye { why: "a newer version takes over".into(), leaving: true },
+        FromDaemon::Data { id: 7, data: json!({ "tasks": [] }) },
+        FromDaemon::News {
+            id: 8,
+            news: News {
+                at: Time(1_700_000_000_000),
+                task: "bg_00000001".parse().unwrap(),
+                run: 0,
+                line: "completed".into(),
+            },
+        },
         FromDaemon::Answer { id: 1, refused: false, text: "Task ID: bg_00000001\n…".into() },
         FromDaemon::Answer { id: 1, refused: true, text: String::new() },
         FromDaemon::Progress { id: 1, text: "2 of 3 finished".into() },
@@ -74,7 +117,13 @@ fn from_daemon() -> Vec<FromDaemon> {
         host_call(Method::Patch, BTreeMap::new(), json!(false)),
         host_call(Method::Delete, BTreeMap::new(), json!(1.5)),
         FromDaemon::Drop { id: 5 },
-        FromDaemon::Want { events: vec!["session.idle".into()] },
+        FromDaemon::Want {
+            events: vec![Wanted {
+                name: "session.idle".into(),
+                keep: vec!["sessionID".into()],
+                every_ms: 0,
+            }],
+        },
         FromDaemon::Want { events: vec![] },
     ]
 }

@@ -1,0 +1,101 @@
+//! Toasts: a few words on a person's screen that go away by themselves. Nothing depends on them.
+
+use legwork_protocol::Time;
+use legwork_protocol::limits::TOAST_MAX_TASKS;
+use legwork_protocol::refusal::cut;
+
+use super::words::{counted, duration};
+use crate::task::{Outcome, Task};
+use crate::tasks::Live;
+
+/// How long a toast about something that still goes on stays.
+const PROGRESS_MS: u32 = 4_000;
+/// How long a toast about an end stays.
+const END_MS: u32 = 6_000;
+/// How long one stays that wants an answer.
+const QUESTION_MS: u32 = 15_000;
+/// A description or a reason, as far as it fits.
+const LINE_CHARS: usize = 60;
+
+/// A toast.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toast {
+    /// Its first line.
+    pub title: String,
+    /// The rest.
+    pub message: String,
+    /// Its colour.
+    pub kind: ToastKind,
+    /// How long it stays.
+    pub duration_ms: u32,
+}
+
+/// What a toast is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToastKind {
+    /// Something goes on.
+    Info,
+    /// Something went well.
+    Success,
+    /// Somebody is asked, or something was called off.
+    Warning,
+    /// Something went wrong.
+    Error,
+}
+
+/// What a host's helpers are doing.
+pub(crate) fn progress(running: &[&Live], queued: usize, now: Time) -> Option<Toast> {
+    if running.is_empty() && queued == 0 {
+        return None;
+    }
+    let mut title = format!("{} running", counted(running.len(), "background task"));
+    if queued > 0 {
+        title.push_str(&format!(", {queued} waiting"));
+    }
+    let mut lines: Vec<String> =
+        running.iter().take(TOAST_MAX_TASKS).map(|live| line(live, now)).collect();
+    if running.len() > TOAST_MAX_TASKS {
+        lines.push(format!("and {} more", running.len() - TOAST_MAX_TASKS));
+    }
+    let message = lines.join("\n");
+    Some(Toast { title, message, kind: ToastKind::Info, duration_ms: PROGRESS_MS })
+}
+
+fn line(live: &Live, now: Time) -> String {
+    let Live { task, watch } = live;
+    let name = cut(&task.description, LINE_CHARS);
+    let doing = match watch.tools.back() {
+        _ if !watch.questions.is_empty() => "waits for your answer".to_owned(),
+        _ if watch.retry.is_some() => "waits for its provider".to_owned(),
+        Some(tool) => format!("{tool} ({})", counted(task.run.tool_calls as usize, "tool call")),
+        None => duration(task.elapsed_ms(now) / 10_000 * 10_000),
+    };
+    format!("{name}: {doing}")
+}
+
+/// How a run ended.
+pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
+    let (what, kind) = match task.outcome() {
+        Some(Outcome::Completed) => ("Completed", ToastKind::Success),
+        Some(Outcome::Cancelled) => ("Cancelled", ToastKind::Warning),
+        Some(Outcome::Failed) | None => ("Failed", ToastKind::Error),
+    };
+    let took = duration(task.elapsed_ms(task.run.started));
+    let mut message = format!("{} ({took})", cut(&task.description, LINE_CHARS));
+    if kind == ToastKind::Error {
+        message.push('\n');
+        message.push_str(&cut(detail.lines().next().unwrap_or_default(), 2 * LINE_CHARS));
+    }
+    let title = format!("{what}: {}", task.id);
+    Toast { title, message, kind, duration_ms: END_MS }
+}
+
+/// A helper asks.
+pub(crate) fn asks(headline: &str) -> Toast {
+    Toast {
+        title: "A background task waits for you".to_owned(),
+        message: headline.to_owned(),
+        kind: ToastKind::Warning,
+        duration_ms: QUESTION_MS,
+    }
+}
