@@ -152,8 +152,8 @@ impl Engine {
     /// withdrawn, or gathered with others.
     fn dissolve(&mut self, id: &MessageId) {
         let Some(sending) = self.drop_letter(id) else { return };
-        self.save(Change::LetterDissolved(id.clone()));
         let Letter { to, notices, .. } = sending.letter;
+        self.save(Change::LetterDissolved { letter: id.clone(), notices: notices.clone() });
         for notice in &notices {
             if let Some(notice) = self.debts.notices.get_mut(notice) {
                 notice.letter = None;
@@ -179,7 +179,8 @@ impl Engine {
 
     pub(crate) fn end_letter(&mut self, id: &MessageId, end: DebtEnd) {
         let Some(sending) = self.drop_letter(id) else { return };
-        self.save(Change::LetterDone { letter: id.clone(), end });
+        let notices = sending.letter.notices.clone();
+        self.save(Change::LetterDone { letter: id.clone(), notices, end });
         for notice in &sending.letter.notices {
             self.debts.notices.remove(notice);
         }

@@ -166,11 +166,18 @@ pub enum Change {
     /// These notices go out in this letter. Fails if one of them is not owed or in another letter.
     LetterMade(Letter),
     /// The letter was certainly not sent; its notices are owed as before.
-    LetterDissolved(MessageId),
+    LetterDissolved {
+        /// Which.
+        letter: MessageId,
+        /// What it would have told.
+        notices: Vec<NoticeId>,
+    },
     /// The letter and its notices are dealt with.
     LetterDone {
         /// Which.
         letter: MessageId,
+        /// What it told.
+        notices: Vec<NoticeId>,
         /// How.
         end: DebtEnd,
     },

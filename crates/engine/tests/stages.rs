@@ -366,7 +366,7 @@ fn notice(change: &Change) -> Option<&'static str> {
         Change::Owed(notice) if notice.id.about == About::End => Some("owed"),
         Change::Owed(_) => Some("question owed"),
         Change::Withdrawn(_) => Some("withdrawn"),
-        Change::LetterDissolved(_) => Some("held"),
+        Change::LetterDissolved { .. } => Some("held"),
         Change::LetterDone { .. } => Some("settled"),
         _ => None,
     }

@@ -148,10 +148,10 @@ impl Audit {
                 self.made_in.insert(letter.id.clone(), self.life);
                 self.letters_ever.insert(letter.id.clone(), letter.clone());
             }
-            Change::LetterDissolved(id) => {
+            Change::LetterDissolved { letter: id, .. } => {
                 self.letters.remove(id);
             }
-            Change::LetterDone { letter, end } => self.letter_done(letter, *end),
+            Change::LetterDone { letter, end, .. } => self.letter_done(letter, *end),
             Change::StopOwed(stop) => {
                 self.stops.insert(stop.task, stop.target.clone());
             }

@@ -118,8 +118,8 @@ impl Memory {
             Change::Owed(notice) => self.owed(notice),
             Change::Withdrawn(id) => self.withdrawn(*id),
             Change::LetterMade(letter) => self.letter_made(letter),
-            Change::LetterDissolved(letter) => self.letter_over(letter, None),
-            Change::LetterDone { letter, end } => self.letter_over(letter, Some(*end)),
+            Change::LetterDissolved { letter, .. } => self.letter_over(letter, None),
+            Change::LetterDone { letter, end, .. } => self.letter_over(letter, Some(*end)),
             Change::StopOwed(stop) => self.stop_owed(stop),
             Change::StopDone { task } => self.stop_done(*task),
             Change::ParentKnown(parent) => {

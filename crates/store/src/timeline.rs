@@ -18,15 +18,22 @@ pub const TIMELINE_MAX_LINES: u32 = 500;
 pub type Entry = (Time, u32, String);
 
 pub fn append(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fault> {
-    let Some((task, run_number, line)) = story::line(change) else { return Ok(()) };
+    story::lines(change).into_iter().try_for_each(|line| append_line(tx, at, line))
+}
+
+fn append_line(tx: &Transaction<'_>, at: Time, line: story::Line) -> Result<(), Fault> {
+    let (task, run_number, line) = line;
     let id = words::id(task);
-    // A task that was just forgotten has no history any more.
+    // A task that was just forgotten has no history any more. What goes round in circles (a notice
+    // held back by an undo is tried every few seconds) is told once.
     let number: Option<i64> = tx
         .prepare_cached(
             "INSERT INTO timeline (task, number, at, run, line)
              SELECT ?1, coalesce((SELECT max(number) FROM timeline WHERE task = ?1), 0) + 1,
                  ?2, ?3, ?4
              WHERE EXISTS (SELECT 1 FROM tasks WHERE id = ?1)
+                 AND ?4 NOT IN (SELECT line FROM timeline WHERE task = ?1 AND run = ?3
+                     ORDER BY number DESC LIMIT 2)
              RETURNING number",
         )
         .and_then(|mut insert| {

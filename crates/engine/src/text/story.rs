@@ -6,9 +6,23 @@ use super::words::duration;
 use crate::record::{About, Change, DebtEnd, NoticeId, Target};
 use crate::task::Stage;
 
-/// What a change means for a task: which, which run, and a sentence. Some changes are about no task
-/// in particular.
-pub fn line(change: &Change) -> Option<(TaskId, u32, String)> {
+/// A line of a task's timeline: which task, which run, and a sentence.
+pub type Line = (TaskId, u32, String);
+
+/// What a change means for tasks. Some changes are about no task in particular.
+pub fn lines(change: &Change) -> Vec<Line> {
+    let (notices, line) = match change {
+        Change::LetterMade(letter) => (&letter.notices, format!("telling {}", letter.to)),
+        Change::LetterDissolved { notices, .. } => (notices, NOT_SENT.to_owned()),
+        Change::LetterDone { notices, end, .. } => (notices, debt_end(*end).to_owned()),
+        other => return line(other).into_iter().collect(),
+    };
+    notices.iter().map(|id| (id.task, id.run, format!("{}: {line}", about(*id)))).collect()
+}
+
+const NOT_SENT: &str = "not sent yet (an undo is pending there, or it is not needed any more)";
+
+fn line(change: &Change) -> Option<Line> {
     match change {
         Change::Launched { task, .. } => {
             let what = format!("launched as \"{}\" for {}", task.description, task.agent);
@@ -31,10 +45,6 @@ pub fn line(change: &Change) -> Option<(TaskId, u32, String)> {
             notice_line(notice.id, format!("{} owed to {}", about(notice.id), notice.to))
         }
         Change::Withdrawn(id) => notice_line(*id, format!("{} not needed any more", about(*id))),
-        Change::LetterMade(letter) => {
-            let first = *letter.notices.first()?;
-            notice_line(first, format!("telling {} in {}", letter.to, letter.id))
-        }
         Change::StopOwed(stop) => {
             let what = match &stop.target {
                 Target::Session(session) | Target::Opened(session) => {
@@ -45,7 +55,8 @@ pub fn line(change: &Change) -> Option<(TaskId, u32, String)> {
             Some((stop.task, 0, what))
         }
         Change::StopDone { task } => Some((*task, 0, "nothing of it runs any more".to_owned())),
-        Change::LetterDissolved(_)
+        Change::LetterMade(_)
+        | Change::LetterDissolved { .. }
         | Change::LetterDone { .. }
         | Change::ParentKnown(_)
         | Change::ParentForgotten { .. } => None,
@@ -59,8 +70,12 @@ pub fn sentence(change: &Change) -> String {
         return format!("{task}{run}: {line}");
     }
     match change {
-        Change::LetterDone { letter, end } => format!("{letter}: {}", debt_end(*end)),
-        Change::LetterDissolved(letter) => format!("{letter}: not sent while an undo is pending"),
+        Change::LetterMade(letter) => {
+            let told: Vec<String> = letter.notices.iter().map(|id| id.task.to_string()).collect();
+            format!("{}: telling {} in {}", told.join(", "), letter.to, letter.id)
+        }
+        Change::LetterDone { letter, end, .. } => format!("{letter}: {}", debt_end(*end)),
+        Change::LetterDissolved { letter, .. } => format!("{letter}: {NOT_SENT}"),
         Change::ParentKnown(parent) => match &parent.voice {
             Some(host) => format!("{} is told through {host} from now on", parent.session),
             None => format!("{} is known", parent.session),

@@ -105,7 +105,7 @@ impl Desk {
                 }
             }
             Change::Retrieved { .. }
-            | Change::LetterDissolved(_)
+            | Change::LetterDissolved { .. }
             | Change::StopOwed(_)
             | Change::StopDone { .. }
             | Change::ParentKnown(_)

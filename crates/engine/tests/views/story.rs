@@ -73,7 +73,12 @@ fn notices() -> Vec<Change> {
         notices,
         counts: String::new(),
     };
-    let done = |end| Change::LetterDone { letter: message("msg_letter"), end };
+    let (end_id, question_id) = (end.id, question.id);
+    let done = |end| Change::LetterDone {
+        letter: message("msg_letter"),
+        notices: vec![end_id, question_id],
+        end,
+    };
     vec![
         Change::Owed(end.clone()),
         Change::Owed(question.clone()),
@@ -81,7 +86,7 @@ fn notices() -> Vec<Change> {
         Change::Withdrawn(question.id),
         Change::LetterMade(letter(vec![end.id, question.id])),
         Change::LetterMade(letter(vec![question.id])),
-        Change::LetterDissolved(message("msg_letter")),
+        Change::LetterDissolved { letter: message("msg_letter"), notices: vec![end.id] },
         done(DebtEnd::Told),
         done(DebtEnd::ParentGone),
         done(DebtEnd::Refused),
@@ -137,7 +142,7 @@ fn name(change: &Change) -> &'static str {
         Change::Owed(_) => "owed",
         Change::Withdrawn(_) => "withdrawn",
         Change::LetterMade(_) => "letter made",
-        Change::LetterDissolved(_) => "letter dissolved",
+        Change::LetterDissolved { .. } => "letter dissolved",
         Change::LetterDone { .. } => "letter done",
         Change::StopOwed(_) => "stop owed",
         Change::StopDone { .. } => "stop done",
@@ -148,7 +153,7 @@ fn name(change: &Change) -> &'static str {
 
 pub fn timeline() -> String {
     let lines = changes().into_iter().map(|change| {
-        let kept = if story::line(&change).is_some() { "timeline" } else { "trace" };
+        let kept = if !story::lines(&change).is_empty() { "timeline" } else { "trace" };
         format!("{:<16}  {kept:<8}  {}", name(&change), story::sentence(&change))
     });
     lines.collect::<Vec<_>>().join("\n")

@@ -9,8 +9,8 @@ use legwork_sim::memory::Memory;
 use legwork_store::Store;
 
 use crate::records::{
-    self, NOW, at, detail, done, ended, launched, load, made, moved, msg, owed, parent, stage,
-    stop, task,
+    self, NOW, at, detail, dissolved, done, ended, launched, load, made, moved, msg, owed, parent,
+    stage, stop, task,
 };
 
 /// Xorshift: the same numbers for the same seed, for ever.
@@ -111,7 +111,7 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
             let notices: Vec<_> = (0..count).map(|_| some_notice(dice, saved)).collect();
             made(&name, &notices)
         }
-        12 if dice.chance(50) => Change::LetterDissolved(msg(&name)),
+        12 if dice.chance(50) => dissolved(msg(&name)),
         12 => done(&name),
         13 => Change::StopOwed(stop(dice.below(TASKS))),
         14 => Change::StopDone { task: task.id },
@@ -133,7 +133,7 @@ fn kind(change: &Change) -> &'static str {
         Change::Owed(_) => "owed",
         Change::Withdrawn(_) => "withdrawn",
         Change::LetterMade(_) => "letter made",
-        Change::LetterDissolved(_) => "letter dissolved",
+        Change::LetterDissolved { .. } => "letter dissolved",
         Change::LetterDone { .. } => "letter done",
         Change::StopOwed(_) => "stop owed",
         Change::StopDone { .. } => "stop done",

@@ -7,8 +7,8 @@ use legwork_engine::task::StageName;
 use legwork_sim::memory::Memory;
 
 use crate::records::{
-    NOW, at, brought_to, detail, done, end_of, ended, id, in_run, launched, letter, load, made,
-    moved, msg, notice, owed, parent, refuses, stage, stop, takes, task,
+    NOW, at, brought_to, detail, dissolved, done, end_of, ended, id, in_run, launched, letter,
+    load, made, moved, msg, notice, owed, parent, refuses, stage, stop, takes, task,
 };
 
 macro_rules! on_both {
@@ -171,14 +171,15 @@ fn n5_a_letter_takes_what_is_owed_and_free(journal: &mut impl Journal) {
 
 fn a_letter_ends_once(journal: &mut impl Journal) {
     refuses(journal, done("l"));
-    refuses(journal, Change::LetterDissolved(msg("l")));
+    refuses(journal, dissolved(msg("l")));
     takes(journal, &brought_to(1, StageName::Completed));
     takes(journal, &[owed(end_of(1)), made("l", &[end_of(1)])]);
-    takes(journal, &[Change::LetterDissolved(msg("l"))]);
-    refuses(journal, Change::LetterDissolved(msg("l")));
+    takes(journal, &[dissolved(msg("l"))]);
+    refuses(journal, dissolved(msg("l")));
     refuses(journal, done("l"));
     assert_eq!(load(journal).notices, [notice(end_of(1))]);
-    let gone = Change::LetterDone { letter: msg("l"), end: DebtEnd::ParentGone };
+    let gone =
+        Change::LetterDone { letter: msg("l"), notices: Vec::new(), end: DebtEnd::ParentGone };
     takes(journal, &[made("l", &[end_of(1)]), gone.clone()]);
     refuses(journal, gone);
     assert_eq!(load(journal).notices, []);

@@ -117,7 +117,11 @@ pub fn made(name: &str, notices: &[NoticeId]) -> Change {
 }
 
 pub fn done(name: &str) -> Change {
-    Change::LetterDone { letter: msg(name), end: DebtEnd::Told }
+    Change::LetterDone { letter: msg(name), notices: Vec::new(), end: DebtEnd::Told }
+}
+
+pub fn dissolved(letter: MessageId) -> Change {
+    Change::LetterDissolved { letter, notices: Vec::new() }
 }
 
 pub fn stop(number: u64, target: Target) -> Stop {

@@ -1,7 +1,7 @@
 //! What is saved comes back, and a change that cannot be changes nothing.
 
 use crate::common::*;
-use legwork_engine::record::{About, Change, Journal, NoticeId, Saved, Target};
+use legwork_engine::record::{About, Change, DebtEnd, Journal, NoticeId, Saved, Target};
 use legwork_engine::task::{Outcome, Stage, StageName, Task};
 use legwork_protocol::Time;
 use legwork_protocol::limits::DETAIL_MAX_BYTES;
@@ -154,16 +154,40 @@ fn the_timeline_tells_the_story_and_stays_short() {
     let mut busy = crate::common::task(2);
     store.save(NOW, &[launched(&busy)]).unwrap();
     for tick in 0..u64::from(TIMELINE_MAX_LINES) + 50 {
-        busy.stage = Stage::Queued;
-        let back = Change::Moved { task: busy.clone(), from: StageName::Opening };
-        busy.stage = Stage::Opening;
-        let on = Change::Moved { task: busy.clone(), from: StageName::Queued };
-        store.save(Time(tick), &[back, on]).unwrap();
+        let from = busy.stage.name();
+        busy.stage = Stage::Prompting(msg(&tick.to_string()));
+        store.save(Time(tick), &[Change::Moved { task: busy.clone(), from }]).unwrap();
     }
     let lines = store.timeline(busy.id).unwrap();
     assert_eq!(lines.len(), TIMELINE_MAX_LINES as usize);
     assert_eq!(lines.last().unwrap().0, Time(u64::from(TIMELINE_MAX_LINES) + 49));
     assert!(lines.is_sorted_by_key(|line| line.0));
+}
+
+#[test]
+fn what_goes_round_in_circles_is_told_once() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let mut task = task(1);
+    store.save(NOW, &finish(&mut task, "result")).unwrap();
+    store.save(NOW, &[owed(end_of(&task))]).unwrap();
+    let before = store.timeline(task.id).unwrap().len();
+    for letter in ["a", "b", "c"] {
+        let held = Change::LetterDissolved { letter: msg(letter), notices: vec![end_of(&task)] };
+        store.save(NOW, &[made(letter, &[end_of(&task)]), held]).unwrap();
+    }
+    let told = Change::LetterDone {
+        letter: msg("d"),
+        notices: vec![end_of(&task)],
+        end: DebtEnd::Told,
+    };
+    store.save(NOW, &[made("d", &[end_of(&task)]), told]).unwrap();
+    let lines = store.timeline(task.id).unwrap();
+    let words: Vec<&str> = lines[before..].iter().map(|line| line.2.as_str()).collect();
+    let [telling, held, told] = words[..] else { panic!("{words:?}") };
+    assert_eq!(telling, "notice of its end: telling ses_parent");
+    assert!(held.contains("an undo is pending"), "{held}");
+    assert_eq!(told, "notice of its end: told");
 }
 
 /// Tasks 1 (working), 2 (completed, notice in the letter `l`), 3 (completed, notice owed), 4
@@ -241,7 +265,7 @@ fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
         ("letter k: notice of bg_00000003", made("k", &[end_of(three), end_of(three)])),
         ("letter k: it tells nothing", made("k", &[])),
         ("letter k: there is no such letter", done("k")),
-        ("letter k: there is no such letter", Change::LetterDissolved(msg("k"))),
+        ("letter k: there is no such letter", dissolved(msg("k"))),
         ("stop of bg_00000001: one is owed", Change::StopOwed(stop(1, Target::Marked))),
         ("the stop of bg_00000002: none is owed", Change::StopDone { task: two.id }),
         ("parent ses_x", Change::ParentForgotten { session: "ses_x".parse().unwrap() }),
@@ -264,7 +288,7 @@ fn n1_a_notice_that_was_told_cannot_be_owed_again_nor_one_of_a_dissolved_letter_
     store.save(NOW, &[done("l")]).unwrap();
     assert!(store.save(NOW, &[owed(two)]).is_err());
     assert!(store.save(NOW, &[made("k", &[two])]).is_err());
-    store.save(NOW, &[made("k", &[three]), Change::LetterDissolved(msg("k"))]).unwrap();
+    store.save(NOW, &[made("k", &[three]), dissolved(msg("k"))]).unwrap();
     let saved = store.load().unwrap();
     assert_eq!(saved.notices, [notice(three)]);
     assert_eq!(saved.letters, []);
