@@ -1,5 +1,6 @@
-//! What legwork believes of OpenCode, one fact a test: the virtual half of the host contract. All
-//! but the last file speak through `Contract`, so that the real host can be put in its place.
+//! What legwork believes of OpenCode, one fact a test: the virtual half of the host contract. The
+//! files that speak through `Contract` run against the real host too, in `testkit/tests/contract`;
+//! `moments.rs` and `onlooker.rs` need what only the virtual one has.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic, in what it shares with others too")]
 
@@ -9,9 +10,13 @@ mod aborts;
 mod contract;
 #[path = "host/endings.rs"]
 mod endings;
+#[path = "host/moments.rs"]
+mod moments;
 #[path = "host/onlooker.rs"]
 mod onlooker;
 #[path = "host/prompts.rs"]
 mod prompts;
 #[path = "host/sessions.rs"]
 mod sessions;
+#[path = "host/subject.rs"]
+mod subject;

@@ -1,20 +1,30 @@
-//! The way by which the tests speak to a host: only what a client of the real one can do too.
+//! The way by which the tests speak to a host: only what a client of the real one can do too. Who
+//! includes this also has a module `subject` with the host: `host()`, one that others may share,
+//! and `host_alone()`, one that may be restarted.
 
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::{MessageId, SessionId, TaskId, Time};
 use legwork_sim::host::{
-    ApiError, Assistant, Body, Event, Kind, Message, Nasty, NewSession, OpenCode, Part, ProcessNo,
-    Prompt, Question, Reply, Status,
+    ApiError, Assistant, Event, Kind, NewSession, Part, Prompt, Question, Reply, Status,
 };
 
-/// A host as a client meets it. `wait` lets time pass and gathers the events.
+/// A message as a client reads it.
+#[derive(Debug, Clone)]
+pub enum Read {
+    /// A prompt, with so many parts.
+    Prompt(usize),
+    Answer(Assistant),
+}
+
+/// A host as a client meets it. `wait` lets time pass and gathers the events. What a script waits
+/// for has passed at the end of `until_quiet`; whether it passes in `wait` is the host's business.
 pub trait Contract {
     fn create(&mut self, new: NewSession) -> SessionId;
     fn marked(&self, mark: TaskId) -> Vec<SessionId>;
     fn prompt(&mut self, session: &SessionId, prompt: Prompt) -> Result<(), ApiError>;
     fn abort(&mut self, session: &SessionId) -> bool;
     fn delete(&mut self, session: &SessionId) -> Result<bool, ApiError>;
-    fn messages(&self, session: &SessionId) -> Result<Vec<Message>, ApiError>;
+    fn messages(&self, session: &SessionId) -> Result<Vec<Read>, ApiError>;
     fn status(&self, session: &SessionId) -> Option<Status>;
     fn questions(&self) -> Vec<Question>;
     fn reply(&mut self, question: &Question, reply: Reply) -> Result<bool, ApiError>;
@@ -60,8 +70,8 @@ pub trait Contract {
 
     fn answers(&self, session: &SessionId, to: &MessageId) -> Vec<Assistant> {
         let messages = self.messages(session).unwrap();
-        let answer = |message: Message| match message.body {
-            Body::Assistant(assistant) if assistant.answers == *to => Some(assistant),
+        let answer = |message: Read| match message {
+            Read::Answer(answer) if answer.answers == *to => Some(answer),
             _ => None,
         };
         messages.into_iter().filter_map(answer).collect()
@@ -69,7 +79,7 @@ pub trait Contract {
 
     fn prompts(&self, session: &SessionId) -> usize {
         let messages = self.messages(session).unwrap();
-        messages.iter().filter(|message| matches!(message.body, Body::User(_))).count()
+        messages.iter().filter(|message| matches!(message, Read::Prompt(_))).count()
     }
 
     fn count(&self, wanted: impl Fn(&Kind) -> bool) -> usize {
@@ -91,72 +101,6 @@ pub trait Contract {
     fn progress(&self) -> usize {
         self.count(|kind| matches!(kind, Kind::Progress { .. }))
     }
-}
-
-/// The virtual host, with one process that the tests speak to.
-pub struct Virtual {
-    pub host: OpenCode,
-    pub process: ProcessNo,
-    now: Time,
-    events: Vec<Event>,
-}
-
-impl Contract for Virtual {
-    fn create(&mut self, new: NewSession) -> SessionId {
-        self.host.create(new)
-    }
-    fn marked(&self, mark: TaskId) -> Vec<SessionId> {
-        self.host.sessions_marked(mark).map(|session| session.id.clone()).collect()
-    }
-    fn prompt(&mut self, session: &SessionId, prompt: Prompt) -> Result<(), ApiError> {
-        self.host.prompt_async(self.process, session, prompt)
-    }
-    fn abort(&mut self, session: &SessionId) -> bool {
-        self.host.abort(self.process, session).unwrap()
-    }
-    fn delete(&mut self, session: &SessionId) -> Result<bool, ApiError> {
-        self.host.delete(self.process, session)
-    }
-    fn messages(&self, session: &SessionId) -> Result<Vec<Message>, ApiError> {
-        self.host.messages(session).map(<[Message]>::to_vec)
-    }
-    fn status(&self, session: &SessionId) -> Option<Status> {
-        let mut all = self.host.status(self.process);
-        all.find(|(id, _)| *id == session).map(|(_, status)| status)
-    }
-    fn questions(&self) -> Vec<Question> {
-        self.host.questions(self.process).to_vec()
-    }
-    fn reply(&mut self, question: &Question, reply: Reply) -> Result<bool, ApiError> {
-        self.host.reply(self.process, &question.id, &reply)
-    }
-    fn restart(&mut self) {
-        self.host.kill(self.process);
-        self.process = self.host.boot();
-    }
-    fn wait(&mut self, ms: u64) {
-        self.now = self.now.plus(ms);
-        self.host.advance(self.now, &mut self.events);
-    }
-    fn events(&self) -> &[Event] {
-        &self.events
-    }
-    fn forget_events(&mut self) {
-        self.wait(0);
-        self.events.clear();
-    }
-}
-
-pub fn host() -> Virtual {
-    host_with(Nasty::scripted())
-}
-
-pub fn host_with(nasty: Nasty) -> Virtual {
-    let mut host = OpenCode::new(0, 7, nasty);
-    let process = host.boot();
-    let mut host = Virtual { host, process, now: Time(1_700_000_000_000), events: Vec::new() };
-    host.wait(0);
-    host
 }
 
 pub fn id(number: u32) -> MessageId {

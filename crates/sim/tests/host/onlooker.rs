@@ -5,7 +5,8 @@ use std::sync::Arc;
 use legwork_protocol::TaskId;
 use legwork_sim::host::{ApiError, Kind, Nasty, NewSession, OpenCode, Prompt, Status};
 
-use crate::contract::{Contract, body, host, host_with, id, text};
+use crate::contract::{Contract, body, id, text};
+use crate::subject::{host, host_with};
 
 fn persons_agent() -> Arc<str> {
     "plan".into()

@@ -1,9 +1,10 @@
 //! Sessions: how they are made, found and deleted.
 
 use legwork_protocol::{SessionId, TaskId};
-use legwork_sim::host::{ApiError, NewSession, Status};
+use legwork_sim::host::{ApiError, Kind, NewSession, Status};
 
-use crate::contract::{Contract, body, host};
+use crate::contract::{Contract, body};
+use crate::subject::{host, host_alone};
 
 #[test]
 fn a_parent_is_not_checked() {
@@ -15,7 +16,7 @@ fn a_parent_is_not_checked() {
 
 #[test]
 fn a_session_is_found_by_its_mark_after_a_restart() {
-    let mut host = host();
+    let mut host = host_alone();
     let mark = TaskId::from_number(9);
     let session = host.create(NewSession { mark: Some(mark), ..NewSession::default() });
     host.restart();
@@ -39,7 +40,7 @@ fn delete_takes_the_children_first_and_a_second_delete_finds_nothing() {
     let parent = host.open();
     let child = host.create(NewSession { parent: Some(parent.clone()), ..NewSession::default() });
     assert_eq!(host.delete(&parent), Ok(true));
-    host.wait(0);
+    host.until(|host| host.events().len() > 1);
     let gone: Vec<&SessionId> = host.events().iter().map(|event| &event.session).collect();
     assert_eq!(gone, [&child, &parent]);
     assert_eq!(host.delete(&parent), Err(ApiError::NotFound));
@@ -53,22 +54,11 @@ fn deleting_a_busy_session_does_not_stop_it_and_an_abort_still_does() {
     host.send(&session, 0, "hang");
     host.until_busy(&session);
     host.delete(&session).unwrap();
+    host.until(|host| host.count(|kind| *kind == Kind::Deleted) == 1);
     host.forget_events();
     host.wait(60_000);
     assert_eq!(host.status(&session), Some(Status::Busy));
     assert!(host.events().is_empty());
     assert!(host.abort(&session));
-    assert_eq!(host.status(&session), None);
-}
-
-#[test]
-fn the_end_of_a_turn_in_a_deleted_session_is_not_told() {
-    let mut host = host();
-    let session = host.open();
-    host.send(&session, 0, "wait 5000; say late");
-    host.until_busy(&session);
-    host.delete(&session).unwrap();
-    host.forget_events();
-    host.until_quiet(&session);
-    assert!(host.events().is_empty());
+    host.until(|host| host.status(&session).is_none());
 }

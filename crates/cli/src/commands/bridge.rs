@@ -1,0 +1,189 @@
+//! `legwork bridge`: between a host's plugin and the daemon. A dumb pipe: it greets the daemon on
+//! the plugin's behalf, then copies bytes both ways and looks at none of them. It ends when either
+//! side ends; the plugin starts it again.
+//!
+//! Nobody sees its stderr, so what goes wrong before the link stands is told to the plugin as a
+//! `bye`.
+
+use std::io::{self, BufRead, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use legwork_client::process::process_mark;
+use legwork_client::{Client, Folders, Start};
+use legwork_protocol::limits::DIRECTORY_MAX_BYTES;
+use legwork_protocol::line::{FromDaemon, Role, Until, encode};
+use serde::Deserialize;
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::identity;
+use crate::plugin::Host;
+
+/// The plugin says who it is as soon as it has started us.
+const FIRST_LINE: Duration = Duration::from_secs(10);
+/// Room for the longest directory, escaped.
+const FIRST_LINE_MAX_BYTES: u64 = 64 << 10;
+
+/// Connect a host to the daemon (started by the host's plugin)
+///
+/// Connects a host to the daemon: JSON lines on stdin and stdout. The host's plugin starts it.
+#[derive(Args)]
+pub struct Bridge {
+    /// The host
+    #[arg(value_name = "HOST")]
+    _host: Host,
+}
+
+/// The plugin's first line.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum First {
+    Init {
+        pid: u32,
+        directory: String,
+        #[serde(default)]
+        project: Option<String>,
+        #[serde(default)]
+        until: Until,
+    },
+}
+
+/// Where the rest of stdin goes, and who is told when it ends.
+struct Target {
+    daemon: UnixStream,
+    tell: Sender<End>,
+}
+
+/// Which side ended.
+enum End {
+    Plugin,
+    Daemon,
+}
+
+impl Bridge {
+    /// Connects, copies, and ends with the first side that ends.
+    pub fn run(self) -> Result<Exit, Fault> {
+        let (plugin, link) = listen();
+        let role = match plugin.recv_timeout(FIRST_LINE) {
+            Ok(line) => read_first(&line),
+            Err(_) => Err("the plugin did not say who it is in time".to_owned()),
+        };
+        let role = match role {
+            Ok(role) => role,
+            Err(why) => return bye(&why).map(|()| Exit::Usage),
+        };
+        match Self::connect(role) {
+            Ok((stream, read)) => Self::copy(stream, &read, &link),
+            Err(fault) => bye(&fault.in_full()).map(|()| fault.exit()),
+        }
+    }
+
+    fn connect(role: Role) -> Result<(UnixStream, Vec<u8>), Fault> {
+        let client = Client::connect(&Folders::from_env()?, role, Start::IfNeeded)?;
+        let (stream, read) = client.into_parts();
+        // From now on silence is nobody's fault.
+        stream.set_read_timeout(None).map_err(Fault::Input)?;
+        Ok((stream, read))
+    }
+
+    fn copy(mut stream: UnixStream, read: &[u8], link: &Sender<Target>) -> Result<Exit, Fault> {
+        let mut out = io::stdout();
+        out.write_all(read).and_then(|()| out.flush()).map_err(Fault::Output)?;
+        let (tell, ended) = mpsc::channel();
+        let daemon = stream.try_clone().map_err(Fault::Input)?;
+        // The listener waits for it, or stdin is at its end and it has gone.
+        if link.send(Target { daemon, tell: tell.clone() }).is_err() {
+            return Ok(Exit::Done);
+        }
+        thread::spawn(move || {
+            let copied = io::copy(&mut stream, &mut io::stdout());
+            let deaf = copied.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+            // Nobody listens any more if the other side was first.
+            let _ = tell.send(if deaf { End::Plugin } else { End::Daemon });
+        });
+        Ok(match ended.recv() {
+            Ok(End::Daemon) | Err(_) => Exit::NoDaemon,
+            Ok(End::Plugin) => Exit::Done,
+        })
+    }
+}
+
+/// Reads the plugin's first line on a thread of its own, which can be given up, and copies the
+/// rest to the daemon as soon as it is told where that is.
+fn listen() -> (Receiver<Vec<u8>>, Sender<Target>) {
+    let (say, plugin) = mpsc::channel();
+    let (link, linked) = mpsc::channel::<Target>();
+    thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        let mut line = Vec::new();
+        // What cannot be read is an empty line, which is refused.
+        let _ = stdin.by_ref().take(FIRST_LINE_MAX_BYTES).read_until(b'\n', &mut line);
+        let _ = say.send(line);
+        let Ok(Target { mut daemon, tell }) = linked.recv() else { return };
+        let copied = io::copy(&mut stdin, &mut daemon);
+        let _ = tell.send(if copied.is_ok() { End::Plugin } else { End::Daemon });
+    });
+    (plugin, link)
+}
+
+fn read_first(line: &[u8]) -> Result<Role, String> {
+    let First::Init { pid, directory, project, until } = serde_json::from_slice(line)
+        .map_err(|error| format!("the plugin's first line cannot be understood ({error})"))?;
+    if directory.is_empty() || directory.len() > DIRECTORY_MAX_BYTES {
+        return Err("the plugin names no directory that can be one".to_owned());
+    }
+    let mark = process_mark(pid).ok_or_else(|| format!("there is no process {pid}"))?;
+    Ok(Role::Host {
+        host: identity::host(&mark, &directory),
+        place: identity::place(project.as_deref(), &directory),
+        kind: "opencode".to_owned(),
+        until,
+    })
+}
+
+fn bye(why: &str) -> Result<(), Fault> {
+    let bye = FromDaemon::Bye { why: why.to_owned(), leaving: false };
+    let mut out = io::stdout();
+    out.write_all(&encode(&bye)).and_then(|()| out.flush()).map_err(Fault::Output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(line: &str) -> Result<Role, String> {
+        read_first(line.as_bytes())
+    }
+
+    #[test]
+    fn the_first_line_says_which_host_it_is() {
+        let pid = std::process::id();
+        let line = format!(r#"{{"type":"init","pid":{pid},"directory":"/p","project":"abc"}}"#);
+        let Ok(Role::Host { host, place, kind, until }) = first(&line) else { panic!() };
+        let mark = process_mark(pid).unwrap();
+        assert!(host.as_str().starts_with(&format!("opencode-{mark}-")), "{host}");
+        assert!(place.as_str().starts_with("opencode/abc/"), "{place}");
+        assert_eq!((kind.as_str(), until), ("opencode", Until::Closed));
+    }
+
+    #[test]
+    fn rubbish_in_the_first_line_is_refused_in_words() {
+        let pid = std::process::id();
+        for line in [
+            String::new(),
+            "\u{0}".to_owned(),
+            "[]".to_owned(),
+            r#"{"type":"hello"}"#.to_owned(),
+            r#"{"type":"init","pid":-1,"directory":"/p"}"#.to_owned(),
+            r#"{"type":"init","pid":0,"directory":"/p"}"#.to_owned(),
+            format!(r#"{{"type":"init","pid":{pid},"directory":""}}"#),
+            format!(r#"{{"type":"init","pid":{pid},"directory":"/p","until":"never"}}"#),
+        ] {
+            assert!(first(&line).is_err(), "{line}");
+        }
+    }
+}

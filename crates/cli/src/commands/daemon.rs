@@ -1,0 +1,213 @@
+//! `legwork daemon`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use legwork_client::{Client, Fault as ClientFault, Folders, Start};
+use legwork_daemon::{Options, Outcome};
+use legwork_protocol::line::{Query, Role};
+use legwork_protocol::view::DaemonView;
+use serde_json::json;
+
+use crate::asking::get;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::{BAD, DIM, GOOD, Screen, paint, remark};
+use crate::table::{Cell, table};
+use crate::words::{counted, moment};
+
+/// How often a followed log is looked at.
+const FOLLOW_EVERY: Duration = Duration::from_millis(300);
+/// A log is rotated at 1 MB.
+const LOG_TAIL_BYTES: u64 = 2 << 20;
+
+/// Start, stop or look at the daemon
+///
+/// The daemon looks after all tasks of this user. It is started when it is needed and ends by
+/// itself when it is not, so these commands are rarely needed. Ending it loses nothing: what runs
+/// goes on, and the next daemon finds it again. Without a command: status.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  legwork daemon status
+  legwork daemon log --follow
+  legwork daemon stop               after an update; the next command starts the new one")]
+pub struct Daemon {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Show whether it runs, and what it looks after
+    Status,
+    /// Start it, if it does not run
+    Start,
+    /// End it; tasks go on and are found again
+    Stop,
+    /// Show the end of its log
+    Log {
+        /// How many lines
+        #[arg(long, short = 'n', default_value_t = 50)]
+        lines: usize,
+        /// Go on as lines are added
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// Be the daemon (other commands do this when they need one)
+    Run {
+        /// Stay in the terminal and write the log to stderr too
+        #[arg(long)]
+        foreground: bool,
+    },
+}
+
+impl Daemon {
+    /// Does what was asked.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let folders = Folders::from_env()?;
+        match self.action.unwrap_or(Action::Status) {
+            Action::Status => status(&folders, screen),
+            Action::Start => start(&folders, screen),
+            Action::Stop => stop(&folders, screen),
+            Action::Log { lines, follow } => log(&folders.log, lines, follow, screen),
+            Action::Run { foreground } => be(folders, foreground),
+        }
+    }
+}
+
+fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
+    match legwork_daemon::run(Options { folders, log_to_stderr: foreground })? {
+        Outcome::AlreadyRunning if foreground => remark("Another daemon is running already."),
+        _ => {}
+    }
+    Ok(Exit::Done)
+}
+
+fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault> {
+    match Client::connect(folders, Role::Client, start) {
+        Ok(mut client) => get(&mut client, Query::Daemon).map(Some),
+        Err(ClientFault::NotRunning) => Ok(None),
+        Err(fault) => Err(fault.into()),
+    }
+}
+
+fn status(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
+    let found = running(folders, Start::Never)?;
+    if screen.is_json() {
+        screen.value(&json!({ "running": found.is_some(), "daemon": found }))?;
+        return Ok(if found.is_some() { Exit::Done } else { Exit::NoDaemon });
+    }
+    let Some(daemon) = found else {
+        screen.line("The daemon is not running. The next command that needs it starts it.")?;
+        return Ok(Exit::NoDaemon);
+    };
+    for line in page(&daemon, screen) {
+        screen.line(line)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn page(daemon: &DaemonView, screen: &Screen) -> Vec<String> {
+    let health = if daemon.healthy {
+        Cell::new("can be saved").styled(GOOD)
+    } else {
+        Cell::new("cannot be saved; make room on the disk").styled(BAD)
+    };
+    let tasks = format!("{}, {} unfinished", counted(daemon.tasks, "task"), daemon.unfinished);
+    let mut facts = vec![
+        ("Process", Cell::new(format!("{} (legwork {})", daemon.pid, daemon.build))),
+        ("Started", Cell::new(moment(daemon.started))),
+        ("Tasks", Cell::new(tasks)),
+        ("Owed", Cell::new(counted(daemon.owed, "notice"))),
+        ("Records", health),
+        ("Store", Cell::new(&daemon.store)),
+        ("Log", Cell::new(&daemon.log)),
+    ];
+    for host in &daemon.hosts {
+        let asked = counted(usize::try_from(host.requests).unwrap_or(usize::MAX), "request");
+        facts.push(("Host", Cell::new(format!("{} in {}, {asked}", host.host, host.place))));
+    }
+    if daemon.hosts.is_empty() {
+        facts.push(("Host", Cell::new("none is connected")));
+    }
+    let rows: Vec<Vec<Cell>> =
+        facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect();
+    table(&rows, screen.columns(), 1)
+}
+
+fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
+    let before = running(folders, Start::Never)?;
+    let daemon = running(folders, Start::IfNeeded)?;
+    let done = if before.is_some() { "already running" } else { "started" };
+    if screen.is_json() {
+        screen.value(&json!({ "done": done, "daemon": daemon }))?;
+    } else if let Some(daemon) = daemon {
+        screen.line(format!("{}: process {}.", paint(GOOD, done), daemon.pid))?;
+        screen.line("It ends by itself when nothing is connected and nothing is unfinished.")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn stop(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
+    let done = match Client::connect(folders, Role::Client, Start::Never) {
+        Ok(client) => client.leave().map(|()| "stopped")?,
+        Err(ClientFault::NotRunning) => "not running",
+        Err(fault) => return Err(fault.into()),
+    };
+    if screen.is_json() {
+        screen.value(&json!({ "done": done }))?;
+    } else {
+        screen.line(format!("The daemon: {done}."))?;
+        if done == "stopped" {
+            screen.line("A host that is open starts it again at once.")?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn log(path: &Path, lines: usize, follow: bool, screen: &Screen) -> Result<Exit, Fault> {
+    let fault = |source| Fault::File { tried: "read the log", path: path.to_owned(), source };
+    let mut file = BufReader::new(File::open(path).map_err(fault)?);
+    let length = file.get_ref().metadata().map_err(fault)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL_BYTES))).map_err(fault)?;
+    let all = rest(&mut file).map_err(fault)?;
+    let shown = &all[all.len().saturating_sub(lines)..];
+    if screen.is_json() && !follow {
+        screen.value(&json!({ "file": path, "lines": shown }))?;
+        return Ok(Exit::Done);
+    }
+    shown.iter().try_for_each(|line| log_line(line, screen))?;
+    if !follow {
+        return Ok(Exit::Done);
+    }
+    loop {
+        thread::sleep(FOLLOW_EVERY);
+        let added = rest(&mut file).map_err(fault)?;
+        added.iter().try_for_each(|line| log_line(line, screen))?;
+        // A full log is put aside under another name, and a new one begins.
+        let now = std::fs::metadata(path).map(|now| now.len()).unwrap_or_default();
+        if now < file.stream_position().map_err(fault)? {
+            file = BufReader::new(File::open(path).map_err(fault)?);
+        }
+    }
+}
+
+fn log_line(line: &str, screen: &Screen) -> Result<(), Fault> {
+    if screen.is_json() { screen.value_line(&line) } else { screen.raw(line) }
+}
+
+/// The lines that are there and have not been read.
+fn rest(file: &mut BufReader<File>) -> std::io::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let mut line = Vec::new();
+    while file.read_until(b'\n', &mut line)? > 0 {
+        lines.push(String::from_utf8_lossy(&line).trim_end().to_owned());
+        line.clear();
+    }
+    Ok(lines)
+}

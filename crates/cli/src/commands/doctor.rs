@@ -1,0 +1,277 @@
+//! `legwork doctor`.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use legwork_client::{Client, Folders, Start, check_private};
+use legwork_protocol::line::{Query, Role};
+use legwork_protocol::refusal::plain;
+use legwork_protocol::view::DaemonView;
+use serde::Serialize;
+
+use crate::asking::get;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::plugin::{
+    Found, binary_of, file_in, global_file, is_in_build_folder, look, this_binary,
+};
+use crate::screen::{BAD, DIM, GOOD, MIND, Screen, paint};
+use crate::words::counted;
+
+/// The first OpenCode with everything that the plugin uses.
+const OPENCODE_LEAST: (u64, u64) = (1, 18);
+const OPENCODE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Check that everything works, and say what to do if not
+///
+/// Checks one thing after the other: the program, the settings, the folders, the daemon, its
+/// records, the plugin, OpenCode. Each problem comes with what to do. Starts the daemon if it does
+/// not run. The exit code is 1 if there is a problem.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  legwork doctor
+  legwork doctor --json | jq '.[] | select(.state != \"good\")'")]
+pub struct Doctor {}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Good,
+    Mind,
+    Problem,
+}
+
+/// What one look gave.
+#[derive(Serialize)]
+struct Finding {
+    check: &'static str,
+    state: State,
+    says: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Finding {
+    fn good(check: &'static str, says: impl Into<String>) -> Self {
+        Self { check, state: State::Good, says: says.into(), remedy: None }
+    }
+
+    fn mind(check: &'static str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { check, state: State::Mind, says: says.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn problem(check: &'static str, says: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { check, state: State::Problem, says: says.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn of_fault(check: &'static str, fault: &Fault) -> Self {
+        Self { check, state: State::Problem, says: fault.in_full(), remedy: None }
+    }
+}
+
+impl Doctor {
+    /// Looks, and shows what it found as it finds it.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let mut all = Vec::new();
+        let mut add = |finding: Finding| {
+            let shown = if screen.is_json() { Ok(()) } else { show(&finding, screen) };
+            all.push(finding);
+            shown
+        };
+        add(program())?;
+        let folders = Folders::from_env()?;
+        add(settings(&folders.config))?;
+        add(runtime_folder(&folders.socket))?;
+        match daemon(&folders) {
+            Err(fault) => add(Finding::of_fault("daemon", &fault))?,
+            Ok((view, took)) => {
+                add(daemon_version(&view, took))?;
+                add(records(&view))?;
+                add(hosts(&view))?;
+            }
+        }
+        add(plugin())?;
+        add(opencode())?;
+        let problems = all.iter().filter(|finding| finding.state == State::Problem).count();
+        if screen.is_json() {
+            screen.value(&all)?;
+        } else if problems > 0 {
+            screen.line(paint(BAD, format!("\n{}.", counted(problems, "problem"))))?;
+        } else {
+            screen.line(paint(GOOD, "\nAll is well."))?;
+        }
+        Ok(if problems > 0 { Exit::Refused } else { Exit::Done })
+    }
+}
+
+fn show(finding: &Finding, screen: &Screen) -> Result<(), Fault> {
+    let mark = match finding.state {
+        State::Good => paint(GOOD, "✓"),
+        State::Mind => paint(MIND, "!"),
+        State::Problem => paint(BAD, "✗"),
+    };
+    let mut says = finding.says.lines();
+    let first = says.next().unwrap_or_default();
+    screen.line(format!("{mark} {:<10} {first}", finding.check))?;
+    for more in says {
+        screen.line(format!("  {:<10} {more}", ""))?;
+    }
+    match &finding.remedy {
+        Some(remedy) => screen.line(format!("  {:<10} {} {remedy}", "", paint(DIM, "→"))),
+        None => Ok(()),
+    }
+}
+
+fn program() -> Finding {
+    match this_binary() {
+        Err(fault) => Finding::of_fault("program", &fault),
+        Ok(binary) => {
+            let says = format!("legwork {} at {}", env!("CARGO_PKG_VERSION"), binary.display());
+            if is_in_build_folder(&binary) {
+                let remedy = "It is in a build folder. `cargo install --path crates/cli` keeps it.";
+                return Finding::mind("program", says, remedy);
+            }
+            Finding::good("program", says)
+        }
+    }
+}
+
+fn settings(config: &Path) -> Finding {
+    match legwork_daemon::read_config(config) {
+        Err(fault) => Finding::problem(
+            "settings",
+            fault.to_string(),
+            "Until that is put right, the defaults are used for these settings.",
+        ),
+        Ok(_) if config.exists() => Finding::good("settings", config.display().to_string()),
+        Ok(_) => {
+            Finding::good("settings", format!("the defaults ({} is not there)", config.display()))
+        }
+    }
+}
+
+fn runtime_folder(socket: &Path) -> Finding {
+    let folder = socket.parent().unwrap_or(socket);
+    match check_private(folder) {
+        Ok(true) => Finding::good("socket", format!("{} is yours alone", folder.display())),
+        Ok(false) => {
+            let says = format!("{} is not there yet; the daemon makes it", folder.display());
+            Finding::good("socket", says)
+        }
+        Err(fault) => Finding::of_fault("socket", &fault.into()),
+    }
+}
+
+fn daemon(folders: &Folders) -> Result<(DaemonView, Duration), Fault> {
+    let mut client = Client::connect(folders, Role::Client, Start::IfNeeded)?;
+    let asked = Instant::now();
+    let view = get(&mut client, Query::Daemon)?;
+    Ok((view, asked.elapsed()))
+}
+
+fn daemon_version(view: &DaemonView, took: Duration) -> Finding {
+    let ours = env!("CARGO_PKG_VERSION");
+    let took = took.as_micros() as f64 / 1000.0;
+    let says = format!("legwork {}, process {}, answers in {took:.1} ms", view.build, view.pid);
+    if view.build == ours {
+        return Finding::good("daemon", says);
+    }
+    let remedy =
+        format!("This program is legwork {ours}. `legwork daemon stop` lets the new start.");
+    Finding::mind("daemon", says, remedy)
+}
+
+fn records(view: &DaemonView) -> Finding {
+    let says = format!("{} in {}", counted(view.tasks, "task"), view.store);
+    if view.healthy {
+        return Finding::good("records", says);
+    }
+    let remedy = "Make room on that disk; it goes on by itself. `legwork daemon log` says more.";
+    Finding::problem("records", format!("{says}, which cannot be written"), remedy)
+}
+
+fn hosts(view: &DaemonView) -> Finding {
+    if view.hosts.is_empty() {
+        return Finding::mind(
+            "hosts",
+            "no OpenCode is connected",
+            "Start OpenCode, or restart one that was open before `legwork install opencode`.",
+        );
+    }
+    let names: Vec<&str> = view.hosts.iter().map(|host| host.host.as_str()).collect();
+    Finding::good("hosts", format!("connected: {}", names.join(", ")))
+}
+
+/// Looks where `legwork install opencode` would have put it, for everybody and for this folder.
+fn plugin() -> Finding {
+    let project = env::current_dir().map(|here| file_in(&here.join(".opencode")));
+    let places: Vec<PathBuf> = global_file().into_iter().chain(project).collect();
+    let mut installed = Vec::new();
+    for file in places {
+        match look(&file) {
+            Err(fault) => return Finding::of_fault("plugin", &fault),
+            Ok(Found::Ours(text)) => installed.push((file, binary_of(&text))),
+            Ok(Found::Nothing | Found::Foreign) => {}
+        }
+    }
+    let Some((file, binary)) = installed.first() else {
+        let remedy = "`legwork install opencode`, then restart OpenCode.";
+        return Finding::problem("plugin", "it is not installed in OpenCode", remedy);
+    };
+    let again = "`legwork install opencode` again, then restart OpenCode.";
+    match (binary, this_binary()) {
+        (None, _) => {
+            Finding::problem("plugin", format!("{} names no program", file.display()), again)
+        }
+        (Some(binary), _) if !binary.exists() => {
+            let says = format!("{} starts {}, which is gone", file.display(), binary.display());
+            Finding::problem("plugin", says, again)
+        }
+        (Some(binary), Ok(this)) if *binary != this => {
+            let says = format!("{} starts {}, not this one", file.display(), binary.display());
+            Finding::mind("plugin", says, format!("If that is not meant: {again}"))
+        }
+        (Some(_), _) => Finding::good("plugin", file.display().to_string()),
+    }
+}
+
+fn opencode() -> Finding {
+    let remedy = "Install it from opencode.ai, version 1.18 or later.";
+    let Some(version) = opencode_version() else {
+        return Finding::mind("opencode", "`opencode --version` gave no answer", remedy);
+    };
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u64>().ok());
+    let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if (major, minor) < OPENCODE_LEAST {
+        return Finding::problem("opencode", format!("version {version} is too old"), remedy);
+    }
+    Finding::good("opencode", format!("version {version}"))
+}
+
+fn opencode_version() -> Option<String> {
+    let mut child = Command::new("opencode")
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let deadline = Instant::now() + OPENCODE_PATIENCE;
+    while child.try_wait().ok()?.is_none() {
+        if Instant::now() > deadline {
+            // It is ours, and nobody waits for it any more.
+            let _ = child.kill().and_then(|()| child.wait());
+            return None;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    let said = child.wait_with_output().ok()?;
+    let text = String::from_utf8_lossy(&said.stdout);
+    let version = plain(text.trim().trim_start_matches('v'), 40);
+    (said.status.success() && !version.is_empty()).then_some(version)
+}

@@ -1,0 +1,83 @@
+//! `legwork log`.
+
+use clap::Args;
+use legwork_protocol::line::Query;
+use legwork_protocol::view::{News, TaskView};
+use serde::Serialize;
+
+use crate::asking::{connect, find, get, task};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::{DIM, MIND, Screen, paint};
+use crate::table::{Cell, table};
+use crate::views::activity;
+use crate::words::{clock, duration, moment};
+
+/// The column with the words.
+const WORDS: usize = 3;
+
+/// Show every decision about a task
+///
+/// Shows every decision about a task from its launch on: the time of day, the time since the
+/// launch, the run (0 is the launch, each resume one more) and what was decided. At the end stands
+/// what the task waits for now.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  legwork log 4k2                   why did it take so long, why did it fail")]
+pub struct Log {
+    /// The task's id, or the beginning of it
+    #[arg(value_name = "TASK")]
+    task: String,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    task: TaskView,
+    timeline: Vec<News>,
+}
+
+impl Log {
+    /// Shows it.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let mut client = connect()?;
+        let id = find(&mut client, &self.task)?;
+        let task = task(&mut client, id)?;
+        let timeline: Vec<News> = get(&mut client, Query::Timeline { task: id.to_string() })?;
+        if screen.is_json() {
+            screen.value(&Shown { task, timeline })?;
+            return Ok(Exit::Done);
+        }
+        screen.line(paint(DIM, format!("{id}, launched {}", moment(task.created))))?;
+        let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, &task)).collect();
+        for line in table(&rows, screen.columns(), WORDS) {
+            screen.line(line)?;
+        }
+        screen.line(now(&task))?;
+        Ok(Exit::Done)
+    }
+}
+
+fn row(news: &News, task: &TaskView) -> Vec<Cell> {
+    let since = news.at.0.saturating_sub(task.created.0);
+    vec![
+        Cell::new(clock(news.at)).styled(DIM),
+        Cell::new(format!("+{}", duration(since))),
+        Cell::new(format!("run {}", news.run)).styled(DIM),
+        Cell::new(&news.line),
+    ]
+}
+
+/// How things stand.
+fn now(task: &TaskView) -> String {
+    if !task.status.is_unfinished() {
+        let told = if task.notice_owed { " Its parent has not been told yet." } else { "" };
+        return format!("It is {}.{told}", task.status);
+    }
+    if task.waiting.is_empty() {
+        return format!("It is {} ({}).", task.status, activity(task));
+    }
+    let waiting: Vec<String> =
+        task.waiting.iter().map(|waiting| format!("It waits: {waiting}")).collect();
+    paint(MIND, legwork_protocol::refusal::plain(&waiting.join("; "), 1_000))
+}

@@ -1,0 +1,68 @@
+//! The commands, one file each. A command reads its arguments, asks, and shows the answer.
+
+mod answer;
+mod bridge;
+mod cancel;
+mod clear;
+mod completions;
+mod daemon;
+mod doctor;
+mod install;
+mod list;
+mod log;
+mod output;
+mod show;
+mod uninstall;
+mod wait;
+mod watch;
+
+use clap::Subcommand;
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::Screen;
+
+/// All commands, in the order of the help.
+#[derive(Subcommand)]
+pub enum Command {
+    Install(install::Install),
+    Uninstall(uninstall::Uninstall),
+    Doctor(doctor::Doctor),
+    #[command(visible_alias = "ls")]
+    List(list::List),
+    Show(show::Show),
+    Output(output::Output),
+    Wait(wait::Wait),
+    Watch(watch::Watch),
+    Log(log::Log),
+    Answer(answer::Answer),
+    Cancel(cancel::Cancel),
+    Clear(clear::Clear),
+    Daemon(daemon::Daemon),
+    Completions(completions::Completions),
+    #[command(hide = true)]
+    Bridge(bridge::Bridge),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        match self {
+            Self::Install(command) => command.run(screen),
+            Self::Uninstall(command) => command.run(screen),
+            Self::Doctor(command) => command.run(screen),
+            Self::List(command) => command.run(screen),
+            Self::Show(command) => command.run(screen),
+            Self::Output(command) => command.run(screen),
+            Self::Wait(command) => command.run(screen),
+            Self::Watch(command) => command.run(screen),
+            Self::Log(command) => command.run(screen),
+            Self::Answer(command) => command.run(screen),
+            Self::Cancel(command) => command.run(screen),
+            Self::Clear(command) => command.run(screen),
+            Self::Daemon(command) => command.run(screen),
+            Self::Completions(command) => command.run(screen),
+            Self::Bridge(command) => command.run(),
+        }
+    }
+}

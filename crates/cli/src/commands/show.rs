@@ -1,0 +1,44 @@
+//! `legwork show`.
+
+use clap::Args;
+
+use crate::asking::{connect, find, task};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::{DIM, Screen, paint};
+use crate::views;
+
+/// Show one task
+///
+/// Shows everything that is known of a task, and what can be done with it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  legwork show bg_4k2m9x0a
+  legwork show 4k2                  the beginning of an id is enough")]
+pub struct Show {
+    /// The task's id, or the beginning of it
+    #[arg(value_name = "TASK")]
+    task: String,
+}
+
+impl Show {
+    /// Shows it.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let mut client = connect()?;
+        let id = find(&mut client, &self.task)?;
+        let task = task(&mut client, id)?;
+        if screen.is_json() {
+            screen.value(&task)?;
+            return Ok(Exit::Done);
+        }
+        for line in views::page(&task, screen) {
+            screen.line(line)?;
+        }
+        screen.line("")?;
+        for step in views::next_steps(&task) {
+            screen.line(paint(DIM, step))?;
+        }
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,160 @@
+//! `legwork wait`.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use legwork_client::Client;
+use legwork_protocol::TaskId;
+use legwork_protocol::limits::BLOCK_MAX_MS;
+use legwork_protocol::view::TaskView;
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use crate::asking::{connect, find_all, task};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::Screen;
+use crate::table::fit;
+use crate::views::{self, activity};
+use crate::words::{counted, duration, parse_duration};
+
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const REDRAW: Duration = Duration::from_millis(120);
+/// How often what the tasks do is asked, only to be shown.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Wait until tasks are finished
+///
+/// Waits until all of the tasks are finished, or the time is up. On a terminal it shows how they
+/// are doing. The exit code is 0 if all completed, 3 if one ended with an error, 4 if one was
+/// cancelled, 5 if the time was up. The waiting changes nothing: Ctrl-C ends it and nothing else.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  legwork wait 4k2
+  legwork wait 4k2 7ab --timeout 10m || echo 'not all is well'")]
+pub struct Wait {
+    /// The tasks' ids, or the beginnings of them
+    #[arg(value_name = "TASK", required = true)]
+    tasks: Vec<String>,
+    /// The longest time to wait, like 90s or 10m; without it there is no limit
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    timeout: Option<Duration>,
+}
+
+impl Wait {
+    /// Waits, and shows how it ended.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let mut client = connect()?;
+        let ids = find_all(&mut client, &self.tasks)?;
+        // Unknown ones are refused before anything is waited for.
+        look(&mut client, &ids)?;
+        let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
+        let ended = wait_aside(ids.clone(), deadline);
+        if io::stderr().is_terminal() {
+            show_progress(&mut client, &ids, &ended)?;
+        } else {
+            ended.recv().map_err(|_| worker_gone())??;
+        }
+        let tasks = look(&mut client, &ids)?;
+        if screen.is_json() {
+            screen.value(&tasks)?;
+        } else {
+            for line in views::list(&tasks, screen) {
+                screen.line(line)?;
+            }
+        }
+        Ok(Exit::of_tasks(&tasks))
+    }
+}
+
+fn look(client: &mut Client, ids: &[TaskId]) -> Result<Vec<TaskView>, Fault> {
+    ids.iter().map(|id| task(client, *id)).collect()
+}
+
+/// Waits on a thread and a link of its own, so that the screen can move meanwhile.
+fn wait_aside(ids: Vec<TaskId>, deadline: Option<Instant>) -> Receiver<Result<(), Fault>> {
+    let (tell, ended) = mpsc::channel();
+    thread::spawn(move || {
+        // The program may have ended meanwhile.
+        let _ = tell.send(wait(&ids, deadline));
+    });
+    ended
+}
+
+/// One `background_block` after the other, because each has a longest time.
+fn wait(ids: &[TaskId], deadline: Option<Instant>) -> Result<(), Fault> {
+    let mut client = connect()?;
+    loop {
+        let left = deadline.map(|end| end.saturating_duration_since(Instant::now()).as_millis());
+        let step = left.map_or(BLOCK_MAX_MS, |left| left.min(BLOCK_MAX_MS.into()) as u64);
+        let arguments = json!({ "task_ids": ids, "timeout": step });
+        let answered = client.call("background_block", arguments, &mut |_| {})?;
+        if answered.refused {
+            return Err(Fault::Refused(answered.text));
+        }
+        let unfinished = |task: &TaskView| task.status.is_unfinished();
+        let is_over = deadline.is_some_and(|end| Instant::now() >= end);
+        if is_over || !look(&mut client, ids)?.iter().any(unfinished) {
+            return Ok(());
+        }
+    }
+}
+
+/// Redraws one line on the terminal until the waiting has ended.
+fn show_progress(
+    client: &mut Client,
+    ids: &[TaskId],
+    ended: &Receiver<Result<(), Fault>>,
+) -> Result<(), Fault> {
+    let started = Instant::now();
+    let mut looked = started;
+    let mut tasks = look(client, ids)?;
+    for frame in SPINNER.iter().cycle() {
+        if looked.elapsed() > LOOK {
+            tasks = look(client, ids)?;
+            looked = Instant::now();
+        }
+        draw(&format!("{frame} {}", progress(&tasks, started.elapsed())));
+        match ended.recv_timeout(REDRAW) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Err(worker_gone()),
+            Ok(result) => {
+                draw("");
+                return result;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn progress(tasks: &[TaskView], waited: Duration) -> String {
+    let waited = duration(waited.as_millis() as u64 / 1000 * 1000);
+    let open: Vec<&TaskView> = tasks.iter().filter(|task| task.status.is_unfinished()).collect();
+    match open.as_slice() {
+        [] => format!("{waited}  almost done"),
+        [only] => format!("{waited}  {}  {}  {}", only.id, only.description, activity(only)),
+        [first, ..] => {
+            let all = counted(open.len(), "task");
+            format!("{waited}  {all} at work, {}: {}", first.id, activity(first))
+        }
+    }
+}
+
+/// One line in the place of the last one.
+fn draw(text: &str) {
+    let mut out = io::stderr();
+    let columns = rustix::termios::tcgetwinsize(&out).map_or(80, |size| size.ws_col.max(20));
+    let text = legwork_protocol::refusal::plain(text, 500);
+    let text = fit(&text, usize::from(columns) - 1);
+    debug_assert!(text.width() < usize::from(columns), "the line would wrap");
+    // A progress line that cannot be drawn is no reason not to wait.
+    let _ = write!(out, "\r\u{1b}[2K{text}").and_then(|()| out.flush());
+}
+
+fn worker_gone() -> Fault {
+    Fault::Refused("The waiting ended without an answer. Try again.".to_owned())
+}

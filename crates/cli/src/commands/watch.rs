@@ -1,0 +1,52 @@
+//! `legwork watch`.
+
+use clap::Args;
+use legwork_client::Fault as ClientFault;
+use legwork_protocol::refusal::plain;
+use legwork_protocol::view::News;
+
+use crate::asking::connect;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::{BOLD, DIM, Screen, paint, remark};
+use crate::words::clock;
+
+/// Longer than any line that legwork writes about a task.
+const LINE_MAX_CHARS: usize = 1_000;
+
+/// See what happens, as it happens
+///
+/// Shows what is decided about tasks from now on, a line each, until Ctrl-C.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  legwork watch
+  legwork watch --json              one JSON object a line, for programs")]
+pub struct Watch {}
+
+impl Watch {
+    /// Shows it.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let news = connect()?.watch()?;
+        if !screen.is_json() {
+            remark(paint(DIM, "Watching. Ctrl-C ends."));
+        }
+        for news in news {
+            match news {
+                Ok(news) if screen.is_json() => screen.value_line(&news)?,
+                Ok(news) => screen.line(line(&news))?,
+                Err(ClientFault::Leaving) => {
+                    remark("The daemon ended.");
+                    return Ok(Exit::Done);
+                }
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn line(news: &News) -> String {
+    let words = plain(&news.line, LINE_MAX_CHARS);
+    format!("{}  {}  {words}", paint(DIM, clock(news.at)), paint(BOLD, news.task))
+}

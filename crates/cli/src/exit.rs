@@ -1,0 +1,60 @@
+//! How the program ends, for scripts.
+
+use std::process::ExitCode;
+
+use legwork_protocol::Status;
+use legwork_protocol::view::TaskView;
+
+/// The exit codes as the help shows them.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  refused or failed; the message says why
+  2  wrong usage
+  3  the task ended with an error
+  4  the task was cancelled
+  5  the time was up before the task was finished
+  6  the daemon cannot be reached
+
+Start with `legwork install opencode`, then restart OpenCode. `legwork doctor` finds what is wrong.";
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// Refused or failed.
+    Refused = 1,
+    /// Wrong usage.
+    Usage = 2,
+    /// The task ended with an error.
+    TaskError = 3,
+    /// The task was cancelled.
+    TaskCancelled = 4,
+    /// The time was up.
+    TimedOut = 5,
+    /// The daemon cannot be reached.
+    NoDaemon = 6,
+}
+
+impl Exit {
+    /// How waiting for these tasks ended: the worst counts, and what is unfinished most.
+    pub fn of_tasks(tasks: &[TaskView]) -> Self {
+        let any = |wanted: &dyn Fn(Status) -> bool| tasks.iter().any(|task| wanted(task.status));
+        if any(&Status::is_unfinished) {
+            Self::TimedOut
+        } else if any(&|status| status == Status::Error) {
+            Self::TaskError
+        } else if any(&|status| status == Status::Cancelled) {
+            Self::TaskCancelled
+        } else {
+            Self::Done
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}

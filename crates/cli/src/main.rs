@@ -1,0 +1,57 @@
+//! `legwork`, the one binary: commands for people, the bridge that a host's plugin starts, and the
+//! daemon. One file a command in `commands/`.
+//!
+//! A thin client: it asks the daemon and shows what it says. It decides nothing about tasks and
+//! does not open the records. Output for people goes to stdout, everything else to stderr; a
+//! closed pipe ends it quietly.
+
+mod asking;
+mod commands;
+mod exit;
+mod fault;
+mod identity;
+mod plugin;
+mod screen;
+mod table;
+mod views;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Command;
+use crate::exit::{EXIT_CODES, Exit};
+use crate::screen::Screen;
+
+/// Background helpers for coding agents.
+#[derive(Parser)]
+#[command(
+    name = "legwork",
+    version,
+    long_about = "Background helpers for coding agents. An agent hands over a piece of work, goes \
+        on with its conversation, and is told once, with the whole result, when it is done. With \
+        these commands a person sees and steers what the helpers do.",
+    arg_required_else_help = true,
+    after_help = EXIT_CODES,
+    disable_help_subcommand = true
+)]
+struct Legwork {
+    /// Print JSON for programs instead of text for people
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let Legwork { json, command } = Legwork::parse();
+    match command.run(&Screen::new(json)) {
+        Ok(exit) => exit.into(),
+        Err(fault) if fault.is_closed_pipe() => Exit::Done.into(),
+        Err(fault) => {
+            screen::complain(&fault);
+            fault.exit().into()
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The plugin file: where it belongs, what is in it, and whether one that lies there is ours.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use clap::{Args, ValueEnum};
+use legwork_protocol::tools::tools;
+
+use crate::fault::Fault;
+
+/// The plugin's text, with holes for what this machine and this build know.
+const PLUGIN: &str = include_str!("../../opencode/plugin/legwork.js");
+/// How a file of ours begins.
+const MARK: &str = "// legwork for OpenCode, ";
+/// The hole for the path of the binary, in the line that begins with [`BINARY`].
+const BINARY_HOLE: &str = "\"@LEGWORK_BIN@\"";
+const BINARY: &str = "const BIN = process.env.LEGWORK_BIN || ";
+/// The hole for the names of the tools.
+const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";
+/// Far more than the plugin has.
+const FILE_MAX_BYTES: u64 = 1 << 20;
+
+/// The hosts that there is a plugin for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Host {
+    Opencode,
+}
+
+/// For whom.
+#[derive(Debug, Args)]
+pub struct Scope {
+    /// Only for the project in this folder (DIR/.opencode)
+    #[arg(long, value_name = "DIR", conflicts_with = "global")]
+    project: Option<PathBuf>,
+    /// For all projects of this user (the default)
+    #[arg(long)]
+    global: bool,
+}
+
+impl Scope {
+    /// Where the plugin file belongs.
+    pub fn file(&self) -> Result<PathBuf, Fault> {
+        match &self.project {
+            None => global_file(),
+            Some(project) => {
+                let fault = |source| Fault::File {
+                    tried: "find the project",
+                    path: project.clone(),
+                    source,
+                };
+                let folder = fs::canonicalize(project).map_err(fault)?;
+                if !folder.is_dir() {
+                    return Err(fault(io::ErrorKind::NotADirectory.into()));
+                }
+                Ok(file_in(&folder.join(".opencode")))
+            }
+        }
+    }
+}
+
+/// The file in OpenCode's own configuration folder.
+pub fn global_file() -> Result<PathBuf, Fault> {
+    let var = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let xdg = || var("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+    let config = || xdg().or_else(|| Some(var("HOME")?.join(".config")));
+    let folder = var("OPENCODE_CONFIG_DIR").or_else(|| Some(config()?.join("opencode")));
+    let folder = folder.ok_or(legwork_client::Fault::NoHome)?;
+    std::path::absolute(&folder).map(|folder| file_in(&folder)).map_err(|source| Fault::File {
+        tried: "find",
+        path: folder,
+        source,
+    })
+}
+
+/// The file in a configuration folder of OpenCode, which loads it from there by itself.
+pub fn file_in(folder: &Path) -> PathBuf {
+    folder.join("plugin").join("legwork.js")
+}
+
+/// The running program.
+pub fn this_binary() -> Result<PathBuf, Fault> {
+    env::current_exe().and_then(fs::canonicalize).map_err(|source| Fault::File {
+        tried: "find the program",
+        path: "legwork".into(),
+        source,
+    })
+}
+
+/// Whether a program lies where cargo builds it, and goes away with the next `cargo clean`.
+pub fn is_in_build_folder(binary: &Path) -> bool {
+    // Cargo keeps its own notes beside what it builds.
+    binary.parent().is_some_and(|folder| folder.join(".fingerprint").is_dir())
+}
+
+/// The plugin that starts this binary.
+pub fn text(binary: &Path) -> Result<String, Fault> {
+    let binary = binary.to_str().ok_or_else(|| {
+        Fault::Refused(format!(
+            "The path {} is not UTF-8, so no plugin can name it. Move legwork elsewhere.",
+            binary.display()
+        ))
+    })?;
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let names: Vec<String> = tools().iter().map(|tool| quoted(&tool.name)).collect();
+    Ok(PLUGIN.replacen(BINARY_HOLE, &quoted(binary), 1).replacen(TOOLS_HOLE, &names.join(", "), 1))
+}
+
+/// What lies where the plugin belongs.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// A plugin of ours, of this or another version.
+    Ours(String),
+    /// Somebody else's file.
+    Foreign,
+}
+
+/// Looks what lies there.
+pub fn look(file: &Path) -> Result<Found, Fault> {
+    let fault = |source| Fault::File { tried: "read", path: file.to_owned(), source };
+    match fs::metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(fault(error)),
+        Ok(found) if !found.is_file() || found.len() > FILE_MAX_BYTES => return Ok(Found::Foreign),
+        Ok(_) => {}
+    }
+    match String::from_utf8(fs::read(file).map_err(fault)?) {
+        Ok(text) if text.starts_with(MARK) => Ok(Found::Ours(text)),
+        _ => Ok(Found::Foreign),
+    }
+}
+
+/// The binary that an installed plugin starts.
+pub fn binary_of(plugin: &str) -> Option<PathBuf> {
+    let quoted = plugin.lines().find_map(|line| line.strip_prefix(BINARY))?;
+    serde_json::from_str(quoted.trim_end_matches(';')).ok()
+}
+
+/// Puts a text in the place of a file, so that a reader sees the old or the new one whole.
+pub fn write(file: &Path, text: &str) -> Result<(), Fault> {
+    let fault = |tried, path: &Path, source| Fault::File { tried, path: path.to_owned(), source };
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(|source| fault("make the folder", folder, source))?;
+    }
+    // OpenCode loads every .js file of the folder.
+    let draft = file.with_extension(format!("{}.draft", std::process::id()));
+    let written = fs::File::create(&draft)
+        .and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.sync_all()))
+        .and_then(|()| fs::rename(&draft, file));
+    written.map_err(|source| {
+        // Gone already if the last step failed after all.
+        let _ = fs::remove_file(&draft);
+        fault("write", file, source)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plugin_names_the_binary_and_the_tools_and_has_no_holes_left() {
+        let binary = Path::new("/opt/a \"b\"/legwork");
+        let text = text(binary).unwrap();
+        assert!(text.starts_with(MARK));
+        assert!(!text.contains("@LEGWORK"));
+        assert!(text.contains("\"background_task\", \"background_output\""));
+        assert_eq!(binary_of(&text).as_deref(), Some(binary));
+    }
+
+    #[test]
+    fn a_build_folder_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("legwork");
+        assert!(!is_in_build_folder(&binary));
+        fs::create_dir(folder.path().join(".fingerprint")).unwrap();
+        assert!(is_in_build_folder(&binary));
+    }
+}

@@ -1,0 +1,110 @@
+//! Where text goes and how it looks: colours and the width of a terminal, plain text in a pipe.
+
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use legwork_protocol::Status;
+use serde::Serialize;
+
+use crate::fault::Fault;
+
+/// Something that went wrong.
+pub const BAD: Style = AnsiColor::Red.on_default();
+/// Something that went well.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// Something to look at.
+pub const MIND: Style = AnsiColor::Yellow.on_default();
+/// Something that goes on.
+pub const LIVE: Style = AnsiColor::Cyan.on_default();
+/// Something that stands back.
+pub const DIM: Style = Style::new().dimmed();
+/// A heading.
+pub const BOLD: Style = Style::new().bold();
+
+/// How a status looks.
+pub fn style_of(status: Status) -> Style {
+    match status {
+        Status::Running | Status::Resumed => LIVE,
+        Status::Completed => GOOD,
+        Status::Error => BAD,
+        Status::Cancelled => DIM,
+    }
+}
+
+/// A text in a style. The style is dropped on the way where it cannot be seen.
+pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Stdout, for people or for programs.
+#[derive(Debug)]
+pub struct Screen {
+    json: bool,
+}
+
+impl Screen {
+    /// A screen for programs or for people.
+    pub fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether a program reads it.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Writes a line for people.
+    pub fn line(&self, text: impl std::fmt::Display) -> Result<(), Fault> {
+        writeln!(anstream::stdout(), "{text}").map_err(Fault::Output)
+    }
+
+    /// Writes a value for programs, on many lines.
+    pub fn value(&self, value: &impl Serialize) -> Result<(), Fault> {
+        let text = serde_json::to_string_pretty(value);
+        writeln!(io::stdout(), "{}", text.map_err(no_json)?).map_err(Fault::Output)
+    }
+
+    /// Writes a value for programs, on one line of several.
+    pub fn value_line(&self, value: &impl Serialize) -> Result<(), Fault> {
+        let text = serde_json::to_string(value);
+        writeln!(io::stdout(), "{}", text.map_err(no_json)?).map_err(Fault::Output)
+    }
+
+    /// Writes a text of somebody else as it is; on a terminal without what could steer it.
+    pub fn raw(&self, text: &str) -> Result<(), Fault> {
+        let mut out = io::stdout();
+        let written = if out.is_terminal() {
+            let shown: String = text.chars().filter(|c| is_harmless(*c)).collect();
+            out.write_all(shown.as_bytes())
+        } else {
+            out.write_all(text.as_bytes())
+        };
+        let ended = if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") };
+        written.and(ended).and_then(|()| out.flush()).map_err(Fault::Output)
+    }
+
+    /// The columns of the terminal; nothing in a pipe, where lines may be of any length.
+    pub fn columns(&self) -> Option<usize> {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+        Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+    }
+}
+
+fn is_harmless(c: char) -> bool {
+    matches!(c, '\n' | '\t') || !c.is_control()
+}
+
+fn no_json(error: serde_json::Error) -> Fault {
+    Fault::Output(error.into())
+}
+
+/// Tells a person on stderr that something went wrong.
+pub fn complain(fault: &Fault) {
+    // There is nobody left to be told if that fails.
+    let _ = writeln!(anstream::stderr(), "{} {}", paint(BAD, "legwork:"), fault.in_full());
+}
+
+/// Tells a person something beside the output, on stderr.
+pub fn remark(text: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}

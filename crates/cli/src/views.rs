@@ -1,0 +1,133 @@
+//! Tasks as a person sees them: a line in a list, a page of facts.
+
+use legwork_protocol::Status;
+use legwork_protocol::view::TaskView;
+
+use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
+use crate::table::{Cell, table};
+use crate::words::{duration, moment};
+
+/// The column of a list that is cut on a narrow screen.
+const DESCRIPTION: usize = 2;
+
+/// One line a task, under headings.
+pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
+    let headings = ["ID", "STATUS", "DESCRIPTION", "AGENT", "TIME", "ACTIVITY"];
+    let mut rows = vec![headings.map(|text| Cell::new(text).styled(BOLD)).to_vec()];
+    rows.extend(tasks.iter().map(row));
+    table(&rows, screen.columns(), DESCRIPTION)
+}
+
+fn row(task: &TaskView) -> Vec<Cell> {
+    let resumed = if task.resumes > 0 { " (resumed)" } else { "" };
+    let waits = !task.waiting.is_empty();
+    vec![
+        Cell::new(format!("{}{resumed}", task.id)),
+        Cell::new(task.status.as_str()).styled(style_of(task.status)),
+        Cell::new(&task.description),
+        Cell::new(&task.agent),
+        Cell::new(duration(task.elapsed_ms)),
+        Cell::new(activity(task)).styled(if waits { MIND } else { DIM }),
+    ]
+}
+
+/// What a task does at the moment, in a few words.
+pub fn activity(task: &TaskView) -> String {
+    if let Some(waiting) = task.waiting.first() {
+        return format!("waiting: {waiting}");
+    }
+    if !task.status.is_unfinished() {
+        let calls = tool_calls(task);
+        return if task.notice_owed { format!("{calls}, parent not told yet") } else { calls };
+    }
+    match (task.last_tools.last(), task.quiet_ms) {
+        (Some(tool), Some(quiet)) => format!("{tool}, {}", ago(quiet)),
+        (None, Some(quiet)) => format!("{}, {}", task.stage, ago(quiet)),
+        (Some(tool), None) => tool.clone(),
+        (None, None) => task.stage.clone(),
+    }
+}
+
+fn tool_calls(task: &TaskView) -> String {
+    crate::words::counted(task.tool_calls as usize, "tool call")
+}
+
+fn ago(ms: u64) -> String {
+    if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
+}
+
+/// Everything about a task, a fact a line.
+pub fn page(task: &TaskView, screen: &Screen) -> Vec<String> {
+    let mut facts = vec![
+        ("Task", Cell::new(task.id.to_string()).styled(BOLD)),
+        ("Status", Cell::new(status(task)).styled(style_of(task.status))),
+        ("Description", Cell::new(&task.description)),
+        ("Agent", Cell::new(&task.agent)),
+        ("Launched", Cell::new(moment(task.created))),
+    ];
+    if task.resumes > 0 {
+        facts.push(("Resumed", Cell::new(format!("{} times", task.resumes))));
+        facts.push(("Run began", Cell::new(moment(task.started))));
+    }
+    if let Some(ended) = task.ended {
+        facts.push(("Ended", Cell::new(moment(ended))));
+    }
+    facts.push(("Time", Cell::new(duration(task.elapsed_ms))));
+    facts.push(("Tool calls", Cell::new(calls(task))));
+    if let Some(quiet) = task.quiet_ms {
+        facts.push(("Last active", Cell::new(ago(quiet))));
+    }
+    if let Some(tokens) = task.tokens {
+        facts.push(("Tokens", Cell::new(tokens.to_string())));
+    }
+    if let Some(micros) = task.cost_micros {
+        let (whole, part) = (micros / 1_000_000, micros % 1_000_000 / 100);
+        facts.push(("Cost", Cell::new(format!("{whole}.{part:04}"))));
+    }
+    for waiting in &task.waiting {
+        facts.push(("Waiting", Cell::new(waiting).styled(MIND)));
+    }
+    facts.push(("Parent", Cell::new(task.parent.as_str())));
+    if let Some(session) = &task.session {
+        facts.push(("Session", Cell::new(session.as_str())));
+    }
+    facts.push(("Host", Cell::new(task.host.as_str())));
+    if task.notice_owed {
+        facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
+    }
+    let rows: Vec<Vec<Cell>> =
+        facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect();
+    table(&rows, screen.columns(), 1)
+}
+
+/// The status, and the stage where it says more.
+fn status(task: &TaskView) -> String {
+    match task.status {
+        Status::Running | Status::Resumed => format!("{} ({})", task.status, task.stage),
+        Status::Completed | Status::Error | Status::Cancelled => task.status.to_string(),
+    }
+}
+
+fn calls(task: &TaskView) -> String {
+    if task.last_tools.is_empty() {
+        return task.tool_calls.to_string();
+    }
+    format!("{} (last: {})", task.tool_calls, task.last_tools.join(", "))
+}
+
+/// What to do next with a task, as commands.
+pub fn next_steps(task: &TaskView) -> Vec<String> {
+    let id = task.id;
+    let mut steps = Vec::new();
+    if !task.questions.is_empty() {
+        steps.push(format!("legwork answer {id}    answer what it asks"));
+    }
+    if task.status.is_unfinished() {
+        steps.push(format!("legwork wait {id}      wait for its end"));
+        steps.push(format!("legwork cancel {id}    call it off"));
+    } else {
+        steps.push(format!("legwork output {id}    read what came of it"));
+    }
+    steps.push(format!("legwork log {id}       every decision about it"));
+    steps
+}

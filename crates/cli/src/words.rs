@@ -1,0 +1,96 @@
+//! Times and durations as a person says them: local, short.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use legwork_protocol::Time;
+
+/// How long something took.
+pub fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0, 0) => format!("{ms}ms"),
+        (0, 0, 0, s) => format!("{s}s"),
+        (0, 0, m, s) => format!("{m}m {s}s"),
+        (0, h, m, _) => format!("{h}h {m}m"),
+        (d, h, _, _) => format!("{d}d {h}h"),
+    }
+}
+
+/// The time of day.
+pub fn clock(time: Time) -> String {
+    in_zone(time, "%H:%M:%S", TimeZone::system())
+}
+
+/// The day and the time of day.
+pub fn moment(time: Time) -> String {
+    in_zone(time, "%a %e %b %Y, %H:%M:%S", TimeZone::system())
+}
+
+fn in_zone(time: Time, format: &str, zone: TimeZone) -> String {
+    let ms = i64::try_from(time.0).unwrap_or(i64::MAX);
+    match Timestamp::from_millisecond(ms) {
+        Ok(moment) => moment.to_zoned(zone).strftime(format).to_string(),
+        Err(_) => "?".to_owned(),
+    }
+}
+
+/// `1 task`, `2 tasks`.
+pub fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// A duration as a person types it: `90s`, `10m`, `1h 30m`; a bare number is seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "write it like 90s, 10m or 1h30m".to_owned();
+    let mut seconds: u64 = 0;
+    let mut rest = text.trim();
+    if rest.is_empty() {
+        return Err(wrong());
+    }
+    while !rest.is_empty() {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let number: u64 = rest[..digits].parse().map_err(|_| wrong())?;
+        let after = rest[digits..].trim_start();
+        let unit = match after.chars().next() {
+            None | Some('s') => 1,
+            Some('m') => 60,
+            Some('h') => 3600,
+            Some('d') => 86_400,
+            Some(_) => return Err(wrong()),
+        };
+        let step = number.checked_mul(unit).ok_or_else(wrong)?;
+        seconds = seconds.checked_add(step).ok_or_else(wrong)?;
+        rest = after.get(1..).unwrap_or_default().trim_start();
+    }
+    Ok(Duration::from_secs(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_short() {
+        let said = [0, 950, 13_000, 133_000, 3_780_000, 187_200_000].map(duration);
+        assert_eq!(said, ["0ms", "950ms", "13s", "2m 13s", "1h 3m", "2d 4h"]);
+    }
+
+    #[test]
+    fn durations_are_read_as_people_write_them() {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("10m", 600), ("1h 30m", 5400)] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "m", "10x", "-1", "1.5m", "99999999999999999999", "999999999999999999d"] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_of_day_are_short_and_a_time_out_of_reach_is_no_crash() {
+        let said = |time| in_zone(time, "%a %e %b %Y, %H:%M:%S", TimeZone::UTC);
+        assert_eq!(said(Time(1_700_000_000_000)), "Tue 14 Nov 2023, 22:13:20");
+        assert_eq!(said(Time(u64::MAX)), "?");
+    }
+}

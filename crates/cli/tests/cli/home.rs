@@ -1,0 +1,105 @@
+//! A home of its own for each test, in which `legwork` is run.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Longer than anything here takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Home(TempDir);
+
+/// What a run of the program gave.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    /// What it printed, as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    pub fn with_code(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+}
+
+impl Home {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        // The program shows paths without links in them.
+        self.0.path().canonicalize().unwrap().join(name)
+    }
+
+    /// Writes the settings, before there is a daemon.
+    pub fn configure(&self, settings: &str) {
+        fs::DirBuilder::new().mode(0o700).create(self.path("legwork")).unwrap();
+        fs::write(self.path("legwork/config.toml"), settings).unwrap();
+    }
+
+    pub fn command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_legwork"));
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.path("home"))
+            .env("LEGWORK_HOME", self.path("legwork"))
+            .env("LEGWORK_LINGER_MS", "5000")
+            .env("TZ", "UTC")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run<const N: usize>(&self, args: [&str; N]) -> Ran {
+        ran(self.command(args))
+    }
+}
+
+pub fn ran(mut command: Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let stopped = self.command(["daemon", "stop"]).output();
+        if std::thread::panicking() {
+            eprintln!("{stopped:?}");
+            let log = fs::read_to_string(self.path("legwork/daemon.log"));
+            eprintln!("{}", log.unwrap_or_default());
+        }
+    }
+}
+
+/// Waits until something is so.
+pub fn eventually<T>(what: &str, mut is_so: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(so) = is_so() {
+            return so;
+        }
+        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
+        std::thread::yield_now();
+    }
+}

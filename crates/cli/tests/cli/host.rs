@@ -1,0 +1,219 @@
+//! A small OpenCode with the plugin's part played too: it speaks through a real bridge.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, PATIENCE};
+
+pub struct Host {
+    bridge: Child,
+    stdin: Arc<Mutex<ChildStdin>>,
+    opencode: Arc<Mutex<OpenCode>>,
+    lines: Receiver<Value>,
+    calls: u64,
+}
+
+impl Host {
+    /// Connects, and waits for the daemon's hello.
+    pub fn connect(home: &Home) -> Self {
+        let mut bridge =
+            home.command(["bridge", "opencode"]).stdin(Stdio::piped()).spawn().unwrap();
+        let stdin = Arc::new(Mutex::new(bridge.stdin.take().unwrap()));
+        let opencode = Arc::new(Mutex::new(OpenCode::new()));
+        let (tell, lines) = mpsc::channel();
+        let out = BufReader::new(bridge.stdout.take().unwrap());
+        let (answer_to, knows) = (stdin.clone(), opencode.clone());
+        thread::spawn(move || {
+            for line in out.lines() {
+                let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+                if line["type"] == "host-call" {
+                    let (status, body) = knows.lock().unwrap().answer(&line);
+                    let id = line["id"].clone();
+                    let result =
+                        json!({ "type": "result", "id": id, "status": status, "body": body });
+                    // The bridge may have ended meanwhile.
+                    let _ = writeln!(answer_to.lock().unwrap(), "{result}");
+                } else if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let host = Self { bridge, stdin, opencode, lines, calls: 0 };
+        let pid = std::process::id();
+        host.send(&json!({ "type": "init", "pid": pid, "directory": "/d", "project": "p" }));
+        assert_eq!(host.next("hello")["tools"].as_array().unwrap().len(), 6);
+        host
+    }
+
+    fn send(&self, line: &Value) {
+        writeln!(self.stdin.lock().unwrap(), "{line}").unwrap();
+    }
+
+    fn next(&self, wanted: &str) -> Value {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).unwrap();
+            if line["type"] == wanted {
+                return line;
+            }
+        }
+    }
+
+    /// A session launches a helper; gives back the task's id and the helper's session.
+    pub fn launch(&mut self, description: &str) -> (String, String) {
+        self.calls += 1;
+        self.send(&json!({
+            "type": "call", "id": self.calls, "key": format!("call-{}", self.calls),
+            "tool": "background_task",
+            "arguments": { "prompt": "work", "description": description, "agent": "general" },
+            "context": {
+                "session": "ses_parent", "message": "msg_1", "agent": "build", "directory": "/d",
+            },
+        }));
+        let answer = self.next("answer");
+        let text = answer["text"].as_str().unwrap();
+        let line = |name: &str| {
+            let found = text.lines().find_map(|line| line.strip_prefix(name));
+            found.unwrap_or_else(|| panic!("{text}")).to_owned()
+        };
+        let (task, session) = (line("Task ID: "), line("Session ID: "));
+        crate::home::eventually("the helper has its prompt", || {
+            self.opencode.lock().unwrap().sessions.get(&session)?.messages.first().map(|_| ())
+        });
+        (task, session)
+    }
+
+    /// The helper in this session answers.
+    pub fn finish(&self, session: &str, text: &str) {
+        let part = json!([{ "type": "text", "text": text }]);
+        self.end(session, json!({ "finish": "stop" }), part);
+    }
+
+    /// The helper in this session fails.
+    pub fn fail(&self, session: &str, why: &str) {
+        let error = json!({ "name": "APIError", "data": { "message": why, "statusCode": 500 } });
+        self.end(session, json!({ "error": error }), json!([]));
+    }
+
+    fn end(&self, id: &str, mut info: Value, parts: Value) {
+        let mut opencode = self.opencode.lock().unwrap();
+        let session = opencode.sessions.get_mut(id).unwrap();
+        info["id"] = json!("msg_zzz");
+        info["role"] = json!("assistant");
+        info["parentID"] = session.messages.last().unwrap()["info"]["id"].clone();
+        info["time"] = json!({ "created": 1, "completed": 2 });
+        session.messages.push(json!({ "info": info, "parts": parts }));
+        session.busy = false;
+        drop(opencode);
+        self.event("session.idle", &json!({ "sessionID": id }));
+    }
+
+    /// The helper in this session asks for a permission.
+    pub fn ask(&self, session: &str, permission: &str) {
+        let asked = json!({
+            "id": permission, "sessionID": session, "permission": "bash", "patterns": ["ls"],
+            "metadata": { "command": "ls" }, "always": ["ls *"],
+        });
+        self.opencode.lock().unwrap().permissions.push(asked.clone());
+        self.event("permission.asked", &asked);
+    }
+
+    pub fn replies(&self) -> Vec<Value> {
+        self.opencode.lock().unwrap().replies.clone()
+    }
+
+    fn event(&self, name: &str, properties: &Value) {
+        self.send(&json!({ "type": "event", "name": name, "properties": properties }));
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Gone already if the test ended it.
+        let _ = self.bridge.kill();
+        let _ = self.bridge.wait();
+    }
+}
+
+#[derive(Default)]
+struct OpenCode {
+    sessions: BTreeMap<String, Session>,
+    permissions: Vec<Value>,
+    replies: Vec<Value>,
+}
+
+#[derive(Default)]
+struct Session {
+    kept: Value,
+    messages: Vec<Value>,
+    busy: bool,
+}
+
+impl OpenCode {
+    fn new() -> Self {
+        let mut opencode = Self::default();
+        opencode.open("ses_parent", json!({}));
+        opencode
+    }
+
+    fn open(&mut self, id: &str, mut kept: Value) -> Value {
+        kept["id"] = json!(id);
+        let session = Session { kept: kept.clone(), ..Session::default() };
+        self.sessions.insert(id.to_owned(), session);
+        kept
+    }
+
+    fn answer(&mut self, call: &Value) -> (u16, Value) {
+        let (method, path) = (call["method"].as_str().unwrap(), call["path"].as_str().unwrap());
+        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        match (method, parts.as_slice()) {
+            ("get", ["agent"]) => (200, json!([{ "name": "general", "mode": "subagent" }])),
+            ("get", ["permission"]) => (200, json!(self.permissions)),
+            ("get", ["question"]) => (200, json!([])),
+            ("post", ["permission", id, "reply"]) => {
+                self.permissions.retain(|asked| asked["id"] != *id);
+                self.replies.push(call["body"].clone());
+                (200, json!(true))
+            }
+            ("get", ["session", "status"]) => {
+                let busy = self.sessions.iter().filter(|(_, session)| session.busy);
+                (200, busy.map(|(id, _)| (id.clone(), json!({ "type": "busy" }))).collect())
+            }
+            ("post", ["session"]) => {
+                let id = format!("ses_{}", self.sessions.len());
+                (200, self.open(&id, call["body"].clone()))
+            }
+            ("get", ["session", _, "children"]) => (200, json!([])),
+            (_, ["session", id, rest @ ..]) => self.in_session(method, id, rest, &call["body"]),
+            _ => (404, Value::Null),
+        }
+    }
+
+    fn in_session(&mut self, method: &str, id: &str, rest: &[&str], body: &Value) -> (u16, Value) {
+        let Some(session) = self.sessions.get_mut(id) else { return (404, Value::Null) };
+        match (method, rest) {
+            ("get", []) => (200, session.kept.clone()),
+            ("get", ["message"]) => (200, json!(session.messages)),
+            ("get", ["message", message]) => {
+                let found = session.messages.iter().find(|known| known["info"]["id"] == *message);
+                found.map_or((404, Value::Null), |found| (200, found.clone()))
+            }
+            ("post", ["prompt_async"]) => {
+                session.busy = id != "ses_parent";
+                let info = json!({ "id": body["messageID"], "role": "user" });
+                session.messages.push(json!({ "info": info, "parts": body["parts"] }));
+                (204, Value::Null)
+            }
+            ("post", ["abort"]) => {
+                session.busy = false;
+                (200, json!(true))
+            }
+            _ => (404, Value::Null),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The program as a person and a plugin use it: the real binary, the real daemon, and a host that
+//! the tests play behind a real bridge.
+
+#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
+
+mod bridge;
+mod daemon;
+mod help;
+mod home;
+mod host;
+mod install;
+mod questions;
+mod steering;
+mod tasks;

@@ -1,0 +1,49 @@
+//! Answering what a helper waits for.
+
+use crate::home::{Home, eventually};
+use crate::host::Host;
+
+#[test]
+fn d5_a_person_sees_what_a_helper_asks_and_answers_it() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (task, session) = host.launch("asks");
+    let none = home.run(["answer", &task]).with_code(0);
+    assert!(none.out.contains("waits for no answer"), "{none:?}");
+    home.run(["answer", &task, "once"]).with_code(1);
+
+    host.ask(&session, "per_1");
+    let asked = eventually("it is shown", || {
+        let shown = home.run(["answer", &task, "--json"]).with_code(0).json();
+        (!shown.as_array().unwrap().is_empty()).then_some(shown)
+    });
+    assert_eq!(asked[0]["id"], "per_1");
+    let shown = home.run(["answer", &task]).with_code(0);
+    assert!(shown.out.contains("per_1") && shown.out.contains("ls"), "{shown:?}");
+    assert!(home.run(["list"]).out.contains("waiting"));
+    assert!(home.run(["log", &task]).out.contains("It waits"));
+
+    home.run(["answer", &task, "once", "--words", "x"]).with_code(2);
+    home.run(["answer", &task, "once", "--question", "per_9"]).with_code(1);
+    home.run(["answer", &task, "reject", "--words", "use cat"]).with_code(0);
+    let replies = host.replies();
+    assert_eq!(replies[0]["reply"], "reject");
+    assert_eq!(replies[0]["message"], "use cat");
+}
+
+#[test]
+fn of_several_questions_one_must_be_named() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (task, session) = host.launch("asks twice");
+    host.ask(&session, "per_1");
+    host.ask(&session, "per_2");
+    eventually("both are shown", || {
+        let shown = home.run(["answer", &task, "--json"]).json();
+        (shown.as_array().unwrap().len() == 2).then_some(())
+    });
+    let which = home.run(["answer", &task, "always"]).with_code(1);
+    assert!(which.err.contains("--question"), "{which:?}");
+    home.run(["answer", &task, "always", "--question", "per_2"]).with_code(0);
+    assert_eq!(host.replies()[0]["reply"], "always");
+}

@@ -1,0 +1,126 @@
+//! Seeing what helpers do, and how waiting for them ends.
+
+use std::io::{BufRead, BufReader};
+
+use crate::home::{Home, eventually};
+use crate::host::Host;
+
+#[test]
+fn a_completed_task_is_listed_shown_told_and_read() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (task, session) = host.launch("count\nthe 日本 files\u{1b}[31m");
+    let running = home.run(["list", "--status", "running"]).with_code(0);
+    assert!(running.out.contains(&task) && running.out.contains("general"), "{running:?}");
+    assert!(!running.out.contains('\u{1b}'), "{running:?}");
+    assert_eq!(running.out.lines().count(), 2);
+    let early = home.run(["output", &task]).with_code(1);
+    assert!(early.out.is_empty() && early.err.contains("legwork wait"), "{early:?}");
+
+    host.finish(&session, "seven\n  of them");
+    home.run(["wait", &task]).with_code(0);
+    assert_eq!(home.run(["output", &task]).with_code(0).out, "seven\n  of them\n");
+    let json = home.run(["output", &task, "--json"]).with_code(0).json();
+    assert_eq!(json["text"], "seven\n  of them");
+    assert_eq!(json["task"]["status"], "completed");
+    let shown = home.run(["show", &task]).with_code(0);
+    assert!(shown.out.contains("completed") && shown.out.contains(&session), "{shown:?}");
+    assert_eq!(home.run(["show", &task, "--json"]).json()["id"], task);
+    assert_eq!(home.run(["list", "--json"]).json()["total"], 1);
+    let log = home.run(["log", &task]).with_code(0);
+    assert!(log.out.contains("run 0") && log.out.contains("It is completed."), "{log:?}");
+    let timeline = home.run(["log", &task, "--json"]).with_code(0).json();
+    assert!(timeline["timeline"].as_array().unwrap().len() > 2, "{timeline}");
+}
+
+#[test]
+fn waiting_ends_with_the_worst_outcome() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (good, good_session) = host.launch("good");
+    let (bad, bad_session) = host.launch("bad");
+    let (off, _) = host.launch("off");
+    let (open, _) = host.launch("open");
+    host.finish(&good_session, "done");
+    host.fail(&bad_session, "the provider is down");
+    home.run(["cancel", &off]).with_code(0);
+
+    home.run(["wait", &good]).with_code(0);
+    home.run(["wait", &good, &off]).with_code(4);
+    let failed = home.run(["wait", &good, &off, &bad, "--json"]).with_code(3).json();
+    assert_eq!(failed.as_array().unwrap().len(), 3);
+    home.run(["wait", &good, &bad, &open, "--timeout", "1s"]).with_code(5);
+
+    let why = home.run(["output", &bad]).with_code(3);
+    assert!(why.out.contains("the provider is down"), "{why:?}");
+    home.run(["output", &off]).with_code(4);
+}
+
+#[test]
+fn waiting_ends_when_the_task_does() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (task, session) = host.launch("wait for it");
+    let connections = || home.run(["daemon", "log"]).out.matches("a program of").count();
+    let before = connections();
+    let waiting = home.command(["wait", &task]).spawn().unwrap();
+    eventually("it waits on a link of its own", || (connections() == before + 2).then_some(()));
+    host.finish(&session, "at last");
+    let waited = waiting.wait_with_output().unwrap();
+    assert_eq!(waited.status.code(), Some(0), "{waited:?}");
+    assert!(waited.stderr.is_empty(), "no progress line in a pipe: {waited:?}");
+}
+
+#[test]
+fn the_beginning_of_an_id_is_enough_if_it_fits_one_task() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 0\n");
+    let mut host = Host::connect(&home);
+    let (task, _) = host.launch("one");
+    for short in [&task[..7], &task[3..8], &task[3..], &task[3..].to_uppercase()] {
+        assert_eq!(home.run(["show", short, "--json"]).with_code(0).json()["id"], task);
+    }
+    // More tasks than there are first characters.
+    for number in 0..36 {
+        host.launch(&format!("number {number}"));
+    }
+    let all = home.run(["list", "--json"]).json();
+    let first = |id: &serde_json::Value| id.as_str().unwrap()[..4].to_owned();
+    let mut firsts: Vec<String> =
+        all["tasks"].as_array().unwrap().iter().map(|task| first(&task["id"])).collect();
+    firsts.sort();
+    let shared = firsts.windows(2).find(|two| two[0] == two[1]).unwrap();
+    let several = home.run(["show", &shared[0]]).with_code(1);
+    assert!(several.err.contains("Write more of the id"), "{several:?}");
+    for wrong in ["zzzzzzzzz", "bg_", "", "../x", "\u{1b}[2J"] {
+        let ran = home.run(["show", wrong]).with_code(1);
+        assert!(!ran.err.contains('\u{1b}') && ran.err.contains("legwork list"), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_happens_is_seen_as_it_happens() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (task, session) = host.launch("watched");
+    let mut watch = home.command(["watch", "--json"]).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    eventually("it watches", || {
+        let log = home.run(["daemon", "log"]).out;
+        (log.matches("a program of").count() > log.matches(": gone:").count()).then_some(())
+    });
+    host.finish(&session, "done");
+    let news: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(news["task"], task);
+    home.run(["daemon", "stop"]).with_code(0);
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_it_quietly() {
+    let home = Home::new();
+    let mut list = home.command(["list"]).spawn().unwrap();
+    drop(list.stdout.take());
+    let output = list.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr.is_empty()), (Some(0), true), "{output:?}");
+}

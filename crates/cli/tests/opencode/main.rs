@@ -1,0 +1,8 @@
+//! legwork in the real OpenCode, end to end: real tool calls of the real binary, the plugin as it
+//! is installed, the daemon, the store. Only the model is scripted. Tests are named after the
+//! requirement that they show.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+
+mod first;
+mod stage;

@@ -1,0 +1,255 @@
+//! Everything that a test of the real thing needs: the real OpenCode with the plugin as `legwork
+//! install` writes it, the daemon that the plugin starts, a scripted model, and a person with the
+//! command line. A *turn* of a parent is one script; what its tools answered is read from OpenCode.
+
+use std::process::Output;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use legwork_testkit::{Client, DEADLINE, Events, Home, Model, Serve, block_on, call, script};
+use serde_json::{Value, json};
+
+/// The binary under test.
+pub const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
+
+/// One OpenCode server with legwork in it.
+pub struct Stage {
+    pub model: Model,
+    pub home: Home,
+    pub serve: Serve,
+    pub client: Client,
+    pub events: Events,
+}
+
+/// A task as the launch answer names it.
+#[derive(Debug, Clone)]
+pub struct Task {
+    pub id: String,
+    pub session: String,
+}
+
+/// A tool call of a session, as OpenCode keeps it.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub tool: String,
+    /// `completed`, `error`, `running`.
+    pub status: String,
+    /// What the tool said, or why it would not.
+    pub text: String,
+    /// The whole part.
+    pub part: Value,
+}
+
+impl Call {
+    pub fn refused(&self) -> bool {
+        self.status == "error"
+    }
+}
+
+/// A notice in a session: the text that everybody sees and the one that the model sees.
+#[derive(Debug, Clone)]
+pub struct Notice {
+    pub headline: String,
+    pub hidden: String,
+    pub message: Value,
+}
+
+/// A home with the plugin installed, a `config.toml` and more settings for OpenCode.
+pub fn furnish(model: &Model, settings: Value, config: &str) -> Home {
+    let home = Home::build(model).git().settings(settings).make();
+    let own = home.root().join("legwork");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    std::fs::write(own.join("config.toml"), config).unwrap();
+    home.set_env("LEGWORK_HOME", &own.to_string_lossy());
+    let project = home.project();
+    let done = legwork(&home, &["install", "opencode", "--project", &project.to_string_lossy()]);
+    assert!(done.status.success(), "{done:?}");
+    home
+}
+
+/// Runs a command of ours in a home and waits for its end.
+pub fn legwork(home: &Home, args: &[&str]) -> Output {
+    home.command(LEGWORK).args(args).output().unwrap()
+}
+
+/// What a command of ours printed.
+pub fn printed(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Waits until it is so, with a deadline; looks every 20 ms.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(Instant::now() < end, "it never came to that: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(json!({}), "").await
+    }
+
+    /// With more settings for OpenCode and a `config.toml`.
+    pub async fn with(settings: Value, config: &str) -> Self {
+        let model = Model::start();
+        let home = furnish(&model, settings, config);
+        Self::open(model, home).await
+    }
+
+    async fn open(model: Model, home: Home) -> Self {
+        let serve = home.serve().await;
+        let client = serve.client();
+        let events = client.events().await;
+        Self { model, home, serve, client, events }
+    }
+
+    /// One for all tests that use sessions of their own and kill nothing.
+    pub fn shared() -> &'static Self {
+        static STAGE: OnceLock<Stage> = OnceLock::new();
+        STAGE.get_or_init(|| block_on(Self::with(json!({}), "[limits]\nmax_running = 100\n")))
+    }
+
+    /// OpenCode again, in the same home, after its end.
+    pub async fn reopen(&mut self) {
+        self.serve = self.home.serve().await;
+        self.client = self.serve.client();
+        self.events = self.client.events().await;
+    }
+
+    /// A new conversation.
+    pub async fn parent(&self) -> String {
+        self.client.create(json!({ "title": "parent" })).await
+    }
+
+    /// A turn of the session: the model does these steps; returns when the session is idle.
+    pub async fn turn(&self, session: &str, steps: &[&str]) {
+        let mark = self.events.len();
+        self.client.say(session, &script(steps)).await;
+        self.events.until_event(mark, "session.idle", session).await;
+    }
+
+    /// Begins a turn and does not wait.
+    pub async fn say(&self, session: &str, steps: &[&str]) {
+        self.client.say(session, &script(steps)).await;
+    }
+
+    /// A turn with one tool call; what the tool answered.
+    pub async fn call(&self, session: &str, tool: &str, arguments: Value) -> Call {
+        let before = self.calls(session).await.len();
+        self.turn(session, &[&call(tool, &arguments), "say ok"]).await;
+        self.calls(session).await.into_iter().nth(before).expect("the call is in the session")
+    }
+
+    /// A launch in a turn of its own.
+    pub async fn launch(&self, parent: &str, description: &str, steps: &[&str]) -> Task {
+        let call = self.call(parent, "background_task", launch(description, steps)).await;
+        assert!(!call.refused(), "{call:?}");
+        Task::of(&call.text)
+    }
+
+    /// All tool calls of a session, oldest first.
+    pub async fn calls(&self, session: &str) -> Vec<Call> {
+        let messages = self.client.messages(session).await.ok();
+        let parts = messages.as_array().unwrap().iter().flat_map(|message| parts(message));
+        parts.filter(|part| part["type"] == "tool").map(Call::of).collect()
+    }
+
+    /// The notices in a session, oldest first.
+    pub async fn notices(&self, session: &str) -> Vec<Notice> {
+        let messages = self.client.messages(session).await.ok();
+        messages.as_array().unwrap().iter().filter_map(Notice::of).collect()
+    }
+
+    /// Waits until the session has so many notices, and gives them.
+    pub async fn until_notices(&self, session: &str, count: usize) -> Vec<Notice> {
+        until(&format!("{count} notices"), async || {
+            let notices = self.notices(session).await;
+            assert!(notices.len() <= count, "too many: {notices:?}");
+            (notices.len() == count).then_some(notices)
+        })
+        .await
+    }
+
+    /// Waits until nothing is owed or unfinished any more, so that a second notice would be there.
+    pub async fn until_settled(&self, task: &Task) {
+        until(&format!("{} is settled", task.id), async || {
+            let view = self.view(&task.id);
+            let settled = view["ended"].is_u64() && view["notice_owed"] == false;
+            settled.then_some(())
+        })
+        .await;
+    }
+
+    /// Waits until the task has this status.
+    pub async fn until_status(&self, task: &Task, status: &str) -> Value {
+        until(&format!("{} is {status}", task.id), async || {
+            let view = self.view(&task.id);
+            (view["status"] == status).then_some(view)
+        })
+        .await
+    }
+
+    /// A task as `legwork show --json` tells it; null if there is none.
+    pub fn view(&self, task: &str) -> Value {
+        let shown = self.legwork(&["show", task, "--json"]);
+        serde_json::from_slice(&shown.stdout).unwrap_or(Value::Null)
+    }
+
+    /// A command of ours.
+    pub fn legwork(&self, args: &[&str]) -> Output {
+        legwork(&self.home, args)
+    }
+}
+
+/// The arguments of a launch whose helper does these steps.
+pub fn launch(description: &str, steps: &[&str]) -> Value {
+    json!({ "description": description, "prompt": script(steps), "agent": "general" })
+}
+
+impl Task {
+    pub fn of(answer: &str) -> Self {
+        let line = |name: &str| {
+            let found = answer.lines().find_map(|line| line.strip_prefix(name));
+            found.unwrap_or_else(|| panic!("no {name} in {answer}")).trim().to_owned()
+        };
+        Self { id: line("Task ID:"), session: line("Session ID:") }
+    }
+}
+
+impl Call {
+    fn of(part: &Value) -> Self {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let state = &part["state"];
+        let text = if state["status"] == "error" { &state["error"] } else { &state["output"] };
+        Self {
+            tool: word(&part["tool"]),
+            status: word(&state["status"]),
+            text: word(text),
+            part: part.clone(),
+        }
+    }
+}
+
+impl Notice {
+    fn of(message: &Value) -> Option<Self> {
+        let texts = |synthetic: bool| {
+            let wanted = parts(message).iter().filter(move |part| {
+                part["type"] == "text" && part["synthetic"].as_bool().unwrap_or(false) == synthetic
+            });
+            wanted.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        };
+        let headline = texts(false);
+        let is_notice = message["info"]["role"] == "user" && headline.starts_with("[BACKGROUND");
+        is_notice.then(|| Self { headline, hidden: texts(true), message: message.clone() })
+    }
+}
+
+fn parts(message: &Value) -> &[Value] {
+    message["parts"].as_array().map_or(&[], Vec::as_slice)
+}

@@ -1,0 +1,222 @@
+//! Asking the daemon: calls of the six tools by a person, queries, and what happens from now on.
+
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use legwork_protocol::CallKey;
+use legwork_protocol::line::{FromDaemon, Query, Role, ToDaemon};
+use legwork_protocol::tools::Tool;
+use legwork_protocol::view::{DaemonView, News};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::fault::Fault;
+use crate::folders::Folders;
+use crate::link::Link;
+use crate::process::{is_alive, process_mark};
+use crate::start::Start;
+
+/// The longest silence of a daemon that owes an answer: it gives signs of life every 10 s.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A daemon that is told to end does so within 2 s.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// The text that a call or query was answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    /// Whether it was not done; the text then says why.
+    pub refused: bool,
+    /// For the person.
+    pub text: String,
+}
+
+/// The daemon, from a client's side.
+#[derive(Debug)]
+pub struct Client {
+    folders: Folders,
+    role: Role,
+    start: Start,
+    link: Link,
+    last_id: u64,
+}
+
+impl Client {
+    /// Connects to the daemon, starting it if that is allowed.
+    pub fn connect(folders: &Folders, role: Role, start: Start) -> Result<Self, Fault> {
+        let link = Link::open(folders, &role, start)?;
+        Ok(Self { folders: folders.clone(), role, start, link, last_id: 0 })
+    }
+
+    /// The daemon's version.
+    pub fn daemon_build(&self) -> &str {
+        &self.link.build
+    }
+
+    /// The tools that a front offers.
+    pub fn tools(&self) -> &[Tool] {
+        &self.link.tools
+    }
+
+    /// Calls a tool as a person, and waits for its answer.
+    pub fn call(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Answered, Fault> {
+        let key = self.new_key();
+        let line = |id| ToDaemon::Call {
+            id,
+            key: key.clone(),
+            tool: tool.to_owned(),
+            arguments: arguments.clone(),
+            context: None,
+        };
+        self.exchange(&line, progress)?.into_text()
+    }
+
+    /// Asks something that is answered with data, or refused in words.
+    pub fn query<T: DeserializeOwned>(&mut self, query: Query) -> Result<Result<T, String>, Fault> {
+        let line = |id| ToDaemon::Query { id, query: query.clone() };
+        match self.exchange(&line, &mut |_| {})? {
+            Reply::Text(Answered { refused: true, text }) => Ok(Err(text)),
+            reply => serde_json::from_value(reply.into_data()).map(Ok).map_err(Fault::Unfitting),
+        }
+    }
+
+    /// Asks for something to be done, which is answered in words.
+    pub fn ask(&mut self, query: Query) -> Result<Answered, Fault> {
+        let line = |id| ToDaemon::Query { id, query: query.clone() };
+        self.exchange(&line, &mut |_| {})?.into_text()
+    }
+
+    /// What happens from now on. Ends with the link.
+    pub fn watch(mut self) -> Result<Watch, Fault> {
+        let id = self.new_id();
+        self.link.send(&ToDaemon::Query { id, query: Query::Watch })?;
+        Ok(Watch { link: self.link, id })
+    }
+
+    /// Tells the daemon to end, and waits until its process has.
+    pub fn leave(mut self) -> Result<(), Fault> {
+        let daemon = self.query::<DaemonView>(Query::Daemon)?;
+        let daemon = daemon.map_err(|why| Fault::TurnedAway { why })?;
+        let mark = process_mark(daemon.pid);
+        let id = self.new_id();
+        self.link.send(&ToDaemon::Query { id, query: Query::Leave })?;
+        // Its answer, its bye or the end of the link: each is followed by its end.
+        match self.link.read(Some(PATIENCE)) {
+            Ok(_) | Err(Fault::Leaving | Fault::Broken(_)) => {}
+            Err(fault) => return Err(fault),
+        }
+        let deadline = Instant::now() + FAREWELL;
+        while mark.as_deref().is_some_and(is_alive) {
+            if Instant::now() > deadline {
+                return Err(Fault::StillThere { pid: daemon.pid, seconds: FAREWELL.as_secs() });
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
+    /// The connection, and what was read from it so far, the daemon's hello first.
+    pub fn into_parts(self) -> (UnixStream, Vec<u8>) {
+        self.link.into_parts()
+    }
+
+    /// Sends a line and waits for its answer; if the link breaks, once more over a new one.
+    fn exchange(
+        &mut self,
+        line: &dyn Fn(u64) -> ToDaemon,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Reply, Fault> {
+        match self.try_exchange(line, progress) {
+            Err(Fault::Leaving | Fault::Broken(_)) => {
+                self.link = Link::open(&self.folders, &self.role, self.start)?;
+                self.try_exchange(line, progress)
+            }
+            result => result,
+        }
+    }
+
+    fn try_exchange(
+        &mut self,
+        line: &dyn Fn(u64) -> ToDaemon,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Reply, Fault> {
+        let asked = self.new_id();
+        self.link.send(&line(asked))?;
+        loop {
+            match self.link.read(Some(PATIENCE))? {
+                FromDaemon::Answer { id, refused, text } if id == asked => {
+                    return Ok(Reply::Text(Answered { refused, text }));
+                }
+                FromDaemon::Data { id, data } if id == asked => return Ok(Reply::Data(data)),
+                FromDaemon::Progress { id, text } if id == asked => progress(&text),
+                // Of an earlier question that nobody waits for.
+                _ => {}
+            }
+        }
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// A key that no other call has: this process, this moment, this call.
+    fn new_key(&mut self) -> CallKey {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let pid = std::process::id();
+        let key = format!("person-{pid}-{:x}-{}", now.as_nanos(), self.last_id);
+        CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))
+    }
+}
+
+enum Reply {
+    Text(Answered),
+    Data(Value),
+}
+
+impl Reply {
+    fn into_data(self) -> Value {
+        match self {
+            Self::Data(data) => data,
+            Self::Text(Answered { text, .. }) => Value::String(text),
+        }
+    }
+
+    fn into_text(self) -> Result<Answered, Fault> {
+        match self {
+            Self::Text(answered) => Ok(answered),
+            Self::Data(data) => serde_json::from_value(data)
+                .map(|text| Answered { refused: false, text })
+                .map_err(Fault::Unfitting),
+        }
+    }
+}
+
+/// What happens, as it happens.
+#[derive(Debug)]
+pub struct Watch {
+    link: Link,
+    id: u64,
+}
+
+impl Iterator for Watch {
+    type Item = Result<News, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.link.read(None) {
+                Ok(FromDaemon::News { id, news }) if id == self.id => return Some(Ok(news)),
+                Ok(FromDaemon::Answer { id, text, .. }) if id == self.id => {
+                    return Some(Err(Fault::TurnedAway { why: text }));
+                }
+                Ok(_) => {}
+                Err(fault) => return Some(Err(fault)),
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Where legwork keeps its files. One folder for everything with `LEGWORK_HOME`, else the folders
+//! of the XDG base directory specification, on every system. Creates nothing.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use crate::fault::Fault;
+use crate::hash::hash8;
+
+/// The shortest `sun_path` of the systems that we know has 104 bytes, one of them for the end.
+const SOCKET_MAX_BYTES: usize = 100;
+const SOCKET: &str = "legwork.sock";
+
+/// The places of legwork's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// The file `config.toml`.
+    pub config: PathBuf,
+    /// The folder of the records.
+    pub store: PathBuf,
+    /// The daemon's socket.
+    pub socket: PathBuf,
+    /// The file `daemon.log`.
+    pub log: PathBuf,
+}
+
+impl Folders {
+    /// The places that the environment names.
+    pub fn from_env() -> Result<Self, Fault> {
+        Self::find(&|name| env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    fn find(var: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, Fault> {
+        if let Some(home) = var("LEGWORK_HOME") {
+            let home = std::path::absolute(home).map_err(|_| Fault::NoHome)?;
+            return Ok(Self {
+                config: home.join("config.toml"),
+                store: home.join("store"),
+                socket: short(home.join(SOCKET), var),
+                log: home.join("daemon.log"),
+            });
+        }
+        let home = var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        // The specification wants relative values to be passed over.
+        let folder = |name: &str, below_home: &str| {
+            let given = var(name).map(PathBuf::from).filter(|path| path.is_absolute());
+            given.or_else(|| Some(home.as_ref()?.join(below_home))).ok_or(Fault::NoHome)
+        };
+        let runtime = var("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+        let socket = match runtime {
+            Some(runtime) => short(runtime.join("legwork").join(SOCKET), var),
+            None => temporary(var).join(SOCKET),
+        };
+        Ok(Self {
+            config: folder("XDG_CONFIG_HOME", ".config")?.join("legwork/config.toml"),
+            store: folder("XDG_DATA_HOME", ".local/share")?.join("legwork/store"),
+            socket,
+            log: folder("XDG_STATE_HOME", ".local/state")?.join("legwork/daemon.log"),
+        })
+    }
+}
+
+/// The wanted path, or one that a socket can have, which is different for each wanted one.
+fn short(wanted: PathBuf, var: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
+    let bytes = wanted.as_os_str().as_bytes();
+    if bytes.len() <= SOCKET_MAX_BYTES {
+        return wanted;
+    }
+    temporary(var).join(format!("{}.sock", hash8(bytes)))
+}
+
+/// The user's own folder among the temporary files.
+fn temporary(var: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
+    // Room for our folder and the longest name in it.
+    let fits = |path: &PathBuf| path.is_absolute() && path.as_os_str().len() <= 60;
+    let base = var("TMPDIR").map(PathBuf::from).filter(fits).unwrap_or_else(|| "/tmp".into());
+    base.join(format!("legwork-{}", rustix::process::getuid().as_raw()))
+}
+
+/// Whether a folder is the user's alone. One that is not there is `Ok(false)`; one that somebody
+/// else could have put a socket into is a fault.
+pub fn check_private(folder: &Path) -> Result<bool, Fault> {
+    let refuse = |why| Err(Fault::NotPrivate { folder: folder.to_owned(), why });
+    let found = match fs::symlink_metadata(folder) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(Fault::Folder { folder: folder.to_owned(), source }),
+    };
+    if !found.is_dir() {
+        refuse("is not a folder")
+    } else if found.uid() != rustix::process::getuid().as_raw() {
+        refuse("belongs to another user")
+    } else if found.mode() & 0o077 != 0 {
+        refuse("can be entered by other users")
+    } else {
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    fn find(vars: &[(&str, &str)]) -> Result<Folders, Fault> {
+        Folders::find(&|name| {
+            vars.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn one_folder_holds_everything_if_it_is_named() {
+        let folders = find(&[("LEGWORK_HOME", "/l"), ("HOME", "/h")]).unwrap();
+        let expected = Folders {
+            config: "/l/config.toml".into(),
+            store: "/l/store".into(),
+            socket: "/l/legwork.sock".into(),
+            log: "/l/daemon.log".into(),
+        };
+        assert_eq!(folders, expected);
+    }
+
+    #[test]
+    fn a_relative_folder_is_made_absolute() {
+        let folders = find(&[("LEGWORK_HOME", "near")]).unwrap();
+        assert_eq!(folders.store, env::current_dir().unwrap().join("near/store"));
+    }
+
+    #[test]
+    fn without_it_the_xdg_folders_are_used() {
+        let folders = find(&[
+            ("HOME", "/h"),
+            ("XDG_CONFIG_HOME", "/c"),
+            ("XDG_STATE_HOME", "relative"),
+            ("XDG_RUNTIME_DIR", "/run/user/1"),
+        ]);
+        let expected = Folders {
+            config: "/c/legwork/config.toml".into(),
+            store: "/h/.local/share/legwork/store".into(),
+            socket: "/run/user/1/legwork/legwork.sock".into(),
+            log: "/h/.local/state/legwork/daemon.log".into(),
+        };
+        assert_eq!(folders.unwrap(), expected);
+    }
+
+    #[test]
+    fn without_a_runtime_folder_the_socket_is_among_the_temporary_files() {
+        let uid = rustix::process::getuid().as_raw();
+        let folders = find(&[("HOME", "/h"), ("TMPDIR", "/t")]).unwrap();
+        assert_eq!(folders.socket, PathBuf::from(format!("/t/legwork-{uid}/legwork.sock")));
+    }
+
+    #[test]
+    fn a_socket_path_that_is_too_long_is_replaced_by_one_of_its_own() {
+        let socket = |last: &str| {
+            let long = format!("/{}/{last}", "x".repeat(120));
+            find(&[("LEGWORK_HOME", &long), ("TMPDIR", &long)]).unwrap().socket
+        };
+        assert!(socket("a").starts_with("/tmp"));
+        assert!(socket("a").as_os_str().len() <= SOCKET_MAX_BYTES);
+        assert_eq!(socket("a"), socket("a"));
+        assert_ne!(socket("a"), socket("b"));
+    }
+
+    #[test]
+    fn without_a_home_it_says_what_to_set() {
+        let fault = find(&[("XDG_CONFIG_HOME", "/c")]).unwrap_err();
+        assert!(fault.to_string().contains("LEGWORK_HOME"), "{fault}");
+    }
+
+    #[test]
+    fn g1_a_folder_that_others_can_enter_is_refused() {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = outer.path().join("run");
+        assert!(!check_private(&folder).unwrap());
+        fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
+        assert!(check_private(&folder).unwrap());
+
+        let link = outer.path().join("link");
+        symlink(&folder, &link).unwrap();
+        assert!(check_private(&link).is_err());
+
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o750)).unwrap();
+        let fault = check_private(&folder).unwrap_err().to_string();
+        assert!(fault.contains("chmod 700"), "{fault}");
+    }
+}

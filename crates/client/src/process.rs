@@ -1,0 +1,128 @@
+//! Which process is which. A process number is used again after a while; together with the moment
+//! at which the process began, and the boot that this happened in, it is one process for good.
+
+/// What the process table says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Seen {
+    /// It runs.
+    Mark(String),
+    /// There is no such process, or only its exit code is left.
+    Ended,
+    /// The table cannot be read.
+    Unknown,
+}
+
+/// The mark of a running process: `{pid}-{start}-{boot}`. Nothing if it does not run.
+pub fn process_mark(pid: u32) -> Option<String> {
+    match look(pid) {
+        Seen::Mark(mark) => Some(mark),
+        Seen::Ended | Seen::Unknown => None,
+    }
+}
+
+/// Whether the very process with this mark still runs. In doubt it does: what counts as ended is
+/// given up.
+pub fn is_alive(mark: &str) -> bool {
+    let mut parts = mark.split('-');
+    let pid = parts.next().and_then(|pid| pid.parse().ok());
+    let (Some(pid), 2) = (pid, parts.count()) else { return true };
+    match look(pid) {
+        Seen::Mark(now) => now == mark,
+        Seen::Ended => false,
+        Seen::Unknown => true,
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn look(pid: u32) -> Seen {
+    // First, so that a system without this folder is told from a process that ended.
+    let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
+        return Seen::Unknown;
+    };
+    let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { return Seen::Ended };
+    let stat = String::from_utf8_lossy(&stat);
+    match state_and_start(&stat) {
+        None => Seen::Unknown,
+        Some(("Z" | "X", _)) => Seen::Ended,
+        Some((_, start)) => {
+            let boot: String = boot.chars().take(8).collect();
+            Seen::Mark(format!("{pid}-{start}-{boot}"))
+        }
+    }
+}
+
+/// Fields 3 and 22. The second, the command's name, may hold spaces and brackets.
+#[cfg(target_os = "linux")]
+fn state_and_start(stat: &str) -> Option<(&str, &str)> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace();
+    let state = fields.next()?;
+    Some((state, fields.nth(18)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look(pid: u32) -> Seen {
+    let ps = std::process::Command::new("ps")
+        .args(["-o", "stat=,lstart=", "-p", &pid.to_string()])
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC")
+        .output();
+    let Ok(ps) = ps else { return Seen::Unknown };
+    let line = String::from_utf8_lossy(&ps.stdout);
+    match line.trim().split_once(char::is_whitespace) {
+        None => Seen::Ended,
+        Some((state, _)) if state.starts_with('Z') => Seen::Ended,
+        // The time is a date, so the boot need not be told.
+        Some((_, start)) => {
+            Seen::Mark(format!("{pid}-{}-0", crate::hash::hash8(start.trim().as_bytes())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_running_process_is_alive_under_its_mark_and_no_other() {
+        let pid = std::process::id();
+        let mark = process_mark(pid).unwrap();
+        assert!(mark.starts_with(&format!("{pid}-")));
+        assert!(is_alive(&mark));
+        assert!(!is_alive(&format!("{pid}-1-00000000")));
+    }
+
+    #[test]
+    fn an_ended_process_is_not_alive_even_before_it_is_reaped() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let pid = child.id();
+        let mark = process_mark(pid).unwrap();
+        drop(child.stdin.take());
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while is_alive(&mark) {
+            assert!(std::time::Instant::now() < deadline, "still alive as a zombie");
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert!(!is_alive(&mark));
+        assert_eq!(process_mark(pid), None);
+    }
+
+    #[test]
+    fn what_is_no_mark_is_not_taken_for_dead() {
+        for text in ["", "x", "1", "1-2", "1-2-3-4", "x-2-3"] {
+            assert!(is_alive(text), "{text}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_command_name_does_not_shift_the_fields() {
+        let rest = (4..=21).map(|field| field.to_string()).collect::<Vec<_>>().join(" ");
+        let stat = format!("7 (a) b) Z (c) S {rest} 2222 23 24");
+        assert_eq!(state_and_start(&stat), Some(("S", "2222")));
+        assert_eq!(state_and_start("7 (a) S 1"), None);
+    }
+}

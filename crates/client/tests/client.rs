@@ -1,0 +1,292 @@
+//! The client against a daemon that a test plays itself, line by line.
+
+#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread::{self, JoinHandle};
+
+use legwork_client::{Answered, Client, Fault, Folders, Start};
+use legwork_protocol::line::{FromDaemon, Query, Role, ToDaemon, decode_to_daemon, encode};
+use legwork_protocol::tools::tools;
+use legwork_protocol::view::News;
+use legwork_protocol::{CallKey, TaskId, Time};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn home() -> TempDir {
+    let private = fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(private).tempdir().unwrap()
+}
+
+fn folders(home: &TempDir) -> Folders {
+    let at = |name: &str| home.path().join(name);
+    Folders {
+        config: at("config.toml"),
+        store: at("store"),
+        socket: at("s.sock"),
+        log: at("daemon.log"),
+    }
+}
+
+/// A daemon that plays one part for each connection, one after the other, and is gone then.
+fn daemon(folders: &Folders, parts: Vec<fn(&mut Peer)>) -> JoinHandle<()> {
+    let listener = UnixListener::bind(&folders.socket).unwrap();
+    let socket = folders.socket.clone();
+    thread::spawn(move || {
+        for part in parts {
+            part(&mut Peer(BufReader::new(listener.accept().unwrap().0)));
+        }
+        drop(listener);
+        fs::remove_file(socket).unwrap();
+    })
+}
+
+struct Peer(BufReader<UnixStream>);
+
+impl Peer {
+    fn hear(&mut self) -> ToDaemon {
+        let mut line = Vec::new();
+        self.0.read_until(b'\n', &mut line).unwrap();
+        decode_to_daemon(&line).unwrap()
+    }
+
+    fn say(&mut self, line: &FromDaemon) {
+        self.0.get_mut().write_all(&encode(line)).unwrap();
+    }
+
+    fn greet(&mut self) {
+        assert!(matches!(self.hear(), ToDaemon::Hello { role: Role::Client, .. }));
+        self.say(&hello());
+    }
+
+    fn hear_call(&mut self) -> (u64, CallKey) {
+        match self.hear() {
+            ToDaemon::Call { id, key, context: None, .. } => (id, key),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn hear_query(&mut self) -> (u64, Query) {
+        match self.hear() {
+            ToDaemon::Query { id, query } => (id, query),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn hello() -> FromDaemon {
+    FromDaemon::Hello { version: 1, build: "9.9.9".to_owned(), tools: tools() }
+}
+
+fn connect(folders: &Folders) -> Result<Client, Fault> {
+    Client::connect(folders, Role::Client, Start::Never)
+}
+
+#[test]
+fn a_call_gives_signs_of_life_and_then_its_answer() {
+    let home = home();
+    let folders = folders(&home);
+    let daemon = daemon(
+        &folders,
+        vec![|peer| {
+            peer.greet();
+            let (id, _) = peer.hear_call();
+            peer.say(&FromDaemon::Progress { id, text: "still".into() });
+            peer.say(&FromDaemon::Answer { id: id + 7, refused: false, text: "not yours".into() });
+            peer.say(&FromDaemon::Answer { id, refused: true, text: "no".into() });
+        }],
+    );
+    let mut client = connect(&folders).unwrap();
+    assert_eq!(client.daemon_build(), "9.9.9");
+    assert_eq!(client.tools().len(), 6);
+    let mut signs = Vec::new();
+    let answered =
+        client.call("background_list", Value::Null, &mut |sign| signs.push(sign.to_owned()));
+    assert_eq!(answered.unwrap(), Answered { refused: true, text: "no".into() });
+    assert_eq!(signs, ["still"]);
+    daemon.join().unwrap();
+}
+
+#[test]
+fn l6_a_call_whose_link_breaks_is_sent_again_under_the_same_key() {
+    let home = home();
+    let folders = folders(&home);
+    let daemon = daemon(
+        &folders,
+        vec![
+            |peer| {
+                peer.greet();
+                let (id, key) = peer.hear_call();
+                peer.say(&FromDaemon::Progress { id, text: key.to_string() });
+                peer.0.get_mut().write_all(b"{\"type\":\"ans").unwrap();
+            },
+            |peer| {
+                peer.greet();
+                for _ in 0..2 {
+                    let (id, key) = peer.hear_call();
+                    peer.say(&FromDaemon::Answer { id, refused: false, text: key.to_string() });
+                }
+            },
+        ],
+    );
+    let mut client = connect(&folders).unwrap();
+    let mut before = String::new();
+    let first = client.call("background_list", Value::Null, &mut |key| before = key.to_owned());
+    assert_eq!(first.unwrap().text, before);
+    let second = client.call("background_list", Value::Null, &mut |_| {}).unwrap();
+    assert_ne!(second.text, before);
+    daemon.join().unwrap();
+}
+
+#[test]
+fn data_is_read_and_a_refusal_is_told_apart() {
+    let home = home();
+    let folders = folders(&home);
+    let daemon = daemon(
+        &folders,
+        vec![|peer| {
+            peer.greet();
+            let (id, query) = peer.hear_query();
+            assert_eq!(query, Query::Daemon);
+            peer.say(&FromDaemon::Data { id, data: json!([1, 2]) });
+            let (id, _) = peer.hear_query();
+            peer.say(&FromDaemon::Answer { id, refused: true, text: "unknown".into() });
+            let (id, _) = peer.hear_query();
+            peer.say(&FromDaemon::Data { id, data: json!({"other": "shape"}) });
+        }],
+    );
+    let mut client = connect(&folders).unwrap();
+    let mut query = || client.query::<Vec<u8>>(Query::Daemon);
+    assert_eq!(query().unwrap(), Ok(vec![1, 2]));
+    assert_eq!(query().unwrap(), Err("unknown".to_owned()));
+    assert!(matches!(query(), Err(Fault::Unfitting(_))));
+    daemon.join().unwrap();
+}
+
+#[test]
+fn news_come_one_by_one_until_the_daemon_says_bye() {
+    let home = home();
+    let folders = folders(&home);
+    let daemon = daemon(
+        &folders,
+        vec![|peer| {
+            peer.greet();
+            let (id, _) = peer.hear_query();
+            let task = TaskId::from_number(1);
+            let news = News { at: Time(5), task, run: 0, line: "completed".into() };
+            peer.say(&FromDaemon::News { id, news });
+            peer.say(&FromDaemon::Bye { why: "it is told to".into(), leaving: true });
+        }],
+    );
+    let mut watch = connect(&folders).unwrap().watch().unwrap();
+    assert_eq!(watch.next().unwrap().unwrap().line, "completed");
+    assert!(matches!(watch.next(), Some(Err(Fault::Leaving))));
+    daemon.join().unwrap();
+}
+
+#[test]
+fn a_leaving_daemon_is_waited_for_until_it_is_gone() {
+    let home = home();
+    let folders = folders(&home);
+    let first = daemon(
+        &folders,
+        vec![|peer| {
+            peer.hear();
+            peer.say(&FromDaemon::Bye { why: "leaving".into(), leaving: true });
+        }],
+    );
+    let fault = connect(&folders).unwrap_err();
+    assert!(matches!(fault, Fault::NotRunning), "{fault}");
+    first.join().unwrap();
+}
+
+#[test]
+fn being_turned_away_and_another_version_are_said_in_words() {
+    let home = home();
+    let folders = folders(&home);
+    let daemon = daemon(
+        &folders,
+        vec![
+            |peer| {
+                peer.hear();
+                peer.say(&FromDaemon::Bye { why: "too many".into(), leaving: false });
+            },
+            |peer| {
+                peer.0.get_mut().write_all(b"{\"type\":\"hello\",\"version\":99}\n").unwrap();
+            },
+            |peer| {
+                peer.0.get_mut().write_all(b"SSH-2.0\r\n").unwrap();
+            },
+        ],
+    );
+    let why = connect(&folders).unwrap_err().to_string();
+    assert_eq!(why, "The legwork daemon said: too many");
+    let why = connect(&folders).unwrap_err().to_string();
+    assert!(why.contains("version 99"), "{why}");
+    assert!(matches!(connect(&folders), Err(Fault::Garbled(_))));
+    daemon.join().unwrap();
+}
+
+#[test]
+fn the_raw_parts_begin_with_the_hello_and_lose_nothing() {
+    let home = home();
+    let folders = folders(&home);
+    let daemon = daemon(
+        &folders,
+        vec![|peer| {
+            peer.hear();
+            let mut bytes = encode(&hello());
+            bytes.extend_from_slice(b"{\"type\":\"want\",\"events\":[]}\n{\"type\"");
+            peer.0.get_mut().write_all(&bytes).unwrap();
+            peer.0.get_mut().write_all(b":\"rest\"}\n").unwrap();
+        }],
+    );
+    let (mut stream, mut read) = connect(&folders).unwrap().into_parts();
+    stream.read_to_end(&mut read).unwrap();
+    let mut expected = encode(&hello());
+    expected.extend_from_slice(b"{\"type\":\"want\",\"events\":[]}\n{\"type\":\"rest\"}\n");
+    assert_eq!(read, expected);
+    daemon.join().unwrap();
+}
+
+#[test]
+fn nobody_listening_is_said_with_what_to_do() {
+    let home = home();
+    let folders = folders(&home);
+    assert!(matches!(connect(&folders), Err(Fault::NotRunning)));
+    drop(UnixListener::bind(&folders.socket).unwrap());
+    let fault = connect(&folders).unwrap_err().to_string();
+    assert!(fault.contains("legwork daemon start"), "{fault}");
+}
+
+#[test]
+fn g1_a_socket_in_a_folder_of_others_is_not_used() {
+    let home = home();
+    let folders = folders(&home);
+    let _listener = UnixListener::bind(&folders.socket).unwrap();
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(matches!(connect(&folders), Err(Fault::NotPrivate { .. })));
+}
+
+#[test]
+fn what_the_daemon_would_not_read_is_not_sent() {
+    let home = home();
+    let folders = folders(&home);
+    let daemon = daemon(
+        &folders,
+        vec![|peer| {
+            peer.greet();
+            let (id, _) = peer.hear_call();
+            peer.say(&FromDaemon::Answer { id, refused: false, text: "fine".into() });
+        }],
+    );
+    let mut client = connect(&folders).unwrap();
+    let huge = json!({ "task_id": "x".repeat(17 << 20) });
+    let refused = client.call("background_cancel", huge, &mut |_| {});
+    assert!(matches!(refused, Err(Fault::TooLong(_))));
+    assert_eq!(client.call("background_list", Value::Null, &mut |_| {}).unwrap().text, "fine");
+    daemon.join().unwrap();
+}

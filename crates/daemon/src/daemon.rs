@@ -1,0 +1,298 @@
+//! The heart of the daemon: everything that comes in goes through here, one after the other, into
+//! the shell; what was saved goes out to those who watch.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::time::Duration;
+
+use legwork_client::Folders;
+use legwork_engine::{Caller, Finding, Hint, HostError, Input, WorkId};
+use legwork_protocol::line::{Context, FromDaemon, LINE_VERSION, Role, ToDaemon};
+use legwork_protocol::tools::tools;
+use legwork_protocol::{Ask, CallKey, HostId, Settings, TaskId, Time};
+use legwork_shell::Shell;
+use legwork_store::Store;
+use serde_json::Value;
+
+use crate::clock::Clock;
+use crate::driver::{Desk, Findings};
+use crate::feed::{self, Feed};
+use crate::guest::Guest;
+use crate::link::Link;
+use crate::log::Log;
+use crate::outbox::Outbox;
+use crate::peer::{Arrival, Newcomer, PeerId};
+use crate::screens::Screens;
+use crate::version::{BUILD, is_newer};
+use crate::world::{Host, World};
+use crate::{Fault, opencode};
+
+/// All that the loop owns.
+#[derive(Debug)]
+pub struct Daemon {
+    pub(crate) shell: Shell<Feed<Store>, World>,
+    pub(crate) clock: Clock,
+    pub(crate) folders: Folders,
+    pub(crate) started: Time,
+    /// Set when it is to end: why.
+    pub(crate) leaving: Option<String>,
+    wake_at: Option<Time>,
+    screens: Screens,
+    findings: Findings,
+    log: Log,
+}
+
+impl Daemon {
+    /// Starts from what the store holds.
+    pub fn start(
+        store: Store,
+        settings: Settings,
+        folders: Folders,
+        findings: Findings,
+        log: Log,
+    ) -> Result<Self, Fault> {
+        let mut clock = Clock::default();
+        let started = clock.now();
+        let world = World::new(findings.clone(), log.clone());
+        let shell = Shell::start(Feed::new(store), world, settings, started)?;
+        Ok(Self {
+            shell,
+            clock,
+            folders,
+            started,
+            leaving: None,
+            wake_at: Some(started),
+            screens: Screens::default(),
+            findings,
+            log,
+        })
+    }
+
+    /// How long nothing needs to be done.
+    pub fn nap(&mut self) -> Duration {
+        let next = [self.wake_at, self.screens.due()].into_iter().flatten().min();
+        self.clock.until(next)
+    }
+
+    /// Does what has fallen due.
+    pub fn wake(&mut self) {
+        let now = self.clock.now();
+        if self.wake_at.is_none_or(|at| at <= now) {
+            self.step(Input::Tick);
+        }
+        if self.screens.due().is_some_and(|at| at <= now) {
+            self.show_progress(now);
+        }
+    }
+
+    /// Takes in what comes from a connection.
+    pub fn arrived(&mut self, peer: PeerId, arrival: Arrival) {
+        match arrival {
+            Arrival::Came(newcomer) => self.came(peer, newcomer),
+            Arrival::Foreign { version, outbox } => self.foreign(peer, version, &outbox),
+            Arrival::Line(line) => self.heard(peer, line),
+            Arrival::Left { why } => self.left(peer, &why),
+        }
+    }
+
+    /// Whether nothing is unfinished; not while that cannot be known for certain.
+    pub fn has_nothing_to_do(&mut self) -> bool {
+        let now = self.clock.now();
+        !self.shell.is_ailing()
+            && self.shell.read(now, |engine| engine.tally().unfinished) == Some(0)
+    }
+
+    fn came(&mut self, peer: PeerId, newcomer: Newcomer) {
+        let Newcomer { build, role, outbox, unanswered } = newcomer;
+        if is_newer(&build) && self.may_be_replaced() {
+            self.leaving = Some(format!("legwork {build} takes over from {BUILD}."));
+            return;
+        }
+        let (host, place, kind, until) = match role {
+            Role::Client => {
+                self.log.peer(format_args!("{peer}: a program of legwork {build}"));
+                greet(&outbox);
+                self.shell.outside().guests.insert(peer, Guest::new(None, outbox));
+                return;
+            }
+            Role::Host { host, place, kind, until } => (host, place, kind, until),
+        };
+        if kind != opencode::KIND {
+            let why = format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it.");
+            self.log.peer(format_args!("{peer}: {why}"));
+            outbox.bye(&why, false);
+            return;
+        }
+        self.displace(&host);
+        self.log.info(format_args!("{peer}: {host} of {place} is there, legwork {build}"));
+        greet(&outbox);
+        let _ = outbox.send(&FromDaemon::Want { events: opencode::wanted() });
+        let link = Link::new(outbox.clone(), unanswered);
+        let requests = link.requests();
+        let desk = Desk::new(link, self.findings.clone());
+        let world = self.shell.outside();
+        world.guests.insert(peer, Guest::new(Some(host.clone()), outbox));
+        let here = Host { peer, kind, place: place.clone(), until, desk, requests };
+        world.hosts.insert(host.clone(), here);
+        self.step(Input::Hint(Hint::HostCame { host, place, until }));
+    }
+
+    /// A host has one connection, the newest: the one before may be broken without our knowing.
+    fn displace(&mut self, host: &HostId) {
+        let Some(older) = self.shell.outside().hosts.get(host).map(|here| here.peer) else {
+            return;
+        };
+        if let Some(guest) = self.shell.outside().guests.get(&older) {
+            guest.outbox.bye("The same host has connected again.", false);
+        }
+        self.left(older, "the same host has connected again");
+    }
+
+    fn foreign(&mut self, peer: PeerId, version: u32, outbox: &Outbox) {
+        let why = format!(
+            "This daemon (legwork {BUILD}) speaks version {LINE_VERSION} of the line format, the \
+             other side version {version}."
+        );
+        self.log.peer(format_args!("{peer}: {why}"));
+        if version > LINE_VERSION && self.may_be_replaced() {
+            self.leaving = Some(why);
+        } else {
+            outbox.bye(&format!("{why} Update the older one; restart both."), false);
+        }
+    }
+
+    /// Whether nobody would miss this daemon if a newer one took its place.
+    fn may_be_replaced(&mut self) -> bool {
+        self.shell.outside().guests.is_empty() && self.has_nothing_to_do()
+    }
+
+    fn heard(&mut self, peer: PeerId, line: ToDaemon) {
+        // One that was displaced may still have lines under way.
+        let Some(from) = self.shell.outside().guests.get(&peer) else { return };
+        let host = from.host.clone();
+        match line {
+            ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } if !from.takes(id) => {}
+            ToDaemon::Call { id, key, tool, arguments, context } => {
+                let caller = caller(host, key, context);
+                let ask = caller.and_then(|caller| Ok((caller, read_call(&tool, arguments)?)));
+                match ask {
+                    Ok((caller, ask)) => self.ask(peer, id, caller, ask),
+                    Err(text) => from.answer(id, true, text),
+                }
+            }
+            ToDaemon::Query { id, query } => match host {
+                None => self.query(peer, id, query),
+                Some(_) => from.answer(id, true, "A host does not ask this.".to_owned()),
+            },
+            ToDaemon::Cancel { id } => {
+                if let Some(call) = self.shell.outside().close(peer, id) {
+                    self.step(Input::Dropped { call });
+                }
+            }
+            ToDaemon::Event { name, properties } => {
+                let Some(host) = host else { return };
+                for hint in opencode::hints(&host, &name, &properties) {
+                    self.step(Input::Hint(hint));
+                }
+            }
+            // These are dealt with where the connection is read.
+            ToDaemon::Hello { .. } | ToDaemon::Result(_) => {}
+        }
+    }
+
+    /// Puts a question to the engine.
+    pub(crate) fn ask(&mut self, peer: PeerId, id: u64, caller: Caller, ask: Ask) {
+        let call = self.shell.outside().open_call(peer, id);
+        self.step(Input::Ask { call, caller, ask, spare: spare() });
+    }
+
+    /// First the host is away, then its calls are dropped: what they waited for must not be told to
+    /// a host that is not there. What it was asked has come to nothing before it may come again.
+    fn left(&mut self, peer: PeerId, why: &str) {
+        let Some(gone) = self.shell.outside().remove(peer) else { return };
+        if let Some(host) = gone.host {
+            self.log.info(format_args!("{peer}: {host} is away: {why}"));
+            self.step(Input::Hint(Hint::HostAway { host }));
+        } else {
+            self.log.peer(format_args!("{peer}: gone: {why}"));
+        }
+        for call in gone.calls {
+            self.step(Input::Dropped { call });
+        }
+        for work in gone.work {
+            self.step(Input::Found { work, found: Err(HostError::Unreachable) });
+        }
+    }
+
+    /// A host has answered, or will not.
+    pub fn found(&mut self, work: WorkId, found: Result<Finding, HostError>) {
+        if self.shell.outside().came_back(work) {
+            self.step(Input::Found { work, found });
+        }
+    }
+
+    /// Takes in one input, and tells those who watch what came of it.
+    fn step(&mut self, input: Input) {
+        if input != Input::Tick {
+            self.screens.stir();
+        }
+        let now = self.clock.now();
+        self.wake_at = self.shell.step(input, now);
+        let changes = self.shell.journal().take();
+        if changes.is_empty() {
+            return;
+        }
+        self.screens.stir();
+        for change in &changes {
+            self.log.info(feed::log_line(change));
+            for news in feed::news(now, change) {
+                self.shell.outside().tell(&news);
+            }
+        }
+        let toasts = self.shell.read(now, |engine| engine.toasts(&changes));
+        for (host, toast) in toasts.into_iter().flatten() {
+            self.shell.outside().show(&host, toast);
+        }
+    }
+
+    fn show_progress(&mut self, now: Time) {
+        let hosts: Vec<HostId> = self.shell.outside().hosts.keys().cloned().collect();
+        self.screens.look_after(now, &hosts);
+        if self.shell.is_ailing() {
+            return;
+        }
+        for host in hosts {
+            let toast = self.shell.read(now, |engine| engine.progress_toast(&host, now)).flatten();
+            if let Some(toast) = self.screens.news(&host, toast) {
+                self.shell.outside().show(&host, toast);
+            }
+        }
+    }
+}
+
+fn greet(outbox: &Outbox) {
+    let (version, build) = (LINE_VERSION, BUILD.to_owned());
+    // Far shorter than a line may be.
+    let _ = outbox.send(&FromDaemon::Hello { version, build, tools: tools() });
+}
+
+/// Who calls: a host's call is a session's, any other a person's.
+fn caller(host: Option<HostId>, key: CallKey, context: Option<Context>) -> Result<Caller, String> {
+    match (host, context) {
+        (Some(host), Some(Context { session, message, agent, directory })) => {
+            Ok(Caller::Session { host, session, key, message, agent, directory })
+        }
+        (None, None) => Ok(Caller::Person),
+        (Some(_), None) => Err("A host's call needs the context of its session.".to_owned()),
+        (None, Some(_)) => Err("Only a host calls for a session.".to_owned()),
+    }
+}
+
+fn read_call(tool: &str, arguments: Value) -> Result<Ask, String> {
+    Ask::from_tool(tool, arguments).map_err(|refusal| refusal.text())
+}
+
+/// An id for a task, by the dice that the standard library has for its maps.
+fn spare() -> TaskId {
+    TaskId::from_number(RandomState::new().build_hasher().finish())
+}

@@ -1,0 +1,77 @@
+//! Lets connections in: those of our user, up to so many at once.
+
+use std::sync::Arc;
+
+use legwork_protocol::line::{FromDaemon, encode};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use crate::limits::{ACCEPT_PAUSE, LAST_KNOCK, PEERS_MAX, WRITE_MAX};
+use crate::peer::{Entrance, PeerId, serve};
+use crate::socket;
+
+/// Places for connections. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Places(Arc<Semaphore>);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(PEERS_MAX)))
+    }
+}
+
+impl Places {
+    /// How many are taken, those included that have not said hello yet.
+    pub fn taken(&self) -> usize {
+        PEERS_MAX - self.0.available_permits()
+    }
+
+    /// Waits until none is.
+    pub async fn all_free(&self) {
+        // It is never closed.
+        let _ = self.0.acquire_many(PEERS_MAX as u32).await;
+    }
+}
+
+/// Lets connections in for ever.
+pub async fn keep(listener: &UnixListener, places: Places, entrance: Entrance) -> ! {
+    let mut next = 0;
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                entrance.log.peer(format_args!("a connection could not be taken: {error}"));
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        if let Err(why) = socket::check_peer(&stream) {
+            entrance.log.peer(format_args!("a connection was refused: {why}"));
+            continue;
+        }
+        let Ok(place) = places.0.clone().try_acquire_owned() else {
+            entrance.log.peer(format_args!("over {PEERS_MAX} connections; one was refused"));
+            let why = format!("The legwork daemon has {PEERS_MAX} connections already.");
+            tokio::spawn(turn_away(stream, FromDaemon::Bye { why, leaving: false }));
+            continue;
+        };
+        tokio::spawn(serve(stream, PeerId(next), entrance.clone(), place));
+        next += 1;
+    }
+}
+
+/// Whoever knocked and was not let in before the daemon ended is told so, and starts another.
+pub async fn close(listener: &UnixListener, why: &str) {
+    while let Ok(Ok((stream, _))) = timeout(LAST_KNOCK, listener.accept()).await {
+        if socket::check_peer(&stream).is_ok() {
+            turn_away(stream, FromDaemon::Bye { why: why.to_owned(), leaving: true }).await;
+        }
+    }
+}
+
+async fn turn_away(mut stream: UnixStream, bye: FromDaemon) {
+    // It fits into the socket's own buffer.
+    let _ = timeout(WRITE_MAX, stream.write_all(&encode(&bye))).await;
+}

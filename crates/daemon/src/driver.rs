@@ -1,0 +1,143 @@
+//! Whatever does a host's work, and the task that has it done. A new kind of host is a new
+//! [`Driver`]; order, limits and deadlines are the same for all.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use legwork_engine::text::toast::Toast;
+use legwork_engine::{Deed, Finding, HostError, Work, WorkId};
+use tokio::sync::mpsc;
+use tokio::task::{self, AbortHandle, JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::lanes::{Lanes, Overdue};
+use crate::limits::{TOASTS_MAX, UNIT_MAX};
+
+/// What came of a unit of work.
+pub type Found = (WorkId, Result<Finding, HostError>);
+
+/// Where that goes. As much can wait as units of work were given.
+pub type Findings = mpsc::UnboundedSender<Found>;
+
+/// Does the work of one kind of host.
+pub trait Driver: Send + Sync + 'static {
+    /// Does it, however long that takes. Dropped, it asks for nothing more.
+    fn perform(&self, deed: &Deed) -> impl Future<Output = Result<Finding, HostError>> + Send;
+
+    /// Shows it on the host's screen, if there is one.
+    fn toast(&self, toast: &Toast) -> impl Future<Output = ()> + Send;
+}
+
+/// What is given to one host to do. Dropped, the host is gone, and what it had under way is given
+/// up.
+#[derive(Debug)]
+pub struct Desk {
+    work: mpsc::UnboundedSender<Work>,
+    toasts: mpsc::Sender<Toast>,
+}
+
+impl Desk {
+    /// Sets up a host's desk.
+    pub fn new(driver: impl Driver, findings: Findings) -> Self {
+        let driver = Arc::new(driver);
+        let (work, given) = mpsc::unbounded_channel();
+        let (toasts, shown) = mpsc::channel(TOASTS_MAX);
+        tokio::spawn(show(driver.clone(), shown));
+        tokio::spawn(Worker::new(driver, findings).run(given));
+        Self { work, toasts }
+    }
+
+    /// Has it done. The finding comes in any case, unless the desk is dropped before.
+    pub fn give(&self, work: Work) {
+        // The worker ends only when this desk is dropped.
+        let _ = self.work.send(work);
+    }
+
+    /// Shows it; a toast that cannot be shown soon is old news and left out.
+    pub fn show(&self, toast: Toast) {
+        let _ = self.toasts.try_send(toast);
+    }
+}
+
+async fn show<D: Driver>(driver: Arc<D>, mut toasts: mpsc::Receiver<Toast>) {
+    while let Some(toast) = toasts.recv().await {
+        let _ = timeout(UNIT_MAX, driver.toast(&toast)).await;
+    }
+}
+
+struct Worker<D> {
+    driver: Arc<D>,
+    findings: Findings,
+    lanes: Lanes,
+    running: JoinSet<Found>,
+    /// Which task does which unit.
+    units: HashMap<task::Id, (WorkId, AbortHandle)>,
+}
+
+impl<D: Driver> Worker<D> {
+    fn new(driver: Arc<D>, findings: Findings) -> Self {
+        let (lanes, running) = (Lanes::default(), JoinSet::new());
+        Self { driver, findings, lanes, running, units: HashMap::new() }
+    }
+
+    async fn run(mut self, mut given: mpsc::UnboundedReceiver<Work>) {
+        loop {
+            let due = self.lanes.first_due();
+            tokio::select! {
+                work = given.recv() => match work {
+                    Some(work) => self.lanes.give(work, Instant::now()),
+                    None => return,
+                },
+                Some(done) = self.running.join_next_with_id() => self.came_back(done),
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                    self.give_up();
+                }
+            }
+            while let Some(work) = self.lanes.begin(Instant::now()) {
+                self.begin(work);
+            }
+        }
+    }
+
+    fn begin(&mut self, work: Work) {
+        let driver = self.driver.clone();
+        let id = work.id;
+        let task = self.running.spawn(async move { (id, driver.perform(&work.deed).await) });
+        self.units.insert(task.id(), (id, task));
+    }
+
+    fn came_back(&mut self, done: Result<(task::Id, Found), JoinError>) {
+        let (task, found) = match done {
+            Ok((task, (_, found))) => (task, found),
+            // A driver that panics has not answered.
+            Err(error) => (error.id(), Err(HostError::Unreachable)),
+        };
+        let Some((work, _)) = self.units.remove(&task) else { return };
+        if self.lanes.came_back(work) {
+            self.answer(work, found);
+        }
+    }
+
+    fn give_up(&mut self) {
+        for overdue in self.lanes.overdue(Instant::now()) {
+            let work = overdue.work();
+            if overdue == Overdue::Reading(work) {
+                self.units.retain(|_, (unit, task)| {
+                    if *unit == work {
+                        task.abort();
+                    }
+                    *unit != work
+                });
+            }
+            self.answer(work, Err(HostError::Unreachable));
+        }
+    }
+
+    fn answer(&self, work: WorkId, found: Result<Finding, HostError>) {
+        // Without the loop nobody is left to hear it.
+        let _ = self.findings.send((work, found));
+    }
+}
+
+#[cfg(test)]
+mod tests;

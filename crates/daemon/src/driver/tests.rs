@@ -1,0 +1,104 @@
+//! The worker with a host that hangs, panics and goes, in virtual time.
+
+use std::sync::{Arc, Mutex};
+
+use legwork_engine::record::Target;
+use legwork_protocol::TaskId;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::*;
+
+/// Stops hang until they are let go, the census panics, everything else is done at once.
+#[derive(Default)]
+struct Fake {
+    let_go: Notify,
+    seen: Mutex<Vec<String>>,
+}
+
+impl Driver for Arc<Fake> {
+    async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {
+        match deed {
+            Deed::Stop { .. } => self.let_go.notified().await,
+            Deed::Look { .. } => std::future::pending().await,
+            Deed::Census { .. } => panic!("a driver with a bug"),
+            _ => {}
+        }
+        self.seen.lock().unwrap().push(format!("{deed:?}").chars().take(5).collect());
+        Ok(Finding::Done)
+    }
+
+    async fn toast(&self, toast: &Toast) {
+        self.seen.lock().unwrap().push(toast.title.clone());
+    }
+}
+
+fn desk() -> (Arc<Fake>, Desk, UnboundedReceiver<Found>) {
+    let fake = Arc::new(Fake::default());
+    let (findings, found) = mpsc::unbounded_channel();
+    (fake.clone(), Desk::new(fake, findings), found)
+}
+
+fn work(id: u64, deed: Deed) -> Work {
+    Work { id: WorkId(id), host: "h".parse().unwrap(), deed }
+}
+
+fn stop(session: &str) -> Deed {
+    let target = Target::Session(session.parse().unwrap());
+    Deed::Stop { task: TaskId::from_number(1), target }
+}
+
+fn probe(session: &str) -> Deed {
+    Deed::Probe { session: session.parse().unwrap() }
+}
+
+const UNREACHABLE: Result<Finding, HostError> = Err(HostError::Unreachable);
+
+#[tokio::test(start_paused = true)]
+async fn what_hangs_is_unreachable_after_ten_seconds_and_still_not_overtaken() {
+    let (fake, desk, mut found) = desk();
+    let begun = Instant::now();
+    desk.give(work(1, stop("a")));
+    desk.give(work(2, probe("b")));
+    assert_eq!(found.recv().await, Some((WorkId(2), Ok(Finding::Done))));
+    assert_eq!(found.recv().await, Some((WorkId(1), UNREACHABLE)));
+    assert_eq!(begun.elapsed().as_secs(), UNIT_MAX.as_secs());
+    desk.give(work(3, probe("a")));
+    desk.give(work(4, probe("b")));
+    assert_eq!(found.recv().await, Some((WorkId(4), Ok(Finding::Done))));
+    assert_eq!(fake.seen.lock().unwrap().len(), 2, "the third waits");
+    fake.let_go.notify_one();
+    assert_eq!(found.recv().await, Some((WorkId(3), Ok(Finding::Done))));
+    assert_eq!(*fake.seen.lock().unwrap(), ["Probe", "Probe", "Stop ", "Probe"]);
+    drop(desk);
+    assert_eq!(found.recv().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_that_hangs_does_not_hold_its_session_for_ever() {
+    let (_fake, desk, mut found) = desk();
+    let session = "a".parse().unwrap();
+    desk.give(work(1, Deed::Look { session, message: "m".parse().unwrap() }));
+    assert_eq!(found.recv().await, Some((WorkId(1), UNREACHABLE)));
+    desk.give(work(2, probe("a")));
+    assert_eq!(found.recv().await, Some((WorkId(2), Ok(Finding::Done))));
+}
+
+#[tokio::test]
+async fn when_the_link_breaks_what_is_under_way_is_given_up() {
+    let (fake, desk, mut found) = desk();
+    desk.give(work(1, stop("a")));
+    tokio::task::yield_now().await;
+    drop(desk);
+    assert_eq!(found.recv().await, None);
+    assert_eq!(Arc::strong_count(&fake), 1);
+}
+
+#[tokio::test]
+async fn a_driver_that_panics_has_not_answered() {
+    let (_fake, desk, mut found) = desk();
+    desk.give(work(1, Deed::Census { sessions: Vec::new() }));
+    assert_eq!(found.recv().await, Some((WorkId(1), UNREACHABLE)));
+    desk.give(work(2, probe("a")));
+    assert_eq!(found.recv().await, Some((WorkId(2), Ok(Finding::Done))));
+}

@@ -1,0 +1,111 @@
+//! Somebody who is connected, as the loop knows it: what it has asked and not been answered, and
+//! what it watches.
+
+use std::collections::BTreeMap;
+
+use legwork_protocol::line::FromDaemon;
+use legwork_protocol::view::News;
+use legwork_protocol::{CallId, HostId};
+
+use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
+use crate::outbox::Outbox;
+
+/// Somebody who is connected.
+#[derive(Debug)]
+pub struct Guest {
+    /// The host that it stands for; a person's program stands for none.
+    pub host: Option<HostId>,
+    pub outbox: Outbox,
+    /// What has no answer yet, by the guest's own numbers.
+    pub open: BTreeMap<u64, Open>,
+}
+
+/// Something that a peer asked and that is not over.
+#[derive(Debug)]
+pub enum Open {
+    Call(CallId),
+    /// It watches. News that were left out because it reads too slowly: the first, and how many.
+    Watch(Option<(News, u64)>),
+}
+
+impl Guest {
+    pub fn new(host: Option<HostId>, outbox: Outbox) -> Self {
+        Self { host, outbox, open: BTreeMap::new() }
+    }
+
+    pub fn answer(&self, id: u64, refused: bool, text: String) {
+        self.send(id, &FromDaemon::Answer { id, refused, text });
+    }
+
+    /// Answers a call or query; what is too long for a line is refused instead.
+    pub fn send(&self, id: u64, line: &FromDaemon) {
+        if let Err(bad) = self.outbox.send(line) {
+            let text = format!("The answer cannot be sent: {bad}.");
+            let _ = self.outbox.send(&FromDaemon::Answer { id, refused: true, text });
+        }
+    }
+
+    /// Whether a call or query with this number can be taken on; if not, it is answered why.
+    pub fn takes(&self, id: u64) -> bool {
+        let why = if self.open.contains_key(&id) {
+            format!("The number {id} is in use.")
+        } else if self.open.len() >= OPEN_CALLS_MAX {
+            format!("{OPEN_CALLS_MAX} calls have no answer yet. Wait for some of them.")
+        } else {
+            return true;
+        };
+        self.answer(id, true, why);
+        false
+    }
+
+    pub fn watch(&mut self, id: u64) {
+        self.open.insert(id, Open::Watch(None));
+    }
+
+    fn tell(&mut self, news: &News) {
+        for (id, open) in &mut self.open {
+            let Open::Watch(left_out) = open else { continue };
+            if self.outbox.behind() >= WATCHER_MAX_BEHIND {
+                left_out.get_or_insert_with(|| (news.clone(), 0)).1 += 1;
+                continue;
+            }
+            if let Some((first, count)) = left_out.take() {
+                let line = format!("{count} lines were left out from here on: they came too fast");
+                send_news(&self.outbox, *id, News { line, ..first });
+            }
+            send_news(&self.outbox, *id, news.clone());
+        }
+    }
+}
+
+fn send_news(outbox: &Outbox, id: u64, news: News) {
+    // A sentence is short.
+    let _ = outbox.send(&FromDaemon::News { id, news });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn news(line: &str) -> News {
+        let task = legwork_protocol::TaskId::from_number(1);
+        News { at: legwork_protocol::Time(1), task, run: 0, line: line.to_owned() }
+    }
+
+    #[test]
+    fn a_slow_watcher_is_told_how_much_it_missed() {
+        let mut guest = Guest::new(None, Outbox::default());
+        guest.watch(7);
+        for _ in 0..WATCHER_MAX_BEHIND + 5 {
+            guest.tell(&news("launched"));
+        }
+        assert_eq!(guest.outbox.behind(), WATCHER_MAX_BEHIND);
+        let Some(Open::Watch(Some((_, left_out)))) = guest.open.get(&7) else {
+            panic!("nothing was left out")
+        };
+        assert_eq!(*left_out, 5);
+        guest.outbox = Outbox::default();
+        guest.tell(&news("completed"));
+        assert_eq!(guest.outbox.behind(), 2, "how many were left out, and the news");
+    }
+}

@@ -1,0 +1,35 @@
+//! The user's one daemon: the socket, the connections, the hosts, and the loop that feeds
+//! everything through the shell, one input after the other.
+//!
+//! One thread, one loop, no locks to wait for: connections and hosts are small tasks that pass on
+//! lines and findings and own nothing else. This room decides nothing about tasks and knows no
+//! host's format; it keeps order, keeps limits, and keeps out whoever is not the user.
+//!
+//! Read in this order: `life.rs`, `daemon.rs`, `queries.rs`; then the way in (`socket.rs`, `door.rs`,
+//! `peer.rs`, `outbox.rs`) and the way to the hosts (`world.rs`, `driver.rs`, `lanes.rs`, `link.rs`).
+
+mod clock;
+mod config;
+mod daemon;
+mod door;
+mod driver;
+mod fault;
+mod feed;
+mod guest;
+mod lanes;
+mod life;
+mod limits;
+mod link;
+mod log;
+mod opencode;
+mod outbox;
+mod peer;
+mod queries;
+mod screens;
+mod socket;
+mod version;
+mod world;
+
+pub use config::{ConfigFault, Problem, read_config};
+pub use fault::Fault;
+pub use life::{Options, Outcome, run};

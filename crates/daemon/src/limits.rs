@@ -1,0 +1,66 @@
+//! Every bound of the daemon on what waits or grows, with its reason. Those of the words on a line
+//! are in `legwork_protocol::limits`.
+
+use std::time::Duration;
+
+// Connections.
+
+/// Connections at once: many windows and commands; each costs two buffers.
+pub const PEERS_MAX: usize = 256;
+/// A peer says hello by then or is sent away. Ours say it at once.
+pub const HELLO_MAX: Duration = Duration::from_secs(5);
+/// Bad lines of one peer before it is sent away. One now and then is a slip; this is rubbish.
+pub const BAD_LINES_MAX: u32 = 100;
+/// Bad lines of one peer that are logged one by one.
+pub const BAD_LINES_LOGGED: u32 = 3;
+/// Calls and queries of one peer without an answer: a session makes a few at once.
+pub const OPEN_CALLS_MAX: usize = 1_000;
+/// What is read from a peer at a time.
+pub const READ_BYTES: usize = 64 << 10;
+/// Lines that wait for the loop, of all peers together. Few, because each may be long; a peer whose
+/// line does not fit waits for its turn, behind the others.
+pub const INBOX_MAX_LINES: usize = 16;
+/// What waits to be read by one peer: two of the longest lines. One that leaves more is cut off.
+pub const OUTBOX_MAX_BYTES: usize = 32 << 20;
+/// The same in lines.
+pub const OUTBOX_MAX_LINES: usize = 10_000;
+/// A peer that takes nothing for this long is cut off.
+pub const WRITE_MAX: Duration = Duration::from_secs(30);
+/// Lines that a watcher may be behind before some are left out for it.
+pub const WATCHER_MAX_BEHIND: usize = 256;
+
+// Hosts.
+
+/// Units of work of one host that are under way at once. OpenCode answers most in milliseconds.
+pub const AT_ONCE: usize = 16;
+/// A unit that waits or works longer is answered as unreachable.
+pub const UNIT_MAX: Duration = Duration::from_secs(10);
+/// Toasts that wait for one host; more would be old news.
+pub const TOASTS_MAX: usize = 8;
+/// Progress is shown at most this often.
+pub const PROGRESS_EVERY_MS: u64 = 500;
+
+// Life.
+
+/// How long the daemon stays when nobody is connected and nothing is unfinished: a window that is
+/// closed and opened again finds it there.
+pub const LINGER: Duration = Duration::from_secs(30);
+/// How long the last words may take.
+pub const FAREWELL_MAX: Duration = Duration::from_secs(2);
+/// Whoever knocks in this time before the end is still told so.
+pub const LAST_KNOCK: Duration = Duration::from_millis(10);
+/// A pause after a connection that could not be taken: the system is out of files.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+// Files.
+
+/// A hundred times the longest sensible config file.
+pub const CONFIG_MAX_BYTES: u64 = 64 << 10;
+/// When a new log file is begun: some days of ordinary use.
+pub const LOG_MAX_BYTES: u64 = 1 << 20;
+/// Old log files that are kept.
+pub const OLD_LOGS: u32 = 3;
+/// One line of the log; what is longer is cut.
+pub const LOG_LINE_MAX_CHARS: usize = 1_000;
+/// Lines in a minute that peers can cause: a broken one must not wash out the rest.
+pub const PEER_LINES_A_MINUTE: u32 = 120;

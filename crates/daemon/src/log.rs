@@ -1,0 +1,232 @@
+//! The daemon's log: one file that only its user can read, cut into pieces of a megabyte. A line is
+//! a time, a level and words. Prompts and results never get here.
+//!
+//! A line that cannot be written is not worth ending for, and is passed over.
+
+use std::fmt::Display;
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use legwork_protocol::Time;
+use legwork_protocol::refusal::plain;
+
+use crate::clock::wall;
+use crate::fault::Fault;
+use crate::limits::{LOG_LINE_MAX_CHARS, LOG_MAX_BYTES, OLD_LOGS, PEER_LINES_A_MINUTE};
+
+const MINUTE_MS: u64 = 60_000;
+
+/// The log. Clones write into the same file.
+#[derive(Debug, Clone)]
+pub struct Log(Arc<Mutex<Pages>>);
+
+#[derive(Debug)]
+struct Pages {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    also_stderr: bool,
+    quota: Quota,
+}
+
+impl Log {
+    /// Goes on with the log in this file, and makes it and its folder if they are not there.
+    pub fn open(path: &Path, also_stderr: bool) -> Result<Self, Fault> {
+        if let Some(folder) = path.parent() {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(Fault::file("create the folder", folder))?;
+        }
+        let file = private(path).map_err(Fault::file("open the log", path))?;
+        let bytes = file.metadata().map_or(0, |found| found.len());
+        let quota = Quota::default();
+        let pages = Pages { path: path.to_owned(), file, bytes, also_stderr, quota };
+        Ok(Self(Arc::new(Mutex::new(pages))))
+    }
+
+    /// Something that is as it should be.
+    pub fn info(&self, what: impl Display) {
+        self.write("info", &what);
+    }
+
+    /// Something that an operator should know.
+    pub fn warn(&self, what: impl Display) {
+        self.write("warn", &what);
+    }
+
+    /// Something that a peer did. Of many such lines some are left out.
+    pub fn peer(&self, what: impl Display) {
+        let allowed = self.pages().quota.allows(wall());
+        if let Allowed::After(left_out) = allowed {
+            self.write("peer", &format_args!("{left_out} lines were left out here"));
+        }
+        if allowed != Allowed::No {
+            self.write("peer", &what);
+        }
+    }
+
+    fn write(&self, level: &str, what: &dyn Display) {
+        let text = plain(&what.to_string(), LOG_LINE_MAX_CHARS);
+        self.pages().write(&format!("{} {level} {text}\n", utc(wall())));
+    }
+
+    fn pages(&self) -> std::sync::MutexGuard<'_, Pages> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pages {
+    fn write(&mut self, line: &str) {
+        if self.bytes > 0 && self.bytes + line.len() as u64 > LOG_MAX_BYTES {
+            self.turn();
+        }
+        if self.file.write_all(line.as_bytes()).is_ok() {
+            self.bytes += line.len() as u64;
+        }
+        if self.also_stderr {
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+    }
+
+    fn turn(&mut self) {
+        for number in (1..OLD_LOGS).rev() {
+            let _ = fs::rename(old(&self.path, number), old(&self.path, number + 1));
+        }
+        let _ = fs::rename(&self.path, old(&self.path, 1));
+        if let Ok(file) = private(&self.path) {
+            self.file = file;
+        }
+        // Also if that failed: it is tried again a megabyte later.
+        self.bytes = 0;
+    }
+}
+
+fn old(path: &Path, number: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+fn private(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    file.set_permissions(Permissions::from_mode(0o600))?;
+    Ok(file)
+}
+
+/// How many lines of one kind may still be written in this minute.
+#[derive(Debug, Default)]
+struct Quota {
+    since: Time,
+    written: u32,
+    left_out: u32,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Allowed {
+    Yes,
+    No,
+    /// Yes, and so many were not before.
+    After(u32),
+}
+
+impl Quota {
+    fn allows(&mut self, now: Time) -> Allowed {
+        if now.since(self.since) >= MINUTE_MS {
+            (self.since, self.written) = (now, 0);
+        }
+        if self.written >= PEER_LINES_A_MINUTE {
+            self.left_out += 1;
+            return Allowed::No;
+        }
+        self.written += 1;
+        match std::mem::take(&mut self.left_out) {
+            0 => Allowed::Yes,
+            left_out => Allowed::After(left_out),
+        }
+    }
+}
+
+/// `2026-01-31T12:00:00.000Z`.
+fn utc(time: Time) -> String {
+    let (days, ms) = (time.0 / 86_400_000, time.0 % 86_400_000);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
+    let ms = ms % 1_000;
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+}
+
+/// The date of a day, counted from 1970, in a calendar whose years begin in March, so that the
+/// leap day comes last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_in_utc() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_767_225_599_000, "2025-12-31T23:59:59.000Z"),
+            (1_772_323_200_000, "2026-03-01T00:00:00.000Z"),
+        ] {
+            assert_eq!(utc(Time(ms)), text);
+        }
+    }
+
+    #[test]
+    fn a_full_file_is_put_behind_and_three_old_ones_are_kept() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("deep/daemon.log");
+        let log = Log::open(&path, false).unwrap();
+        let words = "x".repeat(LOG_LINE_MAX_CHARS);
+        for number in 0..6 * (LOG_MAX_BYTES as usize / LOG_LINE_MAX_CHARS) {
+            log.info(format_args!("{number} {words}"));
+        }
+        let files = fs::read_dir(home.path().join("deep")).unwrap().count();
+        assert_eq!(files, 1 + OLD_LOGS as usize);
+        for file in [path.clone(), old(&path, 1), old(&path, 2), old(&path, 3)] {
+            let found = fs::metadata(&file).unwrap();
+            assert!(found.len() <= LOG_MAX_BYTES, "{}", found.len());
+            assert_eq!(found.permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn g1_a_log_that_others_could_read_is_protected() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("daemon.log");
+        fs::write(&path, "before\n").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        Log::open(&path, false).unwrap().info("after\nwards");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("before\n"), "{text}");
+        assert!(text.ends_with(" info after wards\n"), "{text}");
+    }
+
+    #[test]
+    fn a_noisy_peer_does_not_wash_out_the_log() {
+        let mut quota = Quota::default();
+        let start = Time(1_000_000);
+        let written = (0..1_000).filter(|_| quota.allows(start) == Allowed::Yes).count();
+        assert_eq!(written, PEER_LINES_A_MINUTE as usize);
+        let left_out = 1_000 - PEER_LINES_A_MINUTE;
+        assert_eq!(quota.allows(start.plus(MINUTE_MS)), Allowed::After(left_out));
+        assert_eq!(quota.allows(start.plus(MINUTE_MS)), Allowed::Yes);
+    }
+}

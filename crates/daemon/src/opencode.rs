@@ -1,0 +1,22 @@
+//! OpenCode, reached through the plugin inside of it.
+
+use legwork_engine::text::toast::Toast;
+use legwork_engine::{Deed, Finding, HostError};
+
+use crate::driver::Driver;
+use crate::link::Link;
+
+pub use legwork_opencode::{hints, wanted};
+
+/// What the plugin calls its kind of host.
+pub const KIND: &str = "opencode";
+
+impl Driver for Link {
+    async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {
+        legwork_opencode::perform(self, deed).await
+    }
+
+    async fn toast(&self, toast: &Toast) {
+        legwork_opencode::toast(self, toast).await;
+    }
+}

@@ -1,0 +1,108 @@
+//! What a person's program asks beside the six tools. Reads only, except for what is put to the
+//! engine like any other ask, and for `leave`.
+
+use legwork_engine::{Caller, Journal};
+use legwork_protocol::line::{FromDaemon, Query};
+use legwork_protocol::view::{DaemonView, News, ResultView, TaskView};
+use legwork_protocol::{Ask, Refusal};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::daemon::Daemon;
+use crate::fault::chain;
+use crate::peer::PeerId;
+use crate::version::BUILD;
+
+type Found = Result<Value, Refusal>;
+
+impl Daemon {
+    pub(crate) fn query(&mut self, peer: PeerId, id: u64, query: Query) {
+        let found = match query {
+            Query::Reply { question, reply } => {
+                return self.ask(peer, id, Caller::Person, Ask::Reply { question, reply });
+            }
+            Query::Forget { tasks } => {
+                return self.ask(peer, id, Caller::Person, Ask::Forget { tasks });
+            }
+            Query::Watch => return self.watch(peer, id),
+            Query::Leave => return self.leave(peer, id),
+            Query::Tasks { status } => self.read(|engine, now| data(engine.views(status, now))),
+            Query::Task { task } => self.task(&task).and_then(data),
+            Query::Result { task } => self.result(&task),
+            Query::Timeline { task } => self.timeline(&task),
+            Query::Daemon => self.view().and_then(data),
+        };
+        let Some(from) = self.shell.outside().guests.get(&peer) else { return };
+        match found {
+            Ok(data) => from.send(id, &FromDaemon::Data { id, data }),
+            Err(refusal) => from.answer(id, true, refusal.text()),
+        }
+    }
+
+    fn watch(&mut self, peer: PeerId, id: u64) {
+        if let Some(from) = self.shell.outside().guests.get_mut(&peer) {
+            from.watch(id);
+        }
+    }
+
+    fn leave(&mut self, peer: PeerId, id: u64) {
+        if let Some(from) = self.shell.outside().guests.get(&peer) {
+            from.answer(id, false, "The daemon ends. What runs goes on.".to_owned());
+        }
+        self.leaving = Some("Somebody asked the legwork daemon to end.".to_owned());
+    }
+
+    fn read<T>(
+        &mut self,
+        read: impl FnOnce(&legwork_engine::Engine, legwork_protocol::Time) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let now = self.clock.now();
+        self.shell.read(now, |engine| read(engine, now)).unwrap_or(Err(Refusal::CannotRead))
+    }
+
+    fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
+        self.read(|engine, now| engine.view(name, now))
+    }
+
+    fn result(&mut self, name: &str) -> Found {
+        let task = self.task(name)?;
+        let detail = self.shell.journal().detail(task.id, task.resumes);
+        let text = detail.map_err(|fault| self.cannot_read(&fault))?;
+        data(ResultView { task, text })
+    }
+
+    fn timeline(&mut self, name: &str) -> Found {
+        let task = self.task(name)?.id;
+        let lines = self.shell.journal().journal().timeline(task);
+        let lines = lines.map_err(|fault| self.cannot_read(&fault))?.into_iter();
+        let news = lines.map(|(at, run, line)| News { at, task, run, line });
+        data(news.collect::<Vec<News>>())
+    }
+
+    fn cannot_read(&mut self, fault: &legwork_store::Fault) -> Refusal {
+        self.shell.outside().log.warn(chain(fault));
+        Refusal::CannotRead
+    }
+
+    fn view(&mut self) -> Result<DaemonView, Refusal> {
+        let tally = self.read(|engine, _| Ok(engine.tally()))?;
+        Ok(DaemonView {
+            pid: std::process::id(),
+            build: BUILD.to_owned(),
+            started: self.started,
+            store: self.shell.journal().journal().path().display().to_string(),
+            log: self.folders.log.display().to_string(),
+            healthy: !self.shell.is_ailing(),
+            unfinished: tally.unfinished,
+            tasks: tally.tasks,
+            owed: tally.owed,
+            hosts: self.shell.outside().host_views(),
+        })
+    }
+}
+
+/// Views are plain values; one that cannot be written down would be a bug, and is not worth a
+/// crash.
+fn data(view: impl Serialize) -> Found {
+    serde_json::to_value(view).map_err(|_| Refusal::CannotRead)
+}

@@ -1,0 +1,282 @@
+//! What is around the engine: who is connected, which of their calls are open, and the hosts that
+//! are there. Says, starts and looks up what the shell asks for; decides nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use legwork_client::process;
+use legwork_engine::text::AnswerKind;
+use legwork_engine::text::toast::Toast;
+use legwork_engine::{HostError, Work, WorkId};
+use legwork_protocol::line::{FromDaemon, Until};
+use legwork_protocol::view::{HostView, News};
+use legwork_protocol::{CallId, HostId, Place};
+use legwork_shell::{Outside, Said};
+
+use crate::driver::{Desk, Findings};
+use crate::guest::{Guest, Open};
+use crate::log::Log;
+use crate::peer::PeerId;
+
+/// Everything outside.
+#[derive(Debug)]
+pub struct World {
+    pub guests: BTreeMap<PeerId, Guest>,
+    pub hosts: BTreeMap<HostId, Host>,
+    /// Where the answer to a call goes.
+    calls: BTreeMap<CallId, (PeerId, u64)>,
+    next_call: u64,
+    /// Which host was asked for what has not come back yet.
+    under_way: BTreeMap<WorkId, HostId>,
+    findings: Findings,
+    pub log: Log,
+}
+
+/// What goes with a connection.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// The host that was reached through it.
+    pub host: Option<HostId>,
+    /// Calls without an answer.
+    pub calls: Vec<CallId>,
+    /// Work that will not come back.
+    pub work: Vec<WorkId>,
+}
+
+/// A host that is connected.
+#[derive(Debug)]
+pub struct Host {
+    pub peer: PeerId,
+    pub kind: String,
+    pub place: Place,
+    pub until: Until,
+    pub desk: Desk,
+    pub requests: Arc<AtomicU64>,
+}
+
+impl World {
+    pub fn new(findings: Findings, log: Log) -> Self {
+        Self {
+            guests: BTreeMap::new(),
+            hosts: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            next_call: 0,
+            under_way: BTreeMap::new(),
+            findings,
+            log,
+        }
+    }
+
+    /// A new call of this peer, under the peer's own number.
+    pub fn open_call(&mut self, peer: PeerId, id: u64) -> CallId {
+        let call = CallId(self.next_call);
+        self.next_call += 1;
+        if let Some(guest) = self.guests.get_mut(&peer) {
+            guest.open.insert(id, Open::Call(call));
+            self.calls.insert(call, (peer, id));
+        }
+        call
+    }
+
+    /// Nobody waits for this any more. Gives back the call that it was.
+    pub fn close(&mut self, peer: PeerId, id: u64) -> Option<CallId> {
+        match self.guests.get_mut(&peer)?.open.remove(&id)? {
+            Open::Call(call) => {
+                self.calls.remove(&call);
+                Some(call)
+            }
+            Open::Watch(_) => None,
+        }
+    }
+
+    /// Whether somebody still waits for what this work found. Nobody does a second time.
+    pub fn came_back(&mut self, work: WorkId) -> bool {
+        self.under_way.remove(&work).is_some()
+    }
+
+    /// The peer is gone, and with it what is given back.
+    pub fn remove(&mut self, id: PeerId) -> Option<Gone> {
+        let guest = self.guests.remove(&id)?;
+        let mut gone = Gone::default();
+        for open in guest.open.into_values() {
+            if let Open::Call(call) = open {
+                self.calls.remove(&call);
+                gone.calls.push(call);
+            }
+        }
+        if let Some(host) = guest.host {
+            self.hosts.remove(&host);
+            let its = self.under_way.extract_if(.., |_, asked| *asked == host);
+            gone.work = its.map(|(work, _)| work).collect();
+            gone.host = Some(host);
+        }
+        Some(gone)
+    }
+
+    /// Tells all who watch.
+    pub fn tell(&mut self, news: &News) {
+        for guest in self.guests.values_mut() {
+            guest.tell(news);
+        }
+    }
+
+    /// Shows something on a host's screen, if it is there and has one. `opencode run` has none, and
+    /// when it is about to end, a call would only hold it up.
+    pub fn show(&self, host: &HostId, toast: Toast) {
+        if let Some(host) = self.hosts.get(host).filter(|host| host.until == Until::Closed) {
+            host.desk.show(toast);
+        }
+    }
+
+    pub fn host_views(&self) -> Vec<HostView> {
+        let view = |(id, host): (&HostId, &Host)| HostView {
+            host: id.clone(),
+            kind: host.kind.clone(),
+            place: host.place.clone(),
+            until: host.until,
+            requests: host.requests.load(Ordering::Relaxed),
+        };
+        self.hosts.iter().map(view).collect()
+    }
+}
+
+impl Outside for World {
+    fn say(&mut self, call: CallId, said: Said) {
+        let Some((peer, id)) = self.calls.get(&call).copied() else { return };
+        let Some(guest) = self.guests.get_mut(&peer) else { return };
+        match said {
+            Said::Progress(text) => guest.send(id, &FromDaemon::Progress { id, text }),
+            Said::Answer { kind, text } => {
+                guest.answer(id, kind == AnswerKind::Refused, text);
+                guest.open.remove(&id);
+                self.calls.remove(&call);
+            }
+        }
+    }
+
+    fn start(&mut self, work: Work) {
+        self.under_way.insert(work.id, work.host.clone());
+        match self.hosts.get(&work.host) {
+            Some(host) => host.desk.give(work),
+            // Through the inbox, like any other finding: the engine is in the middle of a step.
+            None => {
+                let _ = self.findings.send((work.id, Err(HostError::Unreachable)));
+            }
+        }
+    }
+
+    fn has_ended(&mut self, host: &HostId) -> bool {
+        process_of(host).is_some_and(|mark| !process::is_alive(mark))
+    }
+
+    fn trouble(&mut self, what: &str) {
+        self.log.warn(what);
+    }
+}
+
+/// The mark of a host's process: its id is the kind, the mark, and something of its own. What is no
+/// mark is never taken for a process that ended.
+fn process_of(host: &HostId) -> Option<&str> {
+    let (_, rest) = host.as_str().split_once('-')?;
+    rest.rsplit_once('-').map(|(mark, _)| mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_engine::{Deed, Finding};
+    use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+    use super::*;
+    use crate::driver::{Driver, Found};
+    use crate::limits::OPEN_CALLS_MAX;
+    use crate::outbox::Outbox;
+
+    fn host(id: &str) -> HostId {
+        id.parse().unwrap()
+    }
+
+    fn world() -> World {
+        with_findings().0
+    }
+
+    fn with_findings() -> (World, UnboundedReceiver<Found>) {
+        let home = tempfile::tempdir().unwrap();
+        let log = Log::open(&home.path().join("log"), false).unwrap();
+        let (findings, found) = mpsc::unbounded_channel();
+        (World::new(findings, log), found)
+    }
+
+    fn work(id: u64) -> Work {
+        Work { id: WorkId(id), host: host("h"), deed: Deed::Survey }
+    }
+
+    struct Mute;
+
+    impl Driver for Mute {
+        async fn perform(&self, _: &Deed) -> Result<Finding, HostError> {
+            std::future::pending().await
+        }
+
+        async fn toast(&self, _: &Toast) {}
+    }
+
+    #[tokio::test]
+    async fn work_under_way_goes_with_its_host_and_comes_back_once() {
+        let (mut world, _found) = with_findings();
+        let peer = PeerId(1);
+        world.guests.insert(peer, Guest::new(Some(host("h")), Outbox::default()));
+        let desk = Desk::new(Mute, world.findings.clone());
+        let (place, kind) = ("p".parse().unwrap(), "mute".to_owned());
+        let (until, requests) = (Until::Closed, Arc::default());
+        world.hosts.insert(host("h"), Host { peer, kind, place, until, desk, requests });
+        for id in [1, 2, 3] {
+            world.start(work(id));
+        }
+        assert!(world.came_back(WorkId(2)));
+        assert!(!world.came_back(WorkId(2)));
+        let gone = world.remove(peer).unwrap();
+        assert_eq!((gone.host, gone.work), (Some(host("h")), vec![WorkId(1), WorkId(3)]));
+        assert!(!world.came_back(WorkId(1)));
+        assert!(world.hosts.is_empty());
+        assert_eq!(world.remove(peer), None);
+    }
+
+    #[tokio::test]
+    async fn work_for_a_host_that_is_not_there_comes_back_unreachable() {
+        let (mut world, mut found) = with_findings();
+        world.start(work(1));
+        assert_eq!(found.recv().await, Some((WorkId(1), Err(HostError::Unreachable))));
+        assert!(world.came_back(WorkId(1)));
+    }
+
+    #[test]
+    fn only_a_process_that_is_known_to_have_ended_has_ended() {
+        let mut world = world();
+        let mark = process::process_mark(std::process::id()).unwrap();
+        assert!(!world.has_ended(&host(&format!("opencode-{mark}-0badcafe"))));
+        let gone = format!("opencode-{}-1-00000000-0badcafe", std::process::id());
+        assert!(world.has_ended(&host(&gone)));
+        for id in ["opencode", "opencode-", "opencode-1", "opencode-x-y-z-w", "a-b-c"] {
+            assert!(!world.has_ended(&host(id)), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_peer_cannot_have_calls_without_end() {
+        let mut world = world();
+        let peer = PeerId(1);
+        world.guests.insert(peer, Guest::new(None, Outbox::default()));
+        for id in 0..OPEN_CALLS_MAX as u64 {
+            assert!(world.guests[&peer].takes(id));
+            world.open_call(peer, id);
+        }
+        assert!(!world.guests[&peer].takes(3));
+        assert!(!world.guests[&peer].takes(u64::MAX));
+        assert_eq!(world.close(peer, 3), Some(CallId(3)));
+        assert!(world.guests[&peer].takes(3));
+        let gone = world.remove(peer).unwrap();
+        assert_eq!((gone.host, gone.calls.len()), (None, OPEN_CALLS_MAX - 1));
+        assert!(world.calls.is_empty());
+    }
+}

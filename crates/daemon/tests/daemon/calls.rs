@@ -1,0 +1,112 @@
+//! Calls and queries, from the line to the answer.
+
+use serde_json::{Value, json};
+
+use crate::home::Home;
+use crate::opencode::{Host, OpenCode};
+use crate::peer::Peer;
+
+fn call(peer: &mut Peer, id: u64, tool: &str, context: Option<Value>) -> Value {
+    let mut line = json!({ "type": "call", "id": id, "key": format!("k{id}"), "tool": tool });
+    if let Some(context) = context {
+        line["context"] = context;
+    }
+    peer.send(line);
+    peer.next()
+}
+
+#[test]
+fn a_person_calls_without_a_session_and_a_session_through_its_host_only() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut client = daemon.client();
+    let answer = call(&mut client, 1, "background_list", None);
+    assert_eq!(answer["text"], "No background tasks found.");
+    let context =
+        json!({ "session": "ses_p", "message": "m", "agent": "build", "directory": "/d" });
+    let answer = call(&mut client, 2, "background_list", Some(context));
+    assert_eq!((&answer["refused"], &answer["id"]), (&json!(true), &json!(2)));
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    host.peer.send(json!({ "type": "call", "id": 3, "key": "k", "tool": "background_list" }));
+    assert!(host.answer(3).contains("context"));
+    host.peer.send(json!({ "type": "query", "id": 4, "query": { "what": "leave" } }));
+    assert_eq!(host.answer(4), "A host does not ask this.");
+}
+
+#[test]
+fn what_is_wrong_with_a_call_is_answered_in_words() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut client = daemon.client();
+    let answer = call(&mut client, 1, "background_fly", None);
+    assert!(answer["text"].as_str().unwrap().starts_with("There is no tool background_fly."));
+    let answer = call(&mut client, 2, "background_clear", None);
+    assert_eq!(answer["refused"], true);
+    let answer = client.query(json!({ "what": "task", "task": "bg_nothere0" }));
+    assert!(answer["text"].as_str().unwrap().starts_with("Task not found: bg_nothere0."));
+    let forgotten = client.query(json!({ "what": "forget", "tasks": ["bg_nothere0"] }));
+    assert_eq!(forgotten["type"], "answer");
+}
+
+#[test]
+fn a_task_can_be_seen_from_its_launch_to_its_result() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    let task = host.launched(1, "call-1");
+    let mut client = daemon.client();
+    let seen = client.query(json!({ "what": "task", "task": task }))["data"].clone();
+    assert_eq!((&seen["status"], &seen["host"]), (&json!("running"), &json!("opencode-1")));
+    let pending = client.query(json!({ "what": "result", "task": task }))["data"].clone();
+    assert_eq!(pending["text"], Value::Null);
+
+    host.until(|opencode| !opencode.said("ses_1").is_empty());
+    host.opencode.finish("ses_1", "42 files");
+    host.event("session.idle", "ses_1");
+    host.until(|opencode| !opencode.said("ses_p").is_empty());
+    assert!(host.opencode.said("ses_p")[0].starts_with("[BACKGROUND TASK COMPLETED]"));
+
+    let result = client.query(json!({ "what": "result", "task": task }))["data"].clone();
+    assert_eq!(
+        (&result["text"], &result["task"]["status"]),
+        (&json!("42 files"), &json!("completed"),)
+    );
+    let story = client.query(json!({ "what": "timeline", "task": task }))["data"].clone();
+    assert!(story[0]["line"].as_str().unwrap().starts_with("launched"), "{story}");
+    let all = client.query(json!({ "what": "tasks", "status": "completed" }))["data"].clone();
+    assert_eq!((&all["total"], &all["tasks"][0]["id"]), (&json!(1), &json!(task)));
+    let log = home.log();
+    assert!(log.contains(&format!("{task}: completed after")), "{log}");
+    assert!(!log.contains("42 files") && !log.contains("count the files"), "{log}");
+}
+
+#[test]
+fn the_daemon_tells_about_itself() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    host.launched(1, "call-1");
+    let view = daemon.client().view();
+    assert_eq!((&view["healthy"], &view["unfinished"]), (&json!(true), &json!(1)));
+    assert_eq!(view["hosts"][0]["host"], "opencode-1");
+    assert!(view["hosts"][0]["requests"].as_u64().unwrap() >= 4, "{view}");
+    assert!(view["store"].as_str().unwrap().ends_with("legwork.db"), "{view}");
+}
+
+#[test]
+fn b6_a_call_that_nobody_waits_for_any_more_is_over() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    let task = host.launched(1, "call-1");
+    host.call(2, "call-2", "background_block", json!({ "task_ids": [task] }));
+    host.call(2, "call-3", "background_list", json!({}));
+    assert_eq!(host.answer(2), "The number 2 is in use.");
+    host.peer.send(json!({ "type": "cancel", "id": 2 }));
+    host.call(2, "call-4", "background_list", json!({}));
+    assert!(host.answer(2).contains(&task));
+}

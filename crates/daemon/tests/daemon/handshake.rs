@@ -1,0 +1,113 @@
+//! The first lines of a connection, and who takes whose place.
+
+use serde_json::json;
+
+use crate::home::Home;
+use crate::opencode::{Host, OpenCode, role};
+
+#[test]
+fn both_sides_say_hello_and_a_host_hears_what_is_wanted() {
+    let home = Home::new();
+    let daemon = home.start();
+    let hello = daemon.peer().hello_as_client();
+    assert_eq!(hello["type"], "hello");
+    assert_eq!(hello["tools"].as_array().unwrap().len(), 6);
+    let mut host = daemon.peer();
+    assert_eq!(host.hello(role("opencode-1"), "0.0.1")["type"], "hello");
+    let want = host.next();
+    assert_eq!(want["type"], "want");
+    let wanted = want["events"].as_array().unwrap();
+    assert!(wanted.iter().any(|event| event["name"] == "session.idle"));
+}
+
+#[test]
+fn whoever_says_something_else_first_is_sent_away() {
+    let home = Home::new();
+    let daemon = home.start();
+    for line in ["{\"type\":\"cancel\",\"id\":1}\n", "GET / HTTP/1.1\r\n", "[]\n", "\u{7f}\n"] {
+        let mut peer = daemon.peer();
+        peer.send_raw(line.as_bytes()).unwrap();
+        let bye = peer.next();
+        assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(false)), "{bye}");
+        assert!(peer.is_closed());
+    }
+}
+
+#[test]
+fn whoever_says_nothing_is_sent_away() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut peer = daemon.peer();
+    peer.send_raw(b"{\"type\":\"hel").unwrap();
+    let bye = peer.next();
+    assert_eq!(bye["why"], "There was no hello within 5 s.");
+    assert!(peer.is_closed());
+}
+
+#[test]
+fn an_older_line_version_is_told_so_and_nobody_else_notices() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut old = daemon.peer();
+    old.send(json!({ "type": "hello", "version": 0, "whoever": true }));
+    let bye = old.next();
+    assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(false)));
+    assert!(bye["why"].as_str().unwrap().contains("version 0"), "{bye}");
+    assert!(old.is_closed());
+    assert_eq!(daemon.client().view()["unfinished"], 0);
+}
+
+#[test]
+fn a_newer_line_version_takes_the_place_of_a_daemon_with_nothing_to_do() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut new = daemon.peer();
+    new.send(json!({ "type": "hello", "version": 99 }));
+    let bye = new.next();
+    assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(true)));
+    assert!(new.is_closed());
+    assert!(daemon.ended().success());
+    assert!(!home.socket().exists());
+}
+
+#[test]
+fn a_newer_build_takes_the_place_of_a_daemon_with_nothing_to_do() {
+    let home = Home::new();
+    let daemon = home.start();
+    let bye = daemon.peer().hello(json!({ "is": "client" }), "999.0.0");
+    assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(true)));
+    assert!(daemon.ended().success());
+}
+
+#[test]
+fn a_newer_build_speaks_with_a_daemon_that_others_use() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut other = daemon.client();
+    assert_eq!(daemon.peer().hello(json!({ "is": "client" }), "999.0.0")["type"], "hello");
+    assert_eq!(other.view()["unfinished"], 0);
+}
+
+#[test]
+fn a_newer_build_speaks_with_a_daemon_that_has_something_to_do() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    host.launched(1, "call-1");
+    drop(host);
+    // Whether or not the daemon has noticed by now that the host is gone: its task is there.
+    assert_eq!(daemon.peer().hello(json!({ "is": "client" }), "999.0.0")["type"], "hello");
+}
+
+#[test]
+fn a_kind_of_host_that_is_not_known_is_sent_away() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut peer = daemon.peer();
+    let mut role = role("acme-1");
+    role["kind"] = json!("acme");
+    let bye = peer.hello(role, "0.0.1");
+    assert_eq!(bye["type"], "bye");
+    assert!(bye["why"].as_str().unwrap().contains("acme"), "{bye}");
+}

@@ -1,0 +1,36 @@
+//! The real daemon as a process of its own, spoken to over its socket. Only hosts are played by the
+//! tests.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test ends at the first thing that is not as it should be"
+)]
+#![expect(clippy::expect_used, reason = "the same, with words")]
+
+mod calls;
+mod handshake;
+mod home;
+mod hosts;
+mod life;
+mod opencode;
+mod peer;
+mod privacy;
+mod rubbish;
+mod watching;
+
+/// Not a test: the daemon that the tests start, because a test's binary is the only program that is
+/// surely there.
+#[test]
+fn the_daemon_itself() {
+    if std::env::var_os(home::AS_DAEMON).is_some() {
+        home::be_the_daemon();
+    }
+}
+
+/// Not a test either: a program of another user.
+#[test]
+fn the_stranger_itself() {
+    if let Some(socket) = std::env::var_os(home::AS_STRANGER) {
+        home::be_a_stranger(socket.as_ref());
+    }
+}

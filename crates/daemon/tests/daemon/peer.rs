@@ -1,0 +1,79 @@
+//! One end of a connection to the daemon: lines as JSON, written and read one by one.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use legwork_protocol::line::LINE_VERSION;
+use serde_json::{Value, json};
+
+use crate::home::PATIENCE;
+
+pub struct Peer {
+    write: UnixStream,
+    read: BufReader<UnixStream>,
+}
+
+impl Peer {
+    pub fn connect(socket: &Path) -> Self {
+        let write = UnixStream::connect(socket).unwrap();
+        write.set_read_timeout(Some(PATIENCE)).unwrap();
+        write.set_write_timeout(Some(PATIENCE)).unwrap();
+        let read = BufReader::new(write.try_clone().unwrap());
+        Self { write, read }
+    }
+
+    pub fn hello_as_client(&mut self) -> Value {
+        self.hello(json!({ "is": "client" }), "0.0.1")
+    }
+
+    pub fn hello(&mut self, role: Value, build: &str) -> Value {
+        self.send(json!({
+            "type": "hello", "version": LINE_VERSION, "build": build, "role": role,
+        }));
+        self.next()
+    }
+
+    pub fn send(&mut self, line: Value) {
+        self.send_raw(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    pub fn send_raw(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.write.write_all(bytes)
+    }
+
+    /// The next line.
+    pub fn next(&mut self) -> Value {
+        self.read_line().expect("the daemon closed the connection")
+    }
+
+    /// The next line, if the connection is not closed.
+    pub fn read_line(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        match self.read.read_line(&mut line) {
+            Ok(0) => None,
+            Ok(_) => Some(serde_json::from_str(&line).unwrap()),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
+            Err(error) => panic!("nothing came: {error}"),
+        }
+    }
+
+    pub fn is_closed(&mut self) -> bool {
+        self.read_line().is_none()
+    }
+
+    /// What comes of a query.
+    pub fn query(&mut self, query: Value) -> Value {
+        self.send(json!({ "type": "query", "id": 77, "query": query }));
+        loop {
+            let line = self.next();
+            if line["id"] == 77 {
+                return line;
+            }
+        }
+    }
+
+    pub fn view(&mut self) -> Value {
+        self.query(json!({ "what": "daemon" }))["data"].clone()
+    }
+}

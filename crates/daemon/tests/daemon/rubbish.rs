@@ -1,0 +1,144 @@
+//! Whatever is thrown at the socket, the daemon goes on and others notice nothing.
+
+use std::thread;
+
+use serde_json::json;
+
+use crate::home::Home;
+use crate::opencode::{Host, OpenCode};
+
+#[test]
+fn g2_rubbish_hurts_nobody_but_its_sender() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut good = daemon.client();
+    let huge = [b"{\"type\":\"event\",\"name\":\"".as_slice(), &vec![b'x'; 20 << 20], b"\"}\n"];
+    let kinds: Vec<Vec<u8>> = vec![
+        (0..=255).cycle().take(100_000).collect(),
+        b"{\"type\":\"hel".to_vec(),
+        huge.concat(),
+        b"\n\r\n{\n}\n".repeat(1_000),
+        "{\"type\":\"call\",\"id\":1,".repeat(500).into_bytes(),
+        b"[".repeat(200_000),
+        format!(
+            "{{\"type\":\"event\",\"name\":\"e\",\"properties\":{}1{}}}\n",
+            "[".repeat(500),
+            "]".repeat(500)
+        )
+        .into_bytes(),
+    ];
+    thread::scope(|scope| {
+        for (number, bytes) in kinds.iter().enumerate() {
+            let mut peer = if number % 2 == 0 { daemon.peer() } else { daemon.client() };
+            // It may be sent away in the middle.
+            scope.spawn(move || drop(peer.send_raw(bytes)));
+            let mut peer = if number % 2 == 1 { daemon.peer() } else { daemon.client() };
+            scope.spawn(move || drop(peer.send_raw(bytes)));
+        }
+        for _ in 0..50 {
+            assert_eq!(good.view()["healthy"], true);
+        }
+    });
+    assert_eq!(daemon.client().view()["healthy"], true);
+}
+
+#[test]
+fn g2_a_bad_line_that_is_a_call_is_refused_and_the_next_is_heard() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut client = daemon.client();
+    for line in [
+        json!({ "type": "call", "id": 5, "key": 7, "tool": "background_list" }),
+        json!({ "type": "call", "id": 5 }),
+        json!({ "type": "query", "id": 5, "query": { "what": "is it" } }),
+        json!({ "type": "query", "id": 5, "query": { "what": "tasks", "status": 3 } }),
+    ] {
+        client.send(line);
+        let answer = client.next();
+        assert_eq!((&answer["id"], &answer["refused"]), (&json!(5), &json!(true)), "{answer}");
+    }
+    assert_eq!(client.view()["healthy"], true);
+}
+
+#[test]
+fn g2_who_only_talks_rubbish_is_sent_away() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut peer = daemon.client();
+    peer.send_raw(&b"{\"type\":\"nonsense\"}\n".repeat(100)).unwrap();
+    let bye = peer.next();
+    assert_eq!(bye["why"], "There were 100 bad lines.");
+    assert!(peer.is_closed());
+    assert!(home.log().matches("a bad line").count() <= 3);
+}
+
+#[test]
+fn g2_results_and_events_out_of_place_are_passed_over() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut client = daemon.client();
+    client.send(json!({ "type": "result", "id": 0, "status": 200 }));
+    client.send(json!({ "type": "event", "name": "session.idle", "properties": 3 }));
+    client.send(json!({ "type": "cancel", "id": 9 }));
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    host.peer.send(json!({ "type": "result", "id": 900, "error": "?" }));
+    for properties in [json!(3), json!([]), json!({ "sessionID": 4 }), json!({ "info": {} })] {
+        for name in ["session.idle", "session.error", "message.updated", "permission.asked", "x"] {
+            host.peer.send(json!({ "type": "event", "name": name, "properties": properties }));
+        }
+    }
+    host.launched(1, "call-1");
+    assert_eq!(client.view()["unfinished"], 1);
+}
+
+#[test]
+fn g3_who_floods_and_does_not_read_is_cut_off_and_others_are_served() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut good = daemon.client();
+    let mut flooding = daemon.client();
+    let query = "{\"type\":\"query\",\"id\":1,\"query\":{\"what\":\"daemon\"}}\n".repeat(1_000);
+    thread::scope(|scope| {
+        // Until it is cut off: each answer is longer than its question.
+        scope.spawn(move || while flooding.send_raw(query.as_bytes()).is_ok() {});
+        for _ in 0..100 {
+            assert_eq!(good.view()["healthy"], true);
+        }
+    });
+    assert_eq!(good.view()["healthy"], true);
+    assert!(home.log().contains("it left too much unread"), "{}", home.log());
+}
+
+#[test]
+fn k5_twenty_clients_at_once_see_one_truth() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    let task = host.launched(1, "call-1");
+    thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                let mut client = daemon.client();
+                for _ in 0..20 {
+                    let all = client.query(json!({ "what": "tasks" }))["data"].clone();
+                    assert_eq!((&all["total"], &all["tasks"][0]["id"]), (&json!(1), &json!(task)));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn g3_connections_have_a_limit_and_places_are_given_back() {
+    let home = Home::new();
+    let daemon = home.start();
+    let many: Vec<_> = (0..256).map(|_| daemon.client()).collect();
+    let bye = daemon.peer().next();
+    assert_eq!(bye["type"], "bye");
+    drop(many);
+    crate::home::eventually("there is a place again", || {
+        (daemon.peer().hello_as_client()["type"] == "hello").then_some(())
+    });
+}

@@ -1,0 +1,296 @@
+// legwork for OpenCode, written by `legwork install opencode`. Do not edit: the next install
+// overwrites it, and `legwork uninstall opencode` removes it.
+//
+// It forwards and never decides. It starts `legwork bridge opencode` and speaks JSON lines over
+// its stdio: a tool call of a session goes out as a `call` and comes back as an `answer`; a
+// `host-call` of the daemon is done through OpenCode's own client and its status and body go back;
+// events go out as far as they were asked for. Nothing is ever printed: the terminal is OpenCode's.
+
+import { spawn } from "node:child_process"
+
+const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
+const NAMES = ["@LEGWORK_TOOLS@"]
+const LINE_MAX = 16 * 1024 * 1024 // the daemon reads no longer line
+const BACKLOG_MAX = 64 * 1024 * 1024 // a bridge that does not read is ended
+const HELLO_MS = 10_000 // for the bridge to find or start the daemon
+const UNLINKED_MS = 30_000 // how long a call waits for a broken link to come back
+const DRAIN_MS = 15_000 // how long a new link waits for what the old one still has OpenCode do
+const PAUSES_MS = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000]
+const REMEDY = "Run `legwork doctor` in a terminal to see what is wrong."
+
+// OpenCode loads a plugin twice in some modes, and again after a dispose: one link a directory.
+const links = (globalThis[Symbol.for("legwork.links")] ??= new Map())
+
+class Link {
+  users = 0
+  calls = new Map() // id -> { line, resolve, reject, progress }
+  hostCalls = new Map() // id -> AbortController
+  underWay = new Set() // promises of host calls
+  wanted = new Map() // event -> { keep, every_ms, last }
+  tools = []
+  nextId = 1
+  failures = 0
+  linked = false
+  closed = false
+  toasted = false
+  why = ""
+
+  constructor(input) {
+    this.input = input
+    this.ready = new Promise((resolve) => (this.isReady = resolve))
+    this.start()
+  }
+
+  start() {
+    const { directory, project } = this.input
+    this.why = "the bridge ended without a word"
+    const child = spawn(BIN, ["bridge", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
+    this.child = child
+    let over = false
+    const end = (why) => {
+      if (over) return
+      over = true
+      clearTimeout(slow)
+      if (why) this.why = why
+      this.down(child)
+    }
+    const slow = setTimeout(() => child.kill(), HELLO_MS)
+    slow.unref?.()
+    child.on("error", (error) => end(`${BIN} cannot be started (${error.code ?? error.message})`))
+    child.on("exit", () => end())
+    child.stdin.on("error", () => {})
+    this.read(child.stdout, (line) => {
+      if (child !== this.child) return
+      if (line.type === "hello") clearTimeout(slow)
+      this.heard(line)
+    })
+    child.unref?.()
+    const until = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run" ? "idle" : "closed"
+    this.send({ type: "init", pid: process.pid, directory, project: project?.id ?? "", until })
+  }
+
+  read(stream, heard) {
+    let rest = ""
+    stream.setEncoding("utf8")
+    stream.on("error", () => {})
+    stream.on("data", (text) => {
+      const lines = (rest + text).split("\n")
+      rest = lines.pop()
+      for (const line of lines) {
+        let value
+        try {
+          value = JSON.parse(line)
+        } catch {
+          continue
+        }
+        heard(value)
+      }
+    })
+  }
+
+  send(line) {
+    const child = this.child
+    if (!child?.stdin?.writable) return
+    child.stdin.write(JSON.stringify(line) + "\n")
+    if (child.stdin.writableLength > BACKLOG_MAX) child.kill("SIGKILL")
+  }
+
+  heard(line) {
+    switch (line.type) {
+      case "hello":
+        this.tools = line.tools
+        this.linked = true
+        this.failures = 0
+        this.isReady()
+        // Sent again under their keys, so nothing is done twice.
+        for (const call of this.calls.values()) this.send(call.line)
+        return
+      case "bye":
+        this.why = line.why
+        return
+      case "want":
+        this.wanted = new Map(line.events.map((event) => [event.name, { ...event, last: new Map() }]))
+        return
+      case "answer":
+        return this.calls.get(line.id)?.[line.refused ? "reject" : "resolve"](line.text)
+      case "progress":
+        return this.calls.get(line.id)?.progress(line.text)
+      case "host-call": {
+        const doing = this.perform(line).finally(() => this.underWay.delete(doing))
+        this.underWay.add(doing)
+        return
+      }
+      case "drop":
+        return this.hostCalls.get(line.id)?.abort()
+    }
+  }
+
+  async perform({ id, method, path, query, body }) {
+    const child = this.child
+    const dropped = new AbortController()
+    this.hostCalls.set(id, dropped)
+    const result = { type: "result", id }
+    try {
+      // A request after a dispose would boot OpenCode's instance again while it is closing.
+      if (this.closed) throw new Error("OpenCode is closing")
+      const headers = { "content-type": "application/json" }
+      const request = { url: path, query, body: body ?? undefined, headers, signal: dropped.signal }
+      const { data, error, response } = await this.input.client._client[method](request)
+      if (!response) throw error ?? new Error("no response")
+      result.status = response.status
+      result.body = (response.ok ? data : error) ?? null
+      if (JSON.stringify(result).length > LINE_MAX / 2) throw new Error("the answer is too long")
+    } catch (error) {
+      delete result.status
+      delete result.body
+      result.error = String(error?.message ?? error).slice(0, 500)
+    }
+    this.hostCalls.delete(id)
+    // What was asked over an earlier link is nobody's business any more.
+    if (child === this.child && !dropped.signal.aborted) this.send(result)
+  }
+
+  event({ type, properties }) {
+    const wanted = this.linked && this.wanted.get(type)
+    if (!wanted) return
+    if (wanted.every_ms) {
+      const now = Date.now()
+      const session = properties.sessionID
+      if (now - (wanted.last.get(session) ?? 0) < wanted.every_ms) return
+      if (wanted.last.size > 1000) wanted.last.clear()
+      wanted.last.set(session, now)
+    }
+    this.send({ type: "event", name: type, properties: project(properties, wanted.keep) })
+  }
+
+  call(tool, args, context) {
+    const id = this.nextId++
+    const { sessionID, messageID, callID, agent, directory, abort } = context
+    const origin = { session: sessionID, message: messageID, agent, directory }
+    const key = `${sessionID}/${callID}`
+    const line = { type: "call", id, key, tool, arguments: args, context: origin }
+    return new Promise((resolve, reject) => {
+      let patience
+      const end = (finish) => (value) => {
+        this.calls.delete(id)
+        clearTimeout(patience)
+        // OpenCode's signal also fires after a step that ended well.
+        abort?.removeEventListener("abort", stopped)
+        finish(value)
+      }
+      const refuse = end((text) => reject(new Error(text)))
+      const stopped = () => {
+        this.send({ type: "cancel", id })
+        refuse("Stopped waiting. Background tasks go on.")
+      }
+      const progress = (title) => context.metadata?.({ title })
+      this.calls.set(id, { line, progress, resolve: end(resolve), reject: refuse, wait })
+      const link = this
+      function wait() {
+        clearTimeout(patience)
+        patience = setTimeout(() => link.linked || refuse(link.unavailable()), UNLINKED_MS)
+      }
+      if (JSON.stringify(line).length > LINE_MAX / 2) return refuse("The arguments are too long.")
+      abort?.addEventListener("abort", stopped, { once: true })
+      if (abort?.aborted) return stopped()
+      if (this.closed || (!this.linked && this.failures > 2)) return refuse(this.unavailable())
+      if (this.linked) this.send(line)
+      else wait()
+    })
+  }
+
+  unavailable() {
+    return `legwork is not available: ${this.why}. ${REMEDY} If a task was being launched, look at background_list first once it is back.`
+  }
+
+  down(child) {
+    if (child !== this.child) return
+    this.linked = false
+    if (this.closed) return
+    const pause = PAUSES_MS[Math.min(this.failures++, PAUSES_MS.length - 1)]
+    for (const call of this.calls.values()) call.wait()
+    if (this.failures > 2) {
+      this.isReady()
+      this.toast()
+      for (const call of [...this.calls.values()]) call.reject(this.unavailable())
+    }
+    // A new link means that nothing asked over the old one is still being done.
+    const drained = Promise.race([Promise.allSettled(this.underWay), sleep(DRAIN_MS)])
+    Promise.all([drained, sleep(pause)]).then(() => this.closed || this.start())
+  }
+
+  toast() {
+    if (this.toasted) return
+    this.toasted = true
+    const message = `${this.why}. ${REMEDY}`
+    const body = { title: "legwork is not available", message, variant: "error", duration: 10_000 }
+    const show = () => Promise.resolve(this.input.client.tui.showToast({ body })).catch(() => {})
+    // The terminal UI may not be up yet when plugins are loaded.
+    sleep(1_500).then(() => this.closed || show())
+  }
+
+  close() {
+    this.closed = true
+    this.linked = false
+    for (const call of [...this.calls.values()]) call.reject("OpenCode is closing.")
+    const child = this.child
+    child?.stdin?.end()
+    sleep(1_000).then(() => child?.kill())
+  }
+}
+
+function sleep(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref?.())
+}
+
+/** The properties with these dotted paths, and no others. */
+function project(properties, paths) {
+  const kept = {}
+  for (const path of paths) {
+    const names = path.split(".")
+    const last = names.pop()
+    let from = properties
+    for (const name of names) from = from?.[name]
+    if (from?.[last] === undefined) continue
+    let to = kept
+    for (const name of names) to = to[name] ??= {}
+    to[last] = from[last]
+  }
+  return kept
+}
+
+export const Legwork = async (input) => {
+  let link = links.get(input.directory)
+  if (link) link.input = input
+  else links.set(input.directory, (link = new Link(input)))
+  link.users++
+  await Promise.race([link.ready, sleep(HELLO_MS)])
+
+  const offered = link.tools.length
+    ? link.tools
+    : NAMES.map((name) => ({ name, description: `Not available: ${link.why}.`, schema: {} }))
+  const tool = {}
+  for (const { name, description, schema } of offered) {
+    const execute = async (args, context) => {
+      const output = await link.call(name, args, context)
+      return { title: String(args.description ?? args.task_id ?? args.resume ?? ""), output, metadata: {} }
+    }
+    tool[name] = { description, args: schema.properties ?? {}, execute }
+  }
+  const schemas = new Map(offered.map(({ name, schema }) => [name, schema]))
+
+  return {
+    tool,
+    // Without this every argument would be required of the model.
+    "tool.definition": async ({ toolID }, output) => {
+      const schema = schemas.get(toolID)
+      if (schema?.properties) output.jsonSchema = schema
+    },
+    event: async ({ event }) => link.event(event),
+    dispose: async () => {
+      if (--link.users > 0) return
+      if (links.get(input.directory) === link) links.delete(input.directory)
+      link.close()
+    },
+  }
+}

@@ -1,0 +1,35 @@
+//! OpenCode as a host: an engine's work becomes calls of its HTTP API, and its events become hints.
+//!
+//! This is the only room that knows OpenCode's JSON. It knows no rules of tasks: what to do is
+//! asked of it ([`perform`]), what came of it is told, and nothing is remembered in between. How a
+//! call travels is the affair of a [`Transport`]: through the plugin inside of OpenCode, or over
+//! HTTP ([`Remote`]). What OpenCode says is read leniently; what makes no sense is an error, never
+//! a panic. Facts about OpenCode are those of 1.18.33.
+
+mod answer;
+mod choice;
+mod error;
+mod events;
+mod history;
+mod limits;
+mod look;
+mod mark;
+mod message;
+mod open;
+mod perform;
+mod question;
+mod remote;
+mod rules;
+mod send;
+mod stop;
+mod stream;
+mod toast;
+mod transport;
+
+pub use error::Fault;
+pub use events::{hints, project, wanted};
+pub use perform::perform;
+pub use remote::{DEFAULT_USER, Remote};
+pub use stream::{Events, Heard};
+pub use toast::toast;
+pub use transport::{Request, Transport, Unreachable};

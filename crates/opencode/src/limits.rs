@@ -1,0 +1,33 @@
+//! Every bound of this room, with its reason.
+
+use std::time::Duration;
+
+/// Messages in the first page of a history. The end of a run is its last message; three more show
+/// what it answers.
+pub const FIRST_PAGE: usize = 4;
+/// Messages in each further page. One holds at most some 50 KB of tool output, so a page stays far
+/// below the longest line between our processes.
+pub const PAGE: usize = 32;
+/// Pages that one question reads; the rest of so long a history is not looked at.
+pub const PAGES_MAX: usize = 100;
+
+/// Sessions, newest first, among which one that was opened a moment ago is looked for.
+pub const RECENT_SESSIONS: usize = 200;
+/// Sessions among which it is looked for when it is not there; a listing of so many still fits one
+/// line.
+pub const ALL_SESSIONS: usize = 10_000;
+
+/// An HTTP request, from connecting to the last byte. A directory's first request boots an
+/// instance, which was seen to take 3.5 s.
+pub const REQUEST: Duration = Duration::from_secs(10);
+/// An event stream on which nothing comes is dead: OpenCode sends a sign of life every 10 s.
+pub const STREAM_SILENCE: Duration = Duration::from_secs(30);
+/// First pause before a stream is opened again; doubles each time.
+pub const STREAM_PAUSE_FIRST: Duration = Duration::from_millis(250);
+/// Longest pause before a stream is opened again.
+pub const STREAM_PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Text that comes piece by piece shows that a helper is alive; more often is of no use.
+pub const DELTA_EVERY_MS: u64 = 1_000;
+/// Sessions of which it is remembered when their last event passed.
+pub const SIEVE_SESSIONS: usize = 1_000;

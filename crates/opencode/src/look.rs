@@ -1,0 +1,55 @@
+//! How far the answer to a prompt is.
+
+use legwork_engine::work::{Sight, Sighted};
+use legwork_engine::{Finding, HostError};
+use legwork_protocol::{MessageId, SessionId};
+use serde_json::Value;
+
+use crate::error;
+use crate::history;
+use crate::message::{End, Message};
+use crate::transport::{Request, Transport, ask};
+
+pub async fn look<T: Transport>(
+    host: &T,
+    session: &SessionId,
+    prompt: &MessageId,
+) -> Result<Finding, HostError> {
+    let prompt = prompt.as_str();
+    let (messages, status) = tokio::join!(
+        history::read(host, session, |seen| reaches(seen, prompt)),
+        ask(host, Request::get("/session/status")),
+    );
+    let (messages, status) = (messages?, status?);
+    let busy = status.as_object().ok_or(error::NONSENSE)?.contains_key(session.as_str());
+    Ok(Finding::Seen(sight(&messages, prompt, busy)))
+}
+
+/// Whether these messages tell all about the prompt: there is a reply to it, or the prompt with
+/// something before it. A prompt that was sent twice is written down again behind its own answer
+/// (1.18.33), so its place alone does not tell.
+fn reaches(messages: &[Value], prompt: &str) -> bool {
+    let first = messages.iter().position(|told| Message::read(told).id() == Some(prompt));
+    first.is_some_and(|place| place > 0)
+        || messages.iter().any(|told| Message::read(told).answers(prompt))
+}
+
+/// The completion rule: an answer to this prompt, or to a later one of the same conversation that
+/// overtook it, that is complete and no mere tool call.
+fn sight(messages: &[Value], prompt: &str, busy: bool) -> Sight {
+    let messages = messages.iter().map(Message::read);
+    let of_run = |message: &Message| message.id() == Some(prompt) || message.answers(prompt);
+    let replies: Vec<Message> =
+        messages.skip_while(|message| !of_run(message)).filter(Message::is_reply).collect();
+    let end = replies.iter().find_map(|reply| Some((reply, reply.end()?)));
+    let state = match end {
+        Some((reply, End::Answer)) => Sighted::Answered { text: reply.text() },
+        Some((reply, End::Aborted)) => Sighted::Aborted { text: reply.text() },
+        Some((_, End::Error(error))) => Sighted::Failed { reason: error::reason(error) },
+        None if busy => Sighted::Busy,
+        None => Sighted::Still { text: replies.last().map(Message::text).unwrap_or_default() },
+    };
+    let tool_calls = replies.iter().map(Message::tool_calls).sum::<usize>();
+    let tool_calls = u32::try_from(tool_calls).unwrap_or(u32::MAX);
+    Sight { state, tool_calls, moved: replies.iter().filter_map(Message::moved).max() }
+}

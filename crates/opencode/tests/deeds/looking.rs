@@ -1,0 +1,165 @@
+//! The completion rule, and how little is read for it.
+
+use legwork_engine::work::{Sight, Sighted};
+use legwork_engine::{Deed, Finding, HostError};
+use legwork_protocol::Time;
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, fixture, messages};
+
+const PROMPT: &str = "msg_1df51d96e000p0000000000007";
+
+fn look_at(host: &Fake, message: &str) -> Sight {
+    let session = "ses_helper".parse().unwrap();
+    let look = Deed::Look { session, message: message.parse().unwrap() };
+    match host.perform(&look) {
+        Ok(Finding::Seen(sight)) => sight,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn with(history: Vec<Value>) -> Fake {
+    Fake::recorded().history("ses_helper", history)
+}
+
+fn prompt_of(history: &[Value]) -> String {
+    history[0]["info"]["id"].as_str().unwrap().to_owned()
+}
+
+/// A turn that somebody else started: a prompt and its answer.
+fn turn(number: u64) -> [Value; 2] {
+    let time = 1_794_749_000_000 + number * 10;
+    let prompt = format!("msg_other{number:04}");
+    let answer = json!({
+        "id": format!("msg_reply{number:04}"), "role": "assistant", "parentID": prompt,
+        "time": { "created": time + 1, "completed": time + 2 }, "finish": "stop",
+    });
+    let text = |text: String| json!([{ "type": "text", "text": text }]);
+    [
+        json!({ "info": { "id": prompt, "role": "user", "time": { "created": time } },
+                "parts": text(format!("other {number}")) }),
+        json!({ "info": answer, "parts": text(format!("answer {number}")) }),
+    ]
+}
+
+#[test]
+fn d2_a_finished_run_is_seen_with_one_small_read() {
+    let host = Fake::recorded();
+    let sight = look_at(&host, PROMPT);
+    assert_eq!(sight.state, Sighted::Answered { text: "found it ".to_owned() });
+    assert_eq!(sight.tool_calls, 2);
+    let last = messages("answered").pop().unwrap()["info"]["time"]["completed"].as_u64();
+    assert_eq!(sight.moved, last.map(Time));
+    let expected = ["GET /session/ses_helper/message?limit=4", "GET /session/status"];
+    assert_eq!(host.reads(), expected);
+}
+
+#[test]
+fn d2_text_before_a_tool_call_is_not_the_end() {
+    let mut history = messages("answered");
+    history.pop();
+    let busy = json!({ "ses_helper": { "type": "busy" } });
+    let sight = look_at(&with(history.clone()).on("GET /session/status", 200, busy), PROMPT);
+    assert_eq!(sight.state, Sighted::Busy);
+    let sight = look_at(&with(history), PROMPT);
+    assert_eq!(sight.state, Sighted::Still { text: "calling".to_owned() });
+}
+
+#[test]
+fn d3_an_error_is_told_with_its_cause() {
+    let history = messages("failed");
+    let sight = look_at(&with(history.clone()), &prompt_of(&history));
+    let reason = "APIError: fake failure 400 (status 400)".to_owned();
+    assert_eq!(sight.state, Sighted::Failed { reason });
+}
+
+#[test]
+fn d3_an_abort_is_told_as_one_with_the_text_so_far() {
+    let history = messages("aborted");
+    let sight = look_at(&with(history.clone()), &prompt_of(&history));
+    assert_eq!(sight.state, Sighted::Aborted { text: "half".to_owned() });
+}
+
+#[test]
+fn a_half_message_is_no_end() {
+    let history = messages("half");
+    let sight = look_at(&with(history.clone()), &prompt_of(&history));
+    assert_eq!(sight.state, Sighted::Still { text: String::new() });
+    assert!(sight.moved.is_some());
+}
+
+#[test]
+fn a_provider_that_is_tried_again_is_busy() {
+    let status = json!({ "ses_helper": fixture("retrying")["ses_retrying"] });
+    let history = messages("half");
+    let host = with(history.clone()).on("GET /session/status", 200, status);
+    assert_eq!(look_at(&host, &prompt_of(&history)).state, Sighted::Busy);
+}
+
+#[test]
+fn the_summary_of_a_compaction_is_no_answer() {
+    let mut history = messages("answered");
+    history.pop();
+    history.extend(messages("compacted"));
+    let sight = look_at(&with(history.clone()), PROMPT);
+    assert_eq!(sight.state, Sighted::Still { text: "calling".to_owned() });
+    history.extend(turn(1));
+    let sight = look_at(&with(history), PROMPT);
+    assert_eq!(sight.state, Sighted::Answered { text: "answer 1".to_owned() });
+}
+
+#[test]
+fn a_prompt_that_a_later_one_overtook_has_its_answer_there() {
+    let mut history = messages("answered");
+    history.truncate(2);
+    history.extend(turn(1));
+    history.extend(turn(2));
+    let sight = look_at(&with(history), PROMPT);
+    assert_eq!(sight.state, Sighted::Answered { text: "answer 1".to_owned() });
+}
+
+#[test]
+fn an_earlier_answer_is_not_this_runs() {
+    let mut history: Vec<Value> = turn(1).into();
+    history.push(messages("answered")[0].clone());
+    let sight = look_at(&with(history), PROMPT);
+    assert_eq!(sight.state, Sighted::Still { text: String::new() });
+    assert_eq!((sight.tool_calls, sight.moved), (0, None));
+}
+
+#[test]
+fn a_prompt_written_down_again_behind_its_answer_is_answered() {
+    let mut history = messages("answered");
+    history.rotate_left(1);
+    for number in 1..3 {
+        history.extend(turn(number));
+    }
+    let sight = look_at(&with(history), PROMPT);
+    assert_eq!(sight.state, Sighted::Answered { text: "found it ".to_owned() });
+}
+
+#[test]
+fn an_answer_far_back_is_found_page_by_page() {
+    let mut history = messages("answered");
+    (0..50).for_each(|number| history.extend(turn(number)));
+    let host = with(history.clone());
+    let found = Sighted::Answered { text: "found it ".to_owned() };
+    assert_eq!(look_at(&host, PROMPT).state, found);
+    let pages = host.reads().iter().filter(|read| read.contains("limit=32")).count();
+    assert_eq!(pages, 4, "4 messages, then 3 × 32, then the rest");
+    assert_eq!(look_at(&with(history).without_cursors(), PROMPT).state, found);
+}
+
+#[test]
+fn a_prompt_that_is_not_there_is_still() {
+    let sight = look_at(&Fake::recorded(), "msg_never");
+    assert_eq!(sight.state, Sighted::Still { text: String::new() });
+}
+
+#[test]
+fn a_session_that_is_gone_is_gone() {
+    let host = Fake::recorded();
+    let session = "ses_gone".parse().unwrap();
+    let look = Deed::Look { session, message: PROMPT.parse().unwrap() };
+    assert_eq!(host.perform(&look), Err(HostError::Gone));
+}

@@ -1,0 +1,97 @@
+//! Letters to parents.
+
+use legwork_engine::work::{Part, Shown, Wake};
+use legwork_engine::{Deed, Finding, HostError};
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, fixture, messages};
+
+fn tell(session: &str, message: &str, wake: Wake) -> Deed {
+    let part =
+        |id: &str, shown, text: &str| Part { id: id.parse().unwrap(), shown, text: text.into() };
+    Deed::Tell {
+        session: session.parse().unwrap(),
+        message: message.parse().unwrap(),
+        parts: vec![
+            part("prt_1", Shown::ToAll, "[BACKGROUND TASK COMPLETED]"),
+            part("prt_2", Shown::ToModel, "The result."),
+        ],
+        wake,
+    }
+}
+
+fn sent(host: &Fake, deed: &Deed) -> Value {
+    assert_eq!(host.perform(deed), Ok(Finding::Done));
+    host.write().1
+}
+
+#[test]
+fn n2_the_headline_is_visible_and_the_result_is_synthetic() {
+    let body = sent(&Fake::recorded(), &tell("ses_parent", "msg_new", Wake::StartTurn));
+    let ours = json!({ "legwork": true });
+    let parts = json!([
+        { "id": "prt_1", "type": "text", "text": "[BACKGROUND TASK COMPLETED]", "metadata": ours },
+        { "id": "prt_2", "type": "text", "text": "The result.", "metadata": ours,
+          "synthetic": true },
+    ]);
+    assert_eq!((&body["messageID"], &body["parts"]), (&json!("msg_new"), &parts));
+    assert_eq!(body.get("noReply"), None);
+}
+
+#[test]
+fn n4_it_speaks_to_the_agent_and_model_that_the_person_last_used() {
+    let mut history = messages("parents_messages");
+    let mut ours = history[0].clone();
+    ours["info"]["agent"] = json!("build");
+    ours["info"]["model"] = json!({ "providerID": "fake", "modelID": "fake" });
+    let mut by_id = ours.clone();
+    by_id["info"]["id"] = json!("msg_1df5a6e5a000e0000000000007");
+    let mut by_part = ours.clone();
+    by_part["parts"][0]["metadata"] = json!({ "legwork": true });
+    let mut synthetic = ours;
+    synthetic["parts"][0]["synthetic"] = json!(true);
+    history.extend([by_id, by_part, synthetic]);
+    history.extend(messages("compacted"));
+    let host = Fake::recorded().history("ses_parent", history);
+    let body = sent(&host, &tell("ses_parent", "msg_new", Wake::StartTurn));
+    assert_eq!(body["agent"], "plan");
+    assert_eq!(body["model"], json!({ "providerID": "fake", "modelID": "other" }));
+    assert_eq!(body["variant"], "high");
+}
+
+#[test]
+fn a_helper_is_told_as_itself_and_not_as_the_default_agent() {
+    let body = sent(&Fake::recorded(), &tell("ses_helper", "msg_new", Wake::StayIdle));
+    assert_eq!(body["agent"], "explore");
+    assert_eq!(body["model"], json!({ "providerID": "fake", "modelID": "fake" }));
+    assert_eq!(body.get("variant"), None, "`default` is none");
+}
+
+#[test]
+fn n4_a_letter_that_is_to_wait_starts_no_turn() {
+    let body = sent(&Fake::recorded(), &tell("ses_parent", "msg_new", Wake::StayIdle));
+    assert_eq!(body["noReply"], true);
+}
+
+#[test]
+fn n1_a_letter_that_is_there_is_not_sent_again() {
+    let host = Fake::recorded().on("GET /session/ses_parent", 200, fixture("undoing"));
+    let there = tell("ses_parent", "msg_1df5a6e5a001WonwIiyhqfqoD7", Wake::StartTurn);
+    assert_eq!(host.perform(&there), Ok(Finding::Told));
+    assert!(host.wrote_nothing());
+    assert_eq!(host.reads().len(), 2);
+}
+
+#[test]
+fn n6_it_is_not_sent_into_a_session_with_an_undo_pending() {
+    let host = Fake::recorded().on("GET /session/ses_parent", 200, fixture("undoing"));
+    let found = host.perform(&tell("ses_parent", "msg_new", Wake::StartTurn));
+    assert_eq!(found, Ok(Finding::UndoPending));
+    assert!(host.wrote_nothing());
+}
+
+#[test]
+fn n7_a_parent_that_is_gone_is_told_so() {
+    let found = Fake::recorded().perform(&tell("ses_gone", "msg_new", Wake::StartTurn));
+    assert_eq!(found, Err(HostError::Gone));
+}

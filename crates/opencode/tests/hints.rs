@@ -1,0 +1,119 @@
+//! Hints from recorded events, as they arrive: cut down to what is wanted.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use legwork_engine::Hint;
+use legwork_opencode::{hints, project, wanted};
+use legwork_protocol::HostId;
+use serde_json::{Value, json};
+
+fn host() -> HostId {
+    "opencode-1".parse().unwrap()
+}
+
+fn recorded() -> Vec<(String, Value)> {
+    let path = format!("{}/tests/fixtures/events.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let event = |line: &str| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        (event["type"].as_str().unwrap().to_owned(), event["properties"].clone())
+    };
+    std::fs::read_to_string(path).unwrap().lines().map(event).collect()
+}
+
+/// The hints of all recorded events that the test is about, one line each.
+fn heard(about: impl Fn(&str, &Value) -> bool) -> Vec<String> {
+    let wanted = wanted();
+    let events = recorded().into_iter().filter(|(name, properties)| about(name, properties));
+    let hints = events.flat_map(|(name, properties)| {
+        hints(&host(), &name, &project(&wanted, &name, &properties).unwrap())
+    });
+    hints.map(|hint| words(&hint)).collect()
+}
+
+fn words(hint: &Hint) -> String {
+    match hint {
+        Hint::Stirred { session } => format!("{session} stirred"),
+        Hint::Deleted { session } => format!("{session} deleted"),
+        Hint::Erred { session, why } => format!("{session} erred: {why}"),
+        Hint::Asked { session, question } => format!("{session} asks {}", question.text),
+        Hint::Answered { session, .. } => format!("{session} answered"),
+        Hint::Used { session, .. } => format!("{session} used"),
+        Hint::Progress { session, tool, tokens, cost_micros } => {
+            format!("{session} goes on: {tool:?} {tokens:?} {cost_micros:?}")
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn nothing_is_lost_by_cutting_events_down() {
+    let wanted = wanted();
+    for (name, properties) in recorded() {
+        let cut = project(&wanted, &name, &properties).unwrap();
+        assert_eq!(hints(&host(), &name, &cut), hints(&host(), &name, &properties), "{name}");
+        assert!(cut.to_string().len() < 400, "{name}: {cut}");
+    }
+}
+
+#[test]
+fn a_call_of_a_tool_is_heard_once() {
+    let tools = heard(|name, _| name == "message.part.updated");
+    let bash: Vec<&String> = tools.iter().filter(|line| line.contains("bash")).collect();
+    assert_eq!(bash.len(), 2, "two calls, announced nine times");
+    assert_eq!(bash[0], "ses_helper goes on: Some(\"bash\") None None");
+}
+
+#[test]
+fn what_a_helper_used_up_is_heard_as_a_total() {
+    let totals = heard(|name, told| name == "session.updated" && told["sessionID"] == "ses_helper");
+    assert_eq!(totals.last().unwrap(), "ses_helper goes on: None Some(30) Some(40)");
+}
+
+#[test]
+fn the_end_of_a_run_is_heard() {
+    let about = |name: &str, _: &Value| name == "session.idle" || name == "session.status";
+    assert_eq!(heard(about), ["ses_helper stirred"; 2], "busy and retry say nothing");
+    let errors = heard(|name, _| name == "session.error");
+    let expected = [
+        "ses_failed erred: APIError: fake failure 400 (status 400)",
+        "ses_hanging erred: MessageAbortedError: Aborted",
+    ];
+    assert_eq!(errors, expected);
+    assert_eq!(heard(|name, _| name == "session.deleted"), ["ses_helper deleted"]);
+}
+
+#[test]
+fn d5_questions_are_heard_with_their_text() {
+    let about =
+        |name: &str, _: &Value| name.starts_with("permission.") || name.starts_with("question.");
+    let expected = [
+        "ses_permission asks bash: echo permitted",
+        "ses_permission answered",
+        "ses_question asks Which colour? (1: Red, 2: Blue)",
+        "ses_question answered",
+    ];
+    assert_eq!(heard(about), expected);
+}
+
+#[test]
+fn a_person_is_heard_and_we_are_not() {
+    let used = heard(|name, _| name == "message.updated");
+    assert_eq!(used, ["ses_parent used"], "the helper's prompt is ours");
+}
+
+#[test]
+fn n6_a_change_of_a_parent_may_be_the_end_of_an_undo() {
+    let about =
+        |name: &str, told: &Value| name == "session.updated" && told["sessionID"] == "ses_parent";
+    assert_eq!(heard(about), ["ses_parent stirred"; 2], "the undo and its end");
+}
+
+#[test]
+fn what_is_not_wanted_or_not_understood_hints_at_nothing() {
+    assert_eq!(project(&wanted(), "lsp.updated", &json!({})), None);
+    assert_eq!(hints(&host(), "lsp.updated", &json!({})), []);
+    assert_eq!(hints(&host(), "session.error", &json!({ "error": { "name": "x" } })), []);
+    for (name, _) in recorded() {
+        assert_eq!(hints(&host(), &name, &Value::Null), [], "{name}");
+    }
+}

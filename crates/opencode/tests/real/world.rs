@@ -1,0 +1,182 @@
+//! One real OpenCode for all tests, with a scripted model behind it. Each test has sessions of its
+//! own in it.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use legwork_engine::work::{Sight, Sighted};
+use legwork_engine::{Deed, Finding, HostError};
+use legwork_opencode::Remote;
+use legwork_protocol::ids::MessageUse;
+use legwork_protocol::{MessageId, SessionId, TaskId, Time};
+use legwork_testkit::{Client, DEADLINE, Home, Model, Serve, block_on, script};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+pub struct World {
+    pub model: Model,
+    pub client: Client,
+    pub remote: Remote,
+    pub home: Home,
+    _serve: Serve,
+}
+
+/// The one that the tests share.
+pub fn world() -> &'static World {
+    static WORLD: LazyLock<World> = LazyLock::new(World::start);
+    &WORLD
+}
+
+pub fn settings() -> Value {
+    let other = json!({
+        "name": "Other",
+        "tool_call": true,
+        "limit": { "context": 200_000, "output": 8_000 },
+        "variants": { "high": {} },
+    });
+    json!({
+        "provider": { "fake": { "models": { "other": other } } },
+        "permission": { "bash": { "*": "allow", "echo permitted*": "ask" } },
+        "agent": { "own": { "mode": "subagent", "model": "fake/other", "description": "d" } },
+    })
+}
+
+impl World {
+    pub fn start() -> Self {
+        let model = Model::start();
+        let home = Home::build(&model).git().settings(settings()).make();
+        let serve = block_on(home.serve());
+        let remote = Remote::at(serve.url()).unwrap();
+        Self { model, client: serve.client(), remote, home, _serve: serve }
+    }
+
+    pub async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {
+        legwork_opencode::perform(&self.remote, deed).await
+    }
+
+    /// A session in which a person spoke to an agent with a model.
+    pub async fn conversation(&self, agent: &str, model: &str, variant: Option<&str>) -> SessionId {
+        let session = self.client.create(json!({ "title": "A conversation" })).await;
+        self.speak(&session, agent, model, variant).await;
+        session.parse().unwrap()
+    }
+
+    /// A person's turn, to its end.
+    pub async fn speak(&self, session: &str, agent: &str, model: &str, variant: Option<&str>) {
+        let before = self.client.texts(session).await.len();
+        // OpenCode adds to what is said to `plan` (1.18.33).
+        let text = script(&["say hello\n#end"]);
+        let body = json!({
+            "agent": agent,
+            "model": { "providerID": "fake", "modelID": model },
+            "variant": variant,
+            "parts": [{ "type": "text", "text": text }],
+        });
+        self.client.prompt(session, body).await.ok();
+        until("the answer to a person", async || {
+            let texts = self.client.texts(session).await;
+            let answered = texts.len() > before && texts.last()?.1 == "hello";
+            (answered && self.is_quiet(session).await).then_some(())
+        })
+        .await;
+    }
+
+    pub async fn is_quiet(&self, session: &str) -> bool {
+        self.client.status().await.get(session).is_none()
+    }
+
+    pub async fn open(&self, task: TaskId, parent: &SessionId, agent: &str) -> SessionId {
+        let deed = Deed::Open {
+            task,
+            parent: parent.clone(),
+            title: "Look around".to_owned(),
+            agent: agent.to_owned(),
+            nested: false,
+        };
+        match self.perform(&deed).await {
+            Ok(Finding::Opened { session }) => session,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Prompts a helper with a script.
+    pub async fn prompt(&self, task: TaskId, session: &SessionId, steps: &[&str]) -> MessageId {
+        let message = MessageId::make(now(), task, 0, MessageUse::Prompt(0));
+        let deed = prompt(session, &message, &script(steps));
+        assert_eq!(self.perform(&deed).await, Ok(Finding::Done));
+        message
+    }
+
+    /// A helper at work on a script.
+    pub async fn helper(&self, steps: &[&str]) -> (SessionId, MessageId) {
+        let task = new_task();
+        let parent = self.client.create(json!({})).await.parse().unwrap();
+        let session = self.open(task, &parent, "general").await;
+        let message = self.prompt(task, &session, steps).await;
+        (session, message)
+    }
+
+    pub async fn look(&self, session: &SessionId, message: &MessageId) -> Sight {
+        let deed = Deed::Look { session: session.clone(), message: message.clone() };
+        match self.perform(&deed).await {
+            Ok(Finding::Seen(sight)) => sight,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Looks until the end of the run.
+    pub async fn until_end(&self, session: &SessionId, message: &MessageId) -> Sight {
+        until("the end of a run", async || {
+            let sight = self.look(session, message).await;
+            let ended = !matches!(sight.state, Sighted::Busy | Sighted::Still { .. });
+            ended.then_some(sight)
+        })
+        .await
+    }
+
+    pub async fn until_busy(&self, session: &SessionId) {
+        until("a busy session", async || (!self.is_quiet(session.as_str()).await).then_some(()))
+            .await;
+    }
+
+    pub async fn session(&self, session: &SessionId) -> Value {
+        self.client.get(session.as_str()).await.ok()
+    }
+
+    pub async fn messages(&self, session: &SessionId) -> Vec<Value> {
+        self.client.messages(session.as_str()).await.ok().as_array().unwrap().clone()
+    }
+}
+
+pub fn prompt(session: &SessionId, message: &MessageId, text: &str) -> Deed {
+    Deed::Prompt {
+        session: session.clone(),
+        message: message.clone(),
+        part: message.part(0),
+        agent: "general".to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+/// Asks again until there is an answer.
+pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + DEADLINE;
+    while Instant::now() < end {
+        if let Some(answer) = ask().await {
+            return answer;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    panic!("in vain: {what}");
+}
+
+pub fn new_task() -> TaskId {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    TaskId::from_number(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+pub fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    Time(since.as_millis().try_into().unwrap())
+}

@@ -1,0 +1,90 @@
+//! The real OpenCode, installed once into the target folder. The binary itself is started, not the
+//! wrapper of the npm package: a signal to a wrapper does not reach what it wraps.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The version that everything is tested with.
+pub const VERSION: &str = "1.18.33";
+
+/// An OpenCode on this machine.
+#[derive(Debug)]
+pub struct Installed {
+    binary: PathBuf,
+}
+
+impl Installed {
+    /// Finds it, or installs it, which takes a while and needs npm.
+    pub fn get() -> &'static Self {
+        static ONCE: OnceLock<Installed> = OnceLock::new();
+        ONCE.get_or_init(|| Self { binary: find(&target()) })
+    }
+
+    /// The program.
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+}
+
+fn target() -> PathBuf {
+    if let Some(folder) = std::env::var_os("CARGO_TARGET_DIR") {
+        let folder = PathBuf::from(folder);
+        if folder.is_absolute() {
+            return folder;
+        }
+    }
+    // The test is target/PROFILE/deps/NAME.
+    let test = std::env::current_exe().expect("the path of the test");
+    let deps = test.ancestors().find(|folder| folder.ends_with("deps"));
+    let target = deps.and_then(|deps| deps.ancestors().nth(2));
+    target.unwrap_or_else(|| panic!("no target folder above {}", test.display())).to_owned()
+}
+
+fn find(target: &Path) -> PathBuf {
+    let folder = target.join(format!("opencode-{VERSION}"));
+    fs::create_dir_all(target).expect("the target folder");
+    let lock = File::create(target.join(format!("opencode-{VERSION}.lock"))).expect("a lock file");
+    // Other tests may be at it; the lock goes with the file.
+    lock.lock().expect("the lock");
+    if !folder.exists() {
+        install(target, &folder);
+    }
+    binary(&folder)
+}
+
+fn install(target: &Path, folder: &Path) {
+    let fresh = tempfile::Builder::new().prefix("opencode-").tempdir_in(target);
+    let fresh = fresh.expect("a folder to install into");
+    let package = format!("opencode-ai@{VERSION}");
+    let npm = Command::new("npm")
+        .args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"])
+        .arg(fresh.path())
+        .arg(&package)
+        .output();
+    let npm = npm.unwrap_or_else(|why| panic!("npm is needed to install {package}: {why}"));
+    assert!(
+        npm.status.success(),
+        "npm could not install {package}:\n{}{}",
+        String::from_utf8_lossy(&npm.stdout),
+        String::from_utf8_lossy(&npm.stderr)
+    );
+    binary(fresh.path());
+    fs::rename(fresh.keep(), folder).expect("the installed folder moves to its place");
+}
+
+/// The first binary that runs here: npm brings several for one platform (with and without AVX2).
+fn binary(folder: &Path) -> PathBuf {
+    let modules = folder.join("node_modules");
+    let entries = fs::read_dir(&modules).expect("what npm installed");
+    let mut names: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    names.sort();
+    let programs = names.iter().map(|name| name.join("bin").join("opencode"));
+    let runs = |program: &PathBuf| {
+        let output = Command::new(program).arg("--version").output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() == VERSION)
+    };
+    let found = programs.filter(|program| program.exists()).find(runs);
+    found.unwrap_or_else(|| panic!("no OpenCode {VERSION} that runs here in {}", modules.display()))
+}

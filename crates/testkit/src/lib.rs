@@ -1,0 +1,36 @@
+//! What the tests need to speak to a real host: a model that does what the prompt says, the real
+//! OpenCode in a home of its own, a small client of its API, and the end of all of it.
+//!
+//! Every wait has a deadline and says what it saw. Nothing that a test starts outlives it, not even
+//! when the test is killed. Nothing here knows of legwork, and nothing of legwork may need it but
+//! its tests.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    reason = "the whole crate is a test tool: to panic is how it reports"
+)]
+
+mod api;
+mod events;
+mod home;
+mod http;
+mod install;
+mod kit;
+mod model;
+mod process;
+mod script;
+mod sweep;
+mod tui;
+
+pub use api::Client;
+pub use events::{Event, Events};
+pub use home::{Home, HomeBuilder};
+pub use http::Answer;
+pub use install::{Installed, VERSION};
+pub use kit::{DEADLINE, block_on, poll};
+pub use model::{End, Model, Offered, Request, Said};
+pub use process::{Output, Run, Serve};
+pub use script::{Line, call, parse, script};
+pub use tui::Tui;

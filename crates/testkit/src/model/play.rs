@@ -1,0 +1,315 @@
+//! How the model answers: the request is noted, its step is played line by line into the stream,
+//! and the end is noted, whoever brought it about.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use super::chat::{self, Plan, Said};
+use super::{End, Request, Shared};
+use crate::kit;
+use crate::script::{self, Line};
+
+/// A very long time; nobody waits for its end.
+const FOR_EVER: Duration = Duration::from_secs(86_400);
+
+/// Notes the end of an answer, the host's closing too: hyper drops the answer then.
+struct Watched {
+    shared: Arc<Shared>,
+    number: usize,
+    end: End,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let at = self.shared.started.elapsed();
+        self.shared.change(|state| state.requests[self.number].end = Some((self.end, at)));
+    }
+}
+
+/// A piece of the stream, or the cut.
+type Piece = Option<String>;
+
+/// The body of an answer.
+pub(super) struct Stream {
+    pieces: Receiver<Piece>,
+    watched: Watched,
+}
+
+impl Body for Stream {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        match ready!(self.pieces.poll_recv(context)) {
+            Some(Some(piece)) => Poll::Ready(Some(Ok(Frame::data(piece.into())))),
+            Some(None) => {
+                self.watched.end = End::Cut;
+                Poll::Ready(Some(Err(std::io::Error::other("cut by the script"))))
+            }
+            None => {
+                self.watched.end = End::Finished;
+                Poll::Ready(None)
+            }
+        }
+    }
+}
+
+pub(super) async fn answer(
+    shared: Arc<Shared>,
+    request: hyper::Request<Incoming>,
+) -> Result<Response<Stream>, Infallible> {
+    let right = request.method() == Method::POST && request.uri().path() == "/v1/chat/completions";
+    let header = request.headers().get("x-session-affinity");
+    let session = header.and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
+    let raw: Value = serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default();
+    let messages = chat::messages(&raw);
+    let number = note(&shared, session.clone(), &messages, &raw);
+    let mut watched = Watched { shared: shared.clone(), number, end: End::Closed };
+    if !right || raw["stream"] != true {
+        let text = "only POST /v1/chat/completions with stream: true".to_owned();
+        return Ok(refuse(watched, 404, &text));
+    }
+    let begun = |script: &str, step: usize| {
+        let place = (session.clone(), script.to_owned(), step);
+        shared.state().begun.contains_key(&place)
+    };
+    let lines = match chat::plan(&messages, begun) {
+        Plan::Title => vec![Line::Say("A title".to_owned())],
+        Plan::Noted => vec![Line::Say("noted".to_owned())],
+        Plan::Wrong(why) => return Ok(refuse(watched, 400, &why)),
+        Plan::Step { script, step, lines } => {
+            let place = (session, script, step);
+            let before = shared.change(|state| {
+                let begun = state.begun.entry(place).or_default();
+                *begun += 1;
+                *begun - 1
+            });
+            match prepare(lines, before, &messages) {
+                Ok(lines) => lines,
+                Err(why) => return Ok(refuse(watched, 400, &why)),
+            }
+        }
+    };
+    let mut lines = lines.into_iter().peekable();
+    // A refusal is a status, so what comes before it happens before the first byte.
+    if lines.clone().any(|line| matches!(line, Line::Fail(..))) {
+        for line in lines.by_ref() {
+            if let Line::Fail(code, text) = line {
+                return Ok(refuse(watched, code, &text));
+            }
+            pause(&shared, &line).await;
+        }
+    }
+    watched.end = End::Closed;
+    let (sender, pieces) = channel(64);
+    let mut player = Player::new(shared, sender, &messages, &raw);
+    kit::spawn(async move { player.play(lines.collect()).await });
+    let mut response = Response::new(Stream { pieces, watched });
+    let kind = hyper::header::HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+fn note(shared: &Shared, session: Option<String>, messages: &[Said], raw: &Value) -> usize {
+    let at = shared.started.elapsed();
+    shared.change(|state| {
+        let number = state.requests.len();
+        state.requests.push(Request {
+            number,
+            at,
+            session,
+            model: raw["model"].as_str().unwrap_or_default().to_owned(),
+            messages: messages.to_vec(),
+            tools: chat::offered(raw),
+            raw: raw.clone(),
+            end: None,
+        });
+        number
+    })
+}
+
+fn refuse(watched: Watched, code: u16, text: &str) -> Response<Stream> {
+    let (sender, pieces) = channel(1);
+    let body = json!({ "error": { "message": text, "type": "scripted", "code": code } });
+    // There is room for one, so it is taken at once.
+    sender.try_send(Some(body.to_string())).expect("room for one piece");
+    let mut response = Response::new(Stream { pieces, watched });
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_REQUEST);
+    let kind = hyper::header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
+    response
+}
+
+/// Puts in the task ids, and leaves one `fail-once` as a refusal or none.
+fn prepare(lines: Vec<Line>, before: usize, messages: &[Said]) -> Result<Vec<Line>, String> {
+    let mut tasks = Vec::new();
+    messages.iter().for_each(|said| script::tasks_in(&said.text, &mut tasks));
+    let mut refusals = 0;
+    let mut out = Vec::new();
+    for line in lines {
+        out.push(match line {
+            Line::Say(text) => Line::Say(script::fill(&text, &tasks)?),
+            Line::Call(tool, json) => Line::Call(tool, script::fill(&json, &tasks)?),
+            Line::FailOnce(code, text) => {
+                refusals += 1;
+                if refusals <= before {
+                    continue;
+                }
+                Line::Fail(code, text)
+            }
+            line => line,
+        });
+    }
+    Ok(out)
+}
+
+async fn pause(shared: &Shared, line: &Line) {
+    match line {
+        Line::Wait(ms) => tokio::time::sleep(Duration::from_millis(*ms)).await,
+        Line::Gate(gate) => {
+            let open = || shared.state().open.contains(gate).then_some(());
+            shared.news.until(FOR_EVER, open).await;
+        }
+        Line::Hang => tokio::time::sleep(FOR_EVER).await,
+        _ => {}
+    }
+}
+
+struct Player {
+    shared: Arc<Shared>,
+    sender: Sender<Piece>,
+    model: Value,
+    history: String,
+    prompts: usize,
+    written: usize,
+    calls: usize,
+}
+
+impl Player {
+    fn new(shared: Arc<Shared>, sender: Sender<Piece>, messages: &[Said], raw: &Value) -> Self {
+        Self {
+            shared,
+            sender,
+            model: raw["model"].clone(),
+            history: chat::digest(messages),
+            prompts: messages.iter().filter(|said| said.role == "user").count(),
+            written: 0,
+            calls: 0,
+        }
+    }
+
+    async fn play(&mut self, lines: Vec<Line>) {
+        for line in lines {
+            // Nobody listens any more; the stream has noted it.
+            if self.sender.is_closed() {
+                return;
+            }
+            if line == Line::Drop {
+                if self.written == 0 {
+                    self.write("half").await;
+                }
+                // What is written goes out before the cut, which would take it along.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                let _ = self.sender.send(None).await;
+                return;
+            }
+            if line == Line::BreakOff {
+                return;
+            }
+            self.line(line).await;
+        }
+        let reason = if self.calls > 0 { "tool_calls" } else { "stop" };
+        let output = 1 + self.written / 4;
+        let usage = json!({
+            "prompt_tokens": 100, "completion_tokens": output, "total_tokens": 100 + output,
+        });
+        self.chunk(json!({}), json!(reason), json!(null)).await;
+        self.chunk(json!({}), json!(null), usage).await;
+        let _ = self.sender.send(Some("data: [DONE]\n\n".to_owned())).await;
+    }
+
+    async fn line(&mut self, line: Line) {
+        match line {
+            Line::Say(text) => self.say(&text).await,
+            Line::Repeat(bytes, text) => {
+                let text: String = text.chars().cycle().take(bytes).collect();
+                self.say(&text[..text.floor_char_boundary(bytes)]).await;
+            }
+            Line::Stream(count, ms, word) => {
+                for number in 0..count {
+                    tokio::select! {
+                        () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+                        () = self.sender.closed() => return,
+                    }
+                    if number == 0 {
+                        self.say(&word).await;
+                    } else {
+                        self.write(&format!(" {word}")).await;
+                    }
+                }
+            }
+            Line::Call(tool, json) => self.call(&tool, &json).await,
+            Line::EchoHistory => self.say(&self.history.clone()).await,
+            Line::Count => self.say(&self.prompts.to_string()).await,
+            Line::Wait(_) | Line::Gate(_) | Line::Hang => {
+                tokio::select! {
+                    () = pause(&self.shared, &line) => {}
+                    () = self.sender.closed() => {}
+                }
+            }
+            Line::Fail(..) | Line::FailOnce(..) | Line::Drop | Line::BreakOff => {}
+        }
+    }
+
+    /// A text of its own: what was written before is another line.
+    async fn say(&mut self, text: &str) {
+        if self.written > 0 {
+            self.write("\n").await;
+        }
+        self.write(text).await;
+    }
+
+    async fn write(&mut self, text: &str) {
+        self.written += text.len();
+        self.chunk(json!({ "role": "assistant", "content": text }), json!(null), json!(null)).await;
+    }
+
+    async fn call(&mut self, tool: &str, arguments: &str) {
+        let id = self.shared.change(|state| {
+            state.calls += 1;
+            format!("call_{:06}", state.calls)
+        });
+        let function = json!({ "name": tool, "arguments": arguments });
+        let call =
+            json!({ "index": self.calls, "id": id, "type": "function", "function": function });
+        self.calls += 1;
+        let delta = json!({ "role": "assistant", "tool_calls": [call] });
+        self.chunk(delta, json!(null), json!(null)).await;
+    }
+
+    async fn chunk(&self, delta: Value, reason: Value, usage: Value) {
+        let mut chunk = json!({
+            "id": "scripted", "object": "chat.completion.chunk", "created": 0, "model": self.model,
+        });
+        if usage.is_null() {
+            chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": reason }]);
+        } else {
+            chunk["choices"] = json!([]);
+            chunk["usage"] = usage;
+        }
+        let _ = self.sender.send(Some(format!("data: {chunk}\n\n"))).await;
+    }
+}

@@ -1,0 +1,82 @@
+//! OpenCode's terminal UI on a screen that a test can read and type on: a tmux server of its own,
+//! with its socket in the home.
+
+use std::process::Output;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::home::Home;
+use crate::install::Installed;
+use crate::kit::{self, DEADLINE};
+
+const COLUMNS: &str = "120";
+const ROWS: &str = "40";
+
+/// A running terminal UI; it is killed with this value.
+#[derive(Debug)]
+pub struct Tui<'a> {
+    home: &'a Home,
+    socket: String,
+}
+
+impl<'a> Tui<'a> {
+    pub(crate) async fn start(home: &'a Home, args: &[&str]) -> Self {
+        let log = home.log("tmux");
+        let socket = log.file_name().expect("a name").to_string_lossy().into_owned();
+        let tui = Self { home, socket };
+        let binary = Installed::get().binary().to_string_lossy().into_owned();
+        let size = ["-x", COLUMNS, "-y", ROWS];
+        let new = [&["new-session", "-d"], &size[..], &["--", &*binary], args].concat();
+        let started = tui.tmux(&new);
+        assert!(started.status.success(), "tmux: {}", String::from_utf8_lossy(&started.stderr));
+        tui.until("the first screen", |screen| !screen.trim().is_empty()).await;
+        tui
+    }
+
+    fn tmux(&self, args: &[&str]) -> Output {
+        let mut command = self.home.command("tmux");
+        command.env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+        command.args(["-u", "-L", &self.socket, "-f", "/dev/null"]).args(args);
+        command.output().unwrap_or_else(|why| panic!("tmux is needed: {why}"))
+    }
+
+    /// What is on the screen now; empty when the program has ended.
+    pub fn screen(&self) -> String {
+        let captured = self.tmux(&["capture-pane", "-p"]);
+        String::from_utf8_lossy(&captured.stdout).into_owned()
+    }
+
+    /// Types keys by their tmux names: `Enter`, `Escape`, `C-c`.
+    pub fn keys(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// Types a text as it is. Line breaks go as one paste, not as so many Enters.
+    pub fn text(&self, text: &str) {
+        self.tmux(&["set-buffer", "--", text]);
+        self.tmux(&["paste-buffer", "-p"]);
+    }
+
+    /// Waits until this holds of the screen.
+    pub async fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let look = || Some(self.screen()).filter(|screen| wanted(screen));
+        let found = kit::poll(DEADLINE, look).await;
+        found.unwrap_or_else(|| panic!("no screen: {what}\n{}", self.screen()))
+    }
+
+    /// The process id of the program.
+    pub fn pid(&self) -> Option<u32> {
+        let panes = self.tmux(&["list-panes", "-F", "#{pane_pid}"]);
+        String::from_utf8_lossy(&panes.stdout).trim().parse().ok()
+    }
+}
+
+impl Drop for Tui<'_> {
+    fn drop(&mut self) {
+        // With its terminal gone it would take a while to end in good order.
+        if let Some(pid) = self.pid().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        self.tmux(&["kill-server"]);
+    }
+}
