@@ -17,6 +17,13 @@ pub fn host(mark: &str, directory: &str) -> HostId {
     name.parse().unwrap_or_else(|_| unreachable!("a mark and a hash make an id"))
 }
 
+/// The name of a server that is only known by its address. Nobody can tell whether it is another
+/// one than before, so it counts as the same, which never ends.
+pub fn server(url: &str, directory: &str) -> HostId {
+    let name = format!("opencode-url-{}-{}", hash8(url.as_bytes()), hash8(directory.as_bytes()));
+    name.parse().unwrap_or_else(|_| unreachable!("hashes make an id"))
+}
+
 /// The name of a project's sessions in OpenCode's data folder. Directories without a project of
 /// their own all have the project `global`, and are told apart here.
 pub fn place(project: Option<&str>, directory: &str) -> Place {

@@ -9,6 +9,7 @@ mod asking;
 mod commands;
 mod exit;
 mod fault;
+mod front;
 mod identity;
 mod plugin;
 mod screen;

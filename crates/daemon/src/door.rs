@@ -12,17 +12,17 @@ use crate::limits::{ACCEPT_PAUSE, LAST_KNOCK, PEERS_MAX, WRITE_MAX};
 use crate::peer::{Entrance, PeerId, serve};
 use crate::socket;
 
-/// Places for connections. Clones are the same.
+/// Seats for connections. Clones are the same seats.
 #[derive(Debug, Clone)]
-pub struct Places(Arc<Semaphore>);
+pub struct Seats(Arc<Semaphore>);
 
-impl Default for Places {
+impl Default for Seats {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(PEERS_MAX)))
     }
 }
 
-impl Places {
+impl Seats {
     /// How many are taken, those included that have not said hello yet.
     pub fn taken(&self) -> usize {
         PEERS_MAX - self.0.available_permits()
@@ -36,7 +36,7 @@ impl Places {
 }
 
 /// Lets connections in for ever.
-pub async fn keep(listener: &UnixListener, places: Places, entrance: Entrance) -> ! {
+pub async fn keep(listener: &UnixListener, seats: Seats, entrance: Entrance) -> ! {
     let mut next = 0;
     loop {
         let stream = match listener.accept().await {
@@ -51,13 +51,13 @@ pub async fn keep(listener: &UnixListener, places: Places, entrance: Entrance) -
             entrance.log.peer(format_args!("a connection was refused: {why}"));
             continue;
         }
-        let Ok(place) = places.0.clone().try_acquire_owned() else {
+        let Ok(seat) = seats.0.clone().try_acquire_owned() else {
             entrance.log.peer(format_args!("over {PEERS_MAX} connections; one was refused"));
             let why = format!("The legwork daemon has {PEERS_MAX} connections already.");
             tokio::spawn(turn_away(stream, FromDaemon::Bye { why, leaving: false }));
             continue;
         };
-        tokio::spawn(serve(stream, PeerId(next), entrance.clone(), place));
+        tokio::spawn(serve(stream, PeerId(next), entrance.clone(), seat));
         next += 1;
     }
 }

@@ -20,7 +20,7 @@ pub struct Guest {
     pub open: BTreeMap<u64, Open>,
 }
 
-/// Something that a peer asked and that is not over.
+/// Something that a guest asked and that is not over.
 #[derive(Debug)]
 pub enum Open {
     Call(CallId),
@@ -62,7 +62,8 @@ impl Guest {
         self.open.insert(id, Open::Watch(None));
     }
 
-    fn tell(&mut self, news: &News) {
+    /// Tells it, if it watches and keeps up.
+    pub fn tell(&mut self, news: &News) {
         for (id, open) in &mut self.open {
             let Open::Watch(left_out) = open else { continue };
             if self.outbox.behind() >= WATCHER_MAX_BEHIND {

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::config::read_config;
 use crate::daemon::Daemon;
-use crate::door::{self, Places};
+use crate::door::{self, Seats};
 use crate::driver::Found;
 use crate::fault::chain;
 use crate::limits::{FAREWELL_MAX, INBOX_MAX_LINES, LINGER};
@@ -25,8 +25,7 @@ use crate::{Fault, socket};
 pub struct Options {
     /// Where its files are.
     pub folders: Folders,
-    /// It runs before a person's eyes: the log goes to the terminal as well, and the daemon ends
-    /// with it.
+    /// It runs before a person's eyes: what it logs is shown as well, and Ctrl-C ends it.
     pub log_to_stderr: bool,
 }
 
@@ -79,13 +78,13 @@ async fn live(store: Store, folders: Folders, log: Log) -> Result<Outcome, Fault
     let (findings, found) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
-    let places = Places::default();
+    let seats = Seats::default();
     let life = Life {
         daemon: Daemon::start(store, settings, folders, findings, log.clone())?,
         arrivals,
         found,
         signals,
-        places: places.clone(),
+        seats: seats.clone(),
         linger: linger(),
         alone_since: None,
     };
@@ -93,19 +92,19 @@ async fn live(store: Store, folders: Folders, log: Log) -> Result<Outcome, Fault
     // The store, and with it the lock, is held until the socket is gone.
     let (_daemon, why) = tokio::select! {
         ended = life.run() => ended,
-        never = door::keep(&listener, places.clone(), entrance) => never,
+        never = door::keep(&listener, seats.clone(), entrance) => never,
     };
     log.info(format_args!("ends: {why}"));
     let _ = socket::remove(&path);
     leave.send_replace(Some(why.clone()));
-    farewell(&listener, &places, &why).await;
+    farewell(&listener, &seats, &why).await;
     Ok(Outcome::Ended)
 }
 
-async fn farewell(listener: &UnixListener, places: &Places, why: &str) {
+async fn farewell(listener: &UnixListener, seats: &Seats, why: &str) {
     let said = async {
         door::close(listener, why).await;
-        places.all_free().await;
+        seats.all_free().await;
     };
     // Whoever does not listen by then does not hear it.
     let _ = timeout(FAREWELL_MAX, said).await;
@@ -122,7 +121,7 @@ struct Life {
     arrivals: mpsc::Receiver<(PeerId, Arrival)>,
     found: mpsc::UnboundedReceiver<Found>,
     signals: Signals,
-    places: Places,
+    seats: Seats,
     linger: Duration,
     /// Since when nobody is there and nothing is to be done.
     alone_since: Option<Instant>,
@@ -152,7 +151,7 @@ impl Life {
 
     /// How long it still stays if nobody comes; nothing while it is needed.
     fn alone_for(&mut self) -> Option<Duration> {
-        if self.places.taken() > 0 || !self.daemon.has_nothing_to_do() {
+        if self.seats.taken() > 0 || !self.daemon.has_nothing_to_do() {
             self.alone_since = None;
             return None;
         }

@@ -73,13 +73,8 @@ pub struct Entrance {
     pub log: Log,
 }
 
-/// Serves one connection until either side ends it, and gives its place back.
-pub async fn serve(
-    stream: UnixStream,
-    id: PeerId,
-    entrance: Entrance,
-    place: OwnedSemaphorePermit,
-) {
+/// Serves one connection until either side ends it, and gives its seat back.
+pub async fn serve(stream: UnixStream, id: PeerId, entrance: Entrance, seat: OwnedSemaphorePermit) {
     let (read, write) = stream.into_split();
     let peer = Peer {
         id,
@@ -95,8 +90,8 @@ pub async fn serve(
         why = outbox.deliver(write) => why,
         never = say_bye(&outbox, entrance.leaving) => match never {},
     };
-    // First, so that the loop, when it hears of it, finds the place free.
-    drop(place);
+    // First, so that the loop, when it hears of it, finds the seat free.
+    drop(seat);
     // Without the loop nobody is left to hear it.
     let _ = entrance.inbox.send((id, Arrival::Left { why })).await;
 }

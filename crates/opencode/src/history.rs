@@ -33,10 +33,10 @@ pub async fn read<T: Transport>(
             }
             page => page?,
         };
-        let first = page.len() < limit;
+        let begins = page.len() < limit;
         page.append(&mut messages);
         messages = page;
-        if first || enough(&messages) {
+        if begins || enough(&messages) {
             break;
         }
         limit = PAGE;

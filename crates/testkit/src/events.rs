@@ -1,4 +1,6 @@
 //! The event stream of a server, gathered in the background, and ways to wait for something in it.
+//! A stream does not come back by itself when it ends: a test that restarts a server opens a new
+//! one and knows what it may have missed.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;

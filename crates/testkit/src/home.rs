@@ -1,6 +1,6 @@
 //! A home of its own for OpenCode: HOME, the XDG folders, a project with its settings, and a
 //! provider that is the scripted model. Nothing is fetched: what OpenCode would install for plugins
-//! at the first request looks installed already (unprepared that took 74 s offline, seen in 1.18.33).
+//! at the first request looks installed already. Offline that took 74 s (seen in 1.18.33).
 
 use std::fs;
 use std::path::{Path, PathBuf};

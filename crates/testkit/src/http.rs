@@ -1,5 +1,6 @@
 //! One HTTP call over a connection of its own: enough for loopback, and a call that hangs hurts no
-//! other one.
+//! other one. No pool, no redirects, no TLS: an OpenCode in a test is on this machine, and what it
+//! answers is to be seen as it is.
 
 use std::time::Duration;
 

@@ -8,7 +8,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
-    clippy::missing_panics_doc,
     reason = "the whole crate is a test tool: to panic is how it reports"
 )]
 

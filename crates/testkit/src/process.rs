@@ -1,5 +1,6 @@
-//! OpenCode processes without a screen: the server, and a single run. Their output goes to files of
-//! the home, and every one leads a process group that is killed with it.
+//! OpenCode processes without a screen: the server, and a single run. Their output goes to files
+//! of the home, so that a failing test can show it, and every one leads a process group that is
+//! killed with it.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,7 @@
 //! The language in which a prompt tells the scripted model what to do.
 //!
 //! A script begins with a line `#script` and ends at an empty line, at `#end` or with the text.
-//! Steps are separated by a line `--`; each is one answer of the model, its lines are done in order.
+//! Steps are separated by a line `--`; each is one answer of the model, done line by line.
 //!
 //! ```text
 //! say TEXT              text; \n is a line break     fail CODE TEXT       refuse the request
@@ -13,8 +13,8 @@
 //! break-off             end the stream too early
 //! ```
 //!
-//! In the texts and the JSON `{{last_task}}` and `{{task:N}}` (from 1) stand for task ids that occur
-//! in the conversation. A script that runs out, and a prompt that is none, are answered `noted`.
+//! In `say` and `call`, `{{last_task}}` and `{{task:N}}` (from 1) stand for task ids that occur in
+//! the conversation. A script that runs out, and a prompt that is none, are answered `noted`.
 
 use serde_json::Value;
 
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn every_line_has_its_form() {
-        let text = "#script\nrepeat 9 ab\nstream 3 10 w\ngate g\ncall t\nfail-once 500\ndrop\nbreak-off\n\
-                    count\necho-history\n#end\nrubbish";
+        let text = "#script\nrepeat 9 ab\nstream 3 10 w\ngate g\ncall t\nfail-once 500\ndrop\n\
+                    break-off\ncount\necho-history\n#end\nrubbish";
         let expected = vec![
             Line::Repeat(9, "ab".into()),
             Line::Stream(3, 10, "w".into()),

@@ -1,5 +1,6 @@
 //! OpenCode's terminal UI on a screen that a test can read and type on: a tmux server of its own,
-//! with its socket in the home.
+//! with its socket in the home, so that it meets no other tmux and goes with the home even if the
+//! test forgets it.
 
 use std::process::Output;
 

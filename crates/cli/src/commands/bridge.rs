@@ -20,8 +20,8 @@ use serde::Deserialize;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::identity;
 use crate::plugin::Host;
+use crate::{front, identity};
 
 /// The plugin says who it is as soon as it has started us.
 const FIRST_LINE: Duration = Duration::from_secs(10);
@@ -36,6 +36,13 @@ pub struct Bridge {
     /// The host
     #[arg(value_name = "HOST")]
     _host: Host,
+    /// Reach the host at this address instead of through its plugin; a password is taken from
+    /// OPENCODE_SERVER_PASSWORD
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// The project, if the server was started elsewhere
+    #[arg(long, value_name = "DIR", requires = "url")]
+    directory: Option<String>,
 }
 
 /// The plugin's first line.
@@ -67,6 +74,9 @@ enum End {
 impl Bridge {
     /// Connects, copies, and ends with the first side that ends.
     pub fn run(self) -> Result<Exit, Fault> {
+        if let Some(url) = &self.url {
+            return front::run(url, self.directory.as_deref()).map(|()| Exit::Done);
+        }
         let (plugin, link) = listen();
         let role = match plugin.recv_timeout(FIRST_LINE) {
             Ok(line) => read_first(&line),

@@ -5,6 +5,7 @@
 
 mod bridge;
 mod daemon;
+mod front;
 mod help;
 mod home;
 mod host;

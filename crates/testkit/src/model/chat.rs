@@ -1,5 +1,6 @@
-//! One request to the model, read, and what its script wants: which script decides, and which of its
-//! steps is next. Nothing is answered here.
+//! One request to the model, and what its script wants: which script decides, and which of its
+//! steps is next. Nothing is answered here, and nothing is known of what was asked before but
+//! whether a step was begun.
 
 use serde_json::Value;
 
