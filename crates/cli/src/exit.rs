@@ -16,7 +16,8 @@ Exit codes:
   5  the time was up before the task was finished
   6  the daemon cannot be reached
 
-Start with `legwork install opencode`, then restart OpenCode. `legwork doctor` finds what is wrong.";
+Start with `legwork install opencode`, then restart OpenCode.
+`legwork doctor` finds what is wrong.";
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

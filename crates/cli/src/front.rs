@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use legwork_client::{Client, Folders, Start};
 use legwork_opencode::{DEFAULT_USER, Events, Heard, Remote, Request, Transport};
+use legwork_protocol::ids::BadId;
 use legwork_protocol::line::{
     FromDaemon, HostReply, HostResult, Method, Role, Splitter, ToDaemon, Until, check_size,
     decode_from_daemon, encode,
@@ -59,12 +60,10 @@ async fn introduce(remote: &Remote, url: &str) -> Result<Role, Fault> {
     let project = get(remote, "/project/current").await?;
     let paths = get(remote, "/path").await?;
     let directory = paths["directory"].as_str().unwrap_or_default();
-    Ok(Role::Host {
-        host: identity::server(url, directory),
-        place: identity::place(project["id"].as_str(), directory),
-        kind: "opencode".to_owned(),
-        until: Until::Closed,
-    })
+    let refuse = |bad: BadId| Fault::Refused(bad.to_string());
+    let host = identity::server(url, directory).map_err(refuse)?;
+    let place = identity::place(project["id"].as_str(), directory).map_err(refuse)?;
+    Ok(Role::Host { host, place, kind: "opencode".to_owned(), until: Until::Closed })
 }
 
 async fn get(remote: &Remote, path: &str) -> Result<Value, Fault> {

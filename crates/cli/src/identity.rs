@@ -5,6 +5,7 @@ use std::env;
 use std::path::PathBuf;
 
 use legwork_client::hash8;
+use legwork_protocol::ids::BadId;
 use legwork_protocol::{HostId, Place};
 
 /// A project's id is the hash of its first commit; nothing longer is one.
@@ -12,28 +13,25 @@ const PROJECT_MAX_BYTES: usize = 100;
 
 /// The name of a process with this mark, for the sessions of one directory: one OpenCode process
 /// may serve several.
-pub fn host(mark: &str, directory: &str) -> HostId {
-    let name = format!("opencode-{mark}-{}", hash8(directory.as_bytes()));
-    name.parse().unwrap_or_else(|_| unreachable!("a mark and a hash make an id"))
+pub fn host(mark: &str, directory: &str) -> Result<HostId, BadId> {
+    format!("opencode-{mark}-{}", hash8(directory.as_bytes())).parse()
 }
 
 /// The name of a server that is only known by its address. Nobody can tell whether it is another
 /// one than before, so it counts as the same, which never ends.
-pub fn server(url: &str, directory: &str) -> HostId {
-    let name = format!("opencode-url-{}-{}", hash8(url.as_bytes()), hash8(directory.as_bytes()));
-    name.parse().unwrap_or_else(|_| unreachable!("hashes make an id"))
+pub fn server(url: &str, directory: &str) -> Result<HostId, BadId> {
+    format!("opencode-url-{}-{}", hash8(url.as_bytes()), hash8(directory.as_bytes())).parse()
 }
 
 /// The name of a project's sessions in OpenCode's data folder. Directories without a project of
 /// their own all have the project `global`, and are told apart here.
-pub fn place(project: Option<&str>, directory: &str) -> Place {
+pub fn place(project: Option<&str>, directory: &str) -> Result<Place, BadId> {
     let own = project.filter(|id| {
         let is_plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         is_plain && !id.is_empty() && id.len() <= PROJECT_MAX_BYTES && *id != "global"
     });
     let project = own.map_or_else(|| hash8(directory.as_bytes()), str::to_owned);
-    let name = format!("opencode/{project}/{}", data_folder());
-    name.parse().unwrap_or_else(|_| unreachable!("checked words make a place"))
+    format!("opencode/{project}/{}", data_folder()).parse()
 }
 
 /// A short name for the folder that OpenCode keeps its sessions in.

@@ -10,7 +10,7 @@ const GAP: usize = 2;
 /// No text in a table is longer; hosts' texts are cut at half of it.
 const CELL_MAX_CHARS: usize = 1_000;
 /// A column is not made narrower than this to fit the terminal.
-const LEAST_WIDTH: usize = 16;
+const LEAST_WIDTH: usize = 20;
 
 /// One text in a table.
 #[derive(Debug, Clone)]
@@ -31,22 +31,34 @@ impl Cell {
     }
 }
 
-/// The rows under each other. If they are wider than the screen, the column `yields` is cut.
-pub fn table(rows: &[Vec<Cell>], columns: Option<usize>, yields: usize) -> Vec<String> {
+/// The rows under each other, whole.
+pub fn table(rows: &[Vec<Cell>]) -> Vec<String> {
+    let widths = widths(rows);
+    rows.iter().map(|row| line(row, &widths)).collect()
+}
+
+/// The same within a screen: if they are wider, the columns named by `yielding` are cut, the first
+/// one first.
+pub fn table_within(rows: &[Vec<Cell>], columns: Option<usize>, yielding: &[usize]) -> Vec<String> {
+    let mut widths = widths(rows);
+    for column in yielding {
+        let all = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+        let over = all.saturating_sub(columns.unwrap_or(usize::MAX));
+        if let Some(width) = widths.get_mut(*column) {
+            *width = width.saturating_sub(over).max(LEAST_WIDTH.min(*width));
+        }
+    }
+    rows.iter().map(|row| line(row, &widths)).collect()
+}
+
+fn widths(rows: &[Vec<Cell>]) -> Vec<usize> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let mut widths: Vec<usize> = (0..count)
+    (0..count)
         .map(|column| {
             let cells = rows.iter().filter_map(|row| row.get(column));
             cells.map(|cell| cell.text.width()).max().unwrap_or(0)
         })
-        .collect();
-    if let (Some(columns), Some(width)) = (columns, widths.get(yields)) {
-        let all = widths.iter().sum::<usize>() + GAP * count.saturating_sub(1);
-        let over = all.saturating_sub(columns);
-        let least = LEAST_WIDTH.min(*width);
-        widths[yields] = width.saturating_sub(over).max(least);
-    }
-    rows.iter().map(|row| line(row, &widths)).collect()
+        .collect()
 }
 
 fn line(row: &[Cell], widths: &[usize]) -> String {
@@ -91,17 +103,20 @@ mod tests {
     #[test]
     fn columns_stand_under_each_other_whatever_is_in_them() {
         let rows = rows(&[["a", "日本語", "x"], ["bb", "one\ntwo\u{1b}[2J", "y"]]);
-        assert_eq!(table(&rows, None, 1), ["a   日本語       x", "bb  one two [2J  y"]);
+        assert_eq!(table(&rows), ["a   日本語       x", "bb  one two [2J  y"]);
     }
 
     #[test]
-    fn one_column_gives_way_to_the_width_of_the_screen() {
+    fn columns_give_way_to_the_width_of_the_screen_one_after_the_other() {
         let long = "word ".repeat(20);
-        let rows = rows(&[["a", &long, "x"], ["b", "short", "y"]]);
-        let lines = table(&rows, Some(40), 1);
-        assert!(lines.iter().all(|line| line.width() <= 40), "{lines:?}");
-        assert!(lines[0].contains('…'));
-        assert_eq!(lines[0].find('x').is_some(), lines[1].find('y').is_some());
+        let narrow = rows(&[["a", &long, "x"], ["b", "short", "y"]]);
+        let lines = table_within(&narrow, Some(50), &[1, 2]);
+        assert!(lines.iter().all(|line| line.width() <= 50), "{lines:?}");
+        assert!(lines[0].contains('…') && lines[0].ends_with('x'), "{lines:?}");
+        let narrower = rows(&[["a", &long, &long]]);
+        let lines = table_within(&narrower, Some(50), &[1, 2]);
+        assert_eq!((lines[0].width(), lines[0].matches('…').count()), (50, 2), "{lines:?}");
+        assert_eq!(table_within(&narrower, None, &[1, 2]), table(&narrower));
     }
 
     #[test]

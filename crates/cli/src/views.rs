@@ -4,18 +4,18 @@ use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
 use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
-use crate::table::{Cell, table};
-use crate::words::{duration, moment};
+use crate::table::{Cell, table, table_within};
+use crate::words::{counted, duration, moment};
 
-/// The column of a list that is cut on a narrow screen.
-const DESCRIPTION: usize = 2;
+/// The columns of a list that are cut on a narrow screen: description, then activity.
+const YIELDING: [usize; 2] = [2, 5];
 
 /// One line a task, under headings.
 pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
     let headings = ["ID", "STATUS", "DESCRIPTION", "AGENT", "TIME", "ACTIVITY"];
     let mut rows = vec![headings.map(|text| Cell::new(text).styled(BOLD)).to_vec()];
     rows.extend(tasks.iter().map(row));
-    table(&rows, screen.columns(), DESCRIPTION)
+    table_within(&rows, screen.columns(), &YIELDING)
 }
 
 fn row(task: &TaskView) -> Vec<Cell> {
@@ -49,7 +49,7 @@ pub fn activity(task: &TaskView) -> String {
 }
 
 fn tool_calls(task: &TaskView) -> String {
-    crate::words::counted(task.tool_calls as usize, "tool call")
+    counted(task.tool_calls as usize, "tool call")
 }
 
 fn ago(ms: u64) -> String {
@@ -57,7 +57,7 @@ fn ago(ms: u64) -> String {
 }
 
 /// Everything about a task, a fact a line.
-pub fn page(task: &TaskView, screen: &Screen) -> Vec<String> {
+pub fn page(task: &TaskView) -> Vec<String> {
     let mut facts = vec![
         ("Task", Cell::new(task.id.to_string()).styled(BOLD)),
         ("Status", Cell::new(status(task)).styled(style_of(task.status))),
@@ -97,7 +97,7 @@ pub fn page(task: &TaskView, screen: &Screen) -> Vec<String> {
     }
     let rows: Vec<Vec<Cell>> =
         facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect();
-    table(&rows, screen.columns(), 1)
+    table(&rows)
 }
 
 /// The status, and the stage where it says more.

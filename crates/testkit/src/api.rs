@@ -1,5 +1,6 @@
 //! The calls of OpenCode's API that tests need. Answers stay JSON: a test looks at the two fields
-//! that it is about. A call that gets no answer at all panics; one that is refused does not.
+//! that it is about. A call that gets no answer at all panics; one that is refused does not,
+//! because how it is refused may be what the test is about.
 
 use std::path::Path;
 use std::time::Duration;

@@ -90,7 +90,12 @@ impl Events {
 
     /// Those from a mark on.
     pub fn since(&self, mark: usize) -> Vec<Event> {
-        self.all().split_off(mark)
+        self.look(|events| events[mark..].to_vec())
+    }
+
+    /// Asks something of all of them, without a copy.
+    pub fn look<T>(&self, look: impl FnOnce(&[Event]) -> T) -> T {
+        look(&self.shared.seen.lock().expect("not poisoned"))
     }
 
     /// Why the stream ended, if it did.

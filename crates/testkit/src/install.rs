@@ -1,5 +1,6 @@
-//! The real OpenCode, installed once into the target folder. The binary itself is started, not the
-//! wrapper of the npm package: a signal to a wrapper does not reach what it wraps.
+//! The real OpenCode, installed once into the target folder by whichever test needs it first; the
+//! others wait. The binary itself is started, not the wrapper of the npm package: a signal to a
+//! wrapper does not reach what it wraps.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

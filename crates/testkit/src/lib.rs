@@ -6,7 +6,6 @@
 //! its tests.
 
 #![expect(
-    clippy::unwrap_used,
     clippy::expect_used,
     reason = "the whole crate is a test tool: to panic is how it reports"
 )]

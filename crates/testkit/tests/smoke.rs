@@ -1,5 +1,6 @@
 //! The testkit itself, on the real binary: a server that answers by a script, makes real tool calls
-//! and is gone afterwards, a run, and the terminal UI.
+//! and is gone afterwards, a run, and the terminal UI. When these fail, look at the kit before
+//! looking at what it tests.
 
 use legwork_testkit::{End, Home, Model, block_on, call, script};
 use serde_json::json;
@@ -7,7 +8,7 @@ use serde_json::json;
 /// Whether any process still bears the home in its environment.
 fn anything_left(home: &str) -> bool {
     let mark = format!("HOME={home}/");
-    let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
     processes.map(|process| process.path().join("environ")).any(|environ| {
         let bytes = std::fs::read(environ).unwrap_or_default();
         String::from_utf8_lossy(&bytes).contains(&mark)

@@ -30,7 +30,8 @@ const FIRST_LINE_MAX_BYTES: u64 = 64 << 10;
 
 /// Connect a host to the daemon (started by the host's plugin)
 ///
-/// Connects a host to the daemon: JSON lines on stdin and stdout. The host's plugin starts it.
+/// Speaks JSON lines on stdin and stdout. With --url a person starts it, for a server without the
+/// plugin: the daemon reaches the server's sessions then, but they have no tools of legwork's.
 #[derive(Args)]
 pub struct Bridge {
     /// The host
@@ -105,10 +106,8 @@ impl Bridge {
         out.write_all(read).and_then(|()| out.flush()).map_err(Fault::Output)?;
         let (tell, ended) = mpsc::channel();
         let daemon = stream.try_clone().map_err(Fault::Input)?;
-        // The listener waits for it, or stdin is at its end and it has gone.
-        if link.send(Target { daemon, tell: tell.clone() }).is_err() {
-            return Ok(Exit::Done);
-        }
+        // The listener waits for it.
+        let _ = link.send(Target { daemon, tell: tell.clone() });
         thread::spawn(move || {
             let copied = io::copy(&mut stream, &mut io::stdout());
             let deaf = copied.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
@@ -134,8 +133,10 @@ fn listen() -> (Receiver<Vec<u8>>, Sender<Target>) {
         let _ = stdin.by_ref().take(FIRST_LINE_MAX_BYTES).read_until(b'\n', &mut line);
         let _ = say.send(line);
         let Ok(Target { mut daemon, tell }) = linked.recv() else { return };
-        let copied = io::copy(&mut stdin, &mut daemon);
-        let _ = tell.send(if copied.is_ok() { End::Plugin } else { End::Daemon });
+        // If the daemon went, whoever reads from it says so, after its last words.
+        if io::copy(&mut stdin, &mut daemon).is_ok() {
+            let _ = tell.send(End::Plugin);
+        }
     });
     (plugin, link)
 }
@@ -147,12 +148,9 @@ fn read_first(line: &[u8]) -> Result<Role, String> {
         return Err("the plugin names no directory that can be one".to_owned());
     }
     let mark = process_mark(pid).ok_or_else(|| format!("there is no process {pid}"))?;
-    Ok(Role::Host {
-        host: identity::host(&mark, &directory),
-        place: identity::place(project.as_deref(), &directory),
-        kind: "opencode".to_owned(),
-        until,
-    })
+    let host = identity::host(&mark, &directory).map_err(|bad| bad.to_string())?;
+    let place = identity::place(project.as_deref(), &directory).map_err(|bad| bad.to_string())?;
+    Ok(Role::Host { host, place, kind: "opencode".to_owned(), until })
 }
 
 fn bye(why: &str) -> Result<(), Fault> {

@@ -106,13 +106,13 @@ fn status(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
         screen.line("The daemon is not running. The next command that needs it starts it.")?;
         return Ok(Exit::NoDaemon);
     };
-    for line in page(&daemon, screen) {
+    for line in page(&daemon) {
         screen.line(line)?;
     }
     Ok(Exit::Done)
 }
 
-fn page(daemon: &DaemonView, screen: &Screen) -> Vec<String> {
+fn page(daemon: &DaemonView) -> Vec<String> {
     let health = if daemon.healthy {
         Cell::new("can be saved").styled(GOOD)
     } else {
@@ -137,7 +137,7 @@ fn page(daemon: &DaemonView, screen: &Screen) -> Vec<String> {
     }
     let rows: Vec<Vec<Cell>> =
         facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect();
-    table(&rows, screen.columns(), 1)
+    table(&rows)
 }
 
 fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {

@@ -1,6 +1,7 @@
 //! `legwork doctor`.
 
 use std::env;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -101,9 +102,11 @@ impl Doctor {
         if screen.is_json() {
             screen.value(&all)?;
         } else if problems > 0 {
-            screen.line(paint(BAD, format!("\n{}.", counted(problems, "problem"))))?;
+            screen.line("")?;
+            screen.line(paint(BAD, format!("{}.", counted(problems, "problem"))))?;
         } else {
-            screen.line(paint(GOOD, "\nAll is well."))?;
+            screen.line("")?;
+            screen.line(paint(GOOD, "All is well."))?;
         }
         Ok(if problems > 0 { Exit::Refused } else { Exit::Done })
     }
@@ -242,8 +245,15 @@ fn plugin() -> Finding {
 
 fn opencode() -> Finding {
     let remedy = "Install it from opencode.ai, version 1.18 or later.";
-    let Some(version) = opencode_version() else {
-        return Finding::mind("opencode", "`opencode --version` gave no answer", remedy);
+    let version = match opencode_version() {
+        Ok(version) => version,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Finding::mind("opencode", "it is not on the PATH", remedy);
+        }
+        Err(error) => {
+            let says = format!("`opencode --version` does not work ({error})");
+            return Finding::mind("opencode", says, remedy);
+        }
     };
     let mut numbers = version.split('.').map_while(|number| number.parse::<u64>().ok());
     let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -253,25 +263,23 @@ fn opencode() -> Finding {
     Finding::good("opencode", format!("version {version}"))
 }
 
-fn opencode_version() -> Option<String> {
+fn opencode_version() -> io::Result<String> {
     let mut child = Command::new("opencode")
         .arg("--version")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
+        .spawn()?;
     let deadline = Instant::now() + OPENCODE_PATIENCE;
-    while child.try_wait().ok()?.is_none() {
+    while child.try_wait()?.is_none() {
         if Instant::now() > deadline {
-            // It is ours, and nobody waits for it any more.
-            let _ = child.kill().and_then(|()| child.wait());
-            return None;
+            child.kill()?;
+            child.wait()?;
+            return Err(io::ErrorKind::TimedOut.into());
         }
         thread::sleep(Duration::from_millis(20));
     }
-    let said = child.wait_with_output().ok()?;
+    let said = child.wait_with_output()?;
     let text = String::from_utf8_lossy(&said.stdout);
-    let version = plain(text.trim().trim_start_matches('v'), 40);
-    (said.status.success() && !version.is_empty()).then_some(version)
+    Ok(plain(text.trim().trim_start_matches('v'), 40))
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use legwork_protocol::line::Query;
+use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{News, TaskView};
 use serde::Serialize;
 
@@ -12,9 +13,6 @@ use crate::screen::{DIM, MIND, Screen, paint};
 use crate::table::{Cell, table};
 use crate::views::activity;
 use crate::words::{clock, duration, moment};
-
-/// The column with the words.
-const WORDS: usize = 3;
 
 /// Show every decision about a task
 ///
@@ -50,7 +48,7 @@ impl Log {
         }
         screen.line(paint(DIM, format!("{id}, launched {}", moment(task.created))))?;
         let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, &task)).collect();
-        for line in table(&rows, screen.columns(), WORDS) {
+        for line in table(&rows) {
             screen.line(line)?;
         }
         screen.line(now(&task))?;
@@ -79,5 +77,5 @@ fn now(task: &TaskView) -> String {
     }
     let waiting: Vec<String> =
         task.waiting.iter().map(|waiting| format!("It waits: {waiting}")).collect();
-    paint(MIND, legwork_protocol::refusal::plain(&waiting.join("; "), 1_000))
+    paint(MIND, plain(&waiting.join("; "), 1_000))
 }

@@ -32,7 +32,7 @@ impl Show {
             screen.value(&task)?;
             return Ok(Exit::Done);
         }
-        for line in views::page(&task, screen) {
+        for line in views::page(&task) {
             screen.line(line)?;
         }
         screen.line("")?;

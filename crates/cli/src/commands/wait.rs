@@ -9,6 +9,7 @@ use clap::Args;
 use legwork_client::Client;
 use legwork_protocol::TaskId;
 use legwork_protocol::limits::BLOCK_MAX_MS;
+use legwork_protocol::refusal::plain;
 use legwork_protocol::view::TaskView;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -132,11 +133,15 @@ fn show_progress(
 }
 
 fn progress(tasks: &[TaskView], waited: Duration) -> String {
-    let waited = duration(waited.as_millis() as u64 / 1000 * 1000);
+    let waited = if waited < Duration::from_secs(1) {
+        "0s".to_owned()
+    } else {
+        duration(waited.as_millis() as u64)
+    };
     let open: Vec<&TaskView> = tasks.iter().filter(|task| task.status.is_unfinished()).collect();
     match open.as_slice() {
         [] => format!("{waited}  almost done"),
-        [only] => format!("{waited}  {}  {}  {}", only.id, only.description, activity(only)),
+        [only] => format!("{waited}  {}  {}  {}", only.id, activity(only), only.description),
         [first, ..] => {
             let all = counted(open.len(), "task");
             format!("{waited}  {all} at work, {}: {}", first.id, activity(first))
@@ -148,8 +153,7 @@ fn progress(tasks: &[TaskView], waited: Duration) -> String {
 fn draw(text: &str) {
     let mut out = io::stderr();
     let columns = rustix::termios::tcgetwinsize(&out).map_or(80, |size| size.ws_col.max(20));
-    let text = legwork_protocol::refusal::plain(text, 500);
-    let text = fit(&text, usize::from(columns) - 1);
+    let text = fit(&plain(text, 500), usize::from(columns) - 1);
     debug_assert!(text.width() < usize::from(columns), "the line would wrap");
     // A progress line that cannot be drawn is no reason not to wait.
     let _ = write!(out, "\r\u{1b}[2K{text}").and_then(|()| out.flush());

@@ -1,7 +1,11 @@
 //! The program as a person and a plugin use it: the real binary, the real daemon, and a host that
 //! the tests play behind a real bridge.
 
-#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test reports by panicking and printing"
+)]
 
 mod bridge;
 mod daemon;

@@ -153,6 +153,11 @@ impl Model {
         self.shared.state().requests.clone()
     }
 
+    /// Asks something of all of them, without a copy.
+    pub fn look<T>(&self, look: impl FnOnce(&[Request]) -> T) -> T {
+        look(&self.shared.state().requests)
+    }
+
     /// Waits for a request of which this holds, be it an old one.
     pub async fn wait_for(&self, what: &str, wanted: impl Fn(&Request) -> bool) -> Request {
         self.wait_until(what, |requests| requests.iter().find(|one| wanted(one)).cloned()).await

@@ -1,5 +1,6 @@
 //! How the model answers: the request is noted, its step is played line by line into the stream,
-//! and the end is noted, whoever brought it about.
+//! and the end is noted, whoever brought it about. Which step that is, `chat.rs` knows; here is
+//! only what takes time.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::{MessageId, SessionId, TaskId, Time};
 use legwork_sim::host::{ApiError, Event, NewSession, ProcessNo, Prompt, Question, Reply, Status};
-use legwork_testkit::{Client, DEADLINE, Events, Home, Model, Request, Serve, block_on, script};
+use legwork_testkit::{
+    Client, DEADLINE, Event as Announced, Events, Home, Model, Request, Serve, block_on, script,
+};
 use serde_json::{Value, json};
 
 use crate::contract::{Contract, Read};
@@ -151,14 +153,26 @@ impl Subject {
         self.gate = format!("gate-{}", now());
     }
 
-    /// Whether the last prompt came to something, and nothing has happened since for a while.
+    /// Whether the last prompt came to something, no answer is open, and nothing has happened for a
+    /// while. Without the second, a prompt after an error would fall between its two idles.
     fn settled(&self, session: &SessionId) -> bool {
-        let mine = self.stream.since(self.mark);
-        let mine = mine.iter().filter(|event| event.session() == Some(session.as_str()));
+        let is_mine = |event: &&Announced| event.session() == Some(session.as_str());
         let ends = ["session.idle", "session.error", "session.deleted"];
-        let ended = mine.clone().any(|event| ends.contains(&&*event.kind));
-        let last = mine.last().map(|event| event.at);
-        ended && last.is_some_and(|last| last.elapsed() > SETTLED) && self.status(session).is_none()
+        let over = self.stream.look(|all| {
+            let mut open = BTreeMap::new();
+            for event in all.iter().filter(is_mine) {
+                let info = &event.properties["info"];
+                if event.kind == "message.updated" && info["role"] == "assistant" {
+                    open.insert(info["id"].to_string(), info["time"]["completed"].is_null());
+                }
+            }
+            let mut since = all[self.mark..].iter().filter(is_mine);
+            let last = since.clone().next_back().map(|event| event.at);
+            since.any(|event| ends.contains(&&*event.kind))
+                && last.is_some_and(|last| last.elapsed() > SETTLED)
+                && !open.values().any(|open| *open)
+        });
+        over && self.status(session).is_none()
     }
 }
 
@@ -246,7 +260,7 @@ impl Contract for Subject {
         words::refused(&answer).map_or(Ok(answer.body == true), Err)
     }
     fn restart(&mut self) {
-        let running = Arc::get_mut(&mut self.running).expect("only one that is alone restarts");
+        let running = Arc::get_mut(&mut self.running).unwrap();
         running.serve.kill9();
         running.serve = block_on(running.home.serve());
         warm(&running.serve);
@@ -281,9 +295,10 @@ impl Contract for Subject {
     fn until_busy(&mut self, session: &SessionId) {
         let session = session.clone();
         self.until(|host| {
-            let requests = host.running.model.requests();
-            let mine = |request: &Request| request.session.as_deref() == Some(session.as_str());
-            requests.iter().any(|request| mine(request) && request.end.is_none())
+            let open = |request: &Request| {
+                request.session.as_deref() == Some(session.as_str()) && request.end.is_none()
+            };
+            host.running.model.look(|requests| requests.iter().any(open))
                 && host.status(&session).is_some()
         });
     }

@@ -1,4 +1,6 @@
 //! From the words of the virtual host to those of the real one and back: scripts, messages, events.
+//! What the virtual host does not know (titles, summaries, diffs) is left out, so that a test
+//! counts the same things in both.
 
 use std::collections::BTreeMap;
 use std::path::Path;
