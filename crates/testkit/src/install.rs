@@ -36,9 +36,10 @@ fn target() -> PathBuf {
             return folder;
         }
     }
-    // The test is target/PROFILE/deps/NAME.
+    // The test is target/PROFILE/deps/NAME, an example target/PROFILE/examples/NAME.
     let test = std::env::current_exe().expect("the path of the test");
-    let deps = test.ancestors().find(|folder| folder.ends_with("deps"));
+    let ours = |folder: &&Path| folder.ends_with("deps") || folder.ends_with("examples");
+    let deps = test.ancestors().find(ours);
     let target = deps.and_then(|deps| deps.ancestors().nth(2));
     target.unwrap_or_else(|| panic!("no target folder above {}", test.display())).to_owned()
 }

@@ -14,6 +14,8 @@ const PROGRESS_MS: u32 = 4_000;
 const END_MS: u32 = 6_000;
 /// How long one stays that wants an answer.
 const QUESTION_MS: u32 = 15_000;
+/// A run without tool calls shows its time in steps, so that a toast is not shown anew for nothing.
+const STEP_MS: u64 = 10_000;
 /// A description or a reason, as far as it fits.
 const LINE_CHARS: usize = 60;
 
@@ -68,7 +70,10 @@ fn line(live: &Live, now: Time) -> String {
         _ if !watch.questions.is_empty() => "waits for your answer".to_owned(),
         _ if watch.retry.is_some() => "waits for its provider".to_owned(),
         Some(tool) => format!("{tool} ({})", counted(task.run.tool_calls as usize, "tool call")),
-        None => duration(task.elapsed_ms(now) / 10_000 * 10_000),
+        None => match task.elapsed_ms(now) / STEP_MS {
+            0 => "begins".to_owned(),
+            steps => duration(steps * STEP_MS),
+        },
     };
     format!("{name}: {doing}")
 }
