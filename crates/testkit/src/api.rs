@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use crate::events::Events;
 use crate::http::{Answer, Line, basic};
-
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::kit::DEADLINE;
 
 /// A client of one server.
 #[derive(Debug, Clone)]
@@ -44,7 +43,7 @@ impl Client {
 
     /// Any call.
     pub async fn call(&self, method: &str, path: &str, body: Option<Value>) -> Answer {
-        let answer = self.try_call(method, path, body, PATIENCE).await;
+        let answer = self.try_call(method, path, body, DEADLINE).await;
         answer.unwrap_or_else(|why| panic!("{method} {path}: {why}"))
     }
 
