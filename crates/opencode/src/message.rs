@@ -56,9 +56,11 @@ impl<'a> Message<'a> {
             let aborted = error.get("name").and_then(Value::as_str) == Some(ABORTED);
             return Some(if aborted { End::Aborted } else { End::Error(error) });
         }
-        match self.word("finish")? {
-            "tool-calls" | "unknown" => None,
-            _ => Some(End::Answer),
+        match self.word("finish") {
+            Some("tool-calls" | "unknown") => None,
+            Some(_) => Some(End::Answer),
+            // Aborted while its provider was being tried again: no error is written then.
+            None => Some(End::Aborted),
         }
     }
 

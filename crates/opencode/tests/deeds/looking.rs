@@ -80,6 +80,16 @@ fn d3_an_abort_is_told_as_one_with_the_text_so_far() {
     assert_eq!(sight.state, Sighted::Aborted { text: "half".to_owned() });
 }
 
+/// Seen in 1.18.33: an abort while the provider is being tried again writes no error.
+#[test]
+fn d3_a_reply_that_is_over_without_an_end_was_aborted() {
+    let mut history = messages("aborted");
+    let reply = history.last_mut().unwrap();
+    reply["info"].as_object_mut().unwrap().remove("error");
+    let sight = look_at(&with(history.clone()), &prompt_of(&history));
+    assert_eq!(sight.state, Sighted::Aborted { text: "half".to_owned() });
+}
+
 #[test]
 fn a_half_message_is_no_end() {
     let history = messages("half");
