@@ -207,7 +207,7 @@ fn holds(session: &Session, message: &MessageId) -> bool {
 
 /// The completion rule: an answer to this prompt, or to a later one of the same conversation that
 /// overtook it, that is complete and no mere tool call. A prompt that was sent twice is written
-/// down again behind its own answer (seen in 1.18.33), so its place alone does not tell.
+/// down again, and may stand behind its own answer then, so its place alone does not tell.
 fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &MessageId) -> Found {
     let there = host.get(session).map_err(error)?;
     let mut later = false;

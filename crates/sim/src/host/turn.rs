@@ -161,7 +161,8 @@ impl Turn {
 
     fn next_call(&mut self, here: &mut Here<'_>) -> Fate {
         if here.session.deleted {
-            // No idle and no error follows in a deleted session (seen in 1.18.33).
+            // What follows in a deleted session is not to be relied on: an error and idles, or more
+            // calls of the model (seen in 1.18.33). Nothing at all is the hardest for us.
             return Fate::Ends;
         }
         let Some((newest, user)) = here.session.prompts().next_back() else {

@@ -87,7 +87,7 @@ fn an_overloaded_provider_is_tried_five_times_again() {
 }
 
 #[test]
-fn the_end_of_a_turn_in_a_deleted_session_is_not_told() {
+fn the_end_of_a_turn_in_a_deleted_session_may_go_untold() {
     let mut host = host();
     let session = host.open();
     host.send(&session, 0, "wait 5000; say late");
