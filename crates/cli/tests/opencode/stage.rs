@@ -102,7 +102,8 @@ impl Stage {
         Self::open(model, home).await
     }
 
-    async fn open(model: Model, home: Home) -> Self {
+    /// In a home that is furnished already.
+    pub async fn open(model: Model, home: Home) -> Self {
         let serve = home.serve().await;
         let client = serve.client();
         let events = client.events().await;
@@ -127,11 +128,28 @@ impl Stage {
         self.client.create(json!({ "title": "parent" })).await
     }
 
-    /// A turn of the session: the model does these steps; returns when the session is idle.
+    /// A turn of the session: the model does these steps; returns when they are done. A
+    /// notice may have begun a turn of its own shortly before: its end is not this one's.
     pub async fn turn(&self, session: &str, steps: &[&str]) {
-        let mark = self.events.len();
-        self.client.say(session, &script(steps)).await;
-        self.events.until_event(mark, "session.idle", session).await;
+        let text = json!({ "type": "text", "text": script(steps) });
+        self.turn_with(session, json!({ "parts": [text] })).await;
+    }
+
+    /// The same with any prompt, which may name an agent and a model.
+    pub async fn turn_with(&self, session: &str, prompt: Value) {
+        let text = prompt["parts"][0]["text"].clone();
+        let mut mark = self.events.len();
+        self.client.prompt(session, prompt).await.ok();
+        loop {
+            self.events.until_event(mark, "session.idle", session).await;
+            mark = self.events.len();
+            let messages = self.client.messages(session).await.ok();
+            let is_it = |message: &&Value| parts(message).iter().any(|part| part["text"] == text);
+            let newest_first = messages.as_array().unwrap().iter().rev();
+            if newest_first.take_while(|message| !is_it(message)).any(ends_a_turn) {
+                return;
+            }
+        }
     }
 
     /// Begins a turn and does not wait.
@@ -141,9 +159,17 @@ impl Stage {
 
     /// A turn with one tool call; what the tool answered.
     pub async fn call(&self, session: &str, tool: &str, arguments: Value) -> Call {
+        self.call_all(session, &[(tool, arguments)]).await.pop().expect("one answer")
+    }
+
+    /// A turn with several tool calls in one step; what each of them answered.
+    pub async fn call_all(&self, session: &str, calls: &[(&str, Value)]) -> Vec<Call> {
         let before = self.calls(session).await.len();
-        self.turn(session, &[&call(tool, &arguments), "say ok"]).await;
-        self.calls(session).await.into_iter().nth(before).expect("the call is in the session")
+        let lines: Vec<String> = calls.iter().map(|(tool, given)| call(tool, given)).collect();
+        self.turn(session, &[&lines.join("\n"), "say ok"]).await;
+        let answers = self.calls(session).await.split_off(before);
+        assert_eq!(answers.len(), calls.len(), "the calls are in the session: {answers:?}");
+        answers
     }
 
     /// A launch in a turn of its own.
@@ -156,7 +182,7 @@ impl Stage {
     /// All tool calls of a session, oldest first.
     pub async fn calls(&self, session: &str) -> Vec<Call> {
         let messages = self.client.messages(session).await.ok();
-        let parts = messages.as_array().unwrap().iter().flat_map(|message| parts(message));
+        let parts = messages.as_array().unwrap().iter().flat_map(parts);
         parts.filter(|part| part["type"] == "tool").map(Call::of).collect()
     }
 
@@ -248,6 +274,13 @@ impl Notice {
         let is_notice = message["info"]["role"] == "user" && headline.starts_with("[BACKGROUND");
         is_notice.then(|| Self { headline, hidden: texts(true), message: message.clone() })
     }
+}
+
+/// Whether it is an answer that no other step follows.
+fn ends_a_turn(message: &Value) -> bool {
+    let info = &message["info"];
+    let stays = info["error"].is_object() || info["finish"] != "tool-calls";
+    info["role"] == "assistant" && info["time"]["completed"].is_u64() && stays
 }
 
 fn parts(message: &Value) -> &[Value] {
