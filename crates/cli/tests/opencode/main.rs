@@ -5,4 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod first;
+mod launch;
+mod output;
+mod resume;
 mod stage;
