@@ -5,7 +5,9 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod first;
+mod kills;
 mod launch;
 mod output;
+mod processes;
 mod resume;
 mod stage;
