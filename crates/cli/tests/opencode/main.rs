@@ -11,3 +11,4 @@ mod output;
 mod processes;
 mod resume;
 mod stage;
+mod windows;
