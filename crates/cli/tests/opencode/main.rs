@@ -10,5 +10,6 @@ mod launch;
 mod output;
 mod processes;
 mod resume;
+mod run;
 mod stage;
 mod windows;
