@@ -11,5 +11,6 @@ mod output;
 mod processes;
 mod resume;
 mod run;
+mod serve;
 mod stage;
 mod windows;

@@ -105,6 +105,11 @@ impl Stage {
     /// In a home that is furnished already.
     pub async fn open(model: Model, home: Home) -> Self {
         let serve = home.serve().await;
+        Self::on(model, home, serve).await
+    }
+
+    /// On a server that is up already.
+    pub async fn on(model: Model, home: Home, serve: Serve) -> Self {
         let client = serve.client();
         let events = client.events().await;
         Self { model, home, serve, client, events }
