@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod first;
+mod gates;
 mod kills;
 mod launch;
 mod output;
