@@ -1,5 +1,6 @@
-//! What a caller can ask: the six tools, and what only a person can (reply to a helper, forget). Arguments are
-//! read from JSON here and nowhere else; what does not fit is a refusal that a model can act on.
+//! What a caller can ask: the six tools, and what only a person can (reply to a helper, forget).
+//! Arguments are read from JSON here and nowhere else; what does not fit is a refusal that a model
+//! can act on.
 
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error as _};

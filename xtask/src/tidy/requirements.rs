@@ -1,7 +1,9 @@
 //! The numbered requirements, and where each is shown by a test.
 //!
-//! A test carries the number in its name: `l4_unknown_agent_is_refused` shows L4. A number without
-//! a test is a finding, and so is a test for a number that does not exist.
+//! A test carries the number in its name: `l4_unknown_agent_is_refused` shows L4, and a test whose
+//! name begins `o2_o6_` shows both. Each number is shown in the simulated world and, unless
+//! [`NOT_END_TO_END`] says why not, on the real OpenCode. A number without a test is a finding, and
+//! so is a test for a number that does not exist.
 
 use super::{Finding, Source};
 use std::fmt::Write;
@@ -29,6 +31,7 @@ pub struct Requirement {
 }
 
 const SCENARIOS: &str = "crates/sim/tests/";
+const END_TO_END: &str = "crates/cli/tests/opencode/";
 const OWN_FILE: &str = "xtask/src/tidy/requirements.rs";
 
 const fn scenario(number: &'static str, says: &'static str) -> Requirement {
@@ -110,9 +113,13 @@ const TABLE: [Requirement; 64] = [
     scenario("G3", "everything that waits or grows has a limit"),
 ];
 
+/// What no test on the real OpenCode shows, and why.
+const NOT_END_TO_END: [(&str, &str); 0] = [];
+
 /// Adds the numbers without a test, and the tests without a number.
 pub fn check(sources: &[Source], findings: &mut Vec<Finding>) {
     let tests = tests(sources);
+    check_end_to_end(&tests, findings);
     for requirement in &TABLE {
         let wanted = match requirement.shown {
             Shown::Scenario => SCENARIOS,
@@ -128,11 +135,28 @@ pub fn check(sources: &[Source], findings: &mut Vec<Finding>) {
             findings.push(Finding { file: OWN_FILE.to_owned(), line: row(requirement), what });
         }
     }
-    for test in tests.iter().filter(|test| test.path.starts_with(SCENARIOS)) {
+    let numbered = |test: &&Test| [SCENARIOS, END_TO_END].iter().any(|p| test.path.starts_with(p));
+    for test in tests.iter().filter(numbered) {
         if is_unknown(&test.name) {
             let what =
                 format!("`{}` begins with a number that no requirement has; rename it", test.name);
             findings.push(Finding { file: test.path.clone(), line: test.line, what });
+        }
+    }
+}
+
+fn check_end_to_end(tests: &[Test], findings: &mut Vec<Finding>) {
+    let exempt = |number: &str| NOT_END_TO_END.iter().any(|(exempt, _)| *exempt == number);
+    for requirement in TABLE.iter().filter(|requirement| !exempt(requirement.number)) {
+        let shown = |test: &Test| test.path.starts_with(END_TO_END) && test.names(requirement);
+        if !tests.iter().any(shown) {
+            let what = format!(
+                "{} ({}) is not shown on the real OpenCode; write `fn {}...` in {END_TO_END}",
+                requirement.number,
+                requirement.says,
+                prefix(requirement.number)
+            );
+            findings.push(Finding { file: OWN_FILE.to_owned(), line: row(requirement), what });
         }
     }
 }
@@ -165,7 +189,13 @@ struct Test {
 impl Test {
     fn shows(&self, requirement: &Requirement) -> bool {
         let here = requirement.shown != Shown::Scenario || self.path.starts_with(SCENARIOS);
-        here && self.name.starts_with(&prefix(requirement.number))
+        here && self.names(requirement)
+    }
+
+    /// Whether the requirement's number is among those that the name begins with.
+    fn names(&self, requirement: &Requirement) -> bool {
+        let number = requirement.number.to_lowercase();
+        self.name.split('_').take_while(|word| is_number(word)).any(|word| word == number)
     }
 }
 
@@ -186,13 +216,19 @@ fn prefix(number: &str) -> String {
     format!("{}_", number.to_lowercase())
 }
 
+/// A letter and digits, as in `l4`.
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_prefix(|c: char| c.is_ascii_lowercase()).unwrap_or_default();
+    !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+}
+
 /// Whether a name begins like a requirement, but like none of the table.
 fn is_unknown(name: &str) -> bool {
-    let Some((first, _)) = name.split_once('_') else { return false };
-    let Some(digits) = first.strip_prefix(|c: char| c.is_ascii_lowercase()) else { return false };
-    let numbered = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit());
-    let number = first.to_uppercase();
-    numbered && !TABLE.iter().any(|requirement| requirement.number == number)
+    let known = |word: &str| {
+        let number = word.to_uppercase();
+        TABLE.iter().any(|requirement| requirement.number == number)
+    };
+    name.split('_').take_while(|word| is_number(word)).any(|word| !known(word))
 }
 
 /// The line of the table that speaks of the requirement.
@@ -209,7 +245,24 @@ mod tests {
     fn found(path: &str, text: &str) -> Vec<Finding> {
         let mut findings = Vec::new();
         check(&[Source::new(path, text.to_owned())], &mut findings);
+        findings.retain(|finding| !finding.what.contains("the real OpenCode"));
         findings
+    }
+
+    fn missing_end_to_end(text: &str) -> usize {
+        let source = Source::new("crates/cli/tests/opencode/launch.rs", text.to_owned());
+        let mut findings = Vec::new();
+        check_end_to_end(&tests(&[source]), &mut findings);
+        findings.len()
+    }
+
+    #[test]
+    fn a_number_that_is_not_shown_end_to_end_is_named() {
+        let all = TABLE.len() - NOT_END_TO_END.len();
+        assert_eq!(missing_end_to_end(""), all);
+        assert_eq!(missing_end_to_end("#[test]\nfn l1_is_shown() {}\n"), all - 1);
+        assert_eq!(missing_end_to_end("#[test]\nfn o3_o4_are_shown() {}\n"), all - 2);
+        assert_eq!(missing_end_to_end("#[test]\nfn o3_is_not_o4() {}\n"), all - 1);
     }
 
     #[test]

@@ -25,9 +25,9 @@ pub struct Nasty {
     pub busy_ms: Span,
     /// An abort between the 204 and the first busy stops nothing.
     pub abort_misses_gap: bool,
-    /// A message sent again becomes the newest, because its time is refreshed. 1.18.33 refreshes the
-    /// time and keeps the place; a version that sorts would not. An old one that was answered long
-    /// ago is answered again (seen in 1.18.33).
+    /// A message sent again becomes the newest, because its time is refreshed. 1.18.33 refreshes it
+    /// and keeps the place; a version that sorts would not. An old one that was answered long ago
+    /// is answered again (seen in 1.18.33).
     pub resend_reorders: bool,
     /// A prompt that arrives between an error's first idle and its end is stored, and nobody
     /// answers it (seen in 1.18.33).
