@@ -32,8 +32,9 @@ class Link {
   failures = 0
   linked = false
   closed = false
+  used = false // somebody was seen in a session, so a screen is up if there is one
   toasted = false
-  why = ""
+  why = "it is still being started"
 
   constructor(input) {
     this.input = input
@@ -43,7 +44,7 @@ class Link {
 
   start() {
     const { directory, project } = this.input
-    this.why = "the bridge ended without a word"
+    this.lastWords = "the bridge ended without a word"
     const child = spawn(BIN, ["bridge", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
     this.child = child
     let over = false
@@ -51,7 +52,7 @@ class Link {
       if (over) return
       over = true
       clearTimeout(slow)
-      if (why) this.why = why
+      this.why = why ?? this.lastWords
       this.down(child)
     }
     const slow = setTimeout(() => child.kill(), HELLO_MS)
@@ -106,7 +107,7 @@ class Link {
         for (const call of this.calls.values()) this.send(call.line)
         return
       case "bye":
-        this.why = line.why
+        this.lastWords = line.why
         return
       case "want":
         this.wanted = new Map(line.events.map((event) => [event.name, { ...event, last: new Map() }]))
@@ -151,6 +152,10 @@ class Link {
   }
 
   event({ type, properties }) {
+    if (!this.used && properties?.sessionID) {
+      this.used = true
+      if (this.failures > 2) this.toast()
+    }
     const wanted = this.linked && this.wanted.get(type)
     if (!wanted) return
     if (wanted.every_ms) {
@@ -220,13 +225,12 @@ class Link {
   }
 
   toast() {
-    if (this.toasted) return
+    // Before that the terminal UI may not be up, and what it is shown then nobody sees.
+    if (this.toasted || !this.used) return
     this.toasted = true
     const message = `${this.why}. ${REMEDY}`
     const body = { title: "legwork is not available", message, variant: "error", duration: 10_000 }
-    const show = () => Promise.resolve(this.input.client.tui.showToast({ body })).catch(() => {})
-    // The terminal UI may not be up yet when plugins are loaded.
-    sleep(1_500).then(() => this.closed || show())
+    Promise.resolve(this.input.client.tui.showToast({ body })).catch(() => {})
   }
 
   close() {
