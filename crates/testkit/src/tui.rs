@@ -65,6 +65,13 @@ impl<'a> Tui<'a> {
         found.unwrap_or_else(|| panic!("no screen: {what}\n{}", self.screen()))
     }
 
+    /// Has the program draw everything again, by another size for a moment: what anybody else has
+    /// printed on the screen is gone afterwards.
+    pub fn redraw(&self) {
+        self.tmux(&["resize-window", "-x", "100", "-y", ROWS]);
+        self.tmux(&["resize-window", "-x", COLUMNS, "-y", ROWS]);
+    }
+
     /// The process id of the program.
     pub fn pid(&self) -> Option<u32> {
         let panes = self.tmux(&["list-panes", "-F", "#{pane_pid}"]);

@@ -12,6 +12,7 @@ mod output;
 mod processes;
 mod resume;
 mod run;
+mod screen;
 mod serve;
 mod stage;
 mod windows;

@@ -30,9 +30,8 @@ fn n1_in_opencode_run_whoever_blocks_gets_the_result_in_the_same_conversation() 
         // A real model takes its time here, in which the notice comes.
         let steps = [&*begin, &wait, "gate told\nsay all done"];
         let mut run = home.run(&["--agent", "build", &script(&steps)]);
-        let launched = |one: &Request| {
-            one.said("tool", "Task ID:") && one.said("tool", "background_block")
-        };
+        let launched =
+            |one: &Request| one.said("tool", "Task ID:") && one.said("tool", "background_block");
         model.wait_for("the launch answer", launched).await;
         model.open("work");
         until("the notice is told", async || {
