@@ -26,8 +26,8 @@ pub fn end_headline(task: &Task) -> String {
 pub fn question_headline(task: &Task, question: &QuestionId, text: &str) -> String {
     format!(
         "[BACKGROUND TASK WAITING] {} {}: {text} (A person has to answer {question}: \
-         `legwork answer {question}`.)",
-        task.id, task.description
+         `legwork answer {}`.)",
+        task.id, task.description, task.id
     )
 }
 

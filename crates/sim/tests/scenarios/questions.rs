@@ -36,7 +36,7 @@ fn d5_a_permission_shows_in_list_and_output_and_is_told() {
     assert!(shown.lines().any(|line| line == format!("Waiting: {waits}")), "{shown}");
     let headline = format!(
         "[BACKGROUND TASK WAITING] {task} Explore: bash (A person has to answer {question}: \
-         `legwork answer {question}`.)\n\
+         `legwork answer {task}`.)\n\
          0 background tasks finished, 1 still running."
     );
     let told = story.told();
