@@ -78,7 +78,7 @@ impl Engine {
             Sighted::Aborted { text } => {
                 // A host that is closed aborts what runs before it goes. If it goes, the run was
                 // interrupted with it; only if it stays was this somebody's wish.
-                watch.error.get_or_insert_with(|| words::ABORTED.to_owned());
+                watch.error = Some(words::ABORTED.to_owned());
                 self.seen_still(id, &text);
             }
             Sighted::Still { text } => self.seen_still(id, &text),

@@ -312,7 +312,8 @@ fn d3_a_run_that_is_aborted_in_the_host_is_an_error() {
         assert_eq!(story.world.oc.abort(process, &session), Ok(true));
         story.pass(5_000);
         assert_eq!(story.status(task), Some(Status::Error));
-        assert!(detail(&mut story, task, 0).contains("Aborted"));
+        let why = "The run was aborted in its session.\n\nIts last words:\nHalf of it";
+        assert_eq!(detail(&mut story, task, 0), why, "its own words, not the host's for an error");
         story.until_settled();
         assert_eq!(told_of(&story, task).len(), 1);
         story.end();
