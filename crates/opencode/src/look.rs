@@ -47,7 +47,9 @@ fn sight(messages: &[Value], prompt: &str, busy: bool) -> Sight {
         Some((reply, End::Aborted)) => Sighted::Aborted { text: reply.text() },
         Some((_, End::Error(error))) => Sighted::Failed { reason: error::reason(error) },
         None if busy => Sighted::Busy,
-        None => Sighted::Still { text: replies.last().map(Message::text).unwrap_or_default() },
+        None => {
+            Sighted::Still { text: replies.last().map(Message::last_words).unwrap_or_default() }
+        }
     };
     let tool_calls = replies.iter().map(Message::tool_calls).sum::<usize>();
     let tool_calls = u32::try_from(tool_calls).unwrap_or(u32::MAX);

@@ -64,10 +64,23 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// What the model wrote for others to read.
+    /// What the model wrote for others to read. A stream that broke and was tried again leaves an
+    /// empty part before the whole one (1.18.33).
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.texts().filter_map(|part| part.get("text")?.as_str()).collect();
-        texts.join("\n")
+        let texts = self.texts().filter_map(|part| part.get("text")?.as_str());
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The last that is known of a turn that stopped: what the model wrote, and which of its tools
+    /// failed. A permission that a person rejects stops a turn and is told nowhere else (1.18.33).
+    pub fn last_words(&self) -> String {
+        let failed = self.parts.iter().filter_map(|part| {
+            let why = part.pointer("/state/error")?.as_str()?;
+            let tool = part.get("tool").and_then(Value::as_str).unwrap_or("a tool");
+            Some(format!("{tool}: {why}"))
+        });
+        let words = Some(self.text()).filter(|text| !text.is_empty());
+        words.into_iter().chain(failed).collect::<Vec<_>>().join("\n")
     }
 
     pub fn tool_calls(&self) -> usize {

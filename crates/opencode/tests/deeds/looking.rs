@@ -91,6 +91,27 @@ fn d3_a_reply_that_is_over_without_an_end_was_aborted() {
 }
 
 #[test]
+fn d3_a_stream_that_was_tried_again_leaves_no_trace_in_the_answer() {
+    let mut history = messages("answered");
+    let parts = history.last_mut().unwrap()["parts"].as_array_mut().unwrap();
+    parts.insert(0, json!({ "type": "text", "text": "" }));
+    let sight = look_at(&with(history), PROMPT);
+    assert_eq!(sight.state, Sighted::Answered { text: "found it ".to_owned() });
+}
+
+#[test]
+fn d5_a_turn_that_a_rejection_stopped_tells_of_it() {
+    let mut history = messages("answered");
+    history.pop();
+    let parts = history.last_mut().unwrap()["parts"].as_array_mut().unwrap();
+    let state = json!({ "status": "error", "error": "The user rejected it." });
+    parts.push(json!({ "type": "tool", "tool": "bash", "state": state }));
+    let sight = look_at(&with(history), PROMPT);
+    let text = "calling\nbash: The user rejected it.".to_owned();
+    assert_eq!(sight.state, Sighted::Still { text });
+}
+
+#[test]
 fn a_half_message_is_no_end() {
     let history = messages("half");
     let sight = look_at(&with(history.clone()), &prompt_of(&history));
