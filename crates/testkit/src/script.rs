@@ -10,7 +10,7 @@
 //! wait MS               take time                    drop                 cut the connection
 //! gate NAME             wait for `Model::open`       count                say how many prompts
 //! call TOOL {json}      call a tool                  echo-history         say what was said before
-//! break-off             end the stream too early
+//! break-off             end the stream too early     drop-once            cut it, one time
 //! ```
 //!
 //! In `say` and `call`, `{{last_task}}` and `{{task:N}}` (from 1) stand for task ids that occur in
@@ -43,6 +43,8 @@ pub enum Line {
     Hang,
     /// Cut the connection.
     Drop,
+    /// Cut the connection once.
+    DropOnce,
     /// End the stream in good order, but before the answer is over.
     BreakOff,
     /// Write a digest of the conversation before this prompt.
@@ -109,6 +111,7 @@ fn parse_line(line: &str) -> Option<Line> {
         "fail-once" => code(rest).map(|(code, text)| Line::FailOnce(code, text))?,
         "hang" => Line::Hang,
         "drop" => Line::Drop,
+        "drop-once" => Line::DropOnce,
         "break-off" => Line::BreakOff,
         "echo-history" => Line::EchoHistory,
         "count" => Line::Count,
@@ -196,7 +199,7 @@ mod tests {
     #[test]
     fn every_line_has_its_form() {
         let text = "#script\nrepeat 9 ab\nstream 3 10 w\ngate g\ncall t\nfail-once 500\ndrop\n\
-                    break-off\ncount\necho-history\n#end\nrubbish";
+                    drop-once\nbreak-off\ncount\necho-history\n#end\nrubbish";
         let expected = vec![
             Line::Repeat(9, "ab".into()),
             Line::Stream(3, 10, "w".into()),
@@ -204,6 +207,7 @@ mod tests {
             Line::Call("t".into(), "{}".into()),
             Line::FailOnce(500, "scripted failure".into()),
             Line::Drop,
+            Line::DropOnce,
             Line::BreakOff,
             Line::Count,
             Line::EchoHistory,

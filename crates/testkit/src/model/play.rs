@@ -171,6 +171,8 @@ fn prepare(lines: Vec<Line>, before: usize, messages: &[Said]) -> Result<Vec<Lin
                 }
                 Line::Fail(code, text)
             }
+            Line::DropOnce if before > 0 => continue,
+            Line::DropOnce => Line::Drop,
             line => line,
         });
     }
@@ -271,7 +273,7 @@ impl Player {
                     () = self.sender.closed() => {}
                 }
             }
-            Line::Fail(..) | Line::FailOnce(..) | Line::Drop | Line::BreakOff => {}
+            Line::Fail(..) | Line::FailOnce(..) | Line::Drop | Line::DropOnce | Line::BreakOff => {}
         }
     }
 
