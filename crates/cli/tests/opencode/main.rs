@@ -4,12 +4,14 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-mod first;
+mod ends;
 mod gates;
 mod kills;
 mod launch;
+mod notices;
 mod output;
 mod processes;
+mod questions;
 mod resume;
 mod run;
 mod screen;

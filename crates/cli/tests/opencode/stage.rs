@@ -6,7 +6,9 @@ use std::process::Output;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use legwork_testkit::{Client, DEADLINE, Events, Home, Model, Serve, block_on, call, script};
+use legwork_testkit::{
+    Client, DEADLINE, Events, Home, Model, Request, Serve, block_on, call, script,
+};
 use serde_json::{Value, json};
 
 /// The binary under test.
@@ -78,7 +80,7 @@ pub fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Waits until it is so, with a deadline; looks every 20 ms.
+/// Waits until it is so, with a deadline; looks every 50 ms.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + DEADLINE;
     loop {
@@ -86,7 +88,7 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
             return found;
         }
         assert!(Instant::now() < end, "it never came to that: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
@@ -118,7 +120,8 @@ impl Stage {
     /// One for all tests that use sessions of their own and kill nothing.
     pub fn shared() -> &'static Self {
         static STAGE: OnceLock<Stage> = OnceLock::new();
-        STAGE.get_or_init(|| block_on(Self::with(json!({}), "[limits]\nmax_running = 100\n")))
+        let config = "[limits]\nmax_running = 100\n";
+        STAGE.get_or_init(|| block_on(Self::with(cast(), config)))
     }
 
     /// OpenCode again, in the same home, after its end.
@@ -179,9 +182,37 @@ impl Stage {
 
     /// A launch in a turn of its own.
     pub async fn launch(&self, parent: &str, description: &str, steps: &[&str]) -> Task {
-        let call = self.call(parent, "background_task", launch(description, steps)).await;
+        self.launch_agent(parent, "general", description, steps).await
+    }
+
+    /// A launch of this agent in a turn of its own.
+    pub async fn launch_agent(
+        &self,
+        parent: &str,
+        agent: &str,
+        description: &str,
+        steps: &[&str],
+    ) -> Task {
+        let mut arguments = launch(description, steps);
+        arguments["agent"] = json!(agent);
+        let call = self.call(parent, "background_task", arguments).await;
         assert!(!call.refused(), "{call:?}");
         Task::of(&call.text)
+    }
+
+    /// What the model was asked in the turns of a session.
+    pub fn asked(&self, session: &str) -> Vec<Request> {
+        let all = self.model.requests().into_iter();
+        all.filter(|one| one.session.as_deref() == Some(session) && !one.tools.is_empty()).collect()
+    }
+
+    /// Waits until the model is asked in a turn of the session after these words were said there.
+    pub async fn until_asked(&self, session: &str, words: &str) -> Request {
+        let wanted = |one: &Request| {
+            let turn = one.session.as_deref() == Some(session) && !one.tools.is_empty();
+            turn && one.said("user", words)
+        };
+        self.model.wait_for(&format!("a turn of {session} after {words}"), wanted).await
     }
 
     /// All tool calls of a session, oldest first.
@@ -236,6 +267,25 @@ impl Stage {
     pub fn legwork(&self, args: &[&str]) -> Output {
         legwork(&self.home, args)
     }
+}
+
+/// Agents and a model beside the ordinary ones: `careful` asks before it runs a command, `broken`
+/// has a model that there is not, `fake/other` is a second model. No snapshots of the project are
+/// taken: OpenCode takes one for each step, one after the other for all sessions.
+pub fn cast() -> Value {
+    let other = json!({
+        "name": "Other",
+        "tool_call": true,
+        "limit": { "context": 200_000, "output": 8_000 },
+    });
+    json!({
+        "snapshot": false,
+        "agent": {
+            "careful": { "mode": "subagent", "permission": { "bash": "ask" } },
+            "broken": { "mode": "subagent", "model": "fake/none" },
+        },
+        "provider": { "fake": { "models": { "other": other } } },
+    })
 }
 
 /// The arguments of a launch whose helper does these steps.

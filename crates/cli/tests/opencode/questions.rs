@@ -1,0 +1,160 @@
+//! Helpers that wait for a person (D5): where it is shown, who is told, and how it is answered.
+
+use legwork_testkit::{block_on, call};
+use serde_json::{Value, json};
+
+use crate::stage::{Notice, Stage, Task, printed, until};
+
+const WAITING: &str = "[BACKGROUND TASK WAITING]";
+
+fn bash(command: &str) -> String {
+    call("bash", &json!({ "command": command, "description": "says something" }))
+}
+
+/// Waits until the task asks so many things, and gives them.
+async fn questions(stage: &Stage, task: &Task, count: usize) -> Vec<Value> {
+    until(&format!("{count} questions of {}", task.id), async || {
+        let view = stage.view(&task.id);
+        let questions = view["questions"].as_array()?.clone();
+        (questions.len() == count).then_some(questions)
+    })
+    .await
+}
+
+fn about_waiting(notices: &[Notice]) -> Vec<&Notice> {
+    notices.iter().filter(|notice| notice.headline.starts_with(WAITING)).collect()
+}
+
+/// Also O2, S1 and N8: the whole way of a permission that a person gives on the command line.
+#[test]
+fn d5_a_permission_is_shown_told_once_without_a_turn_and_given_from_the_command_line() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let steps = [&bash("echo permitted"), "say all done"];
+        let task = stage.launch_agent(&parent, "careful", "Ask", &steps).await;
+        let notices = stage.until_notices(&parent, 1).await;
+        let first = notices[0].headline.lines().next().unwrap();
+        let begin = format!("{WAITING} {} Ask: bash: echo permitted ", task.id);
+        assert!(first.starts_with(&begin), "{first}");
+        assert_eq!(notices[0].hidden, "", "there is no result");
+        let toast = stage.events.until("a toast about it", |event| {
+            let message = event.properties["message"].as_str().unwrap_or_default();
+            event.kind == "tui.toast.show" && message.contains(&task.id)
+        });
+        toast.await;
+        let id = questions(stage, &task, 1).await[0]["id"].as_str().unwrap().to_owned();
+        let waits = format!("for a person to answer {id}: bash: echo permitted");
+        let output = stage.call(&parent, "background_output", json!({ "task_id": task.id })).await;
+        assert!(output.text.contains(&format!("\nWaiting: {waits}\n")), "{output:?}");
+        let list = stage.call(&parent, "background_list", json!({})).await;
+        assert!(list.text.contains(&format!("waits: {waits}")), "{list:?}");
+        for command in [&["show", &task.id][..], &["list"]] {
+            let shown = printed(&stage.legwork(command));
+            assert!(shown.contains(&waits), "{command:?}: {shown}");
+        }
+        // The command that the notice names is one.
+        let command: Vec<&str> = first.split('`').nth(1).unwrap().split(' ').collect();
+        let asked = stage.legwork(&command[1..]);
+        assert!(asked.status.success(), "{command:?}: {asked:?}");
+        assert!(printed(&asked).contains(&id), "{asked:?}");
+        let answered = stage.legwork(&["answer", &task.id, "once"]);
+        assert_eq!(printed(&answered).trim_end(), "The helper has your answer.", "{answered:?}");
+        stage.until_settled(&task).await;
+        let notices = stage.notices(&parent).await;
+        assert_eq!((notices.len(), about_waiting(&notices).len()), (2, 1), "{notices:?}");
+        assert!(notices[1].hidden.ends_with("all done"), "{notices:?}");
+        assert!(stage.calls(&task.session).await[0].text.contains("permitted"));
+        stage.until_asked(&parent, "[BACKGROUND TASK COMPLETED]").await;
+        // Launch, output and list are two each; the end has one of its own, the question none.
+        assert_eq!(stage.asked(&parent).len(), 7, "{}", stage.model.told());
+        assert!(!stage.legwork(&["answer", &task.id, "once"]).status.success());
+    });
+}
+
+#[test]
+fn d5_of_two_questions_each_is_answered_by_its_name() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let both = format!("{}\n{}", bash("echo left"), bash("echo right"));
+        let task = stage.launch_agent(&parent, "careful", "Two", &[&both, "say done"]).await;
+        let asked = questions(stage, &task, 2).await;
+        let unclear = stage.legwork(&["answer", &task.id, "once"]);
+        assert!(!unclear.status.success(), "{unclear:?}");
+        let of = |word: &str| {
+            let found = asked.iter().find(|one| one["text"] == format!("bash: echo {word}"));
+            found.unwrap()["id"].as_str().unwrap()
+        };
+        for word in ["right", "left"] {
+            let done = stage.legwork(&["answer", &task.id, "once", "--question", of(word)]);
+            assert!(done.status.success(), "{done:?}");
+        }
+        stage.until_settled(&task).await;
+        let calls = stage.calls(&task.session).await;
+        assert!(calls[0].text.contains("left") && calls[1].text.contains("right"), "{calls:?}");
+        let notices = stage.notices(&parent).await;
+        let told: String = about_waiting(&notices).iter().map(|one| &*one.headline).collect();
+        for word in ["left", "right"] {
+            assert!(told.matches(&format!("bash: echo {word} ")).count() <= 1, "{notices:?}");
+        }
+        assert!(notices.last().unwrap().hidden.ends_with("done"), "{notices:?}");
+    });
+}
+
+/// OpenCode ends a turn at a rejection, and tells the model of one that has words.
+#[test]
+fn d5_a_rejection_with_words_lets_the_helper_go_on() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let steps = [&bash("rm everything"), "say as you wish"];
+        let task = stage.launch_agent(&parent, "careful", "No", &steps).await;
+        questions(stage, &task, 1).await;
+        let done = stage.legwork(&["answer", &task.id, "reject", "--words", "use ls"]);
+        assert!(done.status.success(), "{done:?}");
+        stage.until_settled(&task).await;
+        assert_eq!(stage.view(&task.id)["status"], "completed");
+        let calls = stage.calls(&task.session).await;
+        assert!(calls[0].refused() && calls[0].text.contains("use ls"), "{calls:?}");
+    });
+}
+
+#[test]
+fn d5_a_bare_rejection_ends_the_run_as_an_error() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let steps = [&bash("rm everything"), "say never"];
+        let task = stage.launch_agent(&parent, "careful", "No", &steps).await;
+        questions(stage, &task, 1).await;
+        let done = stage.legwork(&["answer", &task.id, "reject"]);
+        assert!(done.status.success(), "{done:?}");
+        stage.until_settled(&task).await;
+        assert_eq!(stage.view(&task.id)["status"], "error");
+        let notices = stage.notices(&parent).await;
+        let last = notices.last().unwrap();
+        assert!(last.headline.starts_with("[BACKGROUND TASK FAILED]"), "{notices:?}");
+        assert!(last.hidden.contains("rejected"), "{notices:?}");
+    });
+}
+
+#[test]
+fn d5_what_is_answered_in_opencode_itself_is_not_waited_for_any_more() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let steps = [&bash("echo permitted"), "gate d5-itself\nsay done"];
+        let task = stage.launch_agent(&parent, "careful", "Ask", &steps).await;
+        let id = questions(stage, &task, 1).await[0]["id"].as_str().unwrap().to_owned();
+        stage.client.permit(&id, "once", None).await.ok();
+        questions(stage, &task, 0).await;
+        let view = stage.view(&task.id);
+        assert_eq!((&view["status"], &view["waiting"]), (&json!("running"), &json!([])));
+        stage.model.open("d5-itself");
+        stage.until_settled(&task).await;
+        let notices = stage.notices(&parent).await;
+        assert!(about_waiting(&notices).len() <= 1, "{notices:?}");
+        assert!(notices.last().unwrap().hidden.ends_with("done"), "{notices:?}");
+    });
+}
