@@ -14,6 +14,7 @@ const LINE_MAX = 16 * 1024 * 1024 // the daemon reads no longer line
 const BACKLOG_MAX = 64 * 1024 * 1024 // a bridge that does not read is ended
 const HELLO_MS = 10_000 // for the bridge to find or start the daemon
 const UNLINKED_MS = 30_000 // how long a call waits for a broken link to come back
+const TITLE_MS = 2_000 // how long an answer waits for a title that is being written
 const DRAIN_MS = 15_000 // how long a new link waits for what the old one still has OpenCode do
 const PAUSES_MS = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000]
 const REMEDY = "Run `legwork doctor` in a terminal to see what is wrong."
@@ -176,19 +177,24 @@ class Link {
     const line = { type: "call", id, key, tool, arguments: args, context: origin }
     return new Promise((resolve, reject) => {
       let patience
+      let titled = Promise.resolve()
       const end = (finish) => (value) => {
         this.calls.delete(id)
         clearTimeout(patience)
         // OpenCode's signal also fires after a step that ended well.
         abort?.removeEventListener("abort", stopped)
-        finish(value)
+        // A title that is written after the answer would turn the part back to running.
+        titled.then(() => finish(value))
       }
       const refuse = end((text) => reject(new Error(text)))
       const stopped = () => {
         this.send({ type: "cancel", id })
         refuse("Stopped waiting. Background tasks go on.")
       }
-      const progress = (title) => context.metadata?.({ title })
+      const progress = (title) => {
+        const shown = () => Promise.race([this.entitle(id, context, title), sleep(TITLE_MS)])
+        titled = titled.then(shown).catch(() => {})
+      }
       this.calls.set(id, { line, progress, resolve: end(resolve), reject: refuse, wait })
       const link = this
       function wait() {
@@ -202,6 +208,21 @@ class Link {
       if (this.linked) this.send(line)
       else wait()
     })
+  }
+
+  /**
+   * Shows a title at a call that is under way. The `metadata` of its context is made for that, but
+   * has no effect in plugins (OpenCode 1.18), so the call's part is written to.
+   */
+  async entitle(id, { sessionID, messageID, callID }, title) {
+    const { _client } = this.input.client
+    const url = `/session/${sessionID}/message/${messageID}`
+    const { data } = await _client.get({ url })
+    const part = data?.parts.find((part) => part.callID === callID)
+    if (part?.state.status !== "running" || !this.calls.has(id)) return
+    const body = { ...part, state: { ...part.state, title } }
+    const headers = { "content-type": "application/json" }
+    await _client.patch({ url: `${url}/part/${part.id}`, body, headers })
   }
 
   unavailable() {
