@@ -159,7 +159,7 @@ impl Engine {
             place,
             parent,
             agent: launch.agent.into(),
-            description: plain(launch.description.trim(), DESCRIPTION_MAX_CHARS).into(),
+            description: one_line(&launch.description).into(),
             created: self.now,
             session: None,
             stage: self.first_stage(&run),
@@ -295,4 +295,11 @@ impl Engine {
         }
         self.tend_run(id);
     }
+}
+
+/// A description as it is kept: on one line, and without gaps, which would look like the columns of
+/// a listing.
+fn one_line(description: &str) -> String {
+    let line = plain(description.trim(), DESCRIPTION_MAX_CHARS);
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

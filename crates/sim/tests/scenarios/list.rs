@@ -367,6 +367,7 @@ fn s6_line_breaks_and_wide_characters_keep_one_line_and_the_columns() {
     assert_eq!(starts.len(), 1, "the columns are not in line:\n{answer}");
     for line in answer.lines() {
         assert!(line.starts_with("bg_"), "{answer}");
+        assert_eq!(columns(line)[3], "general", "a gap looks like a column:\n{answer}");
     }
     insta::assert_snapshot!(story.end());
 }
