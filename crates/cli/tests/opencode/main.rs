@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+mod block;
 mod ends;
 mod gates;
 mod kills;

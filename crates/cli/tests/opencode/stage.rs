@@ -180,6 +180,28 @@ impl Stage {
         answers
     }
 
+    /// Begins a turn in which the session blocks, and gives the number of that call. The daemon has
+    /// it by then: the same step lists, and calls of one host are taken in their order.
+    pub async fn block(&self, session: &str, arguments: Value) -> usize {
+        let number = self.calls(session).await.len();
+        let wait = call("background_block", &arguments);
+        let list = call("background_list", &json!({}));
+        self.say(session, &[&format!("{wait}\n{list}"), "say free"]).await;
+        self.until_call(session, number + 1).await;
+        let blocked = &self.calls(session).await[number];
+        assert_eq!((&*blocked.tool, &*blocked.status), ("background_block", "running"));
+        number
+    }
+
+    /// Waits until this call of the session has been answered.
+    pub async fn until_call(&self, session: &str, number: usize) -> Call {
+        until(&format!("call {number} is answered"), async || {
+            let call = self.calls(session).await.into_iter().nth(number)?;
+            matches!(call.status.as_str(), "completed" | "error").then_some(call)
+        })
+        .await
+    }
+
     /// A launch in a turn of its own.
     pub async fn launch(&self, parent: &str, description: &str, steps: &[&str]) -> Task {
         self.launch_agent(parent, "general", description, steps).await
@@ -213,6 +235,18 @@ impl Stage {
             turn && one.said("user", words)
         };
         self.model.wait_for(&format!("a turn of {session} after {words}"), wanted).await
+    }
+
+    /// Several launches in one turn, in this order.
+    pub async fn launch_all<const N: usize>(
+        &self,
+        parent: &str,
+        helpers: [(&str, &[&str]); N],
+    ) -> [Task; N] {
+        let calls = helpers.map(|(name, steps)| ("background_task", launch(name, steps)));
+        let made = self.call_all(parent, &calls).await;
+        let tasks: Vec<Task> = made.iter().map(|call| Task::of(&call.text)).collect();
+        tasks.try_into().expect("a task for each call")
     }
 
     /// All tool calls of a session, oldest first.
