@@ -5,10 +5,13 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 mod block;
+mod cancel;
+mod clear;
 mod ends;
 mod gates;
 mod kills;
 mod launch;
+mod list;
 mod notices;
 mod output;
 mod processes;
