@@ -7,6 +7,7 @@
 mod block;
 mod cancel;
 mod clear;
+mod commands;
 mod ends;
 mod gates;
 mod kills;
