@@ -1,9 +1,9 @@
 //! B1 to B7: waiting for tasks in the real OpenCode.
 
 use legwork_testkit::{block_on, script};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::stage::{Call, Stage, Task, until};
+use crate::stage::{Call, Stage, until};
 
 const READ_THEM: &str = "\n\nbackground_output reads the results now; what you were not told yet \
                          follows by itself.";
@@ -21,11 +21,6 @@ fn summary(call: &Call) -> String {
 
 fn title(call: &Call) -> &str {
     call.part["state"]["title"].as_str().unwrap_or_default()
-}
-
-fn on(tasks: &[&Task]) -> Value {
-    let ids: Vec<&str> = tasks.iter().map(|task| &*task.id).collect();
-    json!({ "task_ids": ids })
 }
 
 #[test]
@@ -62,9 +57,8 @@ fn b1_what_cannot_be_waited_for_is_refused_in_words_and_a_long_timeout_is_cut() 
     });
 }
 
-/// B2, B4.
 #[test]
-fn b2_finished_tasks_of_any_kind_are_not_waited_for() {
+fn b2_b4_finished_tasks_of_any_kind_are_not_waited_for() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
@@ -74,8 +68,9 @@ fn b2_finished_tasks_of_any_kind_are_not_waited_for() {
         stage.call(&parent, "background_cancel", json!({ "task_id": off.id })).await;
         stage.until_status(&good, "completed").await;
         stage.until_status(&bad, "error").await;
-        let ids = json!({ "task_ids": [bad.id, good.id, off.id, bad.id, "bg_zzzzzzzz"] });
-        let call = stage.call(&parent, "background_block", ids).await;
+        let ids = [&bad.id, &good.id, &off.id, &bad.id, "bg_zzzzzzzz"];
+        let asked = json!({ "task_ids": ids, "timeout": 600_000 });
+        let call = stage.call(&parent, "background_block", asked).await;
         let expected = format!(
             "All finished: 3 tasks, 1 not found.\n\n{}  error  Bad\n{}  completed  Good\n\
              {}  cancelled  Off\nbg_zzzzzzzz  not found{READ_THEM}",
@@ -85,9 +80,9 @@ fn b2_finished_tasks_of_any_kind_are_not_waited_for() {
     });
 }
 
-/// B3, B4, B6, B7: a and b are waited for, c is not.
+/// A and B are waited for, C is not.
 #[test]
-fn b6_what_is_waited_for_is_told_after_the_waiting_and_the_call_shows_how_it_stands() {
+fn b3_b6_b7_what_is_waited_for_is_told_after_the_waiting_and_the_call_shows_how_it_stands() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
@@ -97,7 +92,7 @@ fn b6_what_is_waited_for_is_told_after_the_waiting_and_the_call_shows_how_it_sta
             ("C", &["gate b6-c\nsay result of C"]),
         ];
         let [a, b, c] = stage.launch_all(&parent, helpers).await;
-        let call = stage.block(&parent, on(&[&a, &b])).await;
+        let call = stage.block(&parent, &[&a, &b]).await;
         stage.model.open("b6-a");
         until("the call says that one is left", async || {
             let calls = stage.calls(&parent).await;
@@ -129,9 +124,8 @@ fn b6_what_is_waited_for_is_told_after_the_waiting_and_the_call_shows_how_it_sta
     });
 }
 
-/// B3, B4.
 #[test]
-fn b4_at_a_timeout_it_tells_what_finished_and_what_still_runs() {
+fn b3_b4_at_a_timeout_it_tells_what_finished_and_what_still_runs() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
@@ -167,7 +161,7 @@ fn b5_after_a_resume_it_waits_for_the_end_of_the_resume() {
             format!("The time is up: 0 finished, 1 still running.\n\n{}  resumed  Twice", task.id);
         assert_eq!(summary(&early), expected);
 
-        let call = stage.block(&parent, on(&[&task])).await;
+        let call = stage.block(&parent, &[&task]).await;
         stage.model.open("b5");
         let answered = stage.until_call(&parent, call).await;
         let expected = format!("All finished: 1 task.\n\n{}  completed  Twice{READ_THEM}", task.id);
@@ -182,8 +176,10 @@ fn b6_esc_ends_the_waiting_and_the_task_goes_on_and_is_told_later() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
-        let task = stage.launch(&parent, "Goes on", &["gate b6-esc\nsay not disturbed"]).await;
-        let call = stage.block(&parent, on(&[&task])).await;
+        let helpers: [(&str, &[&str]); 2] =
+            [("Goes on", &["gate b6-esc\nsay not disturbed"]), ("Endless", &["hang"])];
+        let [task, endless] = stage.launch_all(&parent, helpers).await;
+        let call = stage.block(&parent, &[&task, &endless]).await;
         stage.client.abort(&parent).await.ok();
         let stopped = stage.until_call(&parent, call).await;
         assert!(stopped.refused(), "{stopped:?}");
@@ -195,5 +191,7 @@ fn b6_esc_ends_the_waiting_and_the_task_goes_on_and_is_told_later() {
         assert!(notices[0].hidden.contains("not disturbed"), "{notices:?}");
         stage.until_settled(&task).await;
         assert_eq!(stage.notices(&parent).await.len(), 1);
+        assert_eq!(stage.view(&endless.id)["status"], "running");
+        stage.call(&parent, "background_clear", json!({})).await;
     });
 }

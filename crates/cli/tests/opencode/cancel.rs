@@ -32,9 +32,8 @@ async fn stopped(stage: &Stage, task: &Task) {
     .await;
 }
 
-/// X1, X3.
 #[test]
-fn x1_a_cancelled_helper_is_cut_off_and_a_late_answer_and_a_notice_never_come() {
+fn x1_x3_a_cancelled_helper_is_cut_off_and_a_late_answer_and_a_notice_never_come() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
@@ -132,7 +131,6 @@ fn says(notice: &Notice, task: &Task, why: &str) {
     assert_eq!(notice.hidden, format!("What came of {}:\n\n{why}", task.id));
 }
 
-/// X1, X3.
 #[test]
 fn x3_a_task_that_anybody_else_cancels_is_told_once_with_who_it_was() {
     let stage = Stage::shared();

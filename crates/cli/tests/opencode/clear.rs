@@ -3,11 +3,10 @@
 use legwork_testkit::{block_on, call, script};
 use serde_json::json;
 
-use crate::stage::{Stage, printed};
+use crate::stage::{Stage, block, printed};
 
-/// C1, C2.
 #[test]
-fn c1_what_a_session_clears_is_stopped_and_forgotten_and_other_sessions_keep_theirs() {
+fn c1_c2_what_a_session_clears_is_stopped_and_forgotten_and_other_sessions_keep_theirs() {
     let stage = Stage::shared();
     block_on(async {
         let (parent, other) = (stage.parent().await, stage.parent().await);
@@ -49,16 +48,15 @@ fn c1_what_a_session_clears_is_stopped_and_forgotten_and_other_sessions_keep_the
     });
 }
 
-/// C1, C3, and the same by a person's hand.
+/// By a session, and by a person's hand.
 #[test]
 fn c3_who_is_blocked_on_a_cleared_task_is_answered_at_once() {
     let stage = Stage::shared();
     block_on(async {
         let (parent, other) = (stage.parent().await, stage.parent().await);
         let task = stage.launch(&parent, "Cleared", &["hang"]).await;
-        let ids = json!({ "task_ids": [task.id] });
-        let blocked = stage.block(&other, ids.clone()).await;
-        let own = call("background_block", &ids);
+        let blocked = stage.block(&other, &[&task]).await;
+        let own = call("background_block", &block(&[&task]));
         let clear = call("background_clear", &json!({}));
         let before = stage.calls(&parent).await.len();
         stage.client.say(&parent, &script(&[&format!("{own}\n{clear}"), "say ok"])).await;
@@ -70,7 +68,7 @@ fn c3_who_is_blocked_on_a_cleared_task_is_answered_at_once() {
 
         let parent = stage.parent().await;
         let task = stage.launch(&parent, "By hand", &["hang"]).await;
-        let blocked = stage.block(&other, json!({ "task_ids": [task.id] })).await;
+        let blocked = stage.block(&other, &[&task]).await;
         let done = stage.legwork(&["clear", &task.id, "--yes"]);
         assert_eq!(printed(&done), "Cancelled 1 unfinished task and cleared 1 task.\n");
         let expected = format!("None of these tasks was found.\n\n{}  not found", task.id);

@@ -165,7 +165,7 @@ fn the_daemon_is_stopped_and_everything_goes_on_and_a_question_is_answered() {
         let ask = r#"call bash {"command":"echo permitted","description":"d"}"#;
         let asks = stage.launch(&parent, "Asks", &[ask, "say done with it"]).await;
         let slow = stage.launch(&parent, "Slow", &["gate slow\nsay fine"]).await;
-        let blocked = stage.block(&other, json!({ "task_ids": [slow.id] })).await;
+        let blocked = stage.block(&other, &[&slow]).await;
         all_is_well(&stage);
 
         let before = stage.json(0, &["daemon", "status"]);

@@ -32,9 +32,8 @@ async fn resume(stage: &Stage, parent: &str, task: &Task) {
     .await;
 }
 
-/// S1, S2, S3, S5, S6.
 #[test]
-fn s1_one_line_a_task_newest_first_in_columns_whatever_is_in_a_description() {
+fn s1_s2_s3_s5_s6_one_line_a_task_newest_first_in_columns_whatever_is_in_a_description() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;

@@ -2,7 +2,7 @@
 //! is installed, the daemon, the store. Only the model is scripted. Tests are named after the
 //! requirement that they show.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod block;
 mod cancel;

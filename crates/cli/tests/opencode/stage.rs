@@ -167,7 +167,7 @@ impl Stage {
 
     /// A turn with one tool call; what the tool answered.
     pub async fn call(&self, session: &str, tool: &str, arguments: Value) -> Call {
-        self.call_all(session, &[(tool, arguments)]).await.pop().expect("one answer")
+        self.call_all(session, &[(tool, arguments)]).await.remove(0)
     }
 
     /// A turn with several tool calls in one step; what each of them answered.
@@ -182,9 +182,9 @@ impl Stage {
 
     /// Begins a turn in which the session blocks, and gives the number of that call. The daemon has
     /// it by then: the same step lists, and calls of one host are taken in their order.
-    pub async fn block(&self, session: &str, arguments: Value) -> usize {
+    pub async fn block(&self, session: &str, tasks: &[&Task]) -> usize {
         let number = self.calls(session).await.len();
-        let wait = call("background_block", &arguments);
+        let wait = call("background_block", &block(tasks));
         let list = call("background_list", &json!({}));
         self.say(session, &[&format!("{wait}\n{list}"), "say free"]).await;
         self.until_call(session, number + 1).await;
@@ -246,7 +246,7 @@ impl Stage {
         let calls = helpers.map(|(name, steps)| ("background_task", launch(name, steps)));
         let made = self.call_all(parent, &calls).await;
         let tasks: Vec<Task> = made.iter().map(|call| Task::of(&call.text)).collect();
-        tasks.try_into().expect("a task for each call")
+        tasks.try_into().unwrap()
     }
 
     /// All tool calls of a session, oldest first.
@@ -301,6 +301,12 @@ impl Stage {
     pub fn legwork(&self, args: &[&str]) -> Output {
         legwork(&self.home, args)
     }
+}
+
+/// The arguments of a block that lasts longer than any test waits.
+pub fn block(tasks: &[&Task]) -> Value {
+    let ids: Vec<&str> = tasks.iter().map(|task| &*task.id).collect();
+    json!({ "task_ids": ids, "timeout": 600_000 })
 }
 
 /// Agents and a model beside the ordinary ones: `careful` asks before it runs a command, `broken`
