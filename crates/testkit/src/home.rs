@@ -137,6 +137,8 @@ impl Home {
             "model": "fake/fake",
             "small_model": "fake/fake",
             "enabled_providers": ["fake"],
+            // Three git commands in every step otherwise.
+            "snapshot": false,
             "provider": { "fake": provider },
         });
         HomeBuilder { settings, env: Vec::new(), plugins: Vec::new(), git: false }

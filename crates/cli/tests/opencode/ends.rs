@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use legwork_testkit::{Model, block_on, call};
+use legwork_testkit::{Event, Model, Request, block_on, call};
 use serde_json::json;
 
 use crate::stage::{LEGWORK, Notice, Stage, Task, cast, furnish, printed, until};
@@ -58,11 +58,13 @@ fn d3_a_run_that_a_person_aborts_in_its_own_session_is_an_error() {
     block_on(async {
         let parent = stage.parent().await;
         let task = stage.launch(&parent, "Dig", &["say so far\nhang"]).await;
-        stage.until_asked(&task.session, "so far").await;
+        let begun = |event: &Event| event.is("message.part.delta", &task.session);
+        stage.events.until("the half answer", begun).await;
         stage.client.abort(&task.session).await.ok();
         let notice = the_end(stage, &parent, &task, "error").await;
         assert!(notice.headline.starts_with("[BACKGROUND TASK FAILED]"), "{notice:?}");
-        assert!(notice.hidden.contains("The run was aborted in its session.\n"), "{notice:?}");
+        let why = "The run was aborted in its session.\n\nIts last words:\nso far";
+        assert!(notice.hidden.ends_with(why), "{notice:?}");
     });
 }
 
@@ -78,7 +80,7 @@ fn d3_a_session_deleted_under_its_run_is_stopped_and_told() {
         let notice = the_end(stage, &parent, &task, "cancelled").await;
         assert!(notice.headline.starts_with("[BACKGROUND TASK CANCELLED]"), "{notice:?}");
         assert!(notice.hidden.contains("its session was deleted"), "{notice:?}");
-        let closed = |one: &legwork_testkit::Request| one.number == asked.number && one.closed();
+        let closed = |one: &Request| one.number == asked.number && one.closed();
         stage.model.wait_for("the end of what ran there", closed).await;
     });
 }
@@ -114,14 +116,15 @@ fn d3_a_stream_that_is_cut_is_not_taken_for_the_answer() {
     });
 }
 
-/// Also O2: what it waits for is shown. OpenCode waits some 2 s and 5 s.
+/// Also O2: what it waits for is shown. OpenCode waits some 2, 5 and 9 s, and a survey comes every
+/// 5 s.
 #[test]
 fn d3_a_provider_that_is_tried_again_is_waited_for() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
-        let steps = ["fail-once 500 overloaded\nfail-once 500 overloaded\nsay at last"];
-        let task = stage.launch(&parent, "Retry", &steps).await;
+        let step = "fail-once 500 overloaded\n".repeat(3) + "say at last";
+        let task = stage.launch(&parent, "Retry", &[&step]).await;
         let waiting = until("a retry is shown", async || {
             let view = stage.view(&task.id);
             assert_eq!(view["status"], "running", "{view}");
@@ -167,7 +170,8 @@ fn d4_a_run_past_its_longest_time_is_stopped_and_names_the_setting() {
         let (parent, other) = (stage.parent().await, stage.parent().await);
         let task = stage.launch(&parent, "Endless", &["hang"]).await;
         let endless = stage.until_asked(&task.session, "hang").await;
-        let quick = stage.launch(&other, "Quick", &["say quick"]).await;
+        let quick = stage.launch(&other, "Quick", &["gate quick\nsay quick"]).await;
+        stage.model.open("quick");
         the_end(&stage, &other, &quick, "completed").await;
         stage.turn(&other, &["say next"]).await;
         let turns = stage.asked(&other);
@@ -177,7 +181,7 @@ fn d4_a_run_past_its_longest_time_is_stopped_and_names_the_setting() {
         let notice = the_end(&stage, &parent, &task, "error").await;
         let why = "it ran longer than limits.max_run_minutes = 1 allows";
         assert!(notice.hidden.contains(why), "{notice:?}");
-        let closed = |one: &legwork_testkit::Request| one.number == endless.number && one.closed();
+        let closed = |one: &Request| one.number == endless.number && one.closed();
         stage.model.wait_for("the end of what ran there", closed).await;
         assert_eq!(stage.asked(&parent).len(), 2, "no turn");
     });

@@ -1,6 +1,6 @@
 //! Notices: what is in them, whom they speak to, when they come, and that each comes once.
 
-use legwork_testkit::{block_on, call};
+use legwork_testkit::{Request, block_on, call};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, Task, launch, until};
@@ -11,7 +11,8 @@ fn n2_a_result_of_8_kb_is_told_once_in_full_and_starts_a_turn() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
-        let task = stage.launch(&parent, "Explore", &["repeat 8192 result"]).await;
+        let task = stage.launch(&parent, "Explore", &["gate n2-8kb\nrepeat 8192 result"]).await;
+        stage.model.open("n2-8kb");
         let notices = stage.until_notices(&parent, 1).await;
         stage.until_settled(&task).await;
         let (first, counts) = notices[0].headline.split_once('\n').unwrap();
@@ -147,8 +148,8 @@ fn n6_nothing_is_told_while_an_undo_is_pending_and_then_all_at_once() {
         let tasks = launch_five(stage, &parent, "n6-five").await;
         stage.turn(&parent, &["say to be undone"]).await;
         let messages = stage.client.messages(&parent).await.ok();
-        let users = messages.as_array().unwrap().iter().filter(|one| one["info"]["role"] == "user");
-        let last = users.last().unwrap()["info"]["id"].as_str().unwrap().to_owned();
+        let said = messages.as_array().unwrap().iter().rfind(|one| one["info"]["role"] == "user");
+        let last = said.unwrap()["info"]["id"].as_str().unwrap().to_owned();
         stage.client.revert(&parent, &last).await.ok();
         stage.model.open("n6-five");
         for task in &tasks {
@@ -223,7 +224,7 @@ fn k3_a_deleted_parent_takes_its_own_tasks_along_and_no_others() {
             until("it is forgotten", async || (stage.view(&task.id) == Value::Null).then_some(()))
                 .await;
         }
-        let closed = |one: &legwork_testkit::Request| one.number == asked.number && one.closed();
+        let closed = |one: &Request| one.number == asked.number && one.closed();
         stage.model.wait_for("the end of what ran there", closed).await;
         until("nothing of it is busy", async || {
             let busy = stage.client.status().await;

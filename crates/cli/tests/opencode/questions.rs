@@ -31,8 +31,10 @@ fn d5_a_permission_is_shown_told_once_without_a_turn_and_given_from_the_command_
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
-        let steps = [&bash("echo permitted"), "say all done"];
-        let task = stage.launch_agent(&parent, "careful", "Ask", &steps).await;
+        // What comes while the parent is busy is answered in its turn.
+        let first = format!("gate d5-ask\n{}", bash("echo permitted"));
+        let task = stage.launch_agent(&parent, "careful", "Ask", &[&first, "say all done"]).await;
+        stage.model.open("d5-ask");
         let notices = stage.until_notices(&parent, 1).await;
         let first = notices[0].headline.lines().next().unwrap();
         let begin = format!("{WAITING} {} Ask: bash: echo permitted ", task.id);

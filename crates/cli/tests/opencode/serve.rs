@@ -31,6 +31,8 @@ fn k2_a_server_with_a_password_is_disposed_and_ends_and_nothing_is_left() {
         let front = bridge(stage.serve.pid()).await;
         stage.client.call("POST", "/instance/dispose", Some(json!({}))).await.ok();
         until_ended(front).await;
+        // A look at the events alone loads no plugin.
+        stage.client.status().await;
         stage.events = stage.client.events().await;
         assert_ne!(bridge(stage.serve.pid()).await, front);
         stage.until_status(&running, "error").await;

@@ -328,6 +328,16 @@ pub fn cast() -> Value {
     })
 }
 
+/// A test that failed shows what the daemon decided and what the model was asked.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.home.root().join("legwork/daemon.log"));
+            eprintln!("{}\n{}", log.unwrap_or_default(), self.model.told());
+        }
+    }
+}
+
 /// The arguments of a launch whose helper does these steps.
 pub fn launch(description: &str, steps: &[&str]) -> Value {
     json!({ "description": description, "prompt": script(steps), "agent": "general" })

@@ -176,11 +176,8 @@ fn what_goes_round_in_circles_is_told_once() {
         let held = Change::LetterDissolved { letter: msg(letter), notices: vec![end_of(&task)] };
         store.save(NOW, &[made(letter, &[end_of(&task)]), held]).unwrap();
     }
-    let told = Change::LetterDone {
-        letter: msg("d"),
-        notices: vec![end_of(&task)],
-        end: DebtEnd::Told,
-    };
+    let told =
+        Change::LetterDone { letter: msg("d"), notices: vec![end_of(&task)], end: DebtEnd::Told };
     store.save(NOW, &[made("d", &[end_of(&task)]), told]).unwrap();
     let lines = store.timeline(task.id).unwrap();
     let words: Vec<&str> = lines[before..].iter().map(|line| line.2.as_str()).collect();
