@@ -158,7 +158,7 @@ fn exit_codes_say_how_tasks_ended_and_clearing_asks_first() {
 
 /// answer, doctor, daemon, clear of everything.
 #[test]
-fn the_daemon_is_stopped_and_everything_goes_on_and_a_question_is_answered() {
+fn k1_the_daemon_is_stopped_and_everything_goes_on_and_a_question_is_answered() {
     block_on(async {
         let stage = Stage::with(json!({ "permission": { "bash": "ask" } }), "").await;
         let (parent, other) = (stage.parent().await, stage.parent().await);

@@ -21,7 +21,7 @@ async fn the_end(stage: &Stage, parent: &str, task: &Task, status: &str) -> Noti
 
 /// Also D7 and O4: the cause is kept, for the model and for a person.
 #[test]
-fn d3_a_provider_error_is_told_once_with_its_cause() {
+fn d3_d7_a_provider_error_is_told_once_with_its_cause() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
@@ -235,7 +235,7 @@ impl Doorman {
 
 /// Also D6: what happened while the link was down is looked up when it is there again.
 #[test]
-fn d1_ends_that_no_event_tells_of_are_found() {
+fn d1_d6_ends_that_no_event_tells_of_are_found() {
     block_on(async {
         let (doorman, stage) = Doorman::stage().await;
         let parent = stage.parent().await;

@@ -21,7 +21,7 @@ const NOBODY: u32 = 65_534;
 
 /// Also G3: what does not end is not gathered.
 #[test]
-fn g2_rubbish_at_every_entrance_disturbs_no_helper() {
+fn g2_g3_rubbish_at_every_entrance_disturbs_no_helper() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
@@ -123,6 +123,28 @@ fn k5_commands_at_once_start_one_daemon_whose_files_are_the_users_alone() {
         let store = Path::new(daemon["store"].as_str().unwrap()).parent().unwrap();
         assert_eq!(mode(store), 0o700, "{}", store.display());
     });
+}
+
+/// Of a full disk the store's and the shell's own tests tell.
+#[test]
+fn k4_records_that_cannot_be_read_are_set_aside_and_nothing_is_lost() {
+    let home = Home::new(&Model::start());
+    let own = home.root().join("own");
+    home.set_env("LEGWORK_HOME", &own.to_string_lossy());
+    let rubbish = "no database ".repeat(1_000);
+    fs::create_dir_all(own.join("store")).unwrap();
+    for folder in [own.clone(), own.join("store")] {
+        fs::set_permissions(folder, PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    fs::write(own.join("store/legwork.db"), &rubbish).unwrap();
+    let listed = home.command(LEGWORK).arg("list").output().unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+    let log = fs::read_to_string(own.join("daemon.log")).unwrap();
+    assert!(log.contains("set aside as"), "{log}");
+    let kept = fs::read_dir(own.join("store")).unwrap().filter(|entry| {
+        fs::read_to_string(entry.as_ref().unwrap().path()).is_ok_and(|text| text == rubbish)
+    });
+    assert_eq!(kept.count(), 1);
 }
 
 fn mode(path: &Path) -> u32 {

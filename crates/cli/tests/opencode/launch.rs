@@ -95,7 +95,7 @@ fn l1_every_missing_argument_is_named_and_nothing_comes_into_being() {
 
 /// Also L2, as far as a person sees it.
 #[test]
-fn l3_a_launch_answers_with_both_ids_while_the_helper_still_works() {
+fn l2_l3_a_launch_answers_with_both_ids_while_the_helper_still_works() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;

@@ -48,7 +48,7 @@ fn o1_an_unknown_task_is_refused() {
 
 /// Also O6: the old arguments are answered as without, with a note.
 #[test]
-fn o2_a_running_task_shows_its_calls_its_last_tools_and_what_it_used_up() {
+fn o2_o6_a_running_task_shows_its_calls_its_last_tools_and_what_it_used_up() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;

@@ -31,7 +31,7 @@ async fn completed(stage: &Stage, parent: &str, description: &str, steps: &[&str
 
 /// Also R2.
 #[test]
-fn r1_a_resume_needs_a_prompt_and_r2_a_task() {
+fn r1_r2_a_resume_needs_a_prompt_and_a_task() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
@@ -118,7 +118,7 @@ fn r5_without_its_session_a_task_cannot_be_resumed_and_stays_completed() {
 
 /// Also R7 (the note) and R8 (the notice has the new answer only).
 #[test]
-fn r6_a_resume_goes_on_in_the_same_session_with_its_whole_history_and_is_told_anew() {
+fn r6_r7_r8_a_resume_goes_on_in_the_same_session_with_its_whole_history_and_is_told_anew() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
