@@ -115,7 +115,7 @@ fn l2_l3_a_launch_answers_with_both_ids_while_the_helper_still_works() {
         assert_eq!(view["status"], "running");
         assert_eq!((&view["resumes"], &view["agent"]), (&json!(0), &json!("general")));
         assert_eq!((&view["parent"], &view["session"]), (&json!(parent), &json!(session)));
-        assert_eq!(view["description"], "Explore  the code");
+        assert_eq!(view["description"], "Explore the code");
         stage.model.open("l3");
         stage.until_notices(&parent, 1).await;
         assert_eq!(stage.view(id)["status"], "completed");
@@ -136,8 +136,8 @@ fn l4_an_unknown_agent_is_refused_with_those_there_are_and_leaves_no_session() {
         for (agent, answer) in agents.iter().zip(stage.call_all(&parent, &given).await) {
             assert!(answer.refused(), "{answer:?}");
             let text = format!(
-                "There is no agent named {agent}. Agents here: build, explore, general, plan. \
-                 Call again with one of them."
+                "There is no agent named {agent}. Agents here: build, broken, careful, explore, \
+                 general, plan. Call again with one of them."
             );
             assert_eq!(answer.text, text);
         }

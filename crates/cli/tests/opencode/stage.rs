@@ -330,6 +330,7 @@ pub fn cast() -> Value {
 
 /// A test that failed shows what the daemon decided and what the model was asked.
 impl Drop for Stage {
+    #[expect(clippy::print_stderr, reason = "for whoever reads of a failed test")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             let log = std::fs::read_to_string(self.home.root().join("legwork/daemon.log"));

@@ -96,7 +96,7 @@ fn is_checked(ask: &Ask) -> bool {
             once && (1..=BLOCK_MAX_TASKS).contains(&tasks.len()) && *timeout_ms <= BLOCK_MAX_MS
         }
         Ask::Output { .. } | Ask::List { .. } | Ask::Cancel { .. } | Ask::Clear => true,
-        Ask::Reply { .. } => false,
+        Ask::Forget { .. } | Ask::Reply { .. } => false,
     }
 }
 
