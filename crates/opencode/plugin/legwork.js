@@ -16,6 +16,8 @@ const HELLO_MS = 10_000 // for the bridge to find or start the daemon
 const UNLINKED_MS = 30_000 // how long a call waits for a broken link to come back
 const TITLE_MS = 2_000 // how long an answer waits for a title that is being written
 const DRAIN_MS = 15_000 // how long a new link waits for what the old one still has OpenCode do
+const LATELY_MS = 60_000
+const STARTS_FREE = 10 // so many bridges in that time are started without growing pauses
 const PAUSES_MS = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000]
 const REMEDY = "Run `legwork doctor` in a terminal to see what is wrong."
 
@@ -30,7 +32,8 @@ class Link {
   wanted = new Map() // event -> { keep, every_ms, last }
   tools = []
   nextId = 1
-  failures = 0
+  failures = 0 // bridges in a row that did not get as far as a hello
+  starts = [] // when bridges were lately started
   linked = false
   closed = false
   used = false // somebody was seen in a session, so a screen is up if there is one
@@ -45,6 +48,7 @@ class Link {
 
   start() {
     const { directory, project } = this.input
+    this.starts = [...this.starts.filter((at) => Date.now() - at < LATELY_MS), Date.now()]
     this.lastWords = "the bridge ended without a word"
     const child = spawn(BIN, ["bridge", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
     this.child = child
@@ -233,7 +237,9 @@ class Link {
     if (child !== this.child) return
     this.linked = false
     if (this.closed) return
-    const pause = PAUSES_MS[Math.min(this.failures++, PAUSES_MS.length - 1)]
+    // A daemon that greets and then dies, again and again, is not started for ever at full speed.
+    const tries = Math.max(this.failures++, this.starts.length - STARTS_FREE)
+    const pause = PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]
     for (const call of this.calls.values()) call.wait()
     if (this.failures > 2) {
       this.isReady()

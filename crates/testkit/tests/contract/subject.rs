@@ -34,8 +34,10 @@ impl Running {
     fn start() -> Self {
         let model = Model::start();
         let bash = json!({ "*": "allow", "echo*": "ask", "bash*": "ask" });
-        let home =
-            Home::build(&model).git().settings(json!({ "permission": { "bash": bash } })).make();
+        let home = Home::build(&model)
+            .git()
+            .settings(json!({ "permission": { "bash": bash }, "snapshot": true }))
+            .make();
         let serve = block_on(home.serve());
         warm(&serve);
         Self { model, home, serve }
