@@ -66,8 +66,8 @@ fn x1_what_runs_in_a_deleted_session_is_stopped() {
         let begun =
             |one: &legwork_testkit::Request| one.session.as_deref() == Some(session.as_str());
         let request = world.model.wait_for("the model is asked", begun).await;
+        // What ran goes on, or ends with an error, as it happens (1.18.33).
         world.client.delete(session.as_str()).await.ok();
-        assert!(!world.is_quiet(session.as_str()).await, "it goes on");
         let stop = Deed::Stop { task: new_task(), target: Target::Session(session.clone()) };
         until("quiet", async || (world.perform(&stop).await == Ok(Finding::Quiet)).then_some(()))
             .await;
