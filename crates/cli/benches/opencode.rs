@@ -80,10 +80,14 @@ async fn completed(stage: &Stage, task: &Task) -> u64 {
 
 async fn with_many(stage: &Stage) -> u64 {
     let parent = stage.parent().await;
-    let one = call("background_task", &launch("Many", &["gate many\nsay ok"]));
-    let some = vec![one; MANY / 10].join("\n");
-    for _ in 0..10 {
-        stage.turn(&parent, &[&some, "say ok"]).await;
+    for ten in 0..MANY / 10 {
+        // Calls that are all alike would be taken for a loop.
+        let one = |n| {
+            let name = format!("Number {ten}{n}");
+            call("background_task", &launch(&name, &["gate many\nsay ok"]))
+        };
+        let some: Vec<String> = (0..10).map(one).collect();
+        stage.turn(&parent, &[&some.join("\n"), "say ok"]).await;
     }
     let used = rss_kb(stage);
     stage.model.open("many");
