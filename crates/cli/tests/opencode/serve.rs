@@ -29,6 +29,8 @@ fn k2_a_server_with_a_password_is_disposed_and_ends_and_nothing_is_left() {
 
         let parent = stage.parent().await;
         let running = stage.launch(&parent, "disposed", &["gate never\nsay never"]).await;
+        // One that gets its prompt only afterwards runs on, and rightly so.
+        stage.until_asked(&running.session, "gate never").await;
         let front = bridge(stage.serve.pid()).await;
         stage.client.call("POST", "/instance/dispose", Some(json!({}))).await.ok();
         until_ended(front).await;
