@@ -7,10 +7,10 @@ use std::env;
 use std::time::Duration;
 
 use legwork_client::{Client, Folders, Start};
-use legwork_opencode::{DEFAULT_USER, Events, Heard, Remote, Request, Transport};
+use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, Remote, Request, Transport};
 use legwork_protocol::ids::BadId;
 use legwork_protocol::line::{
-    FromDaemon, HostReply, HostResult, Method, Role, Splitter, ToDaemon, Until, check_size,
+    FromDaemon, HostReply, HostResult, Role, Splitter, ToDaemon, Until, check_size,
     decode_from_daemon, encode,
 };
 use serde_json::Value;
@@ -63,17 +63,11 @@ async fn introduce(remote: &Remote, url: &str) -> Result<Role, Fault> {
     let refuse = |bad: BadId| Fault::Refused(bad.to_string());
     let host = identity::server(url, directory).map_err(refuse)?;
     let place = identity::place(project["id"].as_str(), directory).map_err(refuse)?;
-    Ok(Role::Host { host, place, kind: "opencode".to_owned(), until: Until::Closed })
+    Ok(Role::Host { host, place, kind: KIND.to_owned(), until: Until::Closed })
 }
 
 async fn get(remote: &Remote, path: &str) -> Result<Value, Fault> {
-    let request = Request {
-        method: Method::Get,
-        path: path.to_owned(),
-        query: BTreeMap::new(),
-        body: Value::Null,
-    };
-    let reply = remote.send(request).await;
+    let reply = remote.send(Request::get(path)).await;
     match reply.map_err(|silent| Fault::Refused(silent.to_string()))? {
         HostReply { status: 200, body } => Ok(body),
         HostReply { status: 401 | 403, .. } => Err(Fault::Refused(

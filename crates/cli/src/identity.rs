@@ -4,7 +4,8 @@
 use std::env;
 use std::path::PathBuf;
 
-use legwork_client::hash8;
+use legwork_client::{hash8, process};
+use legwork_opencode::KIND;
 use legwork_protocol::ids::BadId;
 use legwork_protocol::{HostId, Place};
 
@@ -14,13 +15,14 @@ const PROJECT_MAX_BYTES: usize = 100;
 /// The name of a process with this mark, for the sessions of one directory: one OpenCode process
 /// may serve several.
 pub fn host(mark: &str, directory: &str) -> Result<HostId, BadId> {
-    format!("opencode-{mark}-{}", hash8(directory.as_bytes())).parse()
+    process::host_name(KIND, mark, &hash8(directory.as_bytes())).parse()
 }
 
 /// The name of a server that is only known by its address. Nobody can tell whether it is another
 /// one than before, so it counts as the same, which never ends.
 pub fn server(url: &str, directory: &str) -> Result<HostId, BadId> {
-    format!("opencode-url-{}-{}", hash8(url.as_bytes()), hash8(directory.as_bytes())).parse()
+    let no_process = format!("url-{}", hash8(url.as_bytes()));
+    process::host_name(KIND, &no_process, &hash8(directory.as_bytes())).parse()
 }
 
 /// The name of a project's sessions in OpenCode's data folder. Directories without a project of
@@ -31,7 +33,7 @@ pub fn place(project: Option<&str>, directory: &str) -> Result<Place, BadId> {
         is_plain && !id.is_empty() && id.len() <= PROJECT_MAX_BYTES && *id != "global"
     });
     let project = own.map_or_else(|| hash8(directory.as_bytes()), str::to_owned);
-    format!("opencode/{project}/{}", data_folder()).parse()
+    format!("{KIND}/{project}/{}", data_folder()).parse()
 }
 
 /// A short name for the folder that OpenCode keeps its sessions in.

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use clap::{Args, ValueEnum};
+use legwork_opencode::PLUGIN;
 use legwork_protocol::tools::tools;
 
 use crate::fault::Fault;
 
-/// The plugin's text, with holes for what this machine and this build know.
-const PLUGIN: &str = include_str!("../../opencode/plugin/legwork.js");
 /// How a file of ours begins.
 const MARK: &str = "// legwork for OpenCode, ";
 /// The hole for the path of the binary, in the line that begins with [`BINARY`].

@@ -1,6 +1,18 @@
 //! Which process is which. A process number is used again after a while; together with the moment
 //! at which the process began, and the boot that this happened in, it is one process for good.
 
+/// The name of a host that is a process: its kind, the process's mark, and something of its own,
+/// because one process may be several hosts.
+pub fn host_name(kind: &str, mark: &str, own: &str) -> String {
+    format!("{kind}-{mark}-{own}")
+}
+
+/// The mark in such a name. In another name it is none, and [`is_alive`] takes none for dead.
+pub fn mark_in(host: &str) -> Option<&str> {
+    let (_, rest) = host.split_once('-')?;
+    rest.rsplit_once('-').map(|(mark, _)| mark)
+}
+
 /// What the process table says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {

@@ -6,10 +6,7 @@ use legwork_engine::{Deed, Finding, HostError};
 use crate::driver::Driver;
 use crate::link::Link;
 
-pub use legwork_opencode::{hints, wanted};
-
-/// What the plugin calls its kind of host.
-pub const KIND: &str = "opencode";
+pub use legwork_opencode::{KIND, hints, wanted};
 
 impl Driver for Link {
     async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {

@@ -167,19 +167,12 @@ impl Outside for World {
     }
 
     fn has_ended(&mut self, host: &HostId) -> bool {
-        process_of(host).is_some_and(|mark| !process::is_alive(mark))
+        process::mark_in(host.as_str()).is_some_and(|mark| !process::is_alive(mark))
     }
 
     fn trouble(&mut self, what: &str) {
         self.log.warn(what);
     }
-}
-
-/// The mark of a host's process: its id is the kind, the mark, and something of its own. What is no
-/// mark is never taken for a process that ended.
-fn process_of(host: &HostId) -> Option<&str> {
-    let (_, rest) = host.as_str().split_once('-')?;
-    rest.rsplit_once('-').map(|(mark, _)| mark)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ const links = (globalThis[Symbol.for("legwork.links")] ??= new Map())
 
 class Link {
   users = 0
-  calls = new Map() // id -> { line, resolve, reject, progress }
+  calls = new Map() // id -> { line, resolve, reject, progress, wait }
   hostCalls = new Map() // id -> AbortController
   underWay = new Set() // promises of host calls
   wanted = new Map() // event -> { keep, every_ms, last }
@@ -131,6 +131,12 @@ class Link {
     }
   }
 
+  /** One request to the OpenCode that this runs in: `{ data, error, response }`. */
+  request(method, url, options) {
+    const headers = { "content-type": "application/json" }
+    return this.input.client._client[method]({ url, headers, ...options })
+  }
+
   async perform({ id, method, path, query, body }) {
     const child = this.child
     const dropped = new AbortController()
@@ -139,9 +145,8 @@ class Link {
     try {
       // A request after a dispose would boot OpenCode's instance again while it is closing.
       if (this.closed) throw new Error("OpenCode is closing")
-      const headers = { "content-type": "application/json" }
-      const request = { url: path, query, body: body ?? undefined, headers, signal: dropped.signal }
-      const { data, error, response } = await this.input.client._client[method](request)
+      const options = { query, body: body ?? undefined, signal: dropped.signal }
+      const { data, error, response } = await this.request(method, path, options)
       if (!response) throw error ?? new Error("no response")
       result.status = response.status
       result.body = (response.ok ? data : error) ?? null
@@ -199,12 +204,11 @@ class Link {
         const shown = () => Promise.race([this.entitle(id, context, title), sleep(TITLE_MS)])
         titled = titled.then(shown).catch(() => {})
       }
-      this.calls.set(id, { line, progress, resolve: end(resolve), reject: refuse, wait })
-      const link = this
-      function wait() {
+      const wait = () => {
         clearTimeout(patience)
-        patience = setTimeout(() => link.linked || refuse(link.unavailable()), UNLINKED_MS)
+        patience = setTimeout(() => this.linked || refuse(this.unavailable()), UNLINKED_MS)
       }
+      this.calls.set(id, { line, progress, resolve: end(resolve), reject: refuse, wait })
       if (JSON.stringify(line).length > LINE_MAX / 2) return refuse("The arguments are too long.")
       abort?.addEventListener("abort", stopped, { once: true })
       if (abort?.aborted) return stopped()
@@ -219,14 +223,12 @@ class Link {
    * has no effect in plugins (OpenCode 1.18), so the call's part is written to.
    */
   async entitle(id, { sessionID, messageID, callID }, title) {
-    const { _client } = this.input.client
     const url = `/session/${sessionID}/message/${messageID}`
-    const { data } = await _client.get({ url })
+    const { data } = await this.request("get", url)
     const part = data?.parts.find((part) => part.callID === callID)
     if (part?.state.status !== "running" || !this.calls.has(id)) return
     const body = { ...part, state: { ...part.state, title } }
-    const headers = { "content-type": "application/json" }
-    await _client.patch({ url: `${url}/part/${part.id}`, body, headers })
+    await this.request("patch", `${url}/part/${part.id}`, { body })
   }
 
   unavailable() {

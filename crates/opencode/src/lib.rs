@@ -26,6 +26,12 @@ mod stream;
 mod toast;
 mod transport;
 
+/// What this kind of host is called, in a hello and in a host's id.
+pub const KIND: &str = "opencode";
+
+/// The plugin's text, with holes for what a machine and a build know.
+pub const PLUGIN: &str = include_str!("../plugin/legwork.js");
+
 pub use error::Fault;
 pub use events::{hints, project, wanted};
 pub use perform::perform;

@@ -38,7 +38,8 @@ pub trait Transport: Send + Sync {
 }
 
 impl Request {
-    pub(crate) fn get(path: impl Into<String>) -> Self {
+    /// Reads.
+    pub fn get(path: impl Into<String>) -> Self {
         Self::new(Method::Get, path, Value::Null)
     }
 

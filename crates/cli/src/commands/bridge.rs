@@ -14,6 +14,7 @@ use std::time::Duration;
 use clap::Args;
 use legwork_client::process::process_mark;
 use legwork_client::{Client, Folders, Start};
+use legwork_opencode::KIND;
 use legwork_protocol::limits::DIRECTORY_MAX_BYTES;
 use legwork_protocol::line::{FromDaemon, Role, Until, encode};
 use serde::Deserialize;
@@ -150,7 +151,7 @@ fn read_first(line: &[u8]) -> Result<Role, String> {
     let mark = process_mark(pid).ok_or_else(|| format!("there is no process {pid}"))?;
     let host = identity::host(&mark, &directory).map_err(|bad| bad.to_string())?;
     let place = identity::place(project.as_deref(), &directory).map_err(|bad| bad.to_string())?;
-    Ok(Role::Host { host, place, kind: "opencode".to_owned(), until })
+    Ok(Role::Host { host, place, kind: KIND.to_owned(), until })
 }
 
 fn bye(why: &str) -> Result<(), Fault> {

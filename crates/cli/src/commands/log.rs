@@ -57,7 +57,7 @@ impl Log {
 }
 
 fn row(news: &News, task: &TaskView) -> Vec<Cell> {
-    let since = news.at.0.saturating_sub(task.created.0);
+    let since = news.at.since(task.created);
     vec![
         Cell::new(clock(news.at)).styled(DIM),
         Cell::new(format!("+{}", duration(since))),
