@@ -5,4 +5,5 @@
 //! and gives hints; it knows no rules of tasks. `rehearsal` is an agent of our own that follows a
 //! script and needs no model.
 
+pub mod agents;
 pub mod wire;

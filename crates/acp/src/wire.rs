@@ -127,7 +127,11 @@ mod tests {
         let (method, id) = ("session/new".to_owned(), json!(7));
         assert_eq!(
             read_line(request(7, &method, &params)),
-            Some(Message::Request { id: id.clone(), method: method.clone(), params: params.clone() })
+            Some(Message::Request {
+                id: id.clone(),
+                method: method.clone(),
+                params: params.clone()
+            })
         );
         assert_eq!(
             read_line(notification(&method, &params)),

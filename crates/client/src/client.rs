@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use legwork_protocol::CallKey;
-use legwork_protocol::line::{FromDaemon, Query, Role, ToDaemon};
+use legwork_protocol::line::{Context, FromDaemon, Query, Role, ToDaemon};
 use legwork_protocol::tools::Tool;
 use legwork_protocol::view::{DaemonView, News};
 use serde::de::DeserializeOwned;
@@ -65,13 +65,34 @@ impl Client {
         arguments: Value,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Answered, Fault> {
+        self.call_from(None, tool, arguments, progress)
+    }
+
+    /// Calls a tool for a session that the daemon keeps for this program.
+    pub fn call_for(
+        &mut self,
+        session: &Context,
+        tool: &str,
+        arguments: Value,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Answered, Fault> {
+        self.call_from(Some(session), tool, arguments, progress)
+    }
+
+    fn call_from(
+        &mut self,
+        session: Option<&Context>,
+        tool: &str,
+        arguments: Value,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Answered, Fault> {
         let key = self.new_key();
         let line = |id| ToDaemon::Call {
             id,
             key: key.clone(),
             tool: tool.to_owned(),
             arguments: arguments.clone(),
-            context: None,
+            context: session.cloned(),
         };
         self.exchange(&line, progress)?.into_text()
     }

@@ -21,6 +21,8 @@ pub struct Folders {
     pub config: PathBuf,
     /// The folder of the records.
     pub store: PathBuf,
+    /// The folder of the sessions that legwork keeps itself.
+    pub sessions: PathBuf,
     /// The daemon's socket.
     pub socket: PathBuf,
     /// The file `daemon.log`.
@@ -39,6 +41,7 @@ impl Folders {
             return Ok(Self {
                 config: home.join("config.toml"),
                 store: home.join("store"),
+                sessions: home.join("sessions"),
                 socket: short(home.join(SOCKET), var),
                 log: home.join("daemon.log"),
             });
@@ -54,9 +57,11 @@ impl Folders {
             Some(runtime) => short(runtime.join("legwork").join(SOCKET), var),
             None => temporary(var).join(SOCKET),
         };
+        let data = folder("XDG_DATA_HOME", ".local/share")?.join("legwork");
         Ok(Self {
             config: folder("XDG_CONFIG_HOME", ".config")?.join("legwork/config.toml"),
-            store: folder("XDG_DATA_HOME", ".local/share")?.join("legwork/store"),
+            store: data.join("store"),
+            sessions: data.join("sessions"),
             socket,
             log: folder("XDG_STATE_HOME", ".local/state")?.join("legwork/daemon.log"),
         })

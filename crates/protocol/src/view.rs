@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{HostId, Place, QuestionId, SessionId, TaskId, Time};
+use crate::ids::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
 use crate::line::Until;
 use crate::status::Status;
 
@@ -95,6 +95,19 @@ pub struct News {
     pub run: u32,
     /// What.
     pub line: String,
+}
+
+/// A message to a session that the daemon keeps, like that of a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mail {
+    /// Its id.
+    pub message: MessageId,
+    /// The session that it is for.
+    pub session: SessionId,
+    /// When it came.
+    pub at: Time,
+    /// What a person is to see of it.
+    pub text: String,
 }
 
 /// The daemon.

@@ -39,7 +39,8 @@ pub enum ToDaemon {
         /// Its arguments, as the caller wrote them.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         arguments: Value,
-        /// Where the call comes from; without it a person calls.
+        /// Where the call comes from; without it a person calls. A client that gives one calls for a
+        /// session of its own, which the daemon keeps.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<Context>,
     },
@@ -140,6 +141,13 @@ pub enum Query {
     },
     /// What happens from now on. → `news`, again and again
     Watch,
+    /// The mail of sessions that the daemon keeps and nobody has read. → a list of `Mail`
+    Mail,
+    /// These messages have been shown to a person. → `answer`
+    MailShown {
+        /// Which.
+        messages: Vec<MessageId>,
+    },
     /// The daemon itself. → `DaemonView`
     Daemon,
     /// The daemon is to end. What runs goes on and is found again by the next one. → `answer`
