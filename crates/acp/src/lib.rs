@@ -6,4 +6,24 @@
 //! script and needs no model.
 
 pub mod agents;
+mod conversation;
+mod failure;
+mod host;
+mod kept;
+mod limits;
+mod mail;
+mod now;
+pub mod orphans;
+mod permission;
+mod process;
+mod talk;
+mod transcript;
+mod turn;
 pub mod wire;
+
+/// What this kind of host is called.
+pub const KIND: &str = "acp";
+
+pub use failure::Failure;
+pub use host::{Host, Outside};
+pub use talk::{Introduction, check};

@@ -123,6 +123,7 @@ mod tests {
         let expected = Folders {
             config: "/l/config.toml".into(),
             store: "/l/store".into(),
+            sessions: "/l/sessions".into(),
             socket: "/l/legwork.sock".into(),
             log: "/l/daemon.log".into(),
         };
@@ -146,6 +147,7 @@ mod tests {
         let expected = Folders {
             config: "/c/legwork/config.toml".into(),
             store: "/h/.local/share/legwork/store".into(),
+            sessions: "/h/.local/share/legwork/sessions".into(),
             socket: "/run/user/1/legwork/legwork.sock".into(),
             log: "/h/.local/state/legwork/daemon.log".into(),
         };

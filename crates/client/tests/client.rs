@@ -26,6 +26,7 @@ fn folders(home: &TempDir) -> Folders {
     Folders {
         config: at("config.toml"),
         store: at("store"),
+        sessions: at("sessions"),
         socket: at("s.sock"),
         log: at("daemon.log"),
     }

@@ -7,17 +7,19 @@ use std::time::Duration;
 
 use legwork_client::Folders;
 use legwork_engine::{Caller, Finding, Hint, HostError, Input, WorkId};
-use legwork_protocol::line::{Context, FromDaemon, LINE_VERSION, Role, ToDaemon};
+use legwork_protocol::line::{Context, FromDaemon, LINE_VERSION, Role, ToDaemon, Until};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{Ask, CallKey, HostId, Settings, TaskId, Time};
 use legwork_shell::Shell;
 use legwork_store::Store;
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::driver::{Desk, Findings};
 use crate::feed::{self, Feed};
 use crate::guest::Guest;
+use crate::home::Home;
 use crate::link::Link;
 use crate::log::Log;
 use crate::outbox::Outbox;
@@ -36,6 +38,8 @@ pub struct Daemon {
     pub(crate) started: Time,
     /// Set when it is to end: why.
     pub(crate) leaving: Option<String>,
+    /// The host that is built in.
+    pub(crate) home: Home,
     wake_at: Option<Time>,
     screens: Screens,
     findings: Findings,
@@ -49,23 +53,47 @@ impl Daemon {
         settings: Settings,
         folders: Folders,
         findings: Findings,
+        hints: mpsc::UnboundedSender<Hint>,
         log: Log,
     ) -> Result<Self, Fault> {
         let mut clock = Clock::default();
         let started = clock.now();
+        let home = Home::open(&folders, hints, &log)?;
         let world = World::new(findings.clone(), log.clone());
         let shell = Shell::start(Feed::new(store), world, settings, started)?;
-        Ok(Self {
+        let mut daemon = Self {
             shell,
             clock,
             folders,
             started,
             leaving: None,
+            home,
             wake_at: Some(started),
             screens: Screens::default(),
             findings,
             log,
-        })
+        };
+        daemon.home_came();
+        Ok(daemon)
+    }
+
+    /// The host that is built in is there from the beginning to the end.
+    fn home_came(&mut self) {
+        let now = self.clock.now();
+        let shell = &mut self.shell;
+        self.home.sweep(|task| {
+            let is_known = shell.read(now, |engine| engine.view(&task.to_string(), now).is_ok());
+            is_known != Some(false)
+        });
+        let (host, place, until) = (self.home.id().clone(), self.home.place(), Until::Closed);
+        let here = self.home.host(self.findings.clone());
+        self.shell.outside().hosts.insert(host.clone(), here);
+        self.step(Input::Hint(Hint::HostCame { host, place, until }));
+    }
+
+    /// The host that is built in has news.
+    pub fn hinted(&mut self, hint: Hint) {
+        self.step(Input::Hint(hint));
     }
 
     /// How long nothing needs to be done.
@@ -117,7 +145,7 @@ impl Daemon {
             }
             Role::Host { host, place, kind, until } => (host, place, kind, until),
         };
-        if kind != opencode::KIND {
+        if kind != opencode::KIND || host == *self.home.id() {
             let why = format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it.");
             self.log.peer(format_args!("{peer}: {why}"));
             outbox.bye(&why, false);
@@ -132,14 +160,14 @@ impl Daemon {
         let desk = Desk::new(link, self.findings.clone());
         let world = self.shell.outside();
         world.guests.insert(peer, Guest::new(Some(host.clone()), outbox));
-        let here = Host { peer, kind, place: place.clone(), until, desk, requests };
+        let here = Host { peer: Some(peer), kind, place: place.clone(), until, desk, requests };
         world.hosts.insert(host.clone(), here);
         self.step(Input::Hint(Hint::HostCame { host, place, until }));
     }
 
     /// A host has one connection, the newest: the one before may be broken without our knowing.
     fn displace(&mut self, host: &HostId) {
-        let Some(older) = self.shell.outside().hosts.get(host).map(|here| here.peer) else {
+        let Some(older) = self.shell.outside().hosts.get(host).and_then(|here| here.peer) else {
             return;
         };
         if let Some(guest) = self.shell.outside().guests.get(&older) {
@@ -173,11 +201,11 @@ impl Daemon {
         match line {
             ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } if !from.takes(id) => {}
             ToDaemon::Call { id, key, tool, arguments, context } => {
-                let caller = caller(host, key, context);
+                let caller = self.caller(host, key, context);
                 let ask = caller.and_then(|caller| Ok((caller, read_call(&tool, arguments)?)));
                 match ask {
                     Ok((caller, ask)) => self.ask(peer, id, caller, ask),
-                    Err(text) => from.answer(id, true, text),
+                    Err(text) => self.refuse(peer, id, text),
                 }
             }
             ToDaemon::Query { id, query } => match host {
@@ -197,6 +225,34 @@ impl Daemon {
             }
             // These are dealt with where the connection is read.
             ToDaemon::Hello { .. } | ToDaemon::Result(_) => {}
+        }
+    }
+
+    /// Who calls: a host's call is a session's; one that comes with a session from elsewhere is that
+    /// of a terminal, which the built-in host keeps; any other is a person's.
+    fn caller(
+        &self,
+        host: Option<HostId>,
+        key: CallKey,
+        context: Option<Context>,
+    ) -> Result<Caller, String> {
+        let Some(context) = context else {
+            return match host {
+                None => Ok(Caller::Person),
+                Some(_) => Err("A host's call needs the context of its session.".to_owned()),
+            };
+        };
+        let host = match host {
+            Some(host) => host,
+            None => self.home.terminal(&context)?,
+        };
+        let Context { session, message, agent, directory } = context;
+        Ok(Caller::Session { host, session, key, message, agent, directory })
+    }
+
+    fn refuse(&mut self, peer: PeerId, id: u64, why: String) {
+        if let Some(guest) = self.shell.outside().guests.get(&peer) {
+            guest.answer(id, true, why);
         }
     }
 
@@ -274,18 +330,6 @@ fn greet(outbox: &Outbox) {
     let (version, build) = (LINE_VERSION, BUILD.to_owned());
     // Far shorter than a line may be.
     let _ = outbox.send(&FromDaemon::Hello { version, build, tools: tools() });
-}
-
-/// Who calls: a host's call is a session's, any other a person's.
-fn caller(host: Option<HostId>, key: CallKey, context: Option<Context>) -> Result<Caller, String> {
-    match (host, context) {
-        (Some(host), Some(Context { session, message, agent, directory })) => {
-            Ok(Caller::Session { host, session, key, message, agent, directory })
-        }
-        (None, None) => Ok(Caller::Person),
-        (Some(_), None) => Err("A host's call needs the context of its session.".to_owned()),
-        (None, Some(_)) => Err("Only a host calls for a session.".to_owned()),
-    }
 }
 
 fn read_call(tool: &str, arguments: Value) -> Result<Ask, String> {

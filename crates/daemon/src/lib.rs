@@ -9,6 +9,7 @@
 //! `door.rs`, `peer.rs`, `outbox.rs`), then the way to the hosts (`world.rs`, `driver.rs`,
 //! `lanes.rs`, `link.rs`).
 
+mod agents;
 mod clock;
 mod config;
 mod daemon;
@@ -17,6 +18,7 @@ mod driver;
 mod fault;
 mod feed;
 mod guest;
+mod home;
 mod lanes;
 mod life;
 mod limits;

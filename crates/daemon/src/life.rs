@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use legwork_client::Folders;
+use legwork_engine::Hint;
 use legwork_store::Store;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -76,13 +77,15 @@ async fn live(store: Store, folders: Folders, log: Log) -> Result<Outcome, Fault
     let path = folders.socket.clone();
     log.info(format_args!("legwork {BUILD} listens on {}", path.display()));
     let (findings, found) = mpsc::unbounded_channel();
+    let (hints, hinted) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
     let seats = Seats::default();
     let life = Life {
-        daemon: Daemon::start(store, settings, folders, findings, log.clone())?,
+        daemon: Daemon::start(store, settings, folders, findings, hints, log.clone())?,
         arrivals,
         found,
+        hinted,
         signals,
         seats: seats.clone(),
         linger: linger(),
@@ -120,6 +123,7 @@ struct Life {
     daemon: Daemon,
     arrivals: mpsc::Receiver<(PeerId, Arrival)>,
     found: mpsc::UnboundedReceiver<Found>,
+    hinted: mpsc::UnboundedReceiver<Hint>,
     signals: Signals,
     seats: Seats,
     linger: Duration,
@@ -135,6 +139,7 @@ impl Life {
             tokio::select! {
                 Some((peer, arrival)) = self.arrivals.recv() => self.daemon.arrived(peer, arrival),
                 Some((work, found)) = self.found.recv() => self.daemon.found(work, found),
+                Some(hint) = self.hinted.recv() => self.daemon.hinted(hint),
                 name = self.signals.next() => {
                     self.daemon.leaving = Some(format!("The legwork daemon got a {name}."));
                 }

@@ -4,7 +4,7 @@
 use legwork_engine::{Caller, Journal};
 use legwork_protocol::line::{FromDaemon, Query};
 use legwork_protocol::view::{DaemonView, News, ResultView, TaskView};
-use legwork_protocol::{Ask, Refusal};
+use legwork_protocol::{Ask, MessageId, Refusal};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,8 +31,8 @@ impl Daemon {
             Query::Result { task } => self.result(&task),
             Query::Timeline { task } => self.timeline(&task),
             Query::Daemon => self.view().and_then(data),
-            // Nothing is kept for clients yet.
-            Query::Mail | Query::MailShown { .. } => data(Vec::<()>::new()),
+            Query::Mail => data(self.home.mail()),
+            Query::MailShown { messages } => return self.mail_shown(peer, id, &messages),
         };
         let Some(from) = self.shell.outside().guests.get(&peer) else { return };
         match found {
@@ -47,9 +47,18 @@ impl Daemon {
         }
     }
 
+    fn mail_shown(&mut self, peer: PeerId, id: u64, messages: &[MessageId]) {
+        let shown = self.home.mail_shown(messages);
+        let Some(from) = self.shell.outside().guests.get(&peer) else { return };
+        match shown {
+            Ok(()) => from.answer(id, false, "They will not be shown again.".to_owned()),
+            Err(why) => from.answer(id, true, why),
+        }
+    }
+
     fn leave(&mut self, peer: PeerId, id: u64) {
         if let Some(from) = self.shell.outside().guests.get(&peer) {
-            from.answer(id, false, "The daemon ends. What runs goes on.".to_owned());
+            from.answer(id, false, leaving(self.home.at_work()));
         }
         self.leaving = Some("Somebody asked the legwork daemon to end.".to_owned());
     }
@@ -100,6 +109,15 @@ impl Daemon {
             owed: tally.owed,
             hosts: self.shell.outside().host_views(),
         })
+    }
+}
+
+/// What the end of the daemon means for what runs.
+fn leaving(at_work_here: usize) -> String {
+    match at_work_here {
+        0 => "The daemon ends. What runs goes on.".to_owned(),
+        1 => "The daemon ends, and one helper that it runs itself with it.".to_owned(),
+        more => format!("The daemon ends, and {more} helpers that it runs itself with it."),
     }
 }
 

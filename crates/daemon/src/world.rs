@@ -44,10 +44,11 @@ pub struct Gone {
     pub work: Vec<WorkId>,
 }
 
-/// A host that is connected.
+/// A host that is there.
 #[derive(Debug)]
 pub struct Host {
-    pub peer: PeerId,
+    /// The connection that it is reached through; nothing for the one that is built in.
+    pub peer: Option<PeerId>,
     pub kind: String,
     pub place: Place,
     pub until: Until,
@@ -129,7 +130,9 @@ impl World {
         }
     }
 
+    /// The hosts that are connected.
     pub fn host_views(&self) -> Vec<HostView> {
+        let connected = self.hosts.iter().filter(|(_, host)| host.peer.is_some());
         let view = |(id, host): (&HostId, &Host)| HostView {
             host: id.clone(),
             kind: host.kind.clone(),
@@ -137,7 +140,7 @@ impl World {
             until: host.until,
             requests: host.requests.load(Ordering::Relaxed),
         };
-        self.hosts.iter().map(view).collect()
+        connected.map(view).collect()
     }
 }
 
@@ -222,7 +225,9 @@ mod tests {
         let desk = Desk::new(Mute, world.findings.clone());
         let (place, kind) = ("p".parse().unwrap(), "mute".to_owned());
         let (until, requests) = (Until::Closed, Arc::default());
-        world.hosts.insert(host("h"), Host { peer, kind, place, until, desk, requests });
+        world
+            .hosts
+            .insert(host("h"), Host { peer: Some(peer), kind, place, until, desk, requests });
         for id in [1, 2, 3] {
             world.start(work(id));
         }

@@ -1,0 +1,366 @@
+//! The host itself: does a deed and says what it found. Nearly all of it is reading and writing
+//! what is kept; agents work in the background, in a conversation for each session.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use legwork_engine::record::Target;
+use legwork_engine::work::{Part, Shown, Sight, Sighted};
+use legwork_engine::{Deed, Finding, Hint, HostError};
+use legwork_protocol::ask::Reply;
+use legwork_protocol::view::Mail;
+use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::agents::Agent;
+use crate::conversation::{Command, Commands, Conversation, Facts};
+use crate::failure::What;
+use crate::kept::{End, Kept, Line};
+use crate::limits::IDLE_MAX;
+use crate::mail::Mailbox;
+use crate::now::{Turns, now};
+
+type Found = Result<Finding, HostError>;
+
+/// What the host needs to know from outside.
+pub struct Outside {
+    /// Reads which agents there are, at this moment.
+    pub agents: Box<dyn Fn() -> Vec<Agent> + Send + Sync>,
+    /// Something for the log.
+    pub trouble: Box<dyn Fn(&str) + Send + Sync>,
+    /// Where news goes.
+    pub hints: mpsc::UnboundedSender<Hint>,
+}
+
+/// The host. Dropped with all that it was given to, its agents are ended.
+#[derive(Debug, Clone)]
+pub struct Host(Arc<Inner>);
+
+/// What the conversations share.
+pub struct Inner {
+    pub kept: Kept,
+    pub turns: Turns,
+    mail: Mutex<Mailbox>,
+    /// The conversations under way.
+    live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
+    /// Those whose process only waits; the one that waits longest first.
+    idle: Mutex<VecDeque<SessionId>>,
+    outside: Outside,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Inner").field("turns", &self.turns).finish_non_exhaustive()
+    }
+}
+
+/// A helper's session, as kept.
+struct Helper {
+    lines: Vec<Line>,
+    agent: String,
+    directory: PathBuf,
+}
+
+impl Host {
+    /// Opens what is kept in this folder.
+    pub fn open(folder: &Path, outside: Outside) -> std::io::Result<Self> {
+        let kept = Kept::open(folder)?;
+        let mail = Mutex::new(Mailbox::open(&folder.join("mail"))?);
+        let (turns, live, idle) = (Turns::default(), Mutex::default(), Mutex::default());
+        Ok(Self(Arc::new(Inner { kept, turns, mail, live, idle, outside })))
+    }
+
+    /// A terminal in this folder is going to call.
+    pub fn terminal(&self, session: &SessionId, directory: &str) -> std::io::Result<()> {
+        if self.0.kept.read(session)?.is_some() {
+            return Ok(());
+        }
+        self.0.kept.append(session, &Line::Terminal { directory: directory.into() })
+    }
+
+    /// Removes what no task needs any more.
+    pub fn sweep(&self, is_kept: impl FnMut(TaskId) -> bool) -> std::io::Result<usize> {
+        self.0.kept.sweep(is_kept)
+    }
+
+    /// What terminals were told and nobody has seen.
+    pub fn mail(&self) -> Vec<Mail> {
+        lock(&self.0.mail).unread().to_vec()
+    }
+
+    /// This was seen.
+    pub fn mail_shown(&self, messages: &[MessageId]) -> std::io::Result<()> {
+        lock(&self.0.mail).shown(messages)
+    }
+
+    /// How many helpers are at work.
+    pub fn at_work(&self) -> usize {
+        self.0.turns.list().len()
+    }
+
+    /// Does it.
+    pub async fn perform(&self, deed: &Deed) -> Found {
+        match deed {
+            Deed::Vet { agent } => Ok(self.vet(agent)),
+            Deed::Probe { session } => self.probe(session).await,
+            // A terminal is never deleted.
+            Deed::Census { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
+            Deed::Open { task, parent, title, agent, .. } => {
+                self.open_session(*task, parent, agent, title)
+            }
+            Deed::Prompt { session, message, text, .. } => self.prompt(session, message, text),
+            Deed::Look { session, message } => self.look(session, message),
+            Deed::Survey => Ok(self.survey()),
+            Deed::Tell { session, message, parts, .. } => self.tell(session, message, parts),
+            Deed::Stop { task, target } => self.stop(*task, target),
+            Deed::Answer { session, question, reply } => {
+                self.answer(session, question, reply).await
+            }
+        }
+    }
+
+    fn vet(&self, name: &str) -> Finding {
+        let agents = (self.0.outside.agents)();
+        if agents.iter().any(|agent| agent.name == name) {
+            return Finding::Vetted;
+        }
+        Finding::NoSuchAgent { known: agents.into_iter().map(|agent| agent.name).collect() }
+    }
+
+    /// Whether the conversation can be gone on with. The agent alone knows, so it is asked to take
+    /// it up; it then waits a while for the prompt.
+    async fn probe(&self, session: &SessionId) -> Found {
+        let helper = self.helper(session)?;
+        let bound = helper.lines.iter().rev().find_map(|line| match line {
+            Line::Bound { loads, .. } => Some(*loads),
+            _ => None,
+        });
+        let is_live = lock(&self.0.live).contains_key(session);
+        if bound == Some(false) && !is_live {
+            return Err(HostError::Gone);
+        }
+        let (done, loaded) = oneshot::channel();
+        self.send(session, helper, Command::Load(done));
+        match loaded.await {
+            Ok(Ok(())) => Ok(Finding::Done),
+            Ok(Err(failure)) => match failure.what() {
+                What::Refused { .. } | What::CannotLoad => Err(HostError::Gone),
+                _ => Err(HostError::Rejected { why: failure.to_string() }),
+            },
+            Err(_) => Err(HostError::Unreachable),
+        }
+    }
+
+    fn open_session(&self, task: TaskId, parent: &SessionId, agent: &str, title: &str) -> Found {
+        let session = marked(task)?;
+        if self.read(&session)?.is_some() {
+            return Ok(Finding::Opened { session });
+        }
+        let asker = self.read(parent)?.ok_or(HostError::Gone)?;
+        let directory = match asker.first() {
+            Some(Line::Terminal { directory } | Line::Helper { directory, .. }) => directory,
+            _ => return Err(HostError::Gone),
+        };
+        let line = Line::Helper {
+            task,
+            parent: parent.clone(),
+            agent: agent.to_owned(),
+            title: title.to_owned(),
+            directory: directory.clone(),
+        };
+        self.append(&session, &line)?;
+        Ok(Finding::Opened { session })
+    }
+
+    /// Writes the prompt down first: one that is there is not handed over again, even if a crash
+    /// came in between, because the agent may have begun.
+    fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
+        let mut helper = self.helper(session)?;
+        let is_it = |line: &Line| matches!(line, Line::Prompt { message: id, .. } if id == message);
+        if helper.lines.iter().any(is_it) {
+            return Ok(Finding::Done);
+        }
+        let line = Line::Prompt { message: message.clone(), text: text.to_owned() };
+        self.append(session, &line)?;
+        helper.lines.push(line);
+        let (message, text) = (message.clone(), text.to_owned());
+        // Seen at once, so that no look finds it idle.
+        self.0.turns.begin(session, message.clone());
+        self.send(session, helper, Command::Prompt { message, text });
+        Ok(Finding::Done)
+    }
+
+    fn look(&self, session: &SessionId, message: &MessageId) -> Found {
+        if let Some(going) = self.0.turns.of(session).filter(|going| going.message == *message) {
+            let state = going.end.map_or(Sighted::Busy, sighted);
+            let (tool_calls, moved) = (going.tool_calls, Some(going.moved));
+            return Ok(Finding::Seen(Sight { state, tool_calls, moved }));
+        }
+        let lines = self.read(session)?.ok_or(HostError::Gone)?;
+        let end = lines.into_iter().find_map(|line| match line {
+            Line::End { message: id, end, tool_calls } if id == *message => Some((end, tool_calls)),
+            _ => None,
+        });
+        let (state, tool_calls) = match end {
+            Some((end, tool_calls)) => (sighted(end), tool_calls),
+            None => (Sighted::Still { text: String::new() }, 0),
+        };
+        Ok(Finding::Seen(Sight { state, tool_calls, moved: None }))
+    }
+
+    fn survey(&self) -> Finding {
+        let going = self.0.turns.list();
+        let busy = going.iter().map(|(session, _)| (session.clone(), None)).collect();
+        let questions = going.into_iter().flat_map(|(session, going)| {
+            going.questions.into_iter().map(move |question| (session.clone(), question))
+        });
+        Finding::Surveyed { busy, questions: questions.collect() }
+    }
+
+    fn tell(&self, session: &SessionId, message: &MessageId, parts: &[Part]) -> Found {
+        if self.read(session)?.is_none() {
+            return Err(HostError::Gone);
+        }
+        let shown = parts.iter().filter(|part| part.shown == Shown::ToAll).map(|part| {
+            // Texts that reach a host have no holes any more.
+            let Ok(text) = part.text.fill(|_, _| Ok::<_, Infallible>(None));
+            text
+        });
+        let text = shown.collect::<Vec<_>>().join("\n");
+        let (message, session) = (message.clone(), session.clone());
+        let mail = Mail { message, session, at: now(), text };
+        lock(&self.0.mail).put(mail).map_err(|_| HostError::Busy)?;
+        Ok(Finding::Told)
+    }
+
+    fn stop(&self, task: TaskId, target: &Target) -> Found {
+        let session = match target {
+            Target::Session(session) | Target::Opened(session) => session.clone(),
+            Target::Marked => marked(task)?,
+        };
+        if self.0.turns.of(&session).is_some() {
+            if let Some(conversation) = lock(&self.0.live).get(&session) {
+                let _ = conversation.send(Command::Cancel);
+            }
+            return Ok(Finding::Done);
+        }
+        let lines = self.read(&session)?.unwrap_or_default();
+        let is_prompt = |line: &Line| matches!(line, Line::Prompt { .. });
+        if *target != Target::Session(session.clone()) && !lines.iter().any(is_prompt) {
+            self.0.kept.remove(&session).map_err(|_| HostError::Busy)?;
+        }
+        Ok(Finding::Quiet)
+    }
+
+    async fn answer(&self, session: &SessionId, question: &QuestionId, reply: &Reply) -> Found {
+        let (done, answered) = oneshot::channel();
+        let command = Command::Answer { question: question.clone(), reply: reply.clone(), done };
+        let sent = lock(&self.0.live).get(session).map(|live| live.send(command));
+        if !matches!(sent, Some(Ok(()))) {
+            return Err(HostError::Gone);
+        }
+        answered.await.unwrap_or(Err(HostError::Gone)).map(|()| Finding::Done)
+    }
+
+    /// Passes a command to the session's conversation, or begins one. Under the lock, so that one
+    /// that is about to end sees it.
+    fn send(&self, session: &SessionId, helper: Helper, command: Command) {
+        let mut live = lock(&self.0.live);
+        lock(&self.0.idle).retain(|idle| idle != session);
+        if let Some(conversation) = live.get(session) {
+            // A conversation leaves the list before it ends.
+            let _ = conversation.send(command);
+            return;
+        }
+        let (commands, incoming) = mpsc::unbounded_channel();
+        let _ = commands.send(command);
+        live.insert(session.clone(), commands);
+        let Helper { lines, agent, directory } = helper;
+        let hints = self.0.outside.hints.clone();
+        let facts = Facts { session: session.clone(), agent, directory, hints };
+        let commands = Commands::new(incoming);
+        tokio::spawn(Conversation::new(self.0.clone(), facts, commands, &lines).run());
+    }
+
+    fn helper(&self, session: &SessionId) -> Result<Helper, HostError> {
+        let lines = self.read(session)?.ok_or(HostError::Gone)?;
+        match lines.first() {
+            Some(Line::Helper { agent, directory, .. }) => {
+                let (agent, directory) = (agent.clone(), directory.clone());
+                Ok(Helper { lines, agent, directory })
+            }
+            _ => Err(HostError::Gone),
+        }
+    }
+
+    fn read(&self, session: &SessionId) -> Result<Option<Vec<Line>>, HostError> {
+        self.0.kept.read(session).map_err(|error| self.cannot("read", session, &error))
+    }
+
+    fn append(&self, session: &SessionId, line: &Line) -> Result<(), HostError> {
+        let done = self.0.kept.append(session, line);
+        done.map_err(|error| self.cannot("written", session, &error))
+    }
+
+    /// A disk that is full or broken may be mended: it is tried again.
+    fn cannot(&self, what: &str, session: &SessionId, error: &std::io::Error) -> HostError {
+        self.0.trouble(&format!("{session} cannot be {what}: {error}"));
+        HostError::Busy
+    }
+}
+
+impl Inner {
+    /// The agent with this name.
+    pub fn agent(&self, name: &str) -> Option<Agent> {
+        (self.outside.agents)().into_iter().find(|agent| agent.name == name)
+    }
+
+    /// Something for the log.
+    pub fn trouble(&self, what: &str) {
+        (self.outside.trouble)(what);
+    }
+
+    /// The next command of a conversation that would otherwise end; nothing if it now does.
+    pub fn retire(&self, session: &SessionId, commands: &mut Commands) -> Option<Command> {
+        let mut live = lock(&self.live);
+        let command = commands.try_next();
+        if command.is_none() {
+            live.remove(session);
+        }
+        command
+    }
+
+    /// Its process waits for another turn. If too many do, the oldest is ended.
+    pub fn is_idle(&self, session: &SessionId) {
+        let live = lock(&self.live);
+        let mut idle = lock(&self.idle);
+        idle.push_back(session.clone());
+        if idle.len() > IDLE_MAX
+            && let Some(oldest) = idle.pop_front()
+            && let Some(conversation) = live.get(&oldest)
+        {
+            let _ = conversation.send(Command::End);
+        }
+    }
+}
+
+/// The session that bears a task's mark: it is named after it.
+fn marked(task: TaskId) -> Result<SessionId, HostError> {
+    let name = task.to_string().replace("bg_", "acp_");
+    name.parse().map_err(|_| HostError::Gone)
+}
+
+fn sighted(end: End) -> Sighted {
+    match end {
+        End::Answered { text } => Sighted::Answered { text },
+        End::Failed { reason } => Sighted::Failed { reason },
+        End::Aborted { text } => Sighted::Aborted { text },
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,159 @@
+//! The beginning of a talk with an agent: who are you, open a session or take up an earlier one.
+//! Everything in it has a deadline. What a turn is like is in `turn.rs`.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use crate::agents::Agent;
+use crate::failure::{Failure, What};
+use crate::process::Process;
+use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
+
+/// A talk with an agent.
+#[derive(Debug)]
+pub struct Talk {
+    /// The agent's process.
+    pub process: Process,
+    /// Who it says it is.
+    pub introduction: Introduction,
+    last_id: u64,
+    agent: Agent,
+    deadline: Instant,
+}
+
+/// Who an agent says it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Introduction {
+    /// Its own name for itself; empty if it does not say.
+    pub name: String,
+    /// Its version; empty if it does not say.
+    pub version: String,
+    /// Whether it can take up an earlier conversation.
+    pub loads: bool,
+    /// Whether it does so without telling all of it again.
+    resumes: bool,
+    /// The ways to log in that it knows.
+    pub logins: Vec<String>,
+}
+
+/// Starts an agent, lets it introduce itself, and ends it.
+pub async fn check(agent: &Agent, directory: &Path) -> Result<Introduction, Failure> {
+    let talk = Talk::begin(agent, directory).await?;
+    let introduction = talk.introduction.clone();
+    talk.process.end().await;
+    Ok(introduction)
+}
+
+impl Talk {
+    /// Starts the agent and lets it introduce itself.
+    pub async fn begin(agent: &Agent, directory: &Path) -> Result<Self, Failure> {
+        let process = Process::start(agent, directory)?;
+        let deadline = Instant::now() + agent.start_max;
+        let (introduction, agent) = (Introduction::default(), agent.clone());
+        let mut talk = Self { process, introduction, last_id: 0, agent, deadline };
+        let params = json!({
+            "protocolVersion": ACP_VERSION,
+            "clientInfo": { "name": "legwork", "version": env!("CARGO_PKG_VERSION") },
+            // An agent uses its own files and terminals.
+            "clientCapabilities": {
+                "fs": { "readTextFile": false, "writeTextFile": false },
+                "terminal": false,
+            },
+        });
+        let answer =
+            talk.call("initialize", &params).await?.map_err(|e| talk.refused("initialize", &e))?;
+        talk.introduction = talk.introduced(&answer)?;
+        Ok(talk)
+    }
+
+    /// Opens a session in this folder. Gives back the agent's id for it.
+    pub async fn open(&mut self, directory: &Path) -> Result<String, Failure> {
+        const METHOD: &str = "session/new";
+        let params = json!({ "cwd": self.folder(directory), "mcpServers": [] });
+        let answer = self.call(METHOD, &params).await?.map_err(|e| self.refused(METHOD, &e))?;
+        let id = answer["sessionId"].as_str().map(str::to_owned);
+        id.ok_or_else(|| {
+            self.process.failure(What::Incomplete { method: METHOD, missing: "a session id" })
+        })
+    }
+
+    /// Takes up an earlier session.
+    pub async fn take_up(&mut self, session: &str, directory: &Path) -> Result<(), Failure> {
+        let method = match &self.introduction {
+            Introduction { resumes: true, .. } => "session/resume",
+            Introduction { loads: true, .. } => "session/load",
+            Introduction { .. } => return Err(self.process.failure(What::CannotLoad)),
+        };
+        let folder = self.folder(directory);
+        let params = json!({ "sessionId": session, "cwd": folder, "mcpServers": [] });
+        let answer = self.call(method, &params).await?;
+        answer.map(drop).map_err(|e| self.refused(method, &e))
+    }
+
+    /// Sends a request; its answer comes under the number given back.
+    pub fn ask(&mut self, method: &str, params: &Value) -> u64 {
+        self.last_id += 1;
+        self.process.send(wire::request(self.last_id, method, params));
+        self.last_id
+    }
+
+    /// What an error in an answer means.
+    pub fn refused(&self, method: &'static str, error: &RpcError) -> Failure {
+        self.process.failure(What::refused(method, error, &self.introduction.logins))
+    }
+
+    /// Asks, and waits for the answer. What an earlier conversation was about is passed over when
+    /// it is told again.
+    async fn call(
+        &mut self,
+        method: &'static str,
+        params: &Value,
+    ) -> Result<Result<Value, RpcError>, Failure> {
+        let asked = self.ask(method, params);
+        loop {
+            let next = timeout_at(self.deadline, self.process.next("while it was starting"));
+            let message = next.await.map_err(|_| {
+                let seconds = self.agent.start_max.as_secs();
+                self.process.failure(What::Silent { method, seconds })
+            })??;
+            match message {
+                Message::Response { id, outcome } if id == asked => return Ok(outcome),
+                Message::Request { id, method, .. } => {
+                    self.process.send(refuse_unknown(&id, &method));
+                }
+                Message::Response { .. } | Message::Notification { .. } => {}
+            }
+        }
+    }
+
+    fn introduced(&self, answer: &Value) -> Result<Introduction, Failure> {
+        let version = &answer["protocolVersion"];
+        if version.as_u64() != Some(ACP_VERSION) {
+            let what = What::OtherVersion { theirs: version.to_string(), ours: ACP_VERSION };
+            return Err(self.process.failure(what));
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let info = &answer["agentInfo"];
+        let can = &answer["agentCapabilities"];
+        let resumes = can["sessionCapabilities"]["resume"].is_object();
+        let logins = answer["authMethods"].as_array().into_iter().flatten();
+        Ok(Introduction {
+            name: text(&info["name"]),
+            version: text(&info["version"]),
+            loads: resumes || can["loadSession"] == true,
+            resumes,
+            logins: logins.map(|way| text(&way["name"])).filter(|way| !way.is_empty()).collect(),
+        })
+    }
+
+    fn folder<'a>(&'a self, directory: &'a Path) -> &'a Path {
+        self.agent.cwd.as_deref().unwrap_or(directory)
+    }
+}
+
+/// We offer an agent nothing but permissions.
+pub fn refuse_unknown(id: &Value, method: &str) -> String {
+    wire::refusal(id, NO_SUCH_METHOD, &format!("legwork does not offer {method}"))
+}

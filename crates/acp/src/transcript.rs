@@ -1,0 +1,163 @@
+//! What an agent does in one turn, read from its updates: its text, its tool calls, what it uses.
+//! Updates of kinds that are not known are signs of life.
+
+use std::collections::BTreeSet;
+
+use legwork_protocol::refusal::plain;
+use serde_json::Value;
+
+use crate::limits::{TEXT_MAX_BYTES, TITLE_MAX_CHARS, TOOL_CALLS_MAX};
+
+/// One turn so far.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    /// The text since the last tool call.
+    text: String,
+    /// The last text before that.
+    before: String,
+    bytes: usize,
+    calls: BTreeSet<String>,
+    /// How many tool calls there were.
+    pub tool_calls: u32,
+}
+
+/// What an update was about.
+#[derive(Debug, PartialEq)]
+pub enum Update {
+    /// A tool call began.
+    Tool(String),
+    /// So much was used so far.
+    Usage {
+        /// Tokens.
+        tokens: Option<u64>,
+        /// Millionths of the agent's currency.
+        cost_micros: Option<u64>,
+    },
+    /// Something else.
+    Life,
+}
+
+impl Transcript {
+    /// Takes in an update (`params.update` of `session/update`).
+    pub fn take(&mut self, update: &Value) -> Update {
+        match update["sessionUpdate"].as_str() {
+            Some("agent_message_chunk") => {
+                let content = &update["content"];
+                if let Some(text) = content["text"].as_str() {
+                    self.bytes += text.len();
+                    self.text.push_str(text);
+                }
+                Update::Life
+            }
+            Some("tool_call") => self.tool(update),
+            Some("usage_update") => {
+                let cost = update["cost"]["amount"].as_f64().filter(|cost| *cost >= 0.0);
+                Update::Usage {
+                    tokens: update["used"].as_u64(),
+                    cost_micros: cost.map(|cost| (cost * 1e6) as u64),
+                }
+            }
+            _ => Update::Life,
+        }
+    }
+
+    /// Whether it has written more than anybody can read.
+    pub fn is_flood(&self) -> bool {
+        self.bytes > TEXT_MAX_BYTES
+    }
+
+    /// The answer: what was said last.
+    pub fn answer(&self) -> &str {
+        let last = self.text.trim();
+        if last.is_empty() { self.before.trim() } else { last }
+    }
+
+    fn tool(&mut self, update: &Value) -> Update {
+        let id = update["toolCallId"].as_str().unwrap_or_default();
+        if self.calls.contains(id) {
+            return Update::Life;
+        }
+        if self.calls.len() < TOOL_CALLS_MAX && !id.is_empty() {
+            self.calls.insert(id.to_owned());
+        }
+        self.tool_calls += 1;
+        if !self.text.trim().is_empty() {
+            self.before = std::mem::take(&mut self.text);
+        }
+        Update::Tool(tool_title(update))
+    }
+}
+
+/// What a tool call is called.
+pub fn tool_title(call: &Value) -> String {
+    let words = call["title"].as_str().or_else(|| call["kind"].as_str());
+    plain(words.filter(|words| !words.trim().is_empty()).unwrap_or("tool"), TITLE_MAX_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn say(text: &str) -> Value {
+        let content = json!({ "type": "text", "text": text });
+        json!({ "sessionUpdate": "agent_message_chunk", "content": content })
+    }
+
+    fn tool(id: &str, title: &str) -> Value {
+        json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title })
+    }
+
+    #[test]
+    fn the_answer_is_what_was_said_after_the_last_tool_call() {
+        let mut turn = Transcript::default();
+        turn.take(&say("Let me look."));
+        assert_eq!(turn.take(&tool("1", "read a.rs")), Update::Tool("read a.rs".to_owned()));
+        assert_eq!(turn.take(&tool("1", "read a.rs")), Update::Life, "the same call again");
+        turn.take(&say("It is "));
+        turn.take(&say("fine.\n"));
+        assert_eq!((turn.answer(), turn.tool_calls), ("It is fine.", 1));
+    }
+
+    #[test]
+    fn a_tool_call_at_the_end_does_not_hide_the_answer() {
+        let mut turn = Transcript::default();
+        turn.take(&say("Done."));
+        turn.take(&tool("1", "tick off"));
+        turn.take(&tool("2", "tick off"));
+        assert_eq!((turn.answer(), turn.tool_calls), ("Done.", 2));
+    }
+
+    #[test]
+    fn what_is_used_is_told_where_the_agent_tells_it() {
+        let mut turn = Transcript::default();
+        let cost = json!({ "amount": 0.25, "currency": "USD" });
+        let usage = json!({ "sessionUpdate": "usage_update", "used": 7, "size": 9, "cost": cost });
+        let used = Update::Usage { tokens: Some(7), cost_micros: Some(250_000) };
+        assert_eq!(turn.take(&usage), used);
+    }
+
+    #[test]
+    fn rubbish_is_a_sign_of_life_and_no_more() {
+        let mut turn = Transcript::default();
+        for update in [json!(null), json!(7), json!({}), json!({ "sessionUpdate": "new" })] {
+            assert_eq!(turn.take(&update), Update::Life);
+        }
+        assert_eq!(
+            turn.take(&json!({ "sessionUpdate": "tool_call" })),
+            Update::Tool("tool".into())
+        );
+        assert_eq!(turn.answer(), "");
+    }
+
+    #[test]
+    fn a_flood_is_seen() {
+        let mut turn = Transcript::default();
+        turn.take(&say(&"x".repeat(TEXT_MAX_BYTES)));
+        assert!(!turn.is_flood());
+        turn.take(&tool("1", "t"));
+        turn.take(&say("x"));
+        assert!(turn.is_flood());
+    }
+}

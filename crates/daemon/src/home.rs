@@ -1,0 +1,123 @@
+//! The host that is built in: agents over ACP, and the sessions of programs that have no host of
+//! their own, like a terminal. Always there, so it has no connection.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use legwork_acp::{KIND, orphans};
+use legwork_client::{Folders, process};
+use legwork_engine::text::toast::Toast;
+use legwork_engine::{Deed, Finding, Hint, HostError};
+use legwork_protocol::line::{Context, Until};
+use legwork_protocol::view::Mail;
+use legwork_protocol::{HostId, MessageId, Place, TaskId};
+use tokio::sync::mpsc;
+
+use crate::Fault;
+use crate::agents::known;
+use crate::driver::{Desk, Driver, Findings};
+use crate::log::Log;
+use crate::world::Host;
+
+/// The sessions of terminals are told from those of hosts by how they begin.
+const TERMINAL: &str = "term_";
+/// All that is kept here is one place: one folder, one user.
+const PLACE: &str = "acp/home";
+
+/// The host that is built in.
+#[derive(Debug)]
+pub struct Home {
+    acp: legwork_acp::Host,
+    id: HostId,
+    place: Place,
+    log: Log,
+}
+
+impl Home {
+    /// Opens what is kept, and ends what a daemon that was killed has left.
+    pub fn open(
+        folders: &Folders,
+        hints: mpsc::UnboundedSender<Hint>,
+        log: &Log,
+    ) -> Result<Self, Fault> {
+        let ended = orphans::end_all();
+        if ended > 0 {
+            log.warn(format_args!("ended {ended} processes that an earlier daemon had left"));
+        }
+        let (config, sessions) = (folders.config.clone(), folders.sessions.clone());
+        let trouble = log.clone();
+        let outside = legwork_acp::Outside {
+            agents: Box::new(move || known(&config, &sessions)),
+            trouble: Box::new(move |what| trouble.warn(what)),
+            hints,
+        };
+        let acp = legwork_acp::Host::open(&folders.sessions, outside);
+        let acp = acp.map_err(Fault::system("open the folder of its sessions"))?;
+        let id = process::host_name(KIND, orphans::own_mark(), "home").parse();
+        let place = PLACE.parse();
+        let (Ok(id), Ok(place)) = (id, place) else { unreachable!("both are short and plain") };
+        Ok(Self { acp, id, place, log: log.clone() })
+    }
+
+    /// What it is called.
+    pub fn id(&self) -> &HostId {
+        &self.id
+    }
+
+    /// Where its sessions are.
+    pub fn place(&self) -> Place {
+        self.place.clone()
+    }
+
+    /// The host, ready to work.
+    pub fn host(&self, findings: Findings) -> Host {
+        let desk = Desk::new(self.acp.clone(), findings);
+        let (kind, place, until) = (KIND.to_owned(), self.place(), Until::Closed);
+        Host { peer: None, kind, place, until, desk, requests: Arc::default() }
+    }
+
+    /// A terminal calls: remembers where it is. Gives back the host that its session is in.
+    pub fn terminal(&self, context: &Context) -> Result<HostId, String> {
+        if !context.session.as_str().starts_with(TERMINAL) {
+            return Err(format!("The session of a program is called {TERMINAL}…"));
+        }
+        if !PathBuf::from(&context.directory).is_absolute() {
+            return Err("A terminal's directory must be an absolute path.".to_owned());
+        }
+        let kept = self.acp.terminal(&context.session, &context.directory);
+        kept.map_err(|error| format!("legwork cannot keep the terminal's session: {error}"))?;
+        Ok(self.id.clone())
+    }
+
+    /// Removes sessions that no task needs.
+    pub fn sweep(&self, is_kept: impl FnMut(TaskId) -> bool) {
+        if let Err(error) = self.acp.sweep(is_kept) {
+            self.log.warn(format_args!("old sessions cannot be removed: {error}"));
+        }
+    }
+
+    /// What terminals were told and nobody has seen.
+    pub fn mail(&self) -> Vec<Mail> {
+        self.acp.mail()
+    }
+
+    /// This was seen.
+    pub fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
+        let shown = self.acp.mail_shown(messages);
+        shown.map_err(|error| format!("That they were seen cannot be kept: {error}"))
+    }
+
+    /// How many helpers are at work in it.
+    pub fn at_work(&self) -> usize {
+        self.acp.at_work()
+    }
+}
+
+impl Driver for legwork_acp::Host {
+    async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {
+        Self::perform(self, deed).await
+    }
+
+    /// Nobody looks at it.
+    async fn toast(&self, _: &Toast) {}
+}
