@@ -16,6 +16,7 @@ mod now;
 pub mod orphans;
 mod permission;
 mod process;
+pub mod rehearsal;
 mod talk;
 mod transcript;
 mod turn;

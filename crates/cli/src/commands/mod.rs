@@ -11,6 +11,7 @@ mod install;
 mod list;
 mod log;
 mod output;
+mod rehearsal;
 mod show;
 mod uninstall;
 mod wait;
@@ -42,6 +43,8 @@ pub enum Command {
     Completions(completions::Completions),
     #[command(hide = true)]
     Bridge(bridge::Bridge),
+    #[command(hide = true)]
+    Rehearsal(rehearsal::Rehearsal),
 }
 
 impl Command {
@@ -63,6 +66,7 @@ impl Command {
             Self::Daemon(command) => command.run(screen),
             Self::Completions(command) => command.run(screen),
             Self::Bridge(command) => command.run(),
+            Self::Rehearsal(command) => command.run(),
         }
     }
 }

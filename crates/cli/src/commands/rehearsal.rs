@@ -1,0 +1,42 @@
+//! `legwork rehearsal`: the agent that follows a script and needs no model. Started by whoever
+//! speaks to agents; stdout is its protocol.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use legwork_acp::rehearsal::{self, Ending, Misbehaviour};
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// Be an agent that follows a script and needs no model
+///
+/// Speaks the Agent Client Protocol on stdin and stdout: the prompt is the script, one command a
+/// line or with ; between them. With LEGWORK_REHEARSAL_MEMORY, a folder, its conversations outlive
+/// it and can be loaded.
+#[derive(Args)]
+#[command(after_help = commands())]
+pub struct Rehearsal {
+    /// Be a bad agent
+    #[arg(long, value_name = "HOW", value_parser = misbehaviours())]
+    misbehave: Option<Misbehaviour>,
+}
+
+impl Rehearsal {
+    /// Is the agent until its client leaves.
+    pub fn run(self) -> Result<Exit, Fault> {
+        match rehearsal::run(self.misbehave).map_err(Fault::Input)? {
+            Ending::InputEnded => Ok(Exit::Done),
+            Ending::Crashed(code) => std::process::exit(code.into()),
+        }
+    }
+}
+
+fn commands() -> String {
+    format!("Commands of a script:\n{}", rehearsal::script::explained())
+}
+
+fn misbehaviours() -> impl TypedValueParser<Value = Misbehaviour> {
+    let known = Misbehaviour::ALL.map(|one| PossibleValue::new(one.name()).help(one.says()));
+    PossibleValuesParser::new(known)
+        .try_map(|name| Misbehaviour::named(&name).ok_or("there is no such way"))
+}
