@@ -33,6 +33,6 @@ mod socket;
 mod version;
 mod world;
 
-pub use config::{ConfigFault, Problem, read_config};
+pub use config::{Config, ConfigFault, Problem, read_config};
 pub use fault::Fault;
 pub use life::{Options, Outcome, run};

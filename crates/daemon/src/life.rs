@@ -68,9 +68,9 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
 }
 
 async fn live(store: Store, folders: Folders, log: Log) -> Result<Outcome, Fault> {
-    let settings = read_config(&folders.config).unwrap_or_else(|fault| {
+    let config = read_config(&folders.config).unwrap_or_else(|fault| {
         fault.to_string().lines().for_each(|line| log.warn(line));
-        fault.settings
+        fault.config
     });
     let signals = Signals::new().map_err(Fault::system("listen for signals"))?;
     let listener = socket::bind(&folders.socket)?;
@@ -82,7 +82,7 @@ async fn live(store: Store, folders: Folders, log: Log) -> Result<Outcome, Fault
     let (leave, leaving) = watch::channel(None);
     let seats = Seats::default();
     let life = Life {
-        daemon: Daemon::start(store, settings, folders, findings, hints, log.clone())?,
+        daemon: Daemon::start(store, config.settings, folders, findings, hints, log.clone())?,
         arrivals,
         found,
         hinted,

@@ -1,0 +1,163 @@
+//! The agents of `config.toml`, a table `[agents.NAME]` each. A wrong key costs that key; only an
+//! agent that could not be started at all, for want of a command, is left out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use legwork_acp::agents::{Agent, Permissions, Source};
+use legwork_protocol::limits::{AGENT_MAX_BYTES, ECHO_MAX_CHARS};
+use legwork_protocol::refusal::plain;
+use toml::de::{DeTable, DeValue};
+
+use super::names::nearest;
+use super::{Wrong, whole_number};
+
+const KEYS: [&str; 5] = ["command", "env", "cwd", "permissions", "start_seconds"];
+
+/// Whether people can call an agent so.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > AGENT_MAX_BYTES || !name.chars().all(fits) {
+        let shown = plain(name, ECHO_MAX_CHARS);
+        return Err(format!(
+            "{shown:?} is no name for an agent: use letters, digits, `-`, `_` and `.`"
+        ));
+    }
+    Ok(())
+}
+
+/// The agents of this table, in the order of the file.
+pub fn read(agents: &DeTable<'_>, home: Option<&Path>, wrong: &mut Wrong<'_>) -> Vec<Agent> {
+    let mut found = Vec::new();
+    for (name, inside) in agents {
+        let at = name.span().start;
+        match (check_name(name.get_ref()), inside.get_ref().as_table()) {
+            (Err(what), _) => wrong(at, what),
+            (Ok(()), None) => {
+                let name = name.get_ref();
+                wrong(at, format!("agents.{name}: expected a table, [agents.{name}]"));
+            }
+            (Ok(()), Some(keys)) => {
+                let reading = Reading { name: name.get_ref(), at, home };
+                found.extend(reading.agent(keys, wrong).map(|agent| (at, agent)));
+            }
+        }
+    }
+    // The first one may become the default, and a table does not keep its order.
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, agent)| agent).collect()
+}
+
+struct Reading<'a> {
+    name: &'a str,
+    at: usize,
+    home: Option<&'a Path>,
+}
+
+impl Reading<'_> {
+    fn agent(&self, keys: &DeTable<'_>, wrong: &mut Wrong<'_>) -> Option<Agent> {
+        let mut agent = Agent::new(self.name, Vec::new(), Source::Config);
+        for (key, value) in keys {
+            if let Err(what) = self.set(&mut agent, key.get_ref(), value.get_ref()) {
+                wrong(key.span().start, what);
+            }
+        }
+        if !keys.iter().any(|(key, _)| key.get_ref() == "command") {
+            let name = self.name;
+            wrong(self.at, format!("agents.{name} is left out: it has no command, {LIKE}"));
+        }
+        (!agent.command.is_empty()).then_some(agent)
+    }
+
+    fn set(&self, agent: &mut Agent, key: &str, value: &DeValue<'_>) -> Result<(), String> {
+        let name = format!("agents.{}.{key}", self.name);
+        match key {
+            "command" => agent.command = command(&name, value)?,
+            "env" => agent.env = env(&name, value)?,
+            "cwd" => agent.cwd = Some(self.folder(&name, value)?),
+            "permissions" => match value.as_str() {
+                Some("ask") => agent.permissions = Permissions::Ask,
+                Some("allow") => agent.permissions = Permissions::Allow,
+                Some("reject") => agent.permissions = Permissions::Reject,
+                _ => return Err(format!("{name}: expected \"ask\", \"allow\" or \"reject\"")),
+            },
+            "start_seconds" => match whole_number(value).filter(|seconds| *seconds > 0) {
+                Some(seconds) => agent.start_max = Duration::from_secs(seconds.into()),
+                None => return Err(format!("{name}: expected a whole number of seconds from 1")),
+            },
+            _ => return Err(self.unknown(key)),
+        }
+        Ok(())
+    }
+
+    fn folder(&self, name: &str, value: &DeValue<'_>) -> Result<PathBuf, String> {
+        let text = value.as_str().filter(|text| is_passable(text)).unwrap_or_default();
+        let below_home = if text == "~" { Some("") } else { text.strip_prefix("~/") };
+        match (below_home, self.home) {
+            (Some(below), Some(home)) => Ok(home.join(below)),
+            (Some(_), None) => Err(format!("{name}: there is no home folder that ~ could mean")),
+            (None, _) if Path::new(text).is_absolute() => Ok(text.into()),
+            (None, _) => Err(format!("{name}: expected a folder like \"/work/x\" or \"~/x\"")),
+        }
+    }
+
+    fn unknown(&self, key: &str) -> String {
+        let agent = format!("agents.{}", self.name);
+        let shown = plain(key, ECHO_MAX_CHARS);
+        match nearest(key, &KEYS) {
+            Some(near) => {
+                format!("there is no setting {agent}.{shown}; did you mean {agent}.{near}?")
+            }
+            None => format!("there is no setting {agent}.{shown}; there are {}", KEYS.join(", ")),
+        }
+    }
+}
+
+const LIKE: &str = "like command = [\"program\", \"--acp\"]";
+
+fn command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    if let Some(text) = value.as_str() {
+        let words: Vec<String> = text.split_whitespace().map(|word| format!("{word:?}")).collect();
+        let list = plain(&words.join(", "), ECHO_MAX_CHARS);
+        return Err(format!("{name}: expected a list; write command = [{list}]"));
+    }
+    let texts = value.as_array().map(|list| {
+        let texts = list.iter().map(|word| word.get_ref().as_str().map(str::to_owned));
+        texts.collect::<Option<Vec<String>>>()
+    });
+    match texts {
+        Some(Some(words))
+            if words.first().is_some_and(|program| !program.trim().is_empty())
+                && words.iter().all(|word| is_passable(word)) =>
+        {
+            Ok(words)
+        }
+        _ => Err(format!("{name}: expected a program and its arguments as texts, {LIKE}")),
+    }
+}
+
+fn env(name: &str, value: &DeValue<'_>) -> Result<BTreeMap<String, String>, String> {
+    let like = "like env = { NAME = \"value\" }";
+    let Some(table) = value.as_table() else {
+        return Err(format!("{name}: expected a table, {like}"));
+    };
+    let mut all = BTreeMap::new();
+    for (key, value) in table {
+        let key = key.get_ref().as_ref();
+        let is_name = !key.is_empty() && !key.contains('=') && is_passable(key);
+        match value.get_ref().as_str().filter(|text| is_name && is_passable(text)) {
+            Some(text) => all.insert(key.to_owned(), text.to_owned()),
+            None => {
+                let shown = plain(key, ECHO_MAX_CHARS);
+                return Err(format!("{name}: {shown} is no variable with a text, {like}"));
+            }
+        };
+    }
+    Ok(all)
+}
+
+/// Whether a process can be given it.
+fn is_passable(text: &str) -> bool {
+    !text.contains('\0')
+}

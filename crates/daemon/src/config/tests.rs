@@ -1,0 +1,215 @@
+//! Every setting, and every way to get one wrong.
+
+use std::time::Duration;
+
+use legwork_acp::agents::{Permissions, Source};
+
+use super::names::NAMES;
+use super::*;
+
+fn read(text: &str) -> Result<Config, ConfigFault> {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("config.toml");
+    std::fs::write(&path, text).unwrap();
+    let read = super::read(&path, Some(Path::new("/home/me")));
+    read.map_err(|fault| ConfigFault { path: "c".into(), ..fault })
+}
+
+fn problems(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_file_that_is_missing_or_empty_sets_nothing() {
+    assert_eq!(read_config(Path::new("/nowhere/config.toml")), Ok(Config::default()));
+    assert_eq!(read("# nothing\n"), Ok(Config::default()));
+}
+
+#[test]
+fn every_setting_can_be_set() {
+    let config = read(
+        "[limits]\nmax_running = 1\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
+         max_run_minutes = 4\nmax_quiet_minutes = 0\n\
+         [notices]\nmax_result_chars = 1_000\nstart_turns = false\n\
+         [recovery]\ninterrupted = \"continue\"\n[run]\nagent = \"mine\"\n",
+    );
+    let settings = Settings {
+        max_running: 1,
+        max_tasks_per_root: 2,
+        max_depth: 3,
+        max_run_minutes: 4,
+        max_quiet_minutes: 0,
+        max_result_chars: 1_000,
+        start_turns: false,
+        interrupted: Interrupted::Continue,
+    };
+    let run_agent = Some("mine".to_owned());
+    assert_eq!(config, Ok(Config { settings, agents: Vec::new(), run_agent }));
+    for name in NAMES {
+        assert_ne!(set(&mut Config::default(), name, &DeValue::Boolean(true)), {
+            Err(unknown(name))
+        });
+    }
+}
+
+#[test]
+fn every_problem_is_named_with_its_line_and_the_rest_counts() {
+    let fault = read(
+        "[limits]\nmax_runing = 3\nmax_depth = -1\nmax_run_minutes = 7\n\n[notices]\n\
+         start_turns = \"yes\"\nmax_result_chars = 4294967296\n[recovery]\ninterrupted = 1\n",
+    )
+    .unwrap_err();
+    let expected = "\
+c:2: there is no setting limits.max_runing; did you mean limits.max_running?
+c:3: limits.max_depth: expected a whole number from 0 (no limit) to 4294967295
+c:7: notices.start_turns: expected true or false
+c:8: notices.max_result_chars: expected a whole number from 0 (no limit) to 4294967295
+c:10: recovery.interrupted: expected \"fail\" or \"continue\"";
+    assert_eq!(fault.to_string(), expected);
+    let settings = Settings { max_run_minutes: 7, ..Settings::default() };
+    assert_eq!(fault.config, Config { settings, ..Config::default() });
+}
+
+#[test]
+fn a_setting_in_the_wrong_section_is_found() {
+    let expected = "c:1: there is no setting max_running; did you mean limits.max_running?";
+    assert_eq!(problems("max_running = 3\n"), expected);
+    let expected = "c:2: there is no setting limits.start_turns; did you mean notices.start_turns?";
+    assert_eq!(problems("[limits]\nstart_turns = true\n"), expected);
+    assert!(problems("colour = 1\n").contains("there are limits.max_running, "));
+}
+
+#[test]
+fn a_line_that_is_no_toml_costs_little_else() {
+    let fault = read("[limits]\nmax_running = 3\nmax_depth = = 2\n").unwrap_err();
+    assert!(fault.to_string().starts_with("c:3: "), "{fault}");
+    assert_eq!(fault.config.settings.max_running, 3);
+}
+
+#[test]
+fn agents_come_in_the_order_of_the_file_with_all_that_is_said_of_them() {
+    let config = read(
+        "[agents.zed]\ncommand = [\"zed\"]\n\n[agents.my-own_2]\n\
+         command = [\"~x\", \"--acp\", \"\"]\nenv = { A = \"1\", B = \"\" }\ncwd = \"~/x\"\n\
+         permissions = \"allow\"\nstart_seconds = 5\n[agents.\"a.b\"]\ncommand = [\"b\"]\n\
+         cwd = \"/x\"\npermissions = \"reject\"\n",
+    )
+    .unwrap();
+    let plain = |name: &str, command: &[&str]| {
+        let command = command.iter().map(|word| (*word).to_owned()).collect();
+        Agent::new(name, command, Source::Config)
+    };
+    let expected = [
+        plain("zed", &["zed"]),
+        Agent {
+            env: [("A", "1"), ("B", "")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
+            cwd: Some("/home/me/x".into()),
+            permissions: Permissions::Allow,
+            start_max: Duration::from_secs(5),
+            ..plain("my-own_2", &["~x", "--acp", ""])
+        },
+        Agent { cwd: Some("/x".into()), permissions: Permissions::Reject, ..plain("a.b", &["b"]) },
+    ];
+    assert_eq!(config.agents, expected);
+}
+
+#[test]
+fn what_is_wrong_with_an_agent_is_named_with_its_line() {
+    const LIKE: &str = "like command = [\"program\", \"--acp\"]";
+    const ENV: &str = "like env = { NAME = \"value\" }";
+    let wrong_command =
+        &format!("agents.x.command: expected a program and its arguments as texts, {LIKE}");
+    let wrong_permissions = "agents.x.permissions: expected \"ask\", \"allow\" or \"reject\"";
+    let wrong_folder = "agents.x.cwd: expected a folder like \"/work/x\" or \"~/x\"";
+    let wrong_seconds = "agents.x.start_seconds: expected a whole number of seconds from 1";
+    for (key, what) in [
+        (
+            "command = \"gemini --acp\"",
+            "agents.x.command: expected a list; write command = [\"gemini\", \"--acp\"]",
+        ),
+        ("command = []", wrong_command),
+        ("command = [\" \"]", wrong_command),
+        ("command = [\"a\", 1]", wrong_command),
+        ("command = [\"a\", \"\\u0000\"]", wrong_command),
+        ("command = 7", wrong_command),
+        ("permissions = \"yes\"", wrong_permissions),
+        ("permissions = true", wrong_permissions),
+        ("cwd = \"x\"", wrong_folder),
+        ("cwd = \"~you/x\"", wrong_folder),
+        ("cwd = 1", wrong_folder),
+        ("start_seconds = 0", wrong_seconds),
+        ("start_seconds = \"9\"", wrong_seconds),
+        ("env = [\"A=1\"]", &format!("agents.x.env: expected a table, {ENV}")),
+        ("env = { A = 1 }", &format!("agents.x.env: A is no variable with a text, {ENV}")),
+        (
+            "env = { \"A=\" = \"1\" }",
+            &format!("agents.x.env: A= is no variable with a text, {ENV}"),
+        ),
+        ("comand = 1", "there is no setting agents.x.comand; did you mean agents.x.command?"),
+        (
+            "colour = 1",
+            "there is no setting agents.x.colour; \
+             there are command, env, cwd, permissions, start_seconds",
+        ),
+    ] {
+        let has_command = key.starts_with("command");
+        let command = if has_command { "" } else { "command = [\"x\"]\n" };
+        let fault = read(&format!("[agents.x]\n{command}{key}\n")).unwrap_err();
+        let line = if has_command { 2 } else { 3 };
+        assert_eq!(fault.to_string(), format!("c:{line}: {what}"), "{key}");
+        assert_eq!(fault.config.agents.len(), usize::from(!has_command), "{key}");
+    }
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_is_left_out_and_the_others_are_not() {
+    let fault = read(
+        "[agents]\nwrong = 1\n[agents.\"a b\"]\ncommand = [\"x\"]\n[agents.idle]\n\
+         permissions = \"ask\"\n[agents.good]\ncommand = [\"x\"]\n[run]\nagent = \"\"\n",
+    )
+    .unwrap_err();
+    let expected = "\
+c:2: agents.wrong: expected a table, [agents.wrong]
+c:3: \"a b\" is no name for an agent: use letters, digits, `-`, `_` and `.`
+c:5: agents.idle is left out: it has no command, like command = [\"program\", \"--acp\"]
+c:10: run.agent: \"\" is no name for an agent: use letters, digits, `-`, `_` and `.`";
+    assert_eq!(fault.to_string(), expected);
+    let names: Vec<&str> = fault.config.agents.iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!((names, fault.config.run_agent), (vec!["good"], None));
+    assert_eq!(problems("agents = 3\n"), "c:1: agents: expected tables, [agents.NAME]");
+}
+
+#[test]
+fn without_a_home_folder_a_tilde_means_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    std::fs::write(&path, "[agents.x]\ncommand = [\"x\"]\ncwd = \"~\"\n").unwrap();
+    let fault = super::read(&path, None).unwrap_err();
+    assert!(fault.to_string().ends_with("there is no home folder that ~ could mean"), "{fault}");
+    assert_eq!((fault.config.agents.len(), &fault.config.agents[0].cwd), (1, &None));
+}
+
+#[test]
+fn g2_rubbish_is_a_problem_and_not_a_crash() {
+    for text in [
+        "\0\0",
+        "[[limits]]\n",
+        "limits = 3",
+        "[limits",
+        "= \n=",
+        "a.b.c.d = 1",
+        "[[agents]]\n",
+        "[agents.x",
+        "[agents.x.command]\n",
+        "agents.x.env = 1979-05-27",
+    ] {
+        assert!(!problems(text).is_empty(), "{text:?}");
+    }
+    let huge = "x".repeat(CONFIG_MAX_BYTES as usize + 1);
+    assert!(problems(&huge).contains("bytes"));
+    let long = "x".repeat(50_000);
+    assert!(problems(&format!("{long} = 1")).len() < 600);
+    assert!(problems(&format!("[agents.{long}]")).len() < 600);
+    assert!(problems(&format!("[agents.x]\ncommand = \"{long}\"")).len() < 600);
+    assert!(problems(&format!("[agents.x]\ncommand = [\"x\"]\n{long} = 1")).len() < 600);
+}
