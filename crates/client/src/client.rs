@@ -1,6 +1,7 @@
 //! Asking the daemon: calls of the six tools by a person, queries, and what happens from now on.
 
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,6 +22,11 @@ use crate::start::Start;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A daemon that is told to end does so within 2 s.
 const FAREWELL: Duration = Duration::from_secs(10);
+/// Between two attempts to reach a daemon that is not there.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Links that one question outlives, if it may outlive several: one that ends every daemon that
+/// hears it must not do so for ever.
+const BREAKS_MAX: u32 = 50;
 
 /// The text that a call or query was answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,13 +45,20 @@ pub struct Client {
     start: Start,
     link: Link,
     last_id: u64,
+    persist: Option<Duration>,
 }
 
 impl Client {
     /// Connects to the daemon, starting it if that is allowed.
     pub fn connect(folders: &Folders, role: Role, start: Start) -> Result<Self, Fault> {
         let link = Link::open(folders, &role, start)?;
-        Ok(Self { folders: folders.clone(), role, start, link, last_id: 0 })
+        Ok(Self { folders: folders.clone(), role, start, link, last_id: 0, persist: None })
+    }
+
+    /// From now on a question outlives its link again and again, and a daemon that cannot be reached
+    /// is tried for so long each time; otherwise once.
+    pub fn persist(self, at_most: Duration) -> Self {
+        Self { persist: Some(at_most), ..self }
     }
 
     /// The daemon's version.
@@ -146,18 +159,36 @@ impl Client {
         self.link.into_parts()
     }
 
-    /// Sends a line and waits for its answer; if the link breaks, once more over a new one.
+    /// Sends a line and waits for its answer; if the link breaks, again over a new one. What is sent
+    /// again has the same key, so nothing happens twice.
     fn exchange(
         &mut self,
         line: &dyn Fn(u64) -> ToDaemon,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Reply, Fault> {
-        match self.try_exchange(line, progress) {
-            Err(Fault::Leaving | Fault::Broken(_)) => {
-                self.link = Link::open(&self.folders, &self.role, self.start)?;
-                self.try_exchange(line, progress)
+        let mut breaks_left = if self.persist.is_some() { BREAKS_MAX } else { 1 };
+        loop {
+            match self.try_exchange(line, progress) {
+                Err(Fault::Leaving | Fault::Broken(_)) if breaks_left > 0 => breaks_left -= 1,
+                result => return result,
             }
-            result => result,
+            self.open_again()?;
+        }
+    }
+
+    fn open_again(&mut self) -> Result<(), Fault> {
+        let deadline = Instant::now() + self.persist.unwrap_or_default();
+        loop {
+            match Link::open(&self.folders, &self.role, self.start) {
+                Ok(link) => {
+                    self.link = link;
+                    return Ok(());
+                }
+                // Another version will not go away by itself.
+                Err(fault @ Fault::TurnedAway { .. }) => return Err(fault),
+                Err(fault) if Instant::now() >= deadline => return Err(fault),
+                Err(_) => thread::sleep(PAUSE),
+            }
         }
     }
 
@@ -186,11 +217,13 @@ impl Client {
         self.last_id
     }
 
-    /// A key that no other call has: this process, this moment, this call.
-    fn new_key(&mut self) -> CallKey {
+    /// A key that no other call has: this process, this moment, this call. One program may have
+    /// several clients that call at the same moment.
+    fn new_key(&self) -> CallKey {
+        static CALLS: AtomicU64 = AtomicU64::new(0);
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let pid = std::process::id();
-        let key = format!("person-{pid}-{:x}-{}", now.as_nanos(), self.last_id);
+        let (pid, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+        let key = format!("person-{pid}-{:x}-{call}", now.as_nanos());
         CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! This room blocks and decides nothing: it passes on what is asked and what is answered. It does
 //! not know what a task is, prints nothing, and keeps nothing. A link that breaks is opened again
-//! once; what is sent again carries the same key, so nothing happens twice.
+//! once, or for as long as its user wants; what is sent again carries the same key, so nothing
+//! happens twice.
 
 mod client;
 mod fault;

@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use legwork_client::{Answered, Client, Fault, Folders, Start};
 use legwork_protocol::line::{FromDaemon, Query, Role, ToDaemon, decode_to_daemon, encode};
@@ -140,6 +141,36 @@ fn l6_a_call_whose_link_breaks_is_sent_again_under_the_same_key() {
     let second = client.call("background_list", Value::Null, &mut |_| {}).unwrap();
     assert_ne!(second.text, before);
     daemon.join().unwrap();
+}
+
+#[test]
+fn l6_a_call_that_persists_outlives_links_and_daemons_under_one_key() {
+    let home = home();
+    let folders = folders(&home);
+    let breaks: fn(&mut Peer) = |peer| {
+        peer.greet();
+        let (id, key) = peer.hear_call();
+        peer.say(&FromDaemon::Progress { id, text: key.to_string() });
+    };
+    let first = daemon(&folders, vec![breaks, breaks]);
+    let client = connect(&folders).unwrap().persist(Duration::from_secs(60));
+    let calling = thread::spawn(move || {
+        let (mut client, mut keys) = (client, Vec::new());
+        let answered =
+            client.call("background_list", Value::Null, &mut |key| keys.push(key.to_owned()));
+        (answered.unwrap().text, keys)
+    });
+    // For a while nobody listens.
+    first.join().unwrap();
+    let answers: fn(&mut Peer) = |peer| {
+        peer.greet();
+        let (id, key) = peer.hear_call();
+        peer.say(&FromDaemon::Answer { id, refused: false, text: key.to_string() });
+    };
+    let second = daemon(&folders, vec![answers]);
+    let (last, keys) = calling.join().unwrap();
+    assert_eq!(keys, [last.clone(), last]);
+    second.join().unwrap();
 }
 
 #[test]
