@@ -1,0 +1,126 @@
+//! Agents that do not behave. Each ends as an error that names the agent and says what it did, and
+//! the daemon goes on as if nothing had happened.
+
+use std::fs;
+
+use crate::stage::Stage;
+
+const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
+
+/// An agent that is ours, but for this.
+fn misbehaving(how: &str) -> String {
+    format!("[agents.bad]\ncommand = [{LEGWORK:?}, \"rehearsal\", \"--misbehave\", {how:?}]\n")
+}
+
+/// Launches it, and gives back the reason why it failed. A good one still works afterwards.
+fn reason(settings: &str, prompt: &str) -> String {
+    let mut stage = Stage::with(settings);
+    let task = stage.launch_as("bad", prompt);
+    let (status, text) = stage.result(&task);
+    assert_eq!(status, "error", "{text}");
+    assert!(text.starts_with("The agent bad "), "{text}");
+    let good = stage.launch("say fine");
+    assert_eq!(stage.result(&good), ("completed".to_owned(), "fine".to_owned()));
+    text
+}
+
+#[test]
+fn a_command_that_is_missing() {
+    let text = reason("[agents.bad]\ncommand = [\"no-such-program\", \"--acp\"]\n", "say x");
+    assert!(text.contains("could not be started: `no-such-program --acp`"), "{text}");
+}
+
+#[test]
+fn a_file_that_is_no_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("agent");
+    fs::write(&file, "hello").unwrap();
+    let text = reason(&format!("[agents.bad]\ncommand = [{file:?}]\n"), "say x");
+    assert!(text.contains("could not be started") && text.contains("ermission denied"), "{text}");
+}
+
+#[test]
+fn a_folder_that_is_not_there() {
+    let settings =
+        format!("[agents.bad]\ncommand = [{LEGWORK:?}, \"rehearsal\"]\ncwd = \"/no/such\"\n");
+    let text = reason(&settings, "say x");
+    assert!(text.contains("the folder /no/such"), "{text}");
+}
+
+#[test]
+fn one_that_exits_at_once() {
+    let text = reason(&misbehaving("exit"), "say x");
+    assert!(text.contains("ended (exit status: 3) while it was starting"), "{text}");
+    assert!(text.contains("Its last words: "), "{text}");
+}
+
+#[test]
+fn one_that_prints_rubbish() {
+    let text = reason(&misbehaving("rubbish"), "say x");
+    assert!(text.contains("not ACP"), "{text}");
+}
+
+#[test]
+fn one_that_speaks_another_version() {
+    let text = reason(&misbehaving("version"), "say x");
+    assert!(text.contains("speaks version 99 of ACP, legwork speaks version 1"), "{text}");
+}
+
+#[test]
+fn one_that_never_answers() {
+    for (how, method) in [("silent", "initialize"), ("never-new", "session/new")] {
+        let text = reason(&(misbehaving(how) + "start_seconds = 1\n"), "say x");
+        assert!(text.contains(&format!("did not answer {method} within 1 s")), "{text}");
+    }
+}
+
+#[test]
+fn one_that_wants_a_login() {
+    let text = reason(&misbehaving("need-login"), "say x");
+    assert!(text.contains("wants somebody to log in first"), "{text}");
+}
+
+#[test]
+fn one_that_floods() {
+    let text = reason(&misbehaving("flood-start"), "say x");
+    assert!(text.contains("a line of more than 16 MB"), "{text}");
+    let plain = format!("[agents.bad]\ncommand = [{LEGWORK:?}, \"rehearsal\"]\n");
+    let text = reason(&plain, "flood 100");
+    assert!(text.contains("an answer of more than 8 MB"), "{text}");
+    let text = reason(&plain, "flood-line 100");
+    assert!(text.contains("a line of more than 16 MB"), "{text}");
+}
+
+#[test]
+fn one_that_floods_its_stderr_does_no_harm() {
+    let mut stage = Stage::with(&misbehaving("flood-stderr"));
+    let task = stage.launch_as("bad", "say fine");
+    assert_eq!(stage.result(&task), ("completed".to_owned(), "fine".to_owned()));
+}
+
+#[test]
+fn one_that_babbles_a_little_is_put_up_with() {
+    let mut stage = Stage::new();
+    let task = stage.launch("babble 5\nsay fine");
+    assert_eq!(stage.result(&task), ("completed".to_owned(), "fine".to_owned()));
+    let task = stage.launch("babble 500\nsay fine");
+    let (status, text) = stage.result(&task);
+    assert!(status == "error" && text.contains("not ACP"), "{status} {text}");
+}
+
+#[test]
+fn one_that_crashes_in_the_middle_says_its_last_words() {
+    let plain = format!("[agents.bad]\ncommand = [{LEGWORK:?}, \"rehearsal\"]\n");
+    let text = reason(&plain, "say half of\nstderr out of cheese\ncrash 7");
+    assert!(text.contains("ended (exit status: 7) in the middle of a turn"), "{text}");
+    assert!(text.contains("out of cheese") && text.contains("half of"), "{text}");
+}
+
+#[test]
+fn one_that_stops_before_it_is_done() {
+    let plain = format!("[agents.bad]\ncommand = [{LEGWORK:?}, \"rehearsal\"]\n");
+    let text = reason(&plain, "say half of\nstop max_tokens");
+    assert!(text.contains("stopped at its limit of tokens") && text.contains("half of"), "{text}");
+    let text = reason(&plain, "stop refusal");
+    assert!(text.contains("refused to go on"), "{text}");
+}

@@ -1,0 +1,17 @@
+//! Any agent, no host: the real binary, the real daemon and real subprocesses, asked by a terminal.
+//! The agent is the one that is built in, which follows the script in its prompt. Tests are named
+//! after the requirement that they show.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test reports by panicking and printing"
+)]
+
+mod bad;
+#[path = "../cli/home.rs"]
+mod home;
+mod kills;
+mod many;
+mod stage;
+mod tools;

@@ -1,0 +1,69 @@
+//! Many helpers at once.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::stage::{Stage, processes_in};
+
+const TASKS: usize = 50;
+const LIMIT: usize = 8;
+
+#[test]
+fn l7_fifty_helpers_run_eight_at_a_time_in_their_order_and_all_are_told() {
+    let mut stage = Stage::with(&format!("[limits]\nmax_running = {LIMIT}\n"));
+    let begun = stage.home.path("begun");
+    fs::write(&begun, "").unwrap();
+    let tasks: Vec<String> = (0..TASKS)
+        .map(|number| stage.launch(&format!("tool step {number} for 50ms\nsay {number}")))
+        .collect();
+    let work = stage.home.path("work");
+    let mut most = 0;
+    let mut started = Vec::new();
+    let daemon = stage.daemon().pid;
+    let (mut memory, mut handles) = (0, 0);
+    loop {
+        most = most.max(processes_in(&work).len());
+        memory = memory.max(resident_kb(daemon));
+        handles = handles.max(fs::read_dir(format!("/proc/{daemon}/fd")).unwrap().count());
+        let views: Vec<_> = tasks.iter().map(|task| stage.view(task)).collect();
+        for (number, view) in views.iter().enumerate() {
+            if view.stage != "queued" && !started.contains(&number) {
+                started.push(number);
+            }
+        }
+        if views.iter().all(|view| !view.status.is_unfinished()) {
+            break;
+        }
+    }
+    let in_order: Vec<usize> = (0..TASKS).collect();
+    assert_eq!(started, in_order, "first in, first out");
+    // One that has just answered may still be on its way out.
+    assert!(most <= 2 * LIMIT, "{most} processes at once");
+    assert!(memory < 40_000, "{memory} KB");
+    assert!(handles < 100, "{handles} handles");
+    eprintln!("most processes {most}, memory {memory} KB, handles {handles}");
+    for (number, task) in tasks.iter().enumerate() {
+        assert_eq!(stage.result(task), ("completed".to_owned(), number.to_string()));
+    }
+    let mail = stage.all_mail().concat();
+    for task in &tasks {
+        assert_eq!(mail.matches(task.as_str()).count(), 1, "{task}");
+    }
+    assert!(processes_in(&work).is_empty(), "each process ended with its task");
+}
+
+fn resident_kb(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn l7_over_the_limit_of_kept_tasks_a_launch_is_refused() {
+    let mut stage = Stage::with("[limits]\nmax_tasks_per_root = 2\n");
+    stage.launch("say 1");
+    stage.launch("say 2");
+    let arguments = json!({ "prompt": "say 3", "description": "x", "agent": "rehearsal" });
+    assert!(stage.refused("background_task", arguments).contains("max_tasks_per_root"));
+}
