@@ -113,9 +113,10 @@ pub fn read(prompt: &str) -> Result<Script, NoCommand> {
 /// # Errors
 /// A number that fits the first turn need not fit all.
 pub fn read_turn(rest: &str, number: u64) -> Result<Vec<Step>, NoCommand> {
-    match read(&rest.replace("{i}", &number.to_string()))? {
+    let rest = rest.replace("{i}", &number.to_string());
+    match read(&rest)? {
         Script::Steps(steps) => Ok(steps),
-        Script::Talk => Err(NoCommand { line: 1, text: rest.to_owned() }),
+        Script::Talk => Err(NoCommand { line: 1, text: rest }),
     }
 }
 
