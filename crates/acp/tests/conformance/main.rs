@@ -1,0 +1,3 @@
+//! The protocol's own library on the other side: what we write by hand, it must understand.
+
+mod rehearsal;
