@@ -75,8 +75,6 @@ pub struct Conversation {
     commands: Commands,
     /// The agent's id for the session, once it has one.
     theirs: Option<String>,
-    /// Prompts from before a restart that the agent never got to see.
-    unseen: Vec<String>,
     talk: Option<(Talk, Permissions)>,
 }
 
@@ -133,19 +131,11 @@ impl Facts {
 impl Conversation {
     /// A conversation of the session with these lines.
     pub fn new(host: Arc<Inner>, facts: Facts, commands: Commands, lines: &[Line]) -> Self {
-        let mut theirs = None;
-        let mut unseen = Vec::new();
-        for line in lines {
-            match line {
-                Line::Bound { session, .. } => {
-                    theirs = Some(session.clone());
-                    unseen.clear();
-                }
-                Line::Prompt { text, .. } if theirs.is_none() => unseen.push(text.clone()),
-                _ => {}
-            }
-        }
-        Self { host, facts, commands, theirs, unseen, talk: None }
+        let theirs = lines.iter().rev().find_map(|line| match line {
+            Line::Bound { session, .. } => Some(session.clone()),
+            _ => None,
+        });
+        Self { host, facts, commands, theirs, talk: None }
     }
 
     /// Does what it is told until nothing is left to do.
@@ -222,11 +212,8 @@ impl Conversation {
         let (Some((talk, permissions)), Some(theirs)) = (&mut self.talk, &self.theirs) else {
             return End::Failed { reason: "The agent has no session.".to_owned() };
         };
-        let mut prompts = std::mem::take(&mut self.unseen);
-        prompts.retain(|unseen| unseen != text);
-        prompts.push(text.to_owned());
         let turn = Turn::new(&self.facts, &self.host.turns, talk, theirs, *permissions);
-        turn.run(&prompts.join("\n\n"), &mut self.commands).await
+        turn.run(text, &mut self.commands).await
     }
 
     async fn take_up(&mut self) -> Result<(), Failure> {

@@ -74,7 +74,7 @@ pub enum Step {
     Env(String),
 }
 
-/// A part of a script that is no command, while others are.
+/// A part of a script that is no command, after one that is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Line {line} is no command: \"{text}\". The commands are: {}.", usages())]
 pub struct NoCommand {
@@ -84,28 +84,23 @@ pub struct NoCommand {
     pub text: String,
 }
 
-/// Reads a prompt.
+/// Reads a prompt. Words before the first command are passed over: a helper that is asked to go on
+/// is told why first.
 ///
 /// # Errors
-/// The first part that is no command, if another part is one.
+/// The first part after a command that is none.
 pub fn read(prompt: &str) -> Result<Script, NoCommand> {
     let mut steps = Vec::new();
-    let mut wrong = None;
     for (line, text) in (1..).zip(prompt.lines()) {
         for part in parts(text) {
             match command(part, 0) {
                 Some(step) => steps.push(step),
-                None => {
-                    wrong.get_or_insert(NoCommand { line, text: part.to_owned() });
-                }
+                None if steps.is_empty() => {}
+                None => return Err(NoCommand { line, text: part.to_owned() }),
             }
         }
     }
-    match wrong {
-        _ if steps.is_empty() => Ok(Script::Talk),
-        Some(wrong) => Err(wrong),
-        None => Ok(Script::Steps(steps)),
-    }
+    Ok(if steps.is_empty() { Script::Talk } else { Script::Steps(steps) })
 }
 
 /// The steps of one turn of a `repeat`.
@@ -359,6 +354,11 @@ mod tests {
         ] {
             assert_eq!(read(text), Ok(Script::Talk), "{text}");
         }
+    }
+
+    #[test]
+    fn words_before_the_first_command_are_passed_over() {
+        assert_eq!(read("Go on with this:\n\nsay a"), Ok(Script::Steps(vec![said("a")])));
     }
 
     #[test]

@@ -56,8 +56,9 @@ fn one_that_exits_at_once() {
 
 #[test]
 fn one_that_prints_rubbish() {
-    let text = reason(&misbehaving("rubbish"), "say x");
-    assert!(text.contains("not ACP"), "{text}");
+    let text = reason(&(misbehaving("rubbish") + "start_seconds = 1\n"), "say x");
+    assert!(text.contains("did not answer initialize within 1 s"), "{text}");
+    assert!(text.contains("Its last words: <html>This is no message.</html>"), "{text}");
 }
 
 #[test]

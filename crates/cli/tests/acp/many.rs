@@ -12,8 +12,6 @@ const LIMIT: usize = 8;
 #[test]
 fn l7_fifty_helpers_run_eight_at_a_time_in_their_order_and_all_are_told() {
     let mut stage = Stage::with(&format!("[limits]\nmax_running = {LIMIT}\n"));
-    let begun = stage.home.path("begun");
-    fs::write(&begun, "").unwrap();
     let tasks: Vec<String> = (0..TASKS)
         .map(|number| stage.launch(&format!("tool step {number} for 50ms\nsay {number}")))
         .collect();
