@@ -1,5 +1,7 @@
 //! Asking the daemon on behalf of a person, who may write a task's id in short.
 
+use std::time::Duration;
+
 use legwork_client::{Client, Folders, Start};
 use legwork_protocol::TaskId;
 use legwork_protocol::limits::ECHO_MAX_CHARS;
@@ -13,9 +15,17 @@ use crate::fault::Fault;
 /// Candidates that are named when a short id fits several tasks.
 const NAMED: usize = 5;
 
+/// How long a daemon that died and does not come back is tried: a machine may be busy.
+const PERSIST: Duration = Duration::from_secs(30);
+
 /// The daemon, started if it is not there.
 pub fn connect() -> Result<Client, Fault> {
     Ok(Client::connect(&Folders::from_env()?, Role::Client, Start::IfNeeded)?)
+}
+
+/// The same for something that takes long: a daemon that dies meanwhile is not noticed.
+pub fn connect_for_long() -> Result<Client, Fault> {
+    Ok(connect()?.persist(PERSIST))
 }
 
 /// What a query finds; a refusal is a fault.

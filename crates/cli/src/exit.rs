@@ -15,6 +15,7 @@ Exit codes:
   4  the task was cancelled
   5  the time was up before the task was finished
   6  the daemon cannot be reached
+  130, 143  interrupted or told to end; helpers at work go on
 
 Start with `legwork install opencode`, then restart OpenCode.
 `legwork doctor` finds what is wrong.";
@@ -36,6 +37,10 @@ pub enum Exit {
     TimedOut = 5,
     /// The daemon cannot be reached.
     NoDaemon = 6,
+    /// Ctrl-C.
+    Interrupted = 130,
+    /// SIGTERM.
+    Terminated = 143,
 }
 
 impl Exit {

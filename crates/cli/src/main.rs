@@ -5,13 +5,17 @@
 //! does not open the records. Output for people goes to stdout, everything else to stderr; a
 //! closed pipe ends it quietly.
 
+mod agents;
 mod asking;
 mod commands;
 mod exit;
 mod fault;
 mod front;
 mod identity;
+mod mail;
 mod plugin;
+mod progress;
+mod run;
 mod screen;
 mod table;
 mod views;
@@ -23,6 +27,7 @@ use clap::Parser;
 
 use crate::commands::Command;
 use crate::exit::{EXIT_CODES, Exit};
+use crate::fault::Fault;
 use crate::screen::Screen;
 
 /// Background helpers for coding agents.
@@ -47,7 +52,13 @@ struct Legwork {
 
 fn main() -> ExitCode {
     let Legwork { json, command } = Legwork::parse();
-    match command.run(&Screen::new(json)) {
+    let shows_mail = command.shows_mail() && !json;
+    let ended = command.run(&Screen::new(json));
+    // A closed pipe has nobody behind it, and a daemon that could not be asked has no mail.
+    if shows_mail && ended.as_ref().map_or_else(Fault::exit, |_| Exit::Done) != Exit::NoDaemon {
+        mail::show();
+    }
+    match ended {
         Ok(exit) => exit.into(),
         Err(fault) if fault.is_closed_pipe() => Exit::Done.into(),
         Err(fault) => {

@@ -74,8 +74,7 @@ impl Screen {
     pub fn raw(&self, text: &str) -> Result<(), Fault> {
         let mut out = io::stdout();
         let written = if out.is_terminal() {
-            let shown: String = text.chars().filter(|c| is_harmless(*c)).collect();
-            out.write_all(shown.as_bytes())
+            out.write_all(harmless(text).as_bytes())
         } else {
             out.write_all(text.as_bytes())
         };
@@ -90,8 +89,9 @@ impl Screen {
     }
 }
 
-fn is_harmless(c: char) -> bool {
-    matches!(c, '\n' | '\t') || !c.is_control()
+/// A text of somebody else without what could steer a terminal.
+pub fn harmless(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
 }
 
 fn no_json(error: serde_json::Error) -> Fault {

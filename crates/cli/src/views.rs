@@ -87,7 +87,7 @@ pub fn page(task: &TaskView) -> Vec<String> {
     for waiting in &task.waiting {
         facts.push(("Waiting", Cell::new(waiting).styled(MIND)));
     }
-    facts.push(("Parent", Cell::new(task.parent.as_str())));
+    facts.push(("Parent", Cell::new(parent(task))));
     if let Some(session) = &task.session {
         facts.push(("Session", Cell::new(session.as_str())));
     }
@@ -98,6 +98,12 @@ pub fn page(task: &TaskView) -> Vec<String> {
     let rows: Vec<Vec<Cell>> =
         facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect();
     table(&rows)
+}
+
+/// Where it came from.
+fn parent(task: &TaskView) -> String {
+    let parent = task.parent.as_str();
+    if parent.starts_with("term_") { format!("a terminal, {parent}") } else { parent.to_owned() }
 }
 
 /// The status, and the stage where it says more.

@@ -70,7 +70,7 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
 async fn live(store: Store, folders: Folders, log: Log) -> Result<Outcome, Fault> {
     let config = read_config(&folders.config).unwrap_or_else(|fault| {
         fault.to_string().lines().for_each(|line| log.warn(line));
-        fault.config
+        *fault.config
     });
     let signals = Signals::new().map_err(Fault::system("listen for signals"))?;
     let listener = socket::bind(&folders.socket)?;

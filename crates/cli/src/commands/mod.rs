@@ -1,5 +1,6 @@
 //! The commands, one file each. A command reads its arguments, asks, and shows the answer.
 
+mod agents;
 mod answer;
 mod bridge;
 mod cancel;
@@ -12,6 +13,7 @@ mod list;
 mod log;
 mod output;
 mod rehearsal;
+mod run;
 mod show;
 mod uninstall;
 mod wait;
@@ -29,6 +31,8 @@ pub enum Command {
     Install(install::Install),
     Uninstall(uninstall::Uninstall),
     Doctor(doctor::Doctor),
+    Run(run::Run),
+    Agents(agents::Agents),
     #[command(visible_alias = "ls")]
     List(list::List),
     Show(show::Show),
@@ -54,6 +58,8 @@ impl Command {
             Self::Install(command) => command.run(screen),
             Self::Uninstall(command) => command.run(screen),
             Self::Doctor(command) => command.run(screen),
+            Self::Run(command) => command.run(screen),
+            Self::Agents(command) => command.run(screen),
             Self::List(command) => command.run(screen),
             Self::Show(command) => command.run(screen),
             Self::Output(command) => command.run(screen),
@@ -67,6 +73,30 @@ impl Command {
             Self::Completions(command) => command.run(screen),
             Self::Bridge(command) => command.run(),
             Self::Rehearsal(command) => command.run(),
+        }
+    }
+
+    /// Whether a person who is there to read it gets their mail with it.
+    pub fn shows_mail(&self) -> bool {
+        match self {
+            Self::Run(_)
+            | Self::Agents(_)
+            | Self::List(_)
+            | Self::Show(_)
+            | Self::Output(_)
+            | Self::Wait(_)
+            | Self::Watch(_)
+            | Self::Log(_)
+            | Self::Answer(_)
+            | Self::Cancel(_)
+            | Self::Clear(_) => true,
+            Self::Install(_)
+            | Self::Uninstall(_)
+            | Self::Doctor(_)
+            | Self::Daemon(_)
+            | Self::Completions(_)
+            | Self::Bridge(_)
+            | Self::Rehearsal(_) => false,
         }
     }
 }

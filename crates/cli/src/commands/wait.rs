@@ -1,6 +1,5 @@
 //! `legwork wait`.
 
-use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,20 +11,15 @@ use legwork_protocol::limits::BLOCK_MAX_MS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::TaskView;
 use serde_json::json;
-use unicode_width::UnicodeWidthStr;
 
 use crate::asking::{connect, find_all, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::progress::{Board, LOOK, REDRAW, elapsed, is_live};
 use crate::screen::Screen;
 use crate::table::fit;
 use crate::views::{self, activity};
-use crate::words::{counted, duration, parse_duration};
-
-const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const REDRAW: Duration = Duration::from_millis(120);
-/// How often what the tasks do is asked, only to be shown.
-const LOOK: Duration = Duration::from_secs(1);
+use crate::words::{counted, parse_duration};
 
 /// Wait until tasks are finished
 ///
@@ -55,7 +49,7 @@ impl Wait {
         look(&mut client, &ids)?;
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let ended = wait_aside(ids.clone(), deadline);
-        if io::stderr().is_terminal() {
+        if is_live() {
             show_progress(&mut client, &ids, &ended)?;
         } else {
             ended.recv().map_err(|_| worker_gone())??;
@@ -112,32 +106,25 @@ fn show_progress(
     ended: &Receiver<Result<(), Fault>>,
 ) -> Result<(), Fault> {
     let started = Instant::now();
-    let mut looked = started;
+    let (mut looked, mut board) = (started, Board::default());
     let mut tasks = look(client, ids)?;
-    for frame in SPINNER.iter().cycle() {
+    loop {
         if looked.elapsed() > LOOK {
             tasks = look(client, ids)?;
             looked = Instant::now();
         }
-        draw(&format!("{frame} {}", progress(&tasks, started.elapsed())));
+        let line = format!("{} {}", board.turn(), progress(&tasks, started.elapsed()));
+        board.draw(&[fit(&plain(&line, 500), Board::room().0)]);
         match ended.recv_timeout(REDRAW) {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(worker_gone()),
-            Ok(result) => {
-                draw("");
-                return result;
-            }
+            Ok(result) => return result,
         }
     }
-    Ok(())
 }
 
 fn progress(tasks: &[TaskView], waited: Duration) -> String {
-    let waited = if waited < Duration::from_secs(1) {
-        "0s".to_owned()
-    } else {
-        duration(waited.as_millis() as u64)
-    };
+    let waited = elapsed(waited);
     let open: Vec<&TaskView> = tasks.iter().filter(|task| task.status.is_unfinished()).collect();
     match open.as_slice() {
         [] => format!("{waited}  almost done"),
@@ -147,16 +134,6 @@ fn progress(tasks: &[TaskView], waited: Duration) -> String {
             format!("{waited}  {all} at work, {}: {}", first.id, activity(first))
         }
     }
-}
-
-/// One line in the place of the last one.
-fn draw(text: &str) {
-    let mut out = io::stderr();
-    let columns = rustix::termios::tcgetwinsize(&out).map_or(80, |size| size.ws_col.max(20));
-    let text = fit(&plain(text, 500), usize::from(columns) - 1);
-    debug_assert!(text.width() < usize::from(columns), "the line would wrap");
-    // A progress line that cannot be drawn is no reason not to wait.
-    let _ = write!(out, "\r\u{1b}[2K{text}").and_then(|()| out.flush());
 }
 
 fn worker_gone() -> Fault {

@@ -8,6 +8,7 @@ use legwork_protocol::view::News;
 use crate::asking::connect;
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::mail;
 use crate::screen::{BOLD, DIM, Screen, paint, remark};
 use crate::words::clock;
 
@@ -16,7 +17,8 @@ const LINE_MAX_CHARS: usize = 1_000;
 
 /// See what happens, as it happens
 ///
-/// Shows what is decided about tasks from now on, a line each, until Ctrl-C.
+/// Shows what is decided about tasks from now on, a line each, until Ctrl-C. What helpers
+/// of `legwork run` found for you meanwhile is shown as it comes.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -31,10 +33,16 @@ impl Watch {
         if !screen.is_json() {
             remark(paint(DIM, "Watching. Ctrl-C ends."));
         }
+        let mut letters = if screen.is_json() { None } else { mail::connect() };
+        let mut show_mail = || letters.as_mut().into_iter().for_each(mail::show_through);
+        show_mail();
         for news in news {
             match news {
                 Ok(news) if screen.is_json() => screen.value_line(&news)?,
-                Ok(news) => screen.line(line(&news))?,
+                Ok(news) => {
+                    screen.line(line(&news))?;
+                    show_mail();
+                }
                 Err(ClientFault::Leaving) => {
                     remark("The daemon ended.");
                     return Ok(Exit::Done);

@@ -39,7 +39,7 @@ pub struct ConfigFault {
     /// All that is wrong, in the order of the file.
     pub problems: Vec<Problem>,
     /// What is used all the same: what is right, and the defaults of the rest.
-    pub config: Config,
+    pub config: Box<Config>,
 }
 
 /// One thing that is wrong.
@@ -86,7 +86,7 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Config, ConfigFault> {
         return Ok(config);
     }
     problems.sort_by_key(|problem| problem.line);
-    Err(ConfigFault { path: path.to_owned(), problems, config })
+    Err(ConfigFault { path: path.to_owned(), problems, config: Box::new(config) })
 }
 
 fn text(path: &Path) -> Result<String, String> {

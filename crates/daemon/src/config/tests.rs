@@ -67,7 +67,7 @@ c:8: notices.max_result_chars: expected a whole number from 0 (no limit) to 4294
 c:10: recovery.interrupted: expected \"fail\" or \"continue\"";
     assert_eq!(fault.to_string(), expected);
     let settings = Settings { max_run_minutes: 7, ..Settings::default() };
-    assert_eq!(fault.config, Config { settings, ..Config::default() });
+    assert_eq!(*fault.config, Config { settings, ..Config::default() });
 }
 
 #[test]

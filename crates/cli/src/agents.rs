@@ -1,0 +1,93 @@
+//! Which agents there are for `legwork run`, and which one it takes.
+
+use std::env;
+use std::path::PathBuf;
+
+use legwork_acp::agents::{Agent, REHEARSAL, known};
+use legwork_client::Folders;
+
+use crate::fault::Fault;
+use crate::plugin::this_binary;
+
+/// The agents at this moment.
+#[derive(Debug)]
+pub struct Agents {
+    /// All of them, the settings' first.
+    pub known: Vec<Agent>,
+    /// The one that the settings name.
+    pub named: Option<String>,
+    config: PathBuf,
+}
+
+impl Agents {
+    /// Those of the settings, those on the PATH, and the one that is built in.
+    pub fn find(folders: &Folders) -> Result<Self, Fault> {
+        // What is wrong with the settings is the doctor's to say.
+        let config =
+            legwork_daemon::read_config(&folders.config).unwrap_or_else(|fault| *fault.config);
+        let (path, memory) = (env::var_os("PATH"), folders.sessions.join(REHEARSAL));
+        let known = known(config.agents, path.as_deref(), &this_binary()?, &memory);
+        Ok(Self { known, named: config.run_agent, config: folders.config.clone() })
+    }
+
+    /// The agent that is taken if none is asked for.
+    pub fn default(&self) -> Option<&str> {
+        let found = || self.known.iter().map(|agent| agent.name.as_str());
+        self.named.as_deref().or_else(|| found().find(|name| *name != REHEARSAL))
+    }
+
+    /// The agent that is taken. Whether there is one of that name is the daemon's to say.
+    pub fn choose(&self, asked: Option<&str>) -> Result<String, Fault> {
+        match asked.or_else(|| self.default()) {
+            Some(name) => Ok(name.to_owned()),
+            None => Err(Fault::Refused(format!(
+                "No agent was found. Install one that speaks ACP so that it is on the PATH \
+                 (opencode, gemini, goose, claude-agent-acp or codex-acp), or write one into {}:\n\
+                 \n  [agents.mine]\n  command = [\"program\", \"--acp\"]\n\n\
+                 `legwork agents` shows what there is. To see legwork at work without any:\n\
+                 \n  legwork run --agent {REHEARSAL} \"say hello\"",
+                self.config.display()
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_acp::agents::Source;
+
+    use super::*;
+
+    fn agents(named: Option<&str>, known: &[&str]) -> Agents {
+        let agent = |name: &&str| Agent::new(*name, vec!["x".to_owned()], Source::Config);
+        Agents {
+            known: known.iter().map(agent).collect(),
+            named: named.map(str::to_owned),
+            config: "config.toml".into(),
+        }
+    }
+
+    #[test]
+    fn the_agent_is_the_one_asked_for_else_the_settings_else_the_first_but_the_one_built_in() {
+        for (asked, named, known, taken) in [
+            (Some("a"), Some("b"), &["c", REHEARSAL][..], Some("a")),
+            (Some(REHEARSAL), None, &[REHEARSAL], Some(REHEARSAL)),
+            (None, Some("b"), &["c", REHEARSAL], Some("b")),
+            (None, Some(REHEARSAL), &["c", REHEARSAL], Some(REHEARSAL)),
+            (None, None, &["c", "d", REHEARSAL], Some("c")),
+            (None, None, &[REHEARSAL, "d"], Some("d")),
+            (None, None, &[REHEARSAL], None),
+        ] {
+            let chosen = agents(named, known).choose(asked).ok();
+            assert_eq!(chosen.as_deref(), taken, "{asked:?} {named:?} {known:?}");
+        }
+    }
+
+    #[test]
+    fn without_any_agent_it_says_how_to_get_one_and_how_to_try() {
+        let why = agents(None, &[REHEARSAL]).choose(None).unwrap_err().to_string();
+        for hint in ["PATH", "config.toml", "legwork agents", "--agent rehearsal"] {
+            assert!(why.contains(hint), "{why}");
+        }
+    }
+}

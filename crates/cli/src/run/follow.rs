@@ -1,0 +1,199 @@
+//! Looking after helpers that were launched. Three threads, because each waits for something else:
+//! one looks and reads results, one hears of news so that a look comes at once, and one is blocked
+//! on the helpers, so that the daemon sends no notice of what is about to be read here.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use legwork_client::Client;
+use legwork_protocol::TaskId;
+use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
+use legwork_protocol::line::{Context, Query};
+use legwork_protocol::view::ResultView;
+use serde_json::json;
+
+use super::Event;
+use crate::asking::{connect_for_long, get, task};
+use crate::fault::Fault;
+use crate::mail;
+use crate::progress::LOOK;
+
+/// While helpers are still being launched: the next block has to name the new ones too.
+const BLOCK_SHORT_MS: u64 = 300;
+/// Before news are asked for again after the daemon ended.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The threads that look after helpers.
+#[derive(Debug)]
+pub struct Follow {
+    session: Context,
+    tell: Sender<Event>,
+    looker: Sender<Look>,
+    holder: Sender<Hold>,
+}
+
+enum Look {
+    /// Look after this one from now on.
+    After(TaskId),
+    /// Something happened to this one.
+    News(TaskId),
+}
+
+enum Hold {
+    Task(TaskId),
+    /// There will be no more.
+    Complete,
+}
+
+impl Follow {
+    /// Starts them.
+    pub fn start(session: Context, tell: Sender<Event>) -> Self {
+        let (looker, looks) = mpsc::channel();
+        let (holder, holds) = mpsc::channel();
+        let (news, mine, reports) = (looker.clone(), session.clone(), tell.clone());
+        thread::spawn(move || watch(&news));
+        thread::spawn(move || report(look(&mine, &looks, &reports), &reports));
+        let (mine, reports) = (session.clone(), tell.clone());
+        thread::spawn(move || report(hold(&mine, &holds), &reports));
+        Self { session, tell, looker, holder }
+    }
+
+    /// Looks after this one too.
+    pub fn add(&self, id: TaskId) {
+        // A thread that ended has said why.
+        let _ = self.looker.send(Look::After(id));
+        let _ = self.holder.send(Hold::Task(id));
+    }
+
+    /// There are no others to come.
+    pub fn complete(&self) {
+        let _ = self.holder.send(Hold::Complete);
+    }
+
+    /// Calls these off, as their parent.
+    pub fn cancel(&self, ids: Vec<TaskId>) {
+        let (session, tell, looker) =
+            (self.session.clone(), self.tell.clone(), self.looker.clone());
+        thread::spawn(move || report(cancel(&session, &ids, &looker), &tell));
+    }
+}
+
+fn report(ended: Result<(), Fault>, tell: &Sender<Event>) {
+    if let Err(fault) = ended {
+        let _ = tell.send(Event::Failed(fault));
+    }
+}
+
+fn cancel(session: &Context, ids: &[TaskId], looker: &Sender<Look>) -> Result<(), Fault> {
+    let mut client = connect_for_long()?;
+    for id in ids {
+        // One that is refused has finished meanwhile.
+        client.call_for(session, "background_cancel", json!({ "task_id": id }), &mut |_| {})?;
+        let _ = looker.send(Look::News(*id));
+    }
+    Ok(())
+}
+
+/// News are only hints: without them a look comes a little later.
+fn watch(looker: &Sender<Look>) {
+    loop {
+        let news = mail::connect().and_then(|client| client.watch().ok());
+        for news in news.into_iter().flatten().map_while(Result::ok) {
+            if looker.send(Look::News(news.task)).is_err() {
+                return;
+            }
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+fn look(session: &Context, looks: &Receiver<Look>, tell: &Sender<Event>) -> Result<(), Fault> {
+    let mut client = connect_for_long()?;
+    let mut open: Vec<TaskId> = Vec::new();
+    let mut next = Instant::now() + LOOK;
+    loop {
+        let due: Vec<TaskId> = match looks.recv_timeout(next.duration_since(Instant::now())) {
+            Ok(Look::After(id)) => {
+                open.push(id);
+                vec![id]
+            }
+            Ok(Look::News(id)) => open.iter().copied().filter(|known| *known == id).collect(),
+            Err(RecvTimeoutError::Timeout) => {
+                next = Instant::now() + LOOK;
+                open.clone()
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
+        for id in due {
+            let (event, is_over) = look_at(&mut client, session, id)?;
+            if tell.send(event).is_err() {
+                return Ok(());
+            }
+            if is_over {
+                open.retain(|known| *known != id);
+            }
+        }
+    }
+}
+
+/// How a helper is, and whether that is the end of it.
+fn look_at(client: &mut Client, session: &Context, id: TaskId) -> Result<(Event, bool), Fault> {
+    let found = task(client, id).and_then(|task| {
+        if task.status.is_unfinished() {
+            return Ok((Event::Seen(task), false));
+        }
+        // Read as the parent, so that the notice is not needed any more; then whole.
+        client.call_for(session, "background_output", json!({ "task_id": id }), &mut |_| {})?;
+        let result: ResultView = get(client, Query::Result { task: id.to_string() })?;
+        if result.task.status.is_unfinished() {
+            return Ok((Event::Seen(result.task), false));
+        }
+        Ok((Event::Ended(result), true))
+    });
+    match found {
+        Err(Fault::Refused(why)) => Ok((Event::Gone(id, why), true)),
+        found => found,
+    }
+}
+
+fn hold(session: &Context, holds: &Receiver<Hold>) -> Result<(), Fault> {
+    let mut client = connect_for_long()?;
+    let (mut open, mut complete) = (Vec::new(), false);
+    loop {
+        let is_idle = open.is_empty() && !complete;
+        let hold = if is_idle {
+            holds.recv().map_err(|_| TryRecvError::Disconnected)
+        } else {
+            holds.try_recv()
+        };
+        match hold {
+            Ok(Hold::Task(id)) => open.push(id),
+            Ok(Hold::Complete) => complete = true,
+            Err(TryRecvError::Disconnected) => return Ok(()),
+            Err(TryRecvError::Empty) if open.is_empty() => return Ok(()),
+            Err(TryRecvError::Empty) => {
+                let timeout = if complete { BLOCK_MAX_MS } else { BLOCK_SHORT_MS };
+                let some: Vec<TaskId> = open.iter().copied().take(BLOCK_MAX_TASKS).collect();
+                let arguments = json!({ "task_ids": some, "timeout": timeout });
+                let held = client.call_for(session, "background_block", arguments, &mut |_| {})?;
+                if held.refused {
+                    return Ok(());
+                }
+                open = unfinished(&mut client, open)?;
+            }
+        }
+    }
+}
+
+fn unfinished(client: &mut Client, ids: Vec<TaskId>) -> Result<Vec<TaskId>, Fault> {
+    let mut open = Vec::new();
+    for id in ids {
+        match task(client, id) {
+            Ok(task) if task.status.is_unfinished() => open.push(id),
+            Ok(_) | Err(Fault::Refused(_)) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(open)
+}
