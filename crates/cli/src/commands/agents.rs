@@ -1,16 +1,246 @@
 //! `legwork agents`.
 
-use clap::Args;
+use std::env;
+use std::io;
+use std::path::PathBuf;
 
+use clap::Args;
+use legwork_acp::agents::{Agent, Source};
+use legwork_acp::{Introduction, check};
+use legwork_client::Folders;
+use legwork_protocol::limits::ECHO_MAX_CHARS;
+use legwork_protocol::refusal::plain;
+use serde::Serialize;
+use tokio::runtime::Builder;
+use tokio::task::JoinSet;
+use tokio::time::interval;
+
+use crate::agents::Agents as Known;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::Screen;
+use crate::progress::{Board, REDRAW, is_live};
+use crate::screen::{BAD, BOLD, DIM, GOOD, Screen, paint};
+use crate::table::{Cell, fit, table_within};
 
+/// The columns that are cut on a narrow screen: the command, then what is wrong.
+const YIELDING: [usize; 2] = [3, 2];
+
+/// Show which agents `legwork run` can use
+///
+/// Shows the agents that speak the Agent Client Protocol: those of your settings, those that were
+/// found on the PATH, and the one that is built in to try things with. Each is started, asked who it
+/// is, and ended again; nothing is asked of any model. The exit code is 1 if one does not start.
 #[derive(Args)]
-pub struct Agents {}
+#[command(after_help = "\
+Examples:
+  legwork agents
+  legwork agents gemini             only this one
+  legwork agents --no-start         only look which there are")]
+pub struct Agents {
+    /// Only this agent
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Do not start them
+    #[arg(long)]
+    no_start: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    name: String,
+    from: &'static str,
+    command: Vec<String>,
+    default: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    starts: Option<Starts>,
+}
+
+/// What came of starting it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Starts {
+    Well { says: String, version: String, resumes: bool, logins: Vec<String> },
+    Wrong { wrong: String },
+}
 
 impl Agents {
-    pub fn run(self, _screen: &Screen) -> Result<Exit, Fault> {
-        Ok(Exit::Done)
+    /// Shows them.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let known = Known::find(&Folders::from_env()?)?;
+        let default = known.default().map(str::to_owned);
+        let agents = self.chosen(known.known)?;
+        let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();
+        if !self.no_start {
+            let Some(starts) = start_all(agents)? else { return Ok(Exit::Interrupted) };
+            for (shown, starts) in all.iter_mut().zip(starts) {
+                shown.starts = Some(starts);
+            }
+        }
+        if screen.is_json() {
+            screen.value(&all)?;
+        } else {
+            for line in table_within(&rows(&all), screen.columns(), &YIELDING) {
+                screen.line(line)?;
+            }
+            for line in notes(&all, default.as_deref()) {
+                screen.line(line)?;
+            }
+        }
+        let is_wrong = |shown: &Shown| matches!(shown.starts, Some(Starts::Wrong { .. }));
+        Ok(if all.iter().any(is_wrong) { Exit::Refused } else { Exit::Done })
+    }
+
+    fn chosen(&self, known: Vec<Agent>) -> Result<Vec<Agent>, Fault> {
+        let Some(name) = &self.name else { return Ok(known) };
+        let names: Vec<String> = known.iter().map(|agent| agent.name.clone()).collect();
+        let found: Vec<Agent> = known.into_iter().filter(|agent| agent.name == *name).collect();
+        if found.is_empty() {
+            let shown = plain(name, ECHO_MAX_CHARS);
+            return Err(Fault::Refused(format!(
+                "There is no agent named {shown}. There are: {}.",
+                names.join(", ")
+            )));
+        }
+        Ok(found)
+    }
+}
+
+fn shown(agent: &Agent, default: &Option<String>) -> Shown {
+    let from = match agent.source {
+        Source::Config => "settings",
+        Source::Path(_) => "PATH",
+        Source::BuiltIn => "built in",
+    };
+    Shown {
+        name: agent.name.clone(),
+        from,
+        command: agent.command.clone(),
+        default: default.as_ref() == Some(&agent.name),
+        starts: None,
+    }
+}
+
+/// Starts all of them at once. Nothing if Ctrl-C was pressed; then they are gone too.
+fn start_all(agents: Vec<Agent>) -> Result<Option<Vec<Starts>>, Fault> {
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(Fault::Input)?;
+    let directory = env::current_dir().map_err(Fault::Input)?;
+    let found = runtime.block_on(async {
+        tokio::select! {
+            found = start_each(agents, directory) => Ok(Some(found)),
+            pressed = tokio::signal::ctrl_c() => pressed.map(|()| None),
+        }
+    });
+    found.map_err(|error: io::Error| Fault::Input(error))
+}
+
+async fn start_each(agents: Vec<Agent>, directory: PathBuf) -> Vec<Starts> {
+    let mut open: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
+    let mut found: Vec<Option<Starts>> = agents.iter().map(|_| None).collect();
+    let mut starting = JoinSet::new();
+    for (number, agent) in agents.into_iter().enumerate() {
+        let directory = directory.clone();
+        starting.spawn(async move {
+            let introduced = check(&agent, &directory).await;
+            (number, agent.name, introduced.map_err(|failure| failure.to_string()))
+        });
+    }
+    let mut board = is_live().then(Board::default);
+    let mut redraw = interval(REDRAW);
+    loop {
+        tokio::select! {
+            started = starting.join_next() => match started {
+                Some(Ok((number, name, introduced))) => {
+                    open.retain(|other| *other != name);
+                    found[number] = Some(Starts::from(introduced));
+                }
+                Some(Err(_)) => {}
+                None => break,
+            },
+            _ = redraw.tick() => {
+                if let Some(board) = &mut board {
+                    let line = format!("{} starting {}", board.turn(), open.join(", "));
+                    board.draw(&[fit(&line, Board::room().0)]);
+                }
+            }
+        }
+    }
+    let lost = || Starts::Wrong { wrong: "The check itself failed. Try again.".to_owned() };
+    found.into_iter().map(|starts| starts.unwrap_or_else(lost)).collect()
+}
+
+impl From<Result<Introduction, String>> for Starts {
+    fn from(introduced: Result<Introduction, String>) -> Self {
+        match introduced {
+            Ok(Introduction { name, version, loads, logins, .. }) => {
+                Self::Well { says: name, version, resumes: loads, logins }
+            }
+            Err(wrong) => Self::Wrong { wrong },
+        }
+    }
+}
+
+fn rows(all: &[Shown]) -> Vec<Vec<Cell>> {
+    let headings = ["NAME", "FROM", "STARTS", "COMMAND"];
+    let mut rows = vec![headings.map(|text| Cell::new(text).styled(BOLD)).to_vec()];
+    for Shown { name, from, command, default, starts } in all {
+        let name = if *default { format!("{name} (default)") } else { name.clone() };
+        let (starts, style) = match starts {
+            None => ("not tried".to_owned(), DIM),
+            Some(Starts::Well { says, version, resumes, .. }) => {
+                (well(says, version, *resumes), GOOD)
+            }
+            Some(Starts::Wrong { .. }) => ("no, see below".to_owned(), BAD),
+        };
+        rows.push(vec![
+            Cell::new(name),
+            Cell::new(from).styled(DIM),
+            Cell::new(starts).styled(style),
+            Cell::new(command.join(" ")).styled(DIM),
+        ]);
+    }
+    rows
+}
+
+/// `ok, gemini-cli 0.61, resumes`
+fn well(says: &str, version: &str, resumes: bool) -> String {
+    let who = format!("{says} {version}");
+    let resumes = if resumes { "resumes" } else { "" };
+    let words = ["ok", who.trim(), resumes];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// What does not fit a line of the table.
+fn notes(all: &[Shown], default: Option<&str>) -> Vec<String> {
+    let mut notes = Vec::new();
+    for Shown { name, starts, .. } in all {
+        match starts {
+            Some(Starts::Wrong { wrong }) => {
+                notes.push(format!("{} {name}: {}", paint(BAD, "✗"), plain(wrong, 1_500)));
+            }
+            Some(Starts::Well { logins, .. }) if !logins.is_empty() => {
+                let ways = plain(&logins.join(", "), 500);
+                notes.push(paint(DIM, format!("{name} can be logged in to: {ways}")));
+            }
+            Some(Starts::Well { .. }) | None => {}
+        }
+    }
+    if default.is_none() {
+        notes.push("`legwork run` takes none of them by itself: name one with --agent.".to_owned());
+    }
+    if !notes.is_empty() {
+        notes.insert(0, String::new());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_says_of_itself_is_short_and_may_be_nothing() {
+        assert_eq!(well("gemini-cli", "0.61", true), "ok, gemini-cli 0.61, resumes");
+        assert_eq!(well("x", "", false), "ok, x");
+        assert_eq!(well("", "", false), "ok");
     }
 }

@@ -8,12 +8,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use legwork_acp::agents::REHEARSAL;
 use legwork_client::{Client, Folders, Start, check_private};
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::DaemonView;
 use serde::Serialize;
 
+use crate::agents::Agents;
 use crate::asking::get;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -30,7 +32,7 @@ const OPENCODE_PATIENCE: Duration = Duration::from_secs(10);
 /// Check that everything works, and say what to do if not
 ///
 /// Checks one thing after the other: the program, the settings, the folders, the daemon, its
-/// records, the plugin, OpenCode. Each problem comes with what to do. Starts the daemon if it does
+/// records, the agents, the plugin, OpenCode. Each problem comes with what to do. Starts the daemon if it does
 /// not run. The exit code is 1 if there is a problem.
 #[derive(Args)]
 #[command(after_help = "\
@@ -96,6 +98,7 @@ impl Doctor {
                 add(hosts(&view))?;
             }
         }
+        add(agents(&folders))?;
         add(plugin())?;
         add(opencode())?;
         let problems = all.iter().filter(|finding| finding.state == State::Problem).count();
@@ -208,6 +211,28 @@ fn hosts(view: &DaemonView) -> Finding {
     }
     let names: Vec<&str> = view.hosts.iter().map(|host| host.host.as_str()).collect();
     Finding::good("hosts", format!("connected: {}", names.join(", ")))
+}
+
+fn agents(folders: &Folders) -> Finding {
+    let agents = match Agents::find(folders) {
+        Ok(agents) => agents,
+        Err(fault) => return Finding::of_fault("agents", &fault),
+    };
+    let known = counted(agents.known.len(), "agent");
+    match agents.default() {
+        Some(name) if !agents.known.iter().any(|agent| agent.name == name) => Finding::problem(
+            "agents",
+            format!("{known} for `legwork run`, and none is called {name}, the default"),
+            "Name another one as run.agent in the settings; `legwork agents` shows them.",
+        ),
+        Some(name) => {
+            Finding::good("agents", format!("{known} for `legwork run`; the default is {name}"))
+        }
+        None => Finding::good(
+            "agents",
+            format!("none for `legwork run` but {REHEARSAL}, to try it; `legwork agents`"),
+        ),
+    }
 }
 
 /// Looks where `legwork install opencode` would have put it, for everybody and for this folder.
