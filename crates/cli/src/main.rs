@@ -8,6 +8,7 @@
 mod agents;
 mod asking;
 mod commands;
+mod demo;
 mod exit;
 mod fault;
 mod front;

@@ -7,6 +7,7 @@ mod cancel;
 mod clear;
 mod completions;
 mod daemon;
+mod demo;
 mod doctor;
 mod install;
 mod list;
@@ -28,6 +29,7 @@ use crate::screen::Screen;
 /// All commands, in the order of the help.
 #[derive(Subcommand)]
 pub enum Command {
+    Demo(demo::Demo),
     Install(install::Install),
     Uninstall(uninstall::Uninstall),
     Doctor(doctor::Doctor),
@@ -55,6 +57,7 @@ impl Command {
     /// Does it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         match self {
+            Self::Demo(command) => command.run(screen),
             Self::Install(command) => command.run(screen),
             Self::Uninstall(command) => command.run(screen),
             Self::Doctor(command) => command.run(screen),
@@ -90,7 +93,8 @@ impl Command {
             | Self::Answer(_)
             | Self::Cancel(_)
             | Self::Clear(_) => true,
-            Self::Install(_)
+            Self::Demo(_)
+            | Self::Install(_)
             | Self::Uninstall(_)
             | Self::Doctor(_)
             | Self::Daemon(_)

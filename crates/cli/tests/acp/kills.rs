@@ -53,11 +53,8 @@ fn n1_k2_a_killed_daemon_interrupts_what_ran_and_tells_it_once() {
 #[test]
 fn k2_what_was_cut_off_goes_on_where_that_is_wanted() {
     let mut stage = Stage::with("[recovery]\ninterrupted = \"continue\"\n");
-    let task = stage.launch("wait 5s\ncount");
-    stage.until(&task, "it is at work", |task| task.stage == "working");
-    eventually("the agent has begun", || {
-        (!processes_in(&stage.home.path("work")).is_empty()).then_some(())
-    });
+    let task = stage.launch("tool a long look for 5s\ncount");
+    stage.until(&task, "the agent has begun", |task| !task.last_tools.is_empty());
     stage.kill_daemon();
     // It was asked a second time, in the same conversation.
     assert_eq!(stage.result(&task), ("completed".to_owned(), "2".to_owned()));

@@ -140,7 +140,7 @@ fn d5_a_permission_is_shown_told_once_and_answered_by_a_person() {
         let (status, text) = stage.result(&task);
         assert_eq!(status, "completed");
         assert!(text.contains(&format!("{said}: remove the file")), "{text}");
-        assert_eq!(told(&mut stage), 1, "once, however often it is looked at");
+        assert_eq!(told(&mut stage), 0, "the command has shown it");
     }
 }
 

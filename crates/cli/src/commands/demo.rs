@@ -1,0 +1,33 @@
+//! `legwork demo`.
+
+use clap::Args;
+
+use crate::demo::{Pace, Show};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::Screen;
+
+/// See what legwork does, in 20 seconds
+///
+/// Launches helpers, waits for them, lets one go on with what it knows, calls one off, and kills its
+/// own daemon in the middle to show that nothing is lost. Everything in it is real but the model:
+/// the helpers are processes that follow a script. It has a home of its own among the temporary
+/// files and leaves nothing behind.
+#[derive(Args)]
+pub struct Demo {
+    /// Do not linger, for tests
+    #[arg(long)]
+    fast: bool,
+}
+
+impl Demo {
+    /// Shows it.
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        if screen.is_json() {
+            return Err(Fault::Usage("The demo is for people: it has no JSON.".to_owned()));
+        }
+        let pace = if self.fast { Pace::Fast } else { Pace::Readable };
+        Show::open(pace, screen)?.play()?;
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,173 @@
+//! What `legwork demo` shows: a story in commands, each of which is really run. What comes of it is
+//! checked on the way, so that a demo that ends well is true.
+
+mod stage;
+
+use crate::fault::Fault;
+use crate::screen::{BOLD, DIM, Screen, paint};
+
+use self::stage::Stage;
+
+/// How long the helpers take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// So that a person can follow.
+    Readable,
+    /// As short as can be.
+    Fast,
+}
+
+/// The demo.
+pub struct Show<'a> {
+    stage: Stage,
+    screen: &'a Screen,
+    pace: Pace,
+}
+
+/// What the first helper finds out; its follow-up must know it.
+const FOUND: &str = "The program begins in src/main.rs and reads its settings first.";
+
+impl<'a> Show<'a> {
+    /// Sets the stage.
+    pub fn open(pace: Pace, screen: &'a Screen) -> Result<Self, Fault> {
+        Ok(Self { stage: Stage::open()?, screen, pace })
+    }
+
+    /// Plays it, from the first command to the last word.
+    pub fn play(mut self) -> Result<(), Fault> {
+        self.introduce()?;
+        let first = self.three_at_once()?;
+        self.one_remembers(&first)?;
+        self.one_is_called_off()?;
+        self.the_daemon_is_killed()?;
+        self.tidy_up()
+    }
+
+    fn introduce(&self) -> Result<(), Fault> {
+        self.screen.line(paint(BOLD, "legwork: helpers that work in the background"))?;
+        self.screen.line("")?;
+        self.screen.line(
+            "Everything you see is real: the daemon, its records, the helpers as processes of\n\
+             their own. Only the model is missing: these helpers follow a script.",
+        )
+    }
+
+    fn three_at_once(&mut self) -> Result<String, Fault> {
+        self.chapter("Three helpers at once. The terminal is free again at once.")?;
+        let (long, short) = (self.seconds(30), self.seconds(15));
+        let script =
+            format!("tool list the files for {short}; tool read main.rs for {short}; say {FOUND}");
+        let map = self.launch("Map the code", &script)?;
+        let script =
+            format!("tool search for tests for {long}; say There are 212 tests in 14 files.");
+        let count = self.launch("Count the tests", &script)?;
+        let script = format!("tool ask the provider for {short}; fail the provider answered 503");
+        let fails = self.launch("Review the last change", &script)?;
+        self.command(&["list"], 0)?;
+        self.chapter("Nobody has to wait. Whoever wants to sees how they are doing.")?;
+        // One of them fails, and the exit code says so.
+        self.command(&["wait", &map, &count, &fails], 3)?;
+        self.chapter("Each end was told once. A result is read whole.")?;
+        self.command(&["output", &map], 0)?;
+        self.expect(&map, FOUND)?;
+        self.command(&["output", &fails], 0)?;
+        Ok(map)
+    }
+
+    fn one_remembers(&mut self, task: &str) -> Result<(), Fault> {
+        self.chapter("A helper remembers: it can be asked on about what it did.")?;
+        let script = format!("tool think back for {}; recall", self.seconds(10));
+        self.command(&["run", "--resume", task, &script], 0)?;
+        self.expect(task, FOUND)
+    }
+
+    fn one_is_called_off(&mut self) -> Result<(), Fault> {
+        self.chapter("One that is not needed any more is called off, with all that it started.")?;
+        let task = self.launch("Rewrite everything", "tool rewrite the world for 600s")?;
+        self.command(&["cancel", &task], 0)
+    }
+
+    fn the_daemon_is_killed(&mut self) -> Result<(), Fault> {
+        self.chapter("The worst case: the daemon is killed in the middle of a helper's work.")?;
+        let script = format!("tool a long look for {}; say Nothing was lost.", self.seconds(20));
+        let task = self.launch("Survive", &script)?;
+        self.stage.until_at_work(&task)?;
+        let daemon = self.stage.kill_daemon()?;
+        self.screen.line(paint(DIM, format_args!("$ kill -9 {daemon}")))?;
+        self.say("The next command starts another daemon, which finds the helper cut off and lets it go on.")?;
+        self.command(&["wait", &task], 0)?;
+        self.command(&["output", &task], 0)?;
+        self.expect(&task, "Nothing was lost.")?;
+        self.say("Every decision about it is on record:")?;
+        self.command(&["log", &task], 0)
+    }
+
+    fn tidy_up(mut self) -> Result<(), Fault> {
+        self.chapter("All tasks are kept until somebody clears them.")?;
+        self.command(&["list"], 0)?;
+        self.command(&["clear", "--yes"], 0)?;
+        self.stage.close()?;
+        self.chapter("That was it. What next?")?;
+        self.screen.line(
+            "  legwork install opencode    give the models in OpenCode these helpers\n  \
+             legwork agents              see which agents can be helpers from a terminal\n  \
+             legwork run \"...\"           have one of them do something\n  \
+             legwork --help              everything else",
+        )
+    }
+
+    fn launch(&self, description: &str, script: &str) -> Result<String, Fault> {
+        let arguments =
+            ["run", "--detach", "--agent", "rehearsal", "--description", description, script];
+        self.typed(&arguments)?;
+        let task = self.stage.ask(&arguments)?.trim().to_owned();
+        self.screen.line(&task)?;
+        Ok(task)
+    }
+
+    fn command(&self, arguments: &[&str], exit: i32) -> Result<(), Fault> {
+        self.typed(arguments)?;
+        self.stage.show(arguments, exit)
+    }
+
+    fn typed(&self, arguments: &[&str]) -> Result<(), Fault> {
+        self.screen.line(paint(DIM, format_args!("$ legwork {}", quoted(arguments))))
+    }
+
+    fn chapter(&self, title: &str) -> Result<(), Fault> {
+        self.screen.line("")?;
+        self.screen.line(paint(BOLD, title))
+    }
+
+    fn say(&self, text: &str) -> Result<(), Fault> {
+        self.screen.line(text)
+    }
+
+    fn expect(&self, task: &str, wanted: &str) -> Result<(), Fault> {
+        let result = self.stage.result(task)?;
+        if result.contains(wanted) {
+            return Ok(());
+        }
+        Err(Fault::Refused(format!("The demo went wrong: {wanted:?} is not in {result:?}.")))
+    }
+
+    /// So many tenths of a second, at this pace.
+    fn seconds(&self, tenths: u32) -> String {
+        match self.pace {
+            Pace::Readable => format!("{}ms", tenths * 100),
+            Pace::Fast => format!("{}ms", tenths * 10),
+        }
+    }
+}
+
+/// The arguments as a person would type them.
+fn quoted(arguments: &[&str]) -> String {
+    let quote = |argument: &&str| {
+        if argument.contains([' ', ';']) {
+            format!("\"{argument}\"")
+        } else {
+            (*argument).to_owned()
+        }
+    };
+    arguments.iter().map(quote).collect::<Vec<_>>().join(" ")
+}

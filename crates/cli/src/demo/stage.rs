@@ -1,0 +1,154 @@
+//! Where the demo plays: a home among the temporary files, in which the same program is run as a
+//! person would run it. Gone at the end, also when somebody breaks off.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, process, thread};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// Cut-off helpers go on, which is what the demo shows.
+const SETTINGS: &str = "[recovery]\ninterrupted = \"continue\"\n";
+/// Longer than a helper of the demo takes to start on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub struct Stage {
+    program: PathBuf,
+    home: PathBuf,
+}
+
+impl Stage {
+    /// Makes the home.
+    pub fn open() -> Result<Self, Fault> {
+        let home = env::temp_dir().join(format!("legwork-demo-{}", process::id()));
+        let at_home = |source| Fault::File { tried: "make", path: home.clone(), source };
+        DirBuilder::new().mode(0o700).create(&home).map_err(at_home)?;
+        let program = env::current_exe().map_err(at_home)?;
+        let stage = Self { program, home: home.clone() };
+        fs::write(home.join("config.toml"), SETTINGS).map_err(at_home)?;
+        fs::create_dir(home.join("project")).map_err(at_home)?;
+        break_off_cleanly(stage.program.clone(), home);
+        Ok(stage)
+    }
+
+    /// Runs the program before the person's eyes, everything that it says in one stream.
+    pub fn show(&self, arguments: &[&str], expected: i32) -> Result<(), Fault> {
+        let stdout = io::stdout().as_fd().try_clone_to_owned().map_err(Fault::Output)?;
+        let status = command(&self.program, &self.home, arguments).stderr(stdout).status();
+        self.check(arguments, status.map_err(|source| self.cannot_run(source))?, expected)
+    }
+
+    /// Runs it and gives back what it prints.
+    pub fn ask(&self, arguments: &[&str]) -> Result<String, Fault> {
+        let output = command(&self.program, &self.home, arguments).output();
+        let output = output.map_err(|source| self.cannot_run(source))?;
+        self.check(arguments, output.status, 0)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn check(&self, arguments: &[&str], status: ExitStatus, wanted: i32) -> Result<(), Fault> {
+        if status.code() == Some(wanted) {
+            return Ok(());
+        }
+        let what = arguments.join(" ");
+        Err(Fault::Refused(format!("The demo went wrong: `legwork {what}` ended with {status}.")))
+    }
+
+    /// The whole result of a task.
+    pub fn result(&self, task: &str) -> Result<String, Fault> {
+        let result = self.json(&["output", task])?;
+        Ok(result["text"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Waits until a helper has begun to use its tool.
+    pub fn until_at_work(&self, task: &str) -> Result<(), Fault> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            let view = self.json(&["show", task])?;
+            if view["last_tools"].as_array().is_some_and(|tools| !tools.is_empty()) {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Err(Fault::Refused(format!("The demo went wrong: {task} does not begin.")))
+    }
+
+    /// Kills the daemon, as a crash would. Gives back which process that was.
+    pub fn kill_daemon(&self) -> Result<i32, Fault> {
+        let view = self.json(&["daemon", "status"])?;
+        let id = view["pid"].as_i64().and_then(|id| i32::try_from(id).ok());
+        let id = id.and_then(Pid::from_raw).ok_or_else(|| {
+            Fault::Refused(format!("The demo went wrong: there is no daemon in {view}."))
+        })?;
+        kill_process(id, Signal::KILL).map_err(|error| self.cannot_run(error.into()))?;
+        Ok(id.as_raw_nonzero().get())
+    }
+
+    /// Ends the daemon and removes the home.
+    pub fn close(&self) -> Result<(), Fault> {
+        clean_up(&self.program, &self.home)
+    }
+
+    fn json(&self, arguments: &[&str]) -> Result<Value, Fault> {
+        let printed = self.ask(&[&["--json"], arguments].concat())?;
+        serde_json::from_str(&printed).map_err(|error| Fault::Input(error.into()))
+    }
+
+    fn cannot_run(&self, source: io::Error) -> Fault {
+        Fault::File { tried: "run", path: self.program.clone(), source }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // After a demo that went wrong; after one that did not, there is nothing left.
+        let _ = clean_up(&self.program, &self.home);
+    }
+}
+
+fn command(program: &Path, home: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(home.join("project"));
+    command.env("LEGWORK_HOME", home).stdin(Stdio::null());
+    command
+}
+
+fn clean_up(program: &Path, home: &Path) -> Result<(), Fault> {
+    if !home.exists() {
+        return Ok(());
+    }
+    let _ = command(program, home, &["daemon", "stop"]).output();
+    let path = home.to_owned();
+    fs::remove_dir_all(home).map_err(|source| Fault::File { tried: "remove", path, source })
+}
+
+/// Ctrl-C and SIGTERM leave nothing behind either.
+fn break_off_cleanly(program: PathBuf, home: PathBuf) {
+    thread::spawn(move || {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+            return;
+        };
+        let exit = runtime.block_on(async {
+            let mut interrupt = signal(SignalKind::interrupt()).ok()?;
+            let mut terminate = signal(SignalKind::terminate()).ok()?;
+            Some(tokio::select! {
+                _ = interrupt.recv() => Exit::Interrupted,
+                _ = terminate.recv() => Exit::Terminated,
+            })
+        });
+        if let Some(exit) = exit {
+            let _ = clean_up(&program, &home);
+            process::exit(exit as i32);
+        }
+    });
+}
