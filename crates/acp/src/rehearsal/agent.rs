@@ -180,13 +180,14 @@ impl Agent {
 
     fn greeting(&self) -> Value {
         let version = if self.is(Misbehaviour::Version) { 99 } else { ACP_VERSION };
+        let sessions = if self.can_load() { json!({ "resume": {} }) } else { json!({}) };
         let login = json!([{ "id": "login", "name": "Log in", "description": "There is no way" }]);
         json!({
             "protocolVersion": version,
             "agentInfo": { "name": "rehearsal", "version": env!("CARGO_PKG_VERSION") },
             "agentCapabilities": {
                 "loadSession": self.can_load(),
-                "sessionCapabilities": if self.can_load() { json!({ "resume": {} }) } else { json!({}) },
+                "sessionCapabilities": sessions,
             },
             "authMethods": if self.is(Misbehaviour::NeedLogin) { login } else { json!([]) },
         })

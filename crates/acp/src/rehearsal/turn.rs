@@ -1,7 +1,7 @@
 //! One turn: a script is followed, step by step, until it ends or is cancelled.
 //!
-//! A turn keeps nothing and answers nothing: it tells the agent how it was and what it said. It runs
-//! as a task of its own, so turns of several sessions do not wait for each other.
+//! A turn keeps nothing and answers nothing: it tells the agent how it was and what it said. It
+//! runs as a task of its own, so turns of several sessions do not wait for each other.
 
 use std::collections::BTreeMap;
 use std::future::pending;

@@ -37,7 +37,10 @@ async fn a_tool_is_used_and_ends_well_or_not() {
             "status": "in_progress"
         })
     };
-    let end = |id: &str, status: &str| json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status });
+    let end = |id: &str, status: &str| {
+        let kind = "tool_call_update";
+        json!({ "sessionUpdate": kind, "toolCallId": id, "status": status })
+    };
     assert_eq!(
         heard.updates,
         [
