@@ -52,9 +52,12 @@ fn seen(client: &mut Client, messages: Vec<MessageId>) {
 }
 
 fn write(mail: &[Mail], out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", paint(DIM, "── while you were away ──"))?;
     for Mail { text, .. } in mail {
-        writeln!(out, "{}", paint(DIM, "── while you were away ──"))?;
-        writeln!(out, "{}", harmless(text).trim_end())?;
+        let text = harmless(text);
+        // What follows the headlines counts the tasks of one command, which nobody asks for here.
+        let headlines = text.lines().filter(|line| line.starts_with('['));
+        headlines.into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     out.flush()
 }
@@ -66,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_letter_is_set_apart_and_cannot_steer_the_terminal() {
+    fn headlines_are_set_apart_and_cannot_steer_the_terminal() {
         let letter = |text: &str| Mail {
             message: "msg_1".parse().unwrap(),
             session: "term_1".parse().unwrap(),
@@ -74,10 +77,11 @@ mod tests {
             text: text.to_owned(),
         };
         let mut out = Vec::new();
-        write(&[letter("done\n\u{1b}[2Jtwo\n\n"), letter("three")], &mut out).unwrap();
+        let first = letter("[DONE] one\n[DONE]\u{1b} two\n2 finished.");
+        write(&[first, letter("[DONE] three\n1 finished.")], &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         let plain = anstream::adapter::strip_str(&out).to_string();
         let apart = "── while you were away ──\n";
-        assert_eq!(plain, format!("{apart}done\n[2Jtwo\n{apart}three\n"));
+        assert_eq!(plain, format!("{apart}[DONE] one\n[DONE] two\n[DONE] three\n"));
     }
 }

@@ -84,23 +84,30 @@ pub struct NoCommand {
     pub text: String,
 }
 
-/// Reads a prompt. Words before the first command are passed over: a helper that is asked to go on
+/// Reads a prompt. Lines before the first command are passed over: a helper that is asked to go on
 /// is told why first.
 ///
 /// # Errors
-/// The first part after a command that is none.
+/// The first part from there on that is no command.
 pub fn read(prompt: &str) -> Result<Script, NoCommand> {
+    let is_command = |part: &str| command(part, 0).is_some();
+    let first = prompt.lines().position(|line| parts(line).into_iter().any(is_command));
+    match first {
+        None => Ok(Script::Talk),
+        Some(first) => steps(prompt, first).map(Script::Steps),
+    }
+}
+
+/// The steps from this line on.
+fn steps(text: &str, first: usize) -> Result<Vec<Step>, NoCommand> {
     let mut steps = Vec::new();
-    for (line, text) in (1..).zip(prompt.lines()) {
+    for (line, text) in (1..).zip(text.lines()).skip(first) {
         for part in parts(text) {
-            match command(part, 0) {
-                Some(step) => steps.push(step),
-                None if steps.is_empty() => {}
-                None => return Err(NoCommand { line, text: part.to_owned() }),
-            }
+            let wrong = || NoCommand { line, text: part.to_owned() };
+            steps.push(command(part, 0).ok_or_else(wrong)?);
         }
     }
-    Ok(if steps.is_empty() { Script::Talk } else { Script::Steps(steps) })
+    Ok(steps)
 }
 
 /// The steps of one turn of a `repeat`.
@@ -108,11 +115,7 @@ pub fn read(prompt: &str) -> Result<Script, NoCommand> {
 /// # Errors
 /// A number that fits the first turn need not fit all.
 pub fn read_turn(rest: &str, number: u64) -> Result<Vec<Step>, NoCommand> {
-    let rest = rest.replace("{i}", &number.to_string());
-    match read(&rest)? {
-        Script::Steps(steps) => Ok(steps),
-        Script::Talk => Err(NoCommand { line: 1, text: rest }),
-    }
+    steps(&rest.replace("{i}", &number.to_string()), 0)
 }
 
 /// The commands as they are written, in one line.
@@ -357,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn words_before_the_first_command_are_passed_over() {
+    fn lines_before_the_first_command_are_passed_over() {
         assert_eq!(read("Go on with this:\n\nsay a"), Ok(Script::Steps(vec![said("a")])));
     }
 

@@ -54,14 +54,14 @@ impl<'a> Show<'a> {
 
     fn three_at_once(&mut self) -> Result<String, Fault> {
         self.chapter("Three helpers at once. The terminal is free again at once.")?;
-        let (long, short) = (self.seconds(30), self.seconds(15));
+        let [short, long, longest] = [1, 2, 3].map(|seconds| self.seconds(seconds));
         let script =
-            format!("tool list the files for {short}; tool read main.rs for {short}; say {FOUND}");
+            format!("tool list the files for {short}; tool read main.rs for {long}; say {FOUND}");
         let map = self.launch("Map the code", &script)?;
         let script =
-            format!("tool search for tests for {long}; say There are 212 tests in 14 files.");
+            format!("tool search for tests for {longest}; say There are 212 tests in 14 files.");
         let count = self.launch("Count the tests", &script)?;
-        let script = format!("tool ask the provider for {short}; fail the provider answered 503");
+        let script = format!("tool ask the provider for {long}; fail the provider answered 503");
         let fails = self.launch("Review the last change", &script)?;
         self.command(&["list"], 0)?;
         self.chapter("Nobody has to wait. Whoever wants to sees how they are doing.")?;
@@ -70,13 +70,13 @@ impl<'a> Show<'a> {
         self.chapter("Each end was told once. A result is read whole.")?;
         self.command(&["output", &map], 0)?;
         self.expect(&map, FOUND)?;
-        self.command(&["output", &fails], 0)?;
+        self.command(&["output", &fails], 3)?;
         Ok(map)
     }
 
     fn one_remembers(&mut self, task: &str) -> Result<(), Fault> {
         self.chapter("A helper remembers: it can be asked on about what it did.")?;
-        let script = format!("tool think back for {}; recall", self.seconds(10));
+        let script = format!("tool think back for {}; recall", self.seconds(1));
         self.command(&["run", "--resume", task, &script], 0)?;
         self.expect(task, FOUND)
     }
@@ -89,7 +89,7 @@ impl<'a> Show<'a> {
 
     fn the_daemon_is_killed(&mut self) -> Result<(), Fault> {
         self.chapter("The worst case: the daemon is killed in the middle of a helper's work.")?;
-        let script = format!("tool a long look for {}; say Nothing was lost.", self.seconds(20));
+        let script = format!("tool a long look for {}; say Nothing was lost.", self.seconds(2));
         let task = self.launch("Survive", &script)?;
         self.stage.until_at_work(&task)?;
         let daemon = self.stage.kill_daemon()?;
@@ -102,7 +102,7 @@ impl<'a> Show<'a> {
         self.command(&["log", &task], 0)
     }
 
-    fn tidy_up(mut self) -> Result<(), Fault> {
+    fn tidy_up(self) -> Result<(), Fault> {
         self.chapter("All tasks are kept until somebody clears them.")?;
         self.command(&["list"], 0)?;
         self.command(&["clear", "--yes"], 0)?;
@@ -151,11 +151,11 @@ impl<'a> Show<'a> {
         Err(Fault::Refused(format!("The demo went wrong: {wanted:?} is not in {result:?}.")))
     }
 
-    /// So many tenths of a second, at this pace.
-    fn seconds(&self, tenths: u32) -> String {
+    /// So many seconds, at this pace.
+    fn seconds(&self, seconds: u32) -> String {
         match self.pace {
-            Pace::Readable => format!("{}ms", tenths * 100),
-            Pace::Fast => format!("{}ms", tenths * 10),
+            Pace::Readable => format!("{seconds}s"),
+            Pace::Fast => format!("{seconds}00ms"),
         }
     }
 }

@@ -85,7 +85,7 @@ impl Stage {
     /// Kills the daemon, as a crash would. Gives back which process that was.
     pub fn kill_daemon(&self) -> Result<i32, Fault> {
         let view = self.json(&["daemon", "status"])?;
-        let id = view["pid"].as_i64().and_then(|id| i32::try_from(id).ok());
+        let id = view["daemon"]["pid"].as_i64().and_then(|id| i32::try_from(id).ok());
         let id = id.and_then(Pid::from_raw).ok_or_else(|| {
             Fault::Refused(format!("The demo went wrong: there is no daemon in {view}."))
         })?;
