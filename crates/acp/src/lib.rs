@@ -1,5 +1,5 @@
-//! Any agent that speaks the Agent Client Protocol (ACP) as a host: an agent is a subprocess that is
-//! spoken to over its stdin and stdout; the sessions are kept here.
+//! Any agent that speaks the Agent Client Protocol (ACP) as a host: an agent is a subprocess, and
+//! is spoken to over its stdin and stdout; the sessions are kept here.
 //!
 //! The only room that knows ACP. It does what it is asked (`Deed`), says what it found (`Finding`)
 //! and gives hints; it knows no rules of tasks. `rehearsal` is an agent of our own that follows a
