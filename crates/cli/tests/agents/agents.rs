@@ -1,0 +1,64 @@
+//! `legwork agents`, and what the doctor says of them.
+
+use std::fs;
+
+use crate::home::Home;
+
+const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
+
+fn bad(name: &str, how: &str) -> String {
+    format!(
+        "[agents.{name}]\ncommand = [{LEGWORK:?}, \"rehearsal\", \"--misbehave\", {how:?}]\n\
+         start_seconds = 1\n"
+    )
+}
+
+#[test]
+fn each_agent_says_who_it_is_or_what_is_wrong() {
+    let home = Home::new();
+    home.configure(&format!(
+        "[agents.gone]\ncommand = [\"/nowhere/x\"]\n{}{}{}[run]\nagent = \"rehearsal\"\n",
+        bad("ends", "exit"),
+        bad("other", "version"),
+        bad("mute", "silent")
+    ));
+    let ran = home.run(["agents"]).with_code(1);
+    let line = |name: &str| ran.out.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(line("rehearsal (default)").contains("built in"), "{ran:?}");
+    assert!(line("rehearsal (default)").contains("ok, rehearsal 0."), "{ran:?}");
+    assert!(line("rehearsal (default)").contains(", resumes"), "{ran:?}");
+    for (name, wrong) in
+        [("gone", "No such file"), ("ends", "3"), ("other", "99"), ("mute", "within 1 s")]
+    {
+        assert!(line(name).contains("settings"), "{ran:?}");
+        assert!(line(&format!("✗ {name}:")).contains(wrong), "{name}: {ran:?}");
+    }
+    home.run(["agents", "rehearsal"]).with_code(0);
+    let unknown = home.run(["agents", "nobody"]).with_code(1);
+    assert!(unknown.err.contains("gone, ends"), "{unknown:?}");
+}
+
+#[test]
+fn programs_get_the_same_and_nothing_is_started_if_not_wanted() {
+    let home = Home::new();
+    home.configure(&bad("ends", "exit"));
+    let all = home.run(["agents", "--json"]).with_code(1).json();
+    assert_eq!((&all[0]["name"], &all[0]["default"]), (&"ends".into(), &true.into()));
+    assert!(all[0]["starts"]["wrong"].as_str().unwrap().contains("ends"), "{all}");
+    let last = all.as_array().unwrap().last().unwrap();
+    assert_eq!((&last["from"], &last["starts"]["resumes"]), (&"built in".into(), &true.into()));
+    let looked = home.run(["agents", "--json", "--no-start"]).with_code(0).json();
+    assert_eq!(looked[0]["starts"], serde_json::Value::Null);
+}
+
+#[test]
+fn the_doctor_counts_them_and_finds_a_default_that_is_none() {
+    let home = Home::new();
+    home.configure("[run]\nagent = \"nobody\"\n");
+    let line = |text: &str| text.lines().find(|line| line.contains(" agents ")).unwrap().to_owned();
+    let ill = home.run(["doctor"]).with_code(1);
+    assert!(line(&ill.out).contains("nobody"), "{ill:?}");
+    fs::write(home.path("legwork/config.toml"), "[agents.mine]\ncommand = [\"x\"]\n").unwrap();
+    let well = home.run(["doctor"]);
+    assert!(line(&well.out).contains("the default is mine"), "{well:?}");
+}

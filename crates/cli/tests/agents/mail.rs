@@ -1,0 +1,71 @@
+//! What a terminal is told when nobody waits there any more.
+
+use std::io::{BufRead, BufReader};
+
+use crate::home::{Home, eventually};
+use crate::running::{until_all_is_told, until_finished};
+
+const APART: &str = "while you were away";
+
+fn detach(home: &Home, script: &str) -> String {
+    let ran = home.run(["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
+    assert!(ran.err.is_empty(), "{ran:?}");
+    ran.out.trim().to_owned()
+}
+
+#[test]
+fn n1_what_nobody_waited_for_is_shown_once_by_the_next_command_for_people() {
+    let home = Home::new();
+    let task = detach(&home, "say found");
+    until_finished(&home, &task);
+    until_all_is_told(&home);
+    for not_for_people in [&["list", "--json"][..], &["daemon", "status"], &["completions", "bash"]]
+    {
+        let ran = crate::home::ran(home.command(not_for_people)).with_code(0);
+        assert!(!ran.err.contains(APART), "{not_for_people:?}: {ran:?}");
+    }
+    let first = home.run(["list"]).with_code(0);
+    assert_eq!(first.err.matches(APART).count(), 1, "{first:?}");
+    assert!(first.err.contains(&task) && !first.out.contains(APART), "{first:?}");
+    assert_eq!(home.run(["list"]).with_code(0).err, "");
+}
+
+#[test]
+fn a_command_that_fails_shows_it_too_and_still_fails() {
+    let home = Home::new();
+    let task = detach(&home, "say found");
+    until_finished(&home, &task);
+    until_all_is_told(&home);
+    let ran = home.run(["show", "bg_00000000"]).with_code(1);
+    assert!(ran.err.contains(APART) && ran.err.contains("not found"), "{ran:?}");
+}
+
+#[test]
+fn what_was_seen_by_whoever_waited_is_no_mail() {
+    let home = Home::new();
+    home.run(["run", "--agent", "rehearsal", "say one", "say two", "fail three"]).with_code(3);
+    until_all_is_told(&home);
+    assert_eq!(home.run(["list"]).with_code(0).err, "");
+}
+
+#[test]
+fn no_daemon_is_started_for_mail() {
+    let home = Home::new();
+    home.run(["agents", "--no-start"]).with_code(0);
+    home.run(["daemon", "status"]).with_code(6);
+}
+
+#[test]
+fn somebody_who_watches_sees_it_as_it_comes() {
+    let home = Home::new();
+    home.run(["daemon", "start"]).with_code(0);
+    let mut watching = home.command(["watch"]).spawn().unwrap();
+    let mut lines = BufReader::new(watching.stderr.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("Watching"));
+    let task = detach(&home, "say found");
+    let told = lines.map(Result::unwrap).find(|line| line.contains("COMPLETED")).unwrap();
+    assert!(told.contains(&task), "{told}");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    eventually("it is not shown again", || home.run(["list"]).err.is_empty().then_some(()));
+}

@@ -1,0 +1,18 @@
+//! `legwork run`, `legwork agents` and the mail of terminals, as a person and a script use them: the
+//! real binary, the real daemon, and the agent that is built in, which follows the script in its
+//! prompt.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test reports by panicking and printing"
+)]
+
+mod agents;
+#[path = "../cli/home.rs"]
+mod home;
+mod leaving;
+mod mail;
+mod run;
+mod running;
+mod terminal;

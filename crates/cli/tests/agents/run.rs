@@ -1,0 +1,152 @@
+//! What a person gets from `legwork run`.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::home::{Home, ran};
+use crate::running::{Running, kill_daemon, until_all_is_told};
+
+#[test]
+fn a_result_goes_to_stdout_and_all_else_to_stderr() {
+    let home = Home::new();
+    let ran = home.run(["run", "--agent", "rehearsal", "say hello\nsay there"]).with_code(0);
+    assert_eq!(ran.out, "hello\n\nthere\n");
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{ran:?}");
+    assert!(lines[0].starts_with("bg_") && lines[0].ends_with("launched: say hello"), "{ran:?}");
+    assert!(lines[1].starts_with("✓ bg_") && lines[1].contains(" say hello ("), "{ran:?}");
+    let list = home.run(["list", "--json"]).json();
+    assert_eq!(list["tasks"][0]["description"], "say hello");
+}
+
+#[test]
+fn of_several_each_result_is_named_and_the_worst_end_counts() {
+    let home = Home::new();
+    let ran = home.run(["run", "--agent", "rehearsal", "say one", "fail no luck", "say three"]);
+    let ran = ran.with_code(3);
+    for (headline, text) in [("say one (", "one"), ("say three (", "three")] {
+        let at = ran.out.lines().position(|line| line.starts_with("✓") && line.contains(headline));
+        assert_eq!(ran.out.lines().nth(at.unwrap() + 1), Some(text), "{ran:?}");
+    }
+    let failed =
+        |text: &str| text.lines().any(|line| line.starts_with("✗ bg_") && line.contains("no luck"));
+    assert!(failed(&ran.out) && failed(&ran.err), "{ran:?}");
+    assert_eq!(ran.err.matches(" launched: ").count(), 3, "{ran:?}");
+}
+
+#[test]
+fn a_prompt_can_come_from_stdin() {
+    let home = Home::new();
+    let mut command = home.command(["run", "--agent", "rehearsal", "--description", "Piped", "-"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"say from\nsay a pipe\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "from\n\na pipe\n");
+    assert_eq!(home.run(["list", "--json"]).json()["tasks"][0]["description"], "Piped");
+}
+
+#[test]
+fn what_is_refused_launches_nothing_and_says_what_to_do() {
+    let home = Home::new();
+    let words = home.run(["run", "fix", "the", "bug"]).with_code(2);
+    assert!(words.err.contains("legwork run \"fix the bug\""), "{words:?}");
+    let mut command = home.command(["run", "fix it"]);
+    command.env("PATH", home.path("nothing"));
+    let nobody = ran(command).with_code(1);
+    assert!(nobody.err.contains("--agent rehearsal"), "{nobody:?}");
+    let unknown = home.run(["run", "--agent", "nobody", "fix it"]).with_code(1);
+    assert!(unknown.err.contains("nobody") && unknown.err.contains("rehearsal"), "{unknown:?}");
+    home.run(["run", "--resume", "bg_00000000", "fix it"]).with_code(1);
+    home.run(["run", "--resume", "bg_00000000", "--agent", "rehearsal", "x"]).with_code(2);
+    home.run(["run", "--agent", "rehearsal", " "]).with_code(2);
+    assert_eq!(home.run(["list", "--json"]).json()["total"], 0);
+}
+
+#[test]
+fn one_that_is_refused_does_not_spare_the_others() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_tasks_per_root = 1\n");
+    let ran =
+        home.run(["run", "--agent", "rehearsal", "--json", "say one", "say two"]).with_code(1);
+    let (all, mut texts, mut refusals) = (ran.json(), Vec::new(), 0);
+    for one in all.as_array().unwrap() {
+        texts.extend(one["text"].as_str());
+        refusals += usize::from(one["refused"].as_str().is_some_and(|why| why.contains("places")));
+    }
+    assert_eq!((texts.len(), refusals), (1, 1), "{ran:?}");
+    assert!(ran.err.contains('✗'), "{ran:?}");
+}
+
+#[test]
+fn the_settings_agent_is_taken_with_all_that_is_said_of_it() {
+    let home = Home::new();
+    let legwork = env!("CARGO_BIN_EXE_legwork");
+    fs::create_dir(home.path("work")).unwrap();
+    home.configure(&format!(
+        "[agents.other]\ncommand = [\"false\"]\n[agents.mine]\ncommand = [{legwork:?}, \"rehearsal\"]\n\
+         env = {{ COLOUR = \"blue\" }}\ncwd = {:?}\npermissions = \"allow\"\n[run]\nagent = \"mine\"\n",
+        home.path("work")
+    ));
+    let ran = home.run(["run", "env COLOUR\nask rm\npid"]).with_code(0);
+    assert!(ran.out.contains("blue") && ran.out.contains("Allowed: rm"), "{ran:?}");
+    assert_eq!(home.run(["list", "--json"]).json()["tasks"][0]["agent"], "mine");
+}
+
+#[test]
+fn a_question_says_how_to_answer_it_and_the_answer_is_heard() {
+    let home = Home::new();
+    let mut running = Running::start(home.command(["run", "--agent", "rehearsal", "ask rm -r x"]));
+    let task = running.launched();
+    let line = running.until(" asks: ");
+    assert!(line.contains("rm -r x") && line.contains(&format!("legwork answer {task}")), "{line}");
+    home.run(["answer", &task, "once"]).with_code(0);
+    assert_eq!(running.ends().with_code(0).out, "Allowed: rm -r x\n");
+}
+
+#[test]
+fn a_task_is_resumed_with_all_that_was_said_before() {
+    let home = Home::new();
+    let task = home.run(["run", "--agent", "rehearsal", "--detach", "say the milk"]).with_code(0);
+    let task = task.out.trim();
+    home.run(["wait", task]).with_code(0);
+    let ran = home.run(["run", "--resume", &task[3..], "recall"]).with_code(0);
+    assert!(ran.out.contains("the milk"), "{ran:?}");
+    assert!(ran.err.contains(&format!("✓ {task} say the milk (")), "{ran:?}");
+}
+
+#[test]
+fn programs_get_every_task_with_its_text() {
+    let home = Home::new();
+    let ran = home.run(["run", "--json", "--agent", "rehearsal", "say a b", "fail c"]).with_code(3);
+    let all = ran.json();
+    assert_eq!(all[0]["task"]["status"], "completed");
+    assert_eq!(all[0]["text"], "a b");
+    assert_eq!(all[1]["task"]["status"], "error");
+    assert!(ran.err.is_empty(), "{ran:?}");
+    let detached = home.run(["run", "--json", "--detach", "--agent", "rehearsal", "say a b"]);
+    let detached = detached.with_code(0).json();
+    let task = detached[0]["id"].as_str().unwrap();
+    let shown = home.run(["show", task, "--json"]).json();
+    assert_eq!(shown["session"], detached[0]["session"]);
+    until_all_is_told(&home);
+}
+
+#[test]
+fn k2_a_killed_daemon_is_not_the_end_of_waiting() {
+    let home = Home::new();
+    home.configure("[recovery]\ninterrupted = \"continue\"\n");
+    let prompt = "say half\nask to go on\nsay whole";
+    let mut running = Running::start(home.command(["run", "--agent", "rehearsal", prompt]));
+    let task = running.launched();
+    running.until(" asks: ");
+    for _ in 0..3 {
+        kill_daemon(&home);
+        home.run(["show", &task]).with_code(0);
+    }
+    let ran = running.ends();
+    let shown = home.run(["output", &task, "--json"]).json();
+    let expected = if shown["task"]["status"] == "completed" { 0 } else { 3 };
+    assert_eq!(ran.code, expected, "{ran:?} {shown}");
+    assert!(ran.err.contains(&format!("{task} say half (")), "{ran:?}");
+}

@@ -1,0 +1,78 @@
+//! A `legwork run` that goes on while a test does something else.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, Command};
+
+use legwork_client::process::{is_alive, process_mark};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::home::{Home, Ran, eventually};
+
+pub struct Running {
+    child: Child,
+    err: BufReader<ChildStderr>,
+    said: String,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let err = BufReader::new(child.stderr.take().unwrap());
+        Self { child, err, said: String::new() }
+    }
+
+    /// Waits for the line of stderr that has this in it.
+    pub fn until(&mut self, wanted: &str) -> String {
+        loop {
+            let mut line = String::new();
+            assert!(self.err.read_line(&mut line).unwrap() > 0, "{wanted:?} in {}", self.said);
+            self.said.push_str(&line);
+            if line.contains(wanted) {
+                return line;
+            }
+        }
+    }
+
+    /// The task that was launched next.
+    pub fn launched(&mut self) -> String {
+        let line = self.until(" launched: ");
+        line.split_whitespace().next().unwrap().to_owned()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(self.child.id().cast_signed()).unwrap();
+        kill_process(id, signal).unwrap();
+    }
+
+    pub fn ends(mut self) -> Ran {
+        self.err.read_to_string(&mut self.said).unwrap();
+        let output = self.child.wait_with_output().unwrap();
+        Ran {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: self.said,
+        }
+    }
+}
+
+/// Kills the daemon; whoever needs one starts another.
+pub fn kill_daemon(home: &Home) {
+    let view = home.run(["daemon", "status", "--json"]).with_code(0).json();
+    let pid = u32::try_from(view["daemon"]["pid"].as_u64().unwrap()).unwrap();
+    let mark = process_mark(pid).unwrap();
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    eventually("the daemon is gone", || (!is_alive(&mark)).then_some(()));
+}
+
+/// Waits until no notice is owed: what is mail by then is all there is.
+pub fn until_all_is_told(home: &Home) {
+    eventually("nothing is owed", || {
+        let view = home.run(["daemon", "status", "--json"]).with_code(0).json();
+        (view["daemon"]["owed"] == 0 && view["daemon"]["unfinished"] == 0).then_some(())
+    });
+}
+
+/// Waits until a task is finished.
+pub fn until_finished(home: &Home, task: &str) {
+    home.run(["wait", task, "--json"]);
+}

@@ -1,0 +1,165 @@
+//! `legwork run` on a real terminal: a tmux server of its own, with its socket in the home.
+
+use std::process::{Command, Output};
+
+use crate::home::{Home, eventually};
+
+struct Terminal<'a> {
+    home: &'a Home,
+}
+
+impl<'a> Terminal<'a> {
+    /// Runs a command line in a shell, which then says how it ended and whether the terminal is as
+    /// it was.
+    fn run(home: &'a Home, size: (&str, &str), line: &str) -> Self {
+        let terminal = Self { home };
+        let legwork = env!("CARGO_BIN_EXE_legwork");
+        // Ctrl-C goes to the shell too, which must live on.
+        let script = format!(
+            "trap : INT; legwork() {{ {legwork:?} \"$@\"; }}; before=$(stty -g); {line}; code=$?; \
+             [ \"$before\" = \"$(stty -g)\" ] && echo \"code $code.\" || echo spoiled; exec cat"
+        );
+        let (columns, rows) = size;
+        let started = terminal.tmux(&[
+            "new-session",
+            "-d",
+            "-x",
+            columns,
+            "-y",
+            rows,
+            "--",
+            "sh",
+            "-c",
+            &script,
+        ]);
+        assert!(started.status.success(), "tmux: {}", String::from_utf8_lossy(&started.stderr));
+        terminal
+    }
+
+    fn tmux(&self, args: &[&str]) -> Output {
+        let socket = self.home.path("tmux");
+        let first = ["-u", "-f", "/dev/null", "-S", socket.to_str().unwrap()];
+        // As the program would be run.
+        let legwork = self.home.command([""; 0]);
+        let variables = legwork.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        let mut tmux = Command::new("tmux");
+        tmux.env_clear().envs(variables).env("TERM", "xterm-256color").env("LANG", "C.UTF-8");
+        tmux.args(first).args(args).output().unwrap()
+    }
+
+    fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
+    }
+
+    fn keys(&self, keys: &str) {
+        self.tmux(&["send-keys", keys]);
+    }
+
+    /// Waits until this holds of the screen.
+    fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        let mut last = String::new();
+        eventually(what, || {
+            let now = self.screen();
+            if now != last {
+                last = now;
+                eprintln!("{what}:\n{}", last.trim_end());
+            }
+            is_so(&last).then(|| last.clone())
+        })
+    }
+
+    fn until_has(&self, wanted: &str) -> String {
+        self.until(wanted, |screen| screen.contains(wanted))
+    }
+}
+
+impl Drop for Terminal<'_> {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+const WIDE: (&str, &str) = ("120", "24");
+
+#[test]
+fn each_helper_has_a_line_that_gives_way_to_its_result() {
+    let home = Home::new();
+    let line = "legwork run --agent rehearsal 'ask rm x\nsay one' 'say two'";
+    let terminal = Terminal::run(&home, WIDE, line);
+    let screen = terminal.until("one asks, the other is done", |screen| {
+        screen.contains("→ legwork answer bg_") && screen.contains("two\n")
+    });
+    assert_eq!(screen.matches('✓').count(), 1, "{screen}");
+    let id = screen.split("legwork answer ").nth(1).unwrap()[..11].to_owned();
+    home.run(["answer", &id, "once"]).with_code(0);
+    let screen = terminal.until_has("code 0.");
+    assert!(screen.contains("Allowed: rm x") && screen.contains("one"), "{screen}");
+    assert_eq!(screen.matches('✓').count(), 2, "{screen}");
+    assert!(!screen.contains("→ legwork answer"), "the lines are gone: {screen}");
+}
+
+#[test]
+fn more_helpers_than_rows_are_summarised() {
+    let home = Home::new();
+    let prompts: String = (0..9).map(|number| format!(" 'ask {number}'")).collect();
+    let line = format!("legwork run --agent rehearsal{prompts}");
+    let terminal = Terminal::run(&home, ("60", "7"), &line);
+    let screen = terminal
+        .until("all ask", |screen| screen.contains("more") && screen.matches("→").count() >= 4);
+    assert!(screen.contains("… and 5 more"), "{screen}");
+    assert!(screen.lines().count() <= 7, "{screen}");
+    terminal.keys("C-c");
+    terminal.until_has("Cancel the 9 running helpers?");
+    terminal.keys("c");
+    terminal.until_has("code 4.");
+}
+
+#[test]
+fn x1_ctrl_c_asks_and_cancels_if_that_is_wanted() {
+    let home = Home::new();
+    let terminal = Terminal::run(&home, WIDE, "legwork run --agent rehearsal 'ask a' 'ask b'");
+    terminal.until("both ask", |screen| screen.matches("→ legwork answer").count() == 2);
+    terminal.keys("C-c");
+    terminal.until_has("Cancel the 2 running helpers? [c]ancel, [l]eave");
+    terminal.keys("x");
+    terminal.until("it goes on", |screen| !screen.contains("Cancel") && screen.contains("→"));
+    terminal.keys("C-c");
+    terminal.until_has("Cancel the 2 running helpers?");
+    terminal.keys("c");
+    let screen = terminal.until_has("code 4.");
+    assert_eq!(screen.matches(", cancelled)").count(), 2, "{screen}");
+    let list = home.run(["list", "--status", "cancelled", "--json"]).json();
+    assert_eq!(list["total"], 2);
+}
+
+#[test]
+fn k3_ctrl_c_leaves_the_helpers_running_if_that_is_wanted() {
+    for last in ["l", "C-c"] {
+        let home = Home::new();
+        let terminal = Terminal::run(&home, WIDE, "legwork run --agent rehearsal 'ask a'");
+        terminal.until_has("→ legwork answer");
+        terminal.keys("C-c");
+        terminal.until_has("Cancel the running helper?");
+        terminal.keys(last);
+        let screen = terminal.until_has("code 130.");
+        let id = screen.split("legwork wait ").nth(1).unwrap()[..11].to_owned();
+        assert_eq!(home.run(["show", &id, "--json"]).json()["status"], "running");
+        home.run(["answer", &id, "once"]).with_code(0);
+        home.run(["wait", &id]).with_code(0);
+    }
+}
+
+#[test]
+fn a_result_that_goes_to_a_file_leaves_the_terminal_to_the_progress() {
+    let home = Home::new();
+    let file = home.path("result");
+    let line = format!("legwork run --agent rehearsal 'say one' 'say two' > {file:?}");
+    let terminal = Terminal::run(&home, WIDE, &line);
+    let screen = terminal.until_has("code 0.");
+    assert_eq!(screen.matches("✓ bg_").count(), 2, "{screen}");
+    let kept = std::fs::read_to_string(file).unwrap();
+    assert!(
+        !kept.contains('\u{1b}') && kept.contains("one\n") && kept.contains("two\n"),
+        "{kept:?}"
+    );
+}
