@@ -1,5 +1,5 @@
-//! Notices to terminals that nobody read: what a helper found after the command that launched it had
-//! ended. The next command shows them, after what it has to say itself, each once.
+//! Notices to terminals that nobody read: what a helper found after the command that launched it
+//! had ended. The next command shows them, after what it has to say itself, each once.
 //!
 //! Never starts a daemon and never makes a command fail: mail that cannot be shown now waits.
 

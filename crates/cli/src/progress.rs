@@ -1,5 +1,5 @@
-//! Lines at the bottom of a terminal that are drawn anew in their place while something goes on. They
-//! go to stderr; where that is no terminal nothing is drawn.
+//! Lines at the bottom of a terminal that are drawn anew in their place while something goes on.
+//! They go to stderr; where that is no terminal nothing is drawn.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};

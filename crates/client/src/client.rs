@@ -55,8 +55,8 @@ impl Client {
         Ok(Self { folders: folders.clone(), role, start, link, last_id: 0, persist: None })
     }
 
-    /// From now on a question outlives its link again and again, and a daemon that cannot be reached
-    /// is tried for so long each time; otherwise once.
+    /// From now on a question outlives its link again and again, and a daemon that cannot be
+    /// reached is tried for so long each time; otherwise once.
     pub fn persist(self, at_most: Duration) -> Self {
         Self { persist: Some(at_most), ..self }
     }
@@ -159,8 +159,8 @@ impl Client {
         self.link.into_parts()
     }
 
-    /// Sends a line and waits for its answer; if the link breaks, again over a new one. What is sent
-    /// again has the same key, so nothing happens twice.
+    /// Sends a line and waits for its answer; if the link breaks, again over a new one. What is
+    /// sent again has the same key, so nothing happens twice.
     fn exchange(
         &mut self,
         line: &dyn Fn(u64) -> ToDaemon,

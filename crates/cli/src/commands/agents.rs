@@ -28,8 +28,8 @@ const YIELDING: [usize; 2] = [3, 2];
 /// Show which agents `legwork run` can use
 ///
 /// Shows the agents that speak the Agent Client Protocol: those of your settings, those that were
-/// found on the PATH, and the one that is built in to try things with. Each is started, asked who it
-/// is, and ended again; nothing is asked of any model. The exit code is 1 if one does not start.
+/// found on the PATH, and the one that is built in to try things with. Each is started, asked who
+/// it is, and ended again; nothing is asked of any model. The exit code is 1 if one does not start.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -19,8 +19,8 @@ use crate::screen::{BAD, DIM, Screen, harmless, paint, remark};
 ///
 /// Launches a helper for each PROMPT, all at once, and waits for them. Each result is printed to
 /// stdout as soon as it is there; how the helpers are doing is shown on stderr. The helpers work in
-/// the current folder, and belong to the daemon: they go on if this terminal is closed, and the next
-/// legwork command shows what they found.
+/// the current folder, and belong to the daemon: they go on if this terminal is closed, and the
+/// next legwork command shows what they found.
 ///
 /// Ctrl-C asks whether to call the helpers off or to leave them running. The exit code is that of
 /// `legwork wait`.

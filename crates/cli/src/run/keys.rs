@@ -20,8 +20,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Tells of the next key. Nothing if there is no terminal, or somebody else has it: a process in
-    /// the background that touched it would be stopped.
+    /// Tells of the next key. Nothing if there is no terminal, or somebody else has it: a process
+    /// in the background that touched it would be stopped.
     pub fn ask(tell: Sender<Event>) -> Option<Self> {
         let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
         if tcgetpgrp(&terminal).ok()? != getpgrp() {

@@ -1,9 +1,10 @@
-//! `legwork run` at work: this terminal is the parent of helpers, launches them, looks after them and
-//! shows what each of them found.
+//! `legwork run` at work: this terminal is the parent of helpers, launches them, looks after them
+//! and shows what each of them found.
 //!
 //! One loop (`attend.rs`) owns the screen and everything that is known; whatever waits does so on a
-//! thread of its own and tells the loop: the launches (`launch.rs`), the looks (`follow.rs`), signals
-//! and keys. So Ctrl-C is heard whatever the daemon does. Nothing is decided here about tasks.
+//! thread of its own and tells the loop: the launches (`launch.rs`), the looks (`follow.rs`),
+//! signals and keys. So Ctrl-C is heard whatever the daemon does. Nothing is decided here about
+//! tasks.
 
 mod attend;
 mod follow;

@@ -41,8 +41,8 @@ pub fn read(typed: &[String], words: Words, stdin: &mut dyn Read) -> Result<Vec<
         }
         if prompt.len() > PROMPT_MAX_BYTES {
             return Err(Fault::Usage(format!(
-                "A prompt has at most {PROMPT_MAX_BYTES} bytes. Put it into a file, and say where it \
-                 is."
+                "A prompt has at most {PROMPT_MAX_BYTES} bytes. Put it into a file, and say where \
+                 it is."
             )));
         }
         prompts.push(prompt);

@@ -1,6 +1,6 @@
-//! `legwork run`, `legwork agents` and the mail of terminals, as a person and a script use them: the
-//! real binary, the real daemon, and the agent that is built in, which follows the script in its
-//! prompt.
+//! `legwork run`, `legwork agents` and the mail of terminals, as a person and a script use them:
+//! the real binary, the real daemon, and the agent that is built in, which follows the script in
+//! its prompt.
 
 #![expect(
     clippy::unwrap_used,

@@ -84,8 +84,10 @@ fn the_settings_agent_is_taken_with_all_that_is_said_of_it() {
     let legwork = env!("CARGO_BIN_EXE_legwork");
     fs::create_dir(home.path("work")).unwrap();
     home.configure(&format!(
-        "[agents.other]\ncommand = [\"false\"]\n[agents.mine]\ncommand = [{legwork:?}, \"rehearsal\"]\n\
-         env = {{ COLOUR = \"blue\" }}\ncwd = {:?}\npermissions = \"allow\"\n[run]\nagent = \"mine\"\n",
+        "[agents.other]\ncommand = [\"false\"]\n\
+         [agents.mine]\ncommand = [{legwork:?}, \"rehearsal\"]\n\
+         env = {{ COLOUR = \"blue\" }}\ncwd = {:?}\npermissions = \"allow\"\n\
+         [run]\nagent = \"mine\"\n",
         home.path("work")
     ));
     let ran = home.run(["run", "env COLOUR\nask rm\npid"]).with_code(0);

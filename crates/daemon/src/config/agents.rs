@@ -98,7 +98,7 @@ impl Reading<'_> {
             (Some(below), Some(home)) => Ok(home.join(below)),
             (Some(_), None) => Err(format!("{name}: there is no home folder that ~ could mean")),
             (None, _) if Path::new(text).is_absolute() => Ok(text.into()),
-            (None, _) => Err(format!("{name}: expected a folder like \"/work/x\" or \"~/x\"")),
+            (None, _) => Err(format!("{name}: expected a folder like \"/srv/x\" or \"~/x\"")),
         }
     }
 

@@ -11,7 +11,7 @@ fn read(text: &str) -> Result<Config, ConfigFault> {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("config.toml");
     std::fs::write(&path, text).unwrap();
-    let read = super::read(&path, Some(Path::new("/home/me")));
+    let read = super::read(&path, Some(Path::new("/h/me")));
     read.map_err(|fault| ConfigFault { path: "c".into(), ..fault })
 }
 
@@ -103,7 +103,7 @@ fn agents_come_in_the_order_of_the_file_with_all_that_is_said_of_them() {
         plain("zed", &["zed"]),
         Agent {
             env: [("A", "1"), ("B", "")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
-            cwd: Some("/home/me/x".into()),
+            cwd: Some("/h/me/x".into()),
             permissions: Permissions::Allow,
             start_max: Duration::from_secs(5),
             ..plain("my-own_2", &["~x", "--acp", ""])
@@ -120,7 +120,7 @@ fn what_is_wrong_with_an_agent_is_named_with_its_line() {
     let wrong_command =
         &format!("agents.x.command: expected a program and its arguments as texts, {LIKE}");
     let wrong_permissions = "agents.x.permissions: expected \"ask\", \"allow\" or \"reject\"";
-    let wrong_folder = "agents.x.cwd: expected a folder like \"/work/x\" or \"~/x\"";
+    let wrong_folder = "agents.x.cwd: expected a folder like \"/srv/x\" or \"~/x\"";
     let wrong_seconds = "agents.x.start_seconds: expected a whole number of seconds from 1";
     for (key, what) in [
         (

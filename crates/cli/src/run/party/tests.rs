@@ -1,3 +1,5 @@
+//! How helpers look on a terminal, and how it all ends.
+
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
 
