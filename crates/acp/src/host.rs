@@ -58,7 +58,7 @@ impl fmt::Debug for Inner {
 }
 
 /// A helper's session, as kept.
-struct Helper {
+struct Session {
     lines: Vec<Line>,
     agent: String,
     directory: PathBuf,
@@ -267,7 +267,7 @@ impl Host {
 
     /// Passes a command to the session's conversation, or begins one. Under the lock, so that one
     /// that is about to end sees it.
-    fn send(&self, session: &SessionId, helper: Helper, command: Command) {
+    fn send(&self, session: &SessionId, helper: Session, command: Command) {
         let mut live = lock(&self.0.live);
         lock(&self.0.idle).retain(|idle| idle != session);
         if let Some(conversation) = live.get(session) {
@@ -278,19 +278,19 @@ impl Host {
         let (commands, incoming) = mpsc::unbounded_channel();
         let _ = commands.send(command);
         live.insert(session.clone(), commands);
-        let Helper { lines, agent, directory } = helper;
+        let Session { lines, agent, directory } = helper;
         let hints = self.0.outside.hints.clone();
         let facts = Facts { session: session.clone(), agent, directory, hints };
         let commands = Commands::new(incoming);
         tokio::spawn(Conversation::new(self.0.clone(), facts, commands, &lines).run());
     }
 
-    fn helper(&self, session: &SessionId) -> Result<Helper, HostError> {
+    fn helper(&self, session: &SessionId) -> Result<Session, HostError> {
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
         match lines.first() {
             Some(Line::Helper { agent, directory, .. }) => {
                 let (agent, directory) = (agent.clone(), directory.clone());
-                Ok(Helper { lines, agent, directory })
+                Ok(Session { lines, agent, directory })
             }
             _ => Err(HostError::Gone),
         }

@@ -228,8 +228,8 @@ impl Daemon {
         }
     }
 
-    /// Who calls: a host's call is a session's; one that comes with a session from elsewhere is that
-    /// of a terminal, which the built-in host keeps; any other is a person's.
+    /// Who calls: a host's call is a session's; one that comes with a session from elsewhere is
+    /// that of a terminal, which the built-in host keeps; any other is a person's.
     fn caller(
         &self,
         host: Option<HostId>,

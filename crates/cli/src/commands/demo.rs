@@ -9,10 +9,10 @@ use crate::screen::Screen;
 
 /// See what legwork does, in 20 seconds
 ///
-/// Launches helpers, waits for them, lets one go on with what it knows, calls one off, and kills its
-/// own daemon in the middle to show that nothing is lost. Everything in it is real but the model:
-/// the helpers are processes that follow a script. It has a home of its own among the temporary
-/// files and leaves nothing behind.
+/// Launches helpers, waits for them, lets one go on with what it knows, calls one off, and kills
+/// its own daemon in the middle to show that nothing is lost. Everything in it is real but the
+/// model: the helpers are processes that follow a script. It has a home of its own among the
+/// temporary files and leaves nothing behind.
 #[derive(Args)]
 pub struct Demo {
     /// Do not linger, for tests

@@ -94,7 +94,7 @@ impl<'a> Show<'a> {
         self.stage.until_at_work(&task)?;
         let daemon = self.stage.kill_daemon()?;
         self.screen.line(paint(DIM, format_args!("$ kill -9 {daemon}")))?;
-        self.say("The next command starts another daemon, which finds the helper cut off and lets it go on.")?;
+        self.say("The next command starts another daemon. It finds the helper, which goes on.")?;
         self.command(&["wait", &task], 0)?;
         self.command(&["output", &task], 0)?;
         self.expect(&task, "Nothing was lost.")?;

@@ -10,6 +10,7 @@
 
 mod bad;
 #[path = "../cli/home.rs"]
+#[expect(dead_code, reason = "shared with tests that run commands")]
 mod home;
 mod kills;
 mod many;

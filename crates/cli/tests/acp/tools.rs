@@ -6,9 +6,10 @@ use crate::home::eventually;
 use crate::stage::{Stage, task_in};
 
 #[test]
-fn l3_n1_n2_a_launch_is_answered_at_once_and_its_end_is_told_once_with_the_result() {
+fn l3_n1_n2_a_launch_is_answered_at_once_and_its_end_is_told_once() {
     let mut stage = Stage::new();
-    let arguments = json!({ "prompt": "wait 200ms\nsay all is well", "description": "Look", "agent": "rehearsal" });
+    let prompt = "wait 200ms\nsay all is well";
+    let arguments = json!({ "prompt": prompt, "description": "Look", "agent": "rehearsal" });
     let answer = stage.done("background_task", arguments);
     let task = task_in(&answer);
     assert!(answer.contains("Session ID: acp_"), "{answer}");

@@ -31,7 +31,16 @@ fn line(change: &Change) -> Option<Line> {
         Change::Resumed { task } => {
             Some((task.id, task.run.number, format!("resumed, {}", stage(&task.stage))))
         }
-        Change::Moved { task, .. } => Some((task.id, task.run.number, stage(&task.stage))),
+        Change::Moved { task, .. } => {
+            let line = match &task.stage {
+                // Nothing else goes back to the queue.
+                Stage::Queued => {
+                    "cut off with its host, is to go on when a place is free".to_owned()
+                }
+                onward => stage(onward),
+            };
+            Some((task.id, task.run.number, line))
+        }
         Change::Ended { task, detail, .. } => {
             let took = duration(task.elapsed_ms(task.run.started));
             let first: String =

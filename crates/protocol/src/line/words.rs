@@ -39,8 +39,8 @@ pub enum ToDaemon {
         /// Its arguments, as the caller wrote them.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         arguments: Value,
-        /// Where the call comes from; without it a person calls. A client that gives one calls for a
-        /// session of its own, which the daemon keeps.
+        /// Where the call comes from; without it a person calls. A client that gives one calls for
+        /// a session of its own, which the daemon keeps.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<Context>,
     },
