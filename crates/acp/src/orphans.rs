@@ -4,11 +4,8 @@
 
 use std::sync::OnceLock;
 
+use legwork_client::INSIDE;
 use legwork_client::process::process_mark;
-
-/// Every agent has it, and what an agent starts. A legwork inside of it offers no tools, so that
-/// helpers have no helpers of their own.
-pub const INSIDE: &str = "LEGWORK_INSIDE";
 
 /// Our own process, for good.
 pub fn own_mark() -> &'static str {
@@ -23,6 +20,7 @@ pub fn end_all() -> usize {
     use rustix::process::{Pid, Signal, kill_process};
 
     let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
+    let ourselves = rustix::process::getpid();
     let mut ended = 0;
     for process in processes.flatten() {
         let name = process.file_name();
@@ -30,7 +28,7 @@ pub fn end_all() -> usize {
         // Only our own user's can be read.
         let Ok(environment) = std::fs::read(process.path().join("environ")) else { continue };
         let is_orphan = mark_in(&environment).is_some_and(|mark| !is_alive(mark));
-        if let (true, Some(id)) = (is_orphan, Pid::from_raw(id)) {
+        if let (true, Some(id)) = (is_orphan, Pid::from_raw(id).filter(|id| *id != ourselves)) {
             ended += usize::from(kill_process(id, Signal::KILL).is_ok());
         }
     }

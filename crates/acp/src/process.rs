@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use legwork_client::INSIDE;
 use legwork_protocol::line::Splitter;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -61,7 +62,7 @@ impl Process {
             .current_dir(folder)
             // Some believe this more than their working folder.
             .env("PWD", folder)
-            .env(orphans::INSIDE, orphans::own_mark())
+            .env(INSIDE, orphans::own_mark())
             .envs(&agent.env)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -98,6 +98,18 @@ fn no_json(error: serde_json::Error) -> Fault {
     Fault::Output(error.into())
 }
 
+/// Whether a person says yes to this. Where nobody can be asked, `--yes` has to say it.
+pub fn agrees(question: &str) -> Result<bool, Fault> {
+    if !io::stdin().is_terminal() {
+        return Err(Fault::Usage(format!("{question} Nobody is there to say so: give --yes.")));
+    }
+    let mut out = io::stderr();
+    write!(out, "{question} [y/N] ").and_then(|()| out.flush()).map_err(Fault::Output)?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).map_err(Fault::Input)?;
+    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
 /// Tells a person on stderr that something went wrong.
 pub fn complain(fault: &Fault) {
     // There is nobody left to be told if that fails.

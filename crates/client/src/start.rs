@@ -18,6 +18,10 @@ const PAUSE: Duration = Duration::from_millis(15);
 /// Before another daemon is started because the last one found a leaving one in its way.
 const AGAIN: Duration = Duration::from_millis(200);
 
+/// Set in the environment of helpers that the daemon runs itself, and of all that they start. It
+/// names the daemon's process. A legwork inside offers no helpers.
+pub const INSIDE: &str = "LEGWORK_INSIDE";
+
 /// What to do if nobody listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
@@ -84,6 +88,8 @@ fn spawn() -> Result<Child, Fault> {
     Command::new(&program)
         .args(["daemon", "run"])
         .current_dir("/")
+        // A daemon that a helper happens to start is not part of that helper.
+        .env_remove(INSIDE)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -91,7 +97,8 @@ fn spawn() -> Result<Child, Fault> {
         .map_err(|source| Fault::NotStarted { program, source })
 }
 
-fn program() -> io::Result<PathBuf> {
+/// The program that is legwork, for whoever has to start it.
+pub fn program() -> io::Result<PathBuf> {
     if let Some(named) = env::var_os("LEGWORK_BIN").filter(|named| !named.is_empty()) {
         return std::path::absolute(named);
     }

@@ -12,6 +12,6 @@ pub fn known(config: &Path, sessions: &Path) -> Vec<Agent> {
     // What is wrong with the settings is said where they are read for the first time.
     let configured = read_config(config).unwrap_or_else(|fault| *fault.config).agents;
     let path = std::env::var_os("PATH");
-    let legwork = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("legwork"));
+    let legwork = legwork_client::program().unwrap_or_else(|_| PathBuf::from("legwork"));
     all(configured, path.as_deref(), &legwork, &sessions.join("rehearsal"))
 }

@@ -58,7 +58,7 @@ impl Daemon {
 
     fn leave(&mut self, peer: PeerId, id: u64) {
         if let Some(from) = self.shell.outside().guests.get(&peer) {
-            from.answer(id, false, leaving(self.home.at_work()));
+            from.answer(id, false, "The daemon ends. What runs in hosts goes on.".to_owned());
         }
         self.leaving = Some("Somebody asked the legwork daemon to end.".to_owned());
     }
@@ -106,18 +106,10 @@ impl Daemon {
             healthy: !self.shell.is_ailing(),
             unfinished: tally.unfinished,
             tasks: tally.tasks,
+            at_work: self.home.at_work(),
             owed: tally.owed,
             hosts: self.shell.outside().host_views(),
         })
-    }
-}
-
-/// What the end of the daemon means for what runs.
-fn leaving(at_work_here: usize) -> String {
-    match at_work_here {
-        0 => "The daemon ends. What runs goes on.".to_owned(),
-        1 => "The daemon ends, and one helper that it runs itself with it.".to_owned(),
-        more => format!("The daemon ends, and {more} helpers that it runs itself with it."),
     }
 }
 

@@ -129,6 +129,9 @@ pub struct DaemonView {
     pub unfinished: usize,
     /// All tasks.
     pub tasks: usize,
+    /// Helpers that it runs itself and that would end with it.
+    #[serde(default)]
+    pub at_work: usize,
     /// Notices that are owed.
     pub owed: usize,
     /// The hosts that are connected.

@@ -1,7 +1,5 @@
 //! `legwork clear`.
 
-use std::io::{self, IsTerminal, Write};
-
 use clap::Args;
 use legwork_client::Client;
 use legwork_protocol::Status;
@@ -12,7 +10,7 @@ use serde::Serialize;
 use crate::asking::{connect, find_all, get, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{Screen, remark};
+use crate::screen::{Screen, agrees, remark};
 use crate::views;
 use crate::words::counted;
 
@@ -116,12 +114,5 @@ fn agreed(tasks: &[TaskView], screen: &Screen) -> Result<bool, Fault> {
         some => format!(" and call off {some} of them"),
     };
     let question = format!("Forget {}{stopped}?", counted(tasks.len(), "task"));
-    if !io::stdin().is_terminal() {
-        return Err(Fault::Usage(format!("{question} Nobody is there to say so: give --yes.")));
-    }
-    let mut out = io::stderr();
-    write!(out, "{question} [y/N] ").and_then(|()| out.flush()).map_err(Fault::Output)?;
-    let mut line = String::new();
-    io::stdin().read_line(&mut line).map_err(Fault::Input)?;
-    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    agrees(&question)
 }

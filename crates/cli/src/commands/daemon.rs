@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::asking::get;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{BAD, DIM, GOOD, Screen, paint, remark};
+use crate::screen::{BAD, DIM, GOOD, Screen, agrees, paint, remark};
 use crate::table::{Cell, table};
 use crate::words::{counted, moment};
 
@@ -47,8 +47,12 @@ enum Action {
     Status,
     /// Start it, if it does not run
     Start,
-    /// End it; tasks go on and are found again
-    Stop,
+    /// End it; tasks in a host go on and are found again
+    Stop {
+        /// Do not ask, even if helpers of a terminal end with it
+        #[arg(long, short)]
+        yes: bool,
+    },
     /// Show the end of its log
     Log {
         /// How many lines
@@ -73,7 +77,7 @@ impl Daemon {
         match self.action.unwrap_or(Action::Status) {
             Action::Status => status(&folders, screen),
             Action::Start => start(&folders, screen),
-            Action::Stop => stop(&folders, screen),
+            Action::Stop { yes } => stop(&folders, yes, screen),
             Action::Log { lines, follow } => log(&folders.log, lines, follow, screen),
             Action::Run { foreground } => be(folders, foreground),
         }
@@ -123,6 +127,7 @@ fn page(daemon: &DaemonView) -> Vec<String> {
         ("Process", Cell::new(format!("{} (legwork {})", daemon.pid, daemon.build))),
         ("Started", Cell::new(moment(daemon.started))),
         ("Tasks", Cell::new(tasks)),
+        ("At work", Cell::new(format!("{} over ACP", counted(daemon.at_work, "helper")))),
         ("Owed", Cell::new(counted(daemon.owed, "notice"))),
         ("Records", health),
         ("Store", Cell::new(&daemon.store)),
@@ -153,9 +158,17 @@ fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-fn stop(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
+fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
     let done = match Client::connect(folders, Role::Client, Start::Never) {
-        Ok(client) => client.leave().map(|()| "stopped")?,
+        Ok(mut client) => {
+            let own = get::<DaemonView>(&mut client, Query::Daemon)?.at_work;
+            let question =
+                format!("End the daemon and cut off {} with it?", counted(own, "helper"));
+            if own > 0 && !yes && !agrees(&question)? {
+                return Ok(Exit::Refused);
+            }
+            client.leave().map(|()| "stopped")?
+        }
         Err(ClientFault::NotRunning) => "not running",
         Err(fault) => return Err(fault.into()),
     };

@@ -67,6 +67,7 @@ impl<'a> Show<'a> {
         self.chapter("Nobody has to wait. Whoever wants to sees how they are doing.")?;
         // One of them fails, and the exit code says so.
         self.command(&["wait", &map, &count, &fails], 3)?;
+        self.stage.until_told()?;
         self.chapter("Each end was told once. A result is read whole.")?;
         self.command(&["output", &map], 0)?;
         self.expect(&map, FOUND)?;
@@ -84,7 +85,8 @@ impl<'a> Show<'a> {
     fn one_is_called_off(&mut self) -> Result<(), Fault> {
         self.chapter("One that is not needed any more is called off, with all that it started.")?;
         let task = self.launch("Rewrite everything", "tool rewrite the world for 600s")?;
-        self.command(&["cancel", &task], 0)
+        self.command(&["cancel", &task], 0)?;
+        self.stage.until_told()
     }
 
     fn the_daemon_is_killed(&mut self) -> Result<(), Fault> {
@@ -96,6 +98,7 @@ impl<'a> Show<'a> {
         self.screen.line(paint(DIM, format_args!("$ kill -9 {daemon}")))?;
         self.say("The next command starts another daemon. It finds the helper, which goes on.")?;
         self.command(&["wait", &task], 0)?;
+        self.stage.until_told()?;
         self.command(&["output", &task], 0)?;
         self.expect(&task, "Nothing was lost.")?;
         self.say("Every decision about it is on record:")?;

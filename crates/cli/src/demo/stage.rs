@@ -6,7 +6,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, process, thread};
 
@@ -42,17 +43,26 @@ impl Stage {
 
     /// Runs the program before the person's eyes, everything that it says in one stream.
     pub fn show(&self, arguments: &[&str], expected: i32) -> Result<(), Fault> {
-        let stdout = io::stdout().as_fd().try_clone_to_owned().map_err(Fault::Output)?;
-        let status = command(&self.program, &self.home, arguments).stderr(stdout).status();
+        let _goes_on = goes_on();
+        let status = self.command(arguments)?.status();
         self.check(arguments, status.map_err(|source| self.cannot_run(source))?, expected)
     }
 
-    /// Runs it and gives back what it prints.
+    /// Runs it and gives back what it prints; what else it says is shown.
     pub fn ask(&self, arguments: &[&str]) -> Result<String, Fault> {
-        let output = command(&self.program, &self.home, arguments).output();
+        let _goes_on = goes_on();
+        let output = self.command(arguments)?.stdout(Stdio::piped()).spawn();
+        let output = output.and_then(Child::wait_with_output);
         let output = output.map_err(|source| self.cannot_run(source))?;
         self.check(arguments, output.status, 0)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Result<Command, Fault> {
+        let stdout = io::stdout().as_fd().try_clone_to_owned().map_err(Fault::Output)?;
+        let mut command = command(&self.program, &self.home, arguments);
+        command.stderr(stdout);
+        Ok(command)
     }
 
     fn check(&self, arguments: &[&str], status: ExitStatus, wanted: i32) -> Result<(), Fault> {
@@ -71,15 +81,26 @@ impl Stage {
 
     /// Waits until a helper has begun to use its tool.
     pub fn until_at_work(&self, task: &str) -> Result<(), Fault> {
+        self.until(&["show", task], |task| {
+            task["last_tools"].as_array().is_some_and(|tools| !tools.is_empty())
+        })
+    }
+
+    /// Waits until nothing is owed: the next command shows what was told.
+    pub fn until_told(&self) -> Result<(), Fault> {
+        self.until(&["daemon", "status"], |found| found["daemon"]["owed"] == 0)
+    }
+
+    fn until(&self, arguments: &[&str], is_so: impl Fn(&Value) -> bool) -> Result<(), Fault> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            let view = self.json(&["show", task])?;
-            if view["last_tools"].as_array().is_some_and(|tools| !tools.is_empty()) {
+            if is_so(&self.json(arguments)?) {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(20));
         }
-        Err(Fault::Refused(format!("The demo went wrong: {task} does not begin.")))
+        let what = arguments.join(" ");
+        Err(Fault::Refused(format!("The demo went wrong: nothing new in `legwork {what}`.")))
     }
 
     /// Kills the daemon, as a crash would. Gives back which process that was.
@@ -115,6 +136,12 @@ impl Drop for Stage {
     }
 }
 
+/// Held while a command runs.
+fn goes_on() -> MutexGuard<'static, ()> {
+    static GOES_ON: Mutex<()> = Mutex::new(());
+    GOES_ON.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn command(program: &Path, home: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(home.join("project"));
@@ -126,7 +153,7 @@ fn clean_up(program: &Path, home: &Path) -> Result<(), Fault> {
     if !home.exists() {
         return Ok(());
     }
-    let _ = command(program, home, &["daemon", "stop"]).output();
+    let _ = command(program, home, &["daemon", "stop", "--yes"]).output();
     let path = home.to_owned();
     fs::remove_dir_all(home).map_err(|source| Fault::File { tried: "remove", path, source })
 }
@@ -147,6 +174,8 @@ fn break_off_cleanly(program: PathBuf, home: PathBuf) {
             })
         });
         if let Some(exit) = exit {
+            // Held until the end, so that no further command starts a daemon again.
+            let _over = goes_on();
             let _ = clean_up(&program, &home);
             process::exit(exit as i32);
         }

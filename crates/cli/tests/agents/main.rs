@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod demo;
 #[path = "../cli/home.rs"]
 mod home;
 mod leaving;

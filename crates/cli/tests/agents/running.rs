@@ -2,23 +2,28 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
 
 use legwork_client::process::{is_alive, process_mark};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::home::{Home, Ran, eventually};
+use crate::home::{Home, PATIENCE, Ran, eventually};
 
 pub struct Running {
     child: Child,
     err: BufReader<ChildStderr>,
     said: String,
+    /// Dropped, nobody waits any more.
+    _watched: Sender<()>,
 }
 
 impl Running {
     pub fn start(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let err = BufReader::new(child.stderr.take().unwrap());
-        Self { child, err, said: String::new() }
+        let _watched = end_in_time(child.id());
+        Self { child, err, said: String::new(), _watched }
     }
 
     /// Waits for the line of stderr that has this in it.
@@ -53,6 +58,17 @@ impl Running {
             err: self.said,
         }
     }
+}
+
+/// Kills a program that does not end in time, so that a test fails instead of waiting for ever.
+fn end_in_time(id: u32) -> Sender<()> {
+    let (watched, over) = mpsc::channel();
+    thread::spawn(move || {
+        if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            let _ = kill_process(Pid::from_raw(id.cast_signed()).unwrap(), Signal::KILL);
+        }
+    });
+    watched
 }
 
 /// Kills the daemon; whoever needs one starts another.

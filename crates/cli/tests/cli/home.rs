@@ -83,7 +83,7 @@ pub fn ran(mut command: Command) -> Ran {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        let stopped = self.command(["daemon", "stop"]).output();
+        let stopped = self.command(["daemon", "stop", "--yes"]).output();
         if std::thread::panicking() {
             eprintln!("{stopped:?}");
             let log = fs::read_to_string(self.path("legwork/daemon.log"));

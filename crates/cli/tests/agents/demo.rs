@@ -1,0 +1,76 @@
+//! `legwork demo`: the whole story, on real parts, and nothing left of it.
+
+use std::fs;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::home::{Home, eventually, ran};
+
+/// The demo, whose home is among the temporary files of this home.
+fn demo(home: &Home) -> Command {
+    fs::create_dir(home.path("tmp")).unwrap();
+    let mut demo = home.command(["demo", "--fast"]);
+    demo.env("TMPDIR", home.path("tmp")).env_remove("LEGWORK_HOME");
+    demo
+}
+
+fn leftovers(home: &Home) -> Vec<String> {
+    let files = fs::read_dir(home.path("tmp")).unwrap().flatten();
+    let files = files.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let there = home.path("tmp").display().to_string();
+    let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let environment = fs::read(entry.path().join("environ")).ok()?;
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        environment.contains(&format!("LEGWORK_HOME={there}")).then_some(environment)
+    });
+    files.chain(processes).collect()
+}
+
+#[test]
+fn the_demo_shows_what_it_promises_and_leaves_nothing_behind() {
+    let home = Home::new();
+    let shown = ran(demo(&home)).with_code(0);
+    let all = shown.out.replace('\n', " ");
+    let mut rest = all.as_str();
+    for told in [
+        "$ legwork run --detach",
+        "running",
+        "$ legwork wait",
+        "$ legwork output",
+        "The program begins in src/main.rs",
+        "the provider answered 503",
+        "$ legwork run --resume",
+        "I was asked 1 time before.",
+        "$ legwork cancel",
+        "$ kill -9",
+        "Nothing was lost.",
+        "cut off with its host",
+        "$ legwork clear --yes",
+        "legwork install opencode",
+    ] {
+        let at = rest.find(told).unwrap_or_else(|| panic!("{told:?} is not in: {rest}"));
+        rest = &rest[at..];
+    }
+    for (notice, times) in [("COMPLETED", 3), ("FAILED", 1), ("CANCELLED", 1)] {
+        let told = all.matches(&format!("[BACKGROUND TASK {notice}]")).count();
+        assert_eq!(told, times, "{notice} in: {all}");
+    }
+    assert!(!all.contains('\u{1b}'), "no colours in a pipe");
+    eventually("nothing is left", || leftovers(&home).is_empty().then_some(()));
+}
+
+#[test]
+fn a_demo_that_is_broken_off_leaves_nothing_behind_either() {
+    let home = Home::new();
+    let mut child = demo(&home).spawn().unwrap();
+    eventually("it has begun", || {
+        let mut homes = fs::read_dir(home.path("tmp")).unwrap().flatten();
+        homes.any(|entry| entry.path().join("legwork.sock").exists()).then_some(())
+    });
+    let id = Pid::from_raw(child.id().cast_signed()).unwrap();
+    kill_process(id, Signal::INT).unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "{status}");
+    eventually("nothing is left", || leftovers(&home).is_empty().then_some(()));
+}
