@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use legwork_client::process::{is_alive, process_mark};
 use legwork_client::{Client, Folders, Start};
 use legwork_protocol::line::{Context, Query, Role};
-use legwork_protocol::view::{DaemonView, Mail, ResultView, TaskView};
+use legwork_protocol::view::{DaemonView, Mail, ResultView, TaskView, TasksView};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -99,6 +99,12 @@ impl Stage {
 
     pub fn view(&mut self, task: &str) -> TaskView {
         self.client.query(Query::Task { task: task.to_owned() }).unwrap().unwrap()
+    }
+
+    /// All tasks at one moment, the first launched first.
+    pub fn views(&mut self) -> Vec<TaskView> {
+        let all: TasksView = self.client.query(Query::Tasks { status: None }).unwrap().unwrap();
+        all.tasks.into_iter().rev().collect()
     }
 
     /// Waits until a task is so.
