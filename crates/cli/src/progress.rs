@@ -52,6 +52,8 @@ impl Board {
     pub fn draw(&mut self, lines: &[String]) {
         let mut text = self.wipe();
         text.push_str(&lines.join("\r\n"));
+        // Where a key that the terminal shows (Ctrl-C) does not break the line.
+        text.push('\r');
         self.drawn = lines.len();
         put(&text);
     }
