@@ -89,6 +89,8 @@ impl Engine {
             // Nobody can answer what a host asked that has ended.
             let questions: Vec<QuestionId> = live.watch.questions.keys().cloned().collect();
             questions.iter().for_each(|question| self.question_closed(id, question));
+            // Those from before a restart are not in the watch.
+            self.withdraw_questions(id);
         }
         let Some(live) = self.tasks.live_mut(id) else { return };
         let since = live.watch.cut_off.unwrap_or(now);

@@ -4,7 +4,7 @@ use legwork_protocol::TaskId;
 
 use super::words::duration;
 use crate::record::{About, Change, DebtEnd, NoticeId, Target};
-use crate::task::Stage;
+use crate::task::{Stage, StageName};
 
 /// A line of a task's timeline: which task, which run, and a sentence.
 pub type Line = (TaskId, u32, String);
@@ -31,13 +31,11 @@ fn line(change: &Change) -> Option<Line> {
         Change::Resumed { task } => {
             Some((task.id, task.run.number, format!("resumed, {}", stage(&task.stage))))
         }
-        Change::Moved { task, .. } => {
-            let line = match &task.stage {
-                // Nothing else goes back to the queue.
-                Stage::Queued => {
-                    "cut off with its host, is to go on when a place is free".to_owned()
-                }
-                onward => stage(onward),
+        Change::Moved { task, from } => {
+            let line = match (&task.stage, from) {
+                (Stage::Queued, StageName::Queued) => "waits for a place elsewhere".to_owned(),
+                (Stage::Queued, _) => "cut off with its host, is to go on".to_owned(),
+                (onward, _) => stage(onward),
             };
             Some((task.id, task.run.number, line))
         }
