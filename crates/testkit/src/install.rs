@@ -36,12 +36,17 @@ fn target() -> PathBuf {
             return folder;
         }
     }
-    // The test is target/PROFILE/deps/NAME, an example target/PROFILE/examples/NAME.
-    let test = std::env::current_exe().expect("the path of the test");
+    let program = std::env::current_exe().expect("the path of the test");
+    let target = above(&program);
+    target.unwrap_or_else(|| panic!("no target folder above {}", program.display())).to_owned()
+}
+
+/// A test is target/PROFILE/deps/NAME, an example target/PROFILE/examples/NAME, a program
+/// target/PROFILE/NAME.
+fn above(program: &Path) -> Option<&Path> {
     let ours = |folder: &&Path| folder.ends_with("deps") || folder.ends_with("examples");
-    let deps = test.ancestors().find(ours);
-    let target = deps.and_then(|deps| deps.ancestors().nth(2));
-    target.unwrap_or_else(|| panic!("no target folder above {}", test.display())).to_owned()
+    let inside = program.ancestors().find(ours).or(Some(program));
+    inside.and_then(|inside| inside.ancestors().nth(2))
 }
 
 fn find(target: &Path) -> PathBuf {
@@ -89,4 +94,18 @@ fn binary(folder: &Path) -> PathBuf {
     };
     let found = programs.filter(|program| program.exists()).find(runs);
     found.unwrap_or_else(|| panic!("no OpenCode {VERSION} that runs here in {}", modules.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::above;
+    use std::path::Path;
+
+    #[test]
+    fn the_target_folder_is_found_from_tests_examples_and_programs() {
+        for place in ["debug/deps/smoke-1f", "debug/examples/rehearse", "release/campaigns"] {
+            let program = Path::new("/a/target").join(place);
+            assert_eq!(above(&program), Some(Path::new("/a/target")), "{place}");
+        }
+    }
 }

@@ -143,6 +143,22 @@ impl Model {
         format!("http://{}/v1", self.address)
     }
 
+    /// When it was started: the moment from which the times of requests count.
+    pub fn started(&self) -> Instant {
+        self.shared.started
+    }
+
+    /// Forgets what was said in the requests that are over, for those who let it answer thousands.
+    /// That there were requests, when, and how they ended, is still known.
+    pub fn forget(&self) {
+        let over = |request: &&mut Request| request.end.is_some();
+        for request in self.shared.state().requests.iter_mut().filter(over) {
+            request.messages = Vec::new();
+            request.tools = Vec::new();
+            request.raw = Value::Null;
+        }
+    }
+
     /// Opens a gate for good.
     pub fn open(&self, gate: &str) {
         self.shared.change(|state| state.open.insert(gate.to_owned()));

@@ -1,0 +1,244 @@
+//! How long one thing takes while nothing else happens. Moments are those that OpenCode writes into
+//! its own messages, where it writes them; else they are taken in this process, both ends on one
+//! clock. A gate in the model's script makes sure that what is measured begins when all is quiet.
+
+use std::time::{Duration, Instant};
+
+use legwork_testkit::{Event, Events, Request, call, script};
+use serde_json::json;
+
+use super::arm::{Arm, Child};
+use super::report::{Figure, Way};
+use crate::fault::{Done, Fault};
+use crate::progress::{note, until};
+use crate::stage::Stage;
+use crate::talk::{self, Call};
+
+/// How long a notice to a busy parent may take before the parent is let go on.
+const HELD: Duration = Duration::from_secs(10);
+const SETTLE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A stage with its events.
+struct Scene<'a> {
+    stage: &'a Stage,
+    events: Events,
+    arm: Arm,
+}
+
+/// Launches, notices and waits, one after the other.
+///
+/// # Errors
+/// When something does not happen at all.
+pub async fn measure(stage: &Stage, arm: Arm, repeats: usize) -> Done<Vec<Figure>> {
+    let scene = Scene { stage, events: stage.client.events().await, arm };
+    let figure = |way: Way| Figure::new(way, arm.name());
+    let [mut launch, mut idle, mut busy, mut asked, mut wake] =
+        [Way::Launch, Way::ToldIdle, Way::ToldBusy, Way::Asked, Way::Woken].map(figure);
+    // The first time everything is loaded and compiled.
+    scene.told_idle("warm").await?;
+    for number in 0..repeats {
+        note(format!("{}: latency {} of {repeats}", arm.name(), number + 1));
+        let told = scene.told_idle(&format!("idle-{number}")).await?;
+        launch.samples.push(told.launch);
+        idle.samples.push(told.stored);
+        asked.samples.push(told.asked);
+        scene.quiet().await?;
+        busy.samples.push(scene.told_busy(&format!("busy-{number}")).await?);
+        scene.quiet().await?;
+        wake.samples.push(scene.woken(&format!("wake-{number}")).await?);
+        scene.quiet().await?;
+    }
+    Ok(vec![launch, idle, asked, busy, wake])
+}
+
+/// Only launches, for when there is much that could slow them down.
+///
+/// # Errors
+/// When something does not happen at all.
+pub async fn launches(stage: &Stage, arm: Arm, repeats: usize, of: &str) -> Done<Figure> {
+    let scene = Scene { stage, events: stage.client.events().await, arm };
+    let mut launch = Figure::new(Way::Launch, of);
+    for number in 0..repeats {
+        launch.samples.push(scene.told_idle(&format!("{of}-{number}")).await?.launch);
+        scene.quiet().await?;
+    }
+    Ok(launch)
+}
+
+/// What nobody can go below: a tool that does nothing, and bare requests.
+///
+/// # Errors
+/// When a tool does not do what it should.
+pub async fn floor(stage: &Stage, repeats: usize) -> Done<Vec<Figure>> {
+    let scene = Scene { stage, events: stage.client.events().await, arm: Arm::Direct };
+    let mut nothing = Figure::new(Way::Launch, "a tool that does nothing");
+    let mut inside = Figure::new(Way::Request, "made by a plugin");
+    let mut outside = Figure::new(Way::Request, "over HTTP");
+    for number in 0..=repeats {
+        let parent = stage.parent().await;
+        let tool = |name: &str| call(name, &json!({ "n": number }));
+        let steps = [&*tool("floor_nothing"), &tool("floor_request"), "say ok"];
+        scene.turn(&parent, &steps).await;
+        let calls = talk::calls(&stage.messages(&parent).await);
+        let of = |name: &str| calls.iter().find(|call| call.tool == name);
+        let took = of("floor_nothing").and_then(Call::took);
+        let asked = of("floor_request").and_then(|call| call.text.parse().ok());
+        let begin = Instant::now();
+        stage.client.status().await;
+        let bare = begin.elapsed().as_secs_f64() * 1e3;
+        // The first is for warming up.
+        if number > 0 {
+            nothing.samples.push(took.ok_or_else(|| Fault::new("the empty tool was not called"))?);
+            inside.samples.push(asked.ok_or_else(|| Fault::new("the plugin made no request"))?);
+            outside.samples.push(bare);
+        }
+    }
+    Ok(vec![nothing, inside, outside])
+}
+
+/// The life of a helper whose parent is idle, in milliseconds.
+struct ToldIdle {
+    launch: f64,
+    stored: f64,
+    asked: f64,
+}
+
+impl Scene<'_> {
+    async fn turn(&self, session: &str, steps: &[&str]) {
+        let mark = self.events.len();
+        self.stage.client.say(session, &script(steps)).await;
+        self.events.until_event(mark, "session.idle", session).await;
+    }
+
+    /// Until nothing of the last measurement is still being done.
+    async fn quiet(&self) -> Done<()> {
+        if self.arm == Arm::Legwork {
+            self.stage.until_settled(SETTLE).await?;
+        }
+        self.stage.model.forget();
+        Ok(())
+    }
+
+    async fn told_idle(&self, gate: &str) -> Done<ToldIdle> {
+        let Self { stage, events, arm } = self;
+        let parent = stage.parent().await;
+        let launch = arm.launch("One", "general", &[&format!("gate {gate}\nsay ok")]);
+        self.turn(&parent, &[&launch, "say launched"]).await;
+        let (call, child) = self.launched(&parent).await?;
+        self.at_work(&child).await;
+        let mark = events.len();
+        stage.model.open(gate);
+        let idle = events.until_event(mark, "session.idle", &child.session).await;
+        let told = |one: &Request| one.session.as_deref() == Some(&*parent) && arm.tells(one);
+        let asked = stage.model.wait_for("the turn that a notice starts", told).await;
+        events.until_event(mark, "session.idle", &parent).await;
+        let stored = self.stored(&parent, &child).await?;
+        let asked = stage.model.started() + asked.at;
+        Ok(ToldIdle {
+            launch: call.took().ok_or_else(|| Fault::new("a launch has no times"))?,
+            stored,
+            asked: ms_between(idle.at, asked),
+        })
+    }
+
+    async fn told_busy(&self, gate: &str) -> Done<f64> {
+        let Self { stage, events, arm } = self;
+        let parent = stage.parent().await;
+        let mark = events.len();
+        let held = format!("{gate}-parent");
+        let launch = arm.launch("One", "general", &[&format!("gate {gate}\nsay ok")]);
+        let steps = script(&[&launch, &format!("gate {held}\nsay done")]);
+        stage.client.say(&parent, &steps).await;
+        let goes_on = |one: &Request| {
+            let turn = one.session.as_deref() == Some(&*parent) && !one.tools.is_empty();
+            turn && one.messages.iter().any(|said| said.role == "tool")
+        };
+        stage.model.wait_for("the parent goes on", goes_on).await;
+        let (_, child) = self.launched(&parent).await?;
+        self.at_work(&child).await;
+        stage.model.open(gate);
+        events.until_event(mark, "session.idle", &child.session).await;
+        let notice = |event: &Event| {
+            let part = &event.properties["part"];
+            let text = part["text"].as_str().unwrap_or_default();
+            part["sessionID"] == *parent && text.starts_with(arm.notice_begin())
+        };
+        let look = async || events.look(|all| all[mark..].iter().any(notice)).then_some(());
+        let seen = until("a notice to a busy parent", HELD, LOOK, look).await;
+        if seen.is_err() {
+            note(format!("{}: a busy parent was not told within {HELD:?}", arm.name()));
+        }
+        let mark = events.len();
+        stage.model.open(&held);
+        events.until_event(mark, "session.idle", &parent).await;
+        let told = async || self.stored(&parent, &child).await.ok();
+        until("the notice is stored", HELD, LOOK, told).await
+    }
+
+    async fn woken(&self, gate: &str) -> Done<f64> {
+        let Self { stage, events, arm } = self;
+        let parent = stage.parent().await;
+        let mark = events.len();
+        let steps = arm.wait_for("One", &[&format!("gate {gate}\nsay ok")]);
+        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+        stage.client.say(&parent, &script(&steps)).await;
+        let waits = |event: &Event| {
+            let part = &event.properties["part"];
+            let ours = part["sessionID"] == *parent && part["tool"] == arm.waiting_tool();
+            ours && part["state"]["status"] == "running"
+        };
+        let look = |all: &[Event]| all[mark..].iter().any(waits).then_some(());
+        events.until_all("the parent waits", look).await;
+        // The helper's model is asked before or after that; both have to be there.
+        let child = self.helper(&parent).await?;
+        self.at_work(&child).await;
+        stage.model.open(gate);
+        events.until_event(mark, "session.idle", &parent).await;
+        let waited = |call: &Call| call.tool == arm.waiting_tool() && call.ended.is_some();
+        let calls = talk::calls(&stage.messages(&parent).await);
+        let call = calls.into_iter().find(waited);
+        let ended = call.and_then(|call| call.ended);
+        let done = talk::completed(&stage.messages(&child.session).await);
+        let both = ended.zip(done).map(|(ended, done)| ended as f64 - done as f64);
+        both.ok_or_else(|| Fault::new("a waiting call was not answered"))
+    }
+
+    /// The only helper of a parent, before its launch is answered too.
+    async fn helper(&self, parent: &str) -> Done<Child> {
+        let look = async || {
+            let children = self.stage.client.children(parent).await;
+            let session = children.first()?["id"].as_str()?.to_owned();
+            Some(Child { id: session.clone(), session })
+        };
+        until("the helper's session", SETTLE, LOOK, look).await
+    }
+
+    async fn launched(&self, parent: &str) -> Done<(Call, Child)> {
+        let calls = talk::calls(&self.stage.messages(parent).await);
+        let launch = calls.into_iter().find(|call| call.tool == self.arm.tool());
+        let launch = launch.ok_or_else(|| Fault::new("a parent has launched nothing"))?;
+        let child = self.arm.child(&launch)?;
+        Ok((launch, child))
+    }
+
+    async fn at_work(&self, child: &Child) {
+        let wanted = |one: &Request| one.session.as_deref() == Some(&*child.session);
+        self.stage.model.wait_for("the helper is at work", wanted).await;
+    }
+
+    /// From the helper's last answer to the notice of it.
+    async fn stored(&self, parent: &str, child: &Child) -> Done<f64> {
+        let notices = self.arm.notices(&self.stage.messages(parent).await);
+        let notice = notices.iter().find(|notice| notice.task == child.id);
+        let done = talk::completed(&self.stage.messages(&child.session).await);
+        let both = notice.zip(done).map(|(notice, done)| notice.stored as f64 - done as f64);
+        both.ok_or_else(|| Fault::new(format!("{} was not told of {}", parent, child.id)))
+    }
+}
+
+fn ms_between(from: Instant, to: Instant) -> f64 {
+    let ahead = to.saturating_duration_since(from).as_secs_f64();
+    let behind = from.saturating_duration_since(to).as_secs_f64();
+    (ahead - behind) * 1e3
+}

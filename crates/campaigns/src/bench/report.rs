@@ -1,0 +1,403 @@
+//! All that was measured: as tables, as plots, and whole as JSON. Only here is decided what a
+//! reader sees of the samples; nothing is left out of the JSON.
+
+use serde_json::{Value, json};
+
+use super::arm::Arm;
+use crate::page::Table;
+use crate::statistics::{median, spread};
+use crate::svg::{self, Bar, Panel, Series, number};
+
+/// From what to what a latency goes, in the order in which a reader meets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Way {
+    /// A launch, or any other tool in its place.
+    Launch,
+    /// The notice to a parent that does nothing.
+    ToldIdle,
+    /// The notice to a parent that is at work.
+    ToldBusy,
+    /// The turn that a notice starts.
+    Asked,
+    /// A call that waits.
+    Woken,
+    /// One request.
+    Request,
+}
+
+impl Way {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Launch => "launch called -> answered",
+            Self::ToldIdle => "helper's answer complete -> notice stored, parent idle",
+            Self::ToldBusy => "helper's answer complete -> notice stored, parent busy",
+            Self::Asked => "helper idle -> parent's next model request",
+            Self::Woken => "helper's answer complete -> waiting call answered",
+            Self::Request => "one request to OpenCode",
+        }
+    }
+}
+
+/// One thing that was measured often.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// From what to what.
+    pub way: Way,
+    /// Whose.
+    pub of: String,
+    /// All of them, in milliseconds.
+    pub samples: Vec<f64>,
+}
+
+impl Figure {
+    /// One without samples.
+    pub fn new(way: Way, of: &str) -> Self {
+        Self { way, of: of.to_owned(), samples: Vec::new() }
+    }
+}
+
+/// What many helpers at once cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// How many.
+    pub helpers: usize,
+    /// Who looked after them.
+    pub arm: Arm,
+    /// From each helper's prompt to its last answer.
+    pub walls_s: Vec<f64>,
+    /// Processor time of OpenCode.
+    pub opencode_s: f64,
+    /// Processor time of the bridge.
+    pub bridge_s: f64,
+    /// Processor time of the daemon.
+    pub daemon_s: f64,
+    /// Requests that we made to OpenCode.
+    pub requests: u64,
+    /// How many the parent was told of.
+    pub told: usize,
+    /// The most memory of the daemon.
+    pub daemon_kb: u64,
+    /// The most memory of the bridge.
+    pub bridge_kb: u64,
+}
+
+impl Default for Load {
+    fn default() -> Self {
+        Self {
+            helpers: 0,
+            arm: Arm::Direct,
+            walls_s: Vec::new(),
+            opencode_s: 0.0,
+            bridge_s: 0.0,
+            daemon_s: 0.0,
+            requests: 0,
+            told: 0,
+            daemon_kb: 0,
+            bridge_kb: 0,
+        }
+    }
+}
+
+impl Load {
+    fn cpu_s(&self) -> f64 {
+        self.opencode_s + self.bridge_s + self.daemon_s
+    }
+}
+
+/// Memory at some moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// When.
+    pub when: String,
+    /// Of the daemon.
+    pub daemon_kb: u64,
+    /// Of the bridge.
+    pub bridge_kb: u64,
+}
+
+/// What was told of a mixed lot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mixed {
+    /// Who told.
+    pub arm: Arm,
+    /// How many helpers.
+    pub helpers: usize,
+    /// Told once and rightly.
+    pub right: usize,
+    /// Told wrongly.
+    pub wrong: usize,
+    /// Never told.
+    pub missing: usize,
+    /// Told more than once.
+    pub doubled: usize,
+}
+
+impl Default for Mixed {
+    fn default() -> Self {
+        Self { arm: Arm::Direct, helpers: 0, right: 0, wrong: 0, missing: 0, doubled: 0 }
+    }
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Report {
+    /// Where and with what it was measured.
+    pub facts: Vec<(String, String)>,
+    /// Latencies.
+    pub figures: Vec<Figure>,
+    /// Loads; several of one kind are repeats.
+    pub loads: Vec<Load>,
+    /// Memory.
+    pub memory: Vec<Memory>,
+    /// Mixed lots.
+    pub mixed: Vec<Mixed>,
+}
+
+/// The same measurement, a few times.
+fn groups(loads: &[Load]) -> Vec<(usize, Arm, Vec<&Load>)> {
+    let mut kinds: Vec<(usize, Arm)> = loads.iter().map(|load| (load.helpers, load.arm)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let of = |(helpers, arm)| {
+        let is_it = |load: &&Load| load.helpers == helpers && load.arm == arm;
+        (helpers, arm, loads.iter().filter(is_it).collect())
+    };
+    kinds.into_iter().map(of).collect()
+}
+
+fn middle(loads: &[&Load], of: impl Fn(&Load) -> f64) -> f64 {
+    median(&loads.iter().map(|load| of(load)).collect::<Vec<_>>())
+}
+
+impl Report {
+    fn ordered(&self) -> Vec<&Figure> {
+        let mut figures: Vec<&Figure> = self.figures.iter().collect();
+        figures.sort_by_key(|figure| figure.way);
+        figures
+    }
+
+    /// The latencies.
+    pub fn latency(&self) -> Table {
+        let mut table = Table::new(&["from -> to", "whose", "n", "median", "p95", "max"]);
+        for figure in self.ordered() {
+            let Some(found) = spread(&figure.samples) else { continue };
+            let shown =
+                [found.median, found.p95, found.max].map(|value| format!("{} ms", number(value)));
+            let name = figure.way.name().to_owned();
+            let head = [name, figure.of.clone(), found.count.to_string()];
+            table.push(head.into_iter().chain(shown).collect());
+        }
+        table
+    }
+
+    /// What all processes together used for this many helpers above what nobody can save.
+    fn above(&self, helpers: usize, loads: &[&Load]) -> Option<f64> {
+        let all = groups(&self.loads);
+        let direct = all.iter().find(|(n, arm, _)| *n == helpers && *arm == Arm::Direct)?;
+        Some(middle(loads, Load::cpu_s) - middle(&direct.2, Load::cpu_s))
+    }
+
+    /// The loads; medians of the repeats.
+    pub fn load(&self) -> Table {
+        let mut table = Table::new(&[
+            "helpers",
+            "looked after by",
+            "told of",
+            "helper's time, median",
+            "max",
+            "CPU OpenCode",
+            "bridge",
+            "daemon",
+            "above direct",
+            "requests",
+            "per helper",
+        ]);
+        for (helpers, arm, loads) in groups(&self.loads) {
+            let walls: Vec<f64> = loads.iter().flat_map(|load| load.walls_s.clone()).collect();
+            let wall = spread(&walls);
+            let seconds = |value: f64| format!("{value:.2} s");
+            let ours = |text: String| if arm == Arm::Legwork { text } else { "-".to_owned() };
+            let told = middle(&loads, |load| load.told as f64);
+            let requests = middle(&loads, |load| load.requests as f64);
+            let above = self.above(helpers, &loads).map_or("-".to_owned(), seconds);
+            table.push(vec![
+                helpers.to_string(),
+                arm.name().to_owned(),
+                if arm == Arm::Direct { "-".to_owned() } else { number(told) },
+                wall.map_or("-".to_owned(), |wall| seconds(wall.median)),
+                wall.map_or("-".to_owned(), |wall| seconds(wall.max)),
+                seconds(middle(&loads, |load| load.opencode_s)),
+                ours(seconds(middle(&loads, |load| load.bridge_s))),
+                ours(seconds(middle(&loads, |load| load.daemon_s))),
+                if arm == Arm::Direct { "-".to_owned() } else { above },
+                ours(number(requests)),
+                ours(number(requests / helpers as f64)),
+            ]);
+        }
+        table
+    }
+
+    /// The memory.
+    pub fn memory(&self) -> Table {
+        let mut table = Table::new(&["when", "daemon", "bridge"]);
+        let of_load = |(helpers, _, loads): (usize, Arm, Vec<&Load>)| {
+            let most = |of: &dyn Fn(&Load) -> u64| loads.iter().map(|load| of(load)).max();
+            Memory {
+                when: format!("the most with {helpers} helpers at work"),
+                daemon_kb: most(&|load| load.daemon_kb).unwrap_or_default(),
+                bridge_kb: most(&|load| load.bridge_kb).unwrap_or_default(),
+            }
+        };
+        let ours = groups(&self.loads).into_iter().filter(|(_, arm, _)| *arm == Arm::Legwork);
+        for memory in self.memory.iter().cloned().chain(ours.map(of_load)) {
+            let mb = |kb: u64| format!("{:.1} MB", kb as f64 / 1024.0);
+            table.push(vec![memory.when, mb(memory.daemon_kb), mb(memory.bridge_kb)]);
+        }
+        table
+    }
+
+    /// The mixed lots.
+    pub fn mixed(&self) -> Table {
+        let mut table = Table::new(&["told by", "helpers", "right", "wrong", "missing", "doubled"]);
+        for mixed in &self.mixed {
+            let counts = [mixed.helpers, mixed.right, mixed.wrong, mixed.missing, mixed.doubled];
+            let name = mixed.arm.name().to_owned();
+            table.push(std::iter::once(name).chain(counts.map(|n| n.to_string())).collect());
+        }
+        table
+    }
+
+    /// Where and with what.
+    pub fn facts(&self) -> String {
+        self.facts.iter().map(|(name, fact)| format!("- {name}: {fact}\n")).collect()
+    }
+
+    /// Median, p95 and max of every latency.
+    pub fn latency_plot(&self) -> String {
+        let kinds: Vec<&str> = self.figures.iter().map(|figure| &*figure.of).collect();
+        let kind = |of: &str| {
+            let mut seen = kinds.clone();
+            seen.sort_unstable();
+            seen.dedup();
+            seen.iter().position(|one| *one == of).unwrap_or_default()
+        };
+        let bar = |figure: &Figure| {
+            let found = spread(&figure.samples)?;
+            let name = figure.way.name().replace("helper's answer complete -> ", "");
+            Some(Bar {
+                name: format!("{name} ({})", figure.of).replace("->", "→"),
+                kind: kind(&figure.of),
+                values: [found.median, found.p95, found.max],
+            })
+        };
+        let bars: Vec<Bar> = self.ordered().into_iter().filter_map(bar).collect();
+        svg::bars("Latencies: median, p95 (thick), max (thin)", "ms", &bars)
+    }
+
+    /// Processor time and helpers' time over the number of helpers.
+    pub fn load_plot(&self) -> String {
+        let all = groups(&self.loads);
+        let series = |arms: &[Arm], y: &dyn Fn(usize, &[&Load]) -> f64| -> Vec<Series> {
+            let one = |arm: &Arm| Series {
+                name: arm.name().to_owned(),
+                points: all
+                    .iter()
+                    .filter(|(_, of, _)| of == arm)
+                    .map(|(helpers, _, loads)| (*helpers as f64, y(*helpers, loads)))
+                    .collect(),
+            };
+            arms.iter().map(one).collect()
+        };
+        let wall = |_: usize, loads: &[&Load]| {
+            median(&loads.iter().flat_map(|load| load.walls_s.clone()).collect::<Vec<_>>())
+        };
+        let cpu = |_: usize, loads: &[&Load]| middle(loads, Load::cpu_s);
+        let panel = |title: &str, series| Panel {
+            title: title.to_owned(),
+            x: "helpers at once".to_owned(),
+            y: "s".to_owned(),
+            series,
+        };
+        svg::lines(&[
+            panel("Processor time of all processes", series(&Arm::ALL, &cpu)),
+            panel("A helper's own time, median", series(&Arm::ALL, &wall)),
+        ])
+    }
+
+    /// Every sample.
+    pub fn json(&self) -> Value {
+        let figure = |figure: &Figure| {
+            json!({
+                "name": figure.way.name(), "of": figure.of, "unit": "ms",
+                "samples": figure.samples,
+            })
+        };
+        let load = |load: &Load| {
+            json!({
+                "helpers": load.helpers, "arm": load.arm.name(), "told": load.told,
+                "walls_s": load.walls_s, "opencode_cpu_s": load.opencode_s,
+                "bridge_cpu_s": load.bridge_s, "daemon_cpu_s": load.daemon_s,
+                "requests": load.requests, "daemon_kb": load.daemon_kb,
+                "bridge_kb": load.bridge_kb,
+            })
+        };
+        let memory = |memory: &Memory| {
+            json!({
+                "when": memory.when, "daemon_kb": memory.daemon_kb,
+                "bridge_kb": memory.bridge_kb,
+            })
+        };
+        let mixed = |mixed: &Mixed| {
+            json!({
+                "arm": mixed.arm.name(), "helpers": mixed.helpers, "right": mixed.right,
+                "wrong": mixed.wrong, "missing": mixed.missing, "doubled": mixed.doubled,
+            })
+        };
+        json!({
+            "facts": self.facts.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+            "figures": self.figures.iter().map(figure).collect::<Vec<_>>(),
+            "loads": self.loads.iter().map(load).collect::<Vec<_>>(),
+            "memory": self.memory.iter().map(memory).collect::<Vec<_>>(),
+            "mixed": self.mixed.iter().map(mixed).collect::<Vec<_>>(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(arm: Arm, cpu: f64) -> Load {
+        let requests = if arm == Arm::Legwork { 80 } else { 0 };
+        Load { helpers: 10, arm, walls_s: vec![15.0], opencode_s: cpu, requests, ..Load::default() }
+    }
+
+    #[test]
+    fn loads_are_medians_above_those_that_are_prompted_directly() {
+        let loads = vec![
+            load(Arm::Legwork, 5.0),
+            load(Arm::Direct, 3.0),
+            load(Arm::Legwork, 4.0),
+            load(Arm::Legwork, 9.0),
+        ];
+        let report = Report { loads, ..Report::default() };
+        let rows = report.load().rows;
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0][1..6], ["prompted directly", "-", "15.00 s", "15.00 s", "3.00 s"]);
+        assert_eq!(rows[1][8..], ["2.00 s", "80", "8"]);
+        assert!(report.load_plot().contains("legwork"));
+        assert_eq!(report.json()["loads"].as_array().unwrap().len(), 4);
+    }
+
+    #[test]
+    fn a_figure_without_samples_is_not_shown() {
+        let mut report = Report::default();
+        report.figures.push(Figure::new(Way::Launch, "legwork"));
+        assert!(report.latency().rows.is_empty());
+        report.figures[0].samples = vec![3.0, 1.0, 2.0];
+        let row = &report.latency().rows[0];
+        assert_eq!(row[2..], ["3", "2 ms", "3 ms", "3 ms"]);
+        assert!(report.latency_plot().contains("launch called → answered (legwork)"));
+    }
+}

@@ -1,0 +1,65 @@
+//! The campaigns that produce the project's figures, on the real OpenCode with a scripted model:
+//! what it costs (`bench`), what survives (`chaos`) and what grows (`soak`). `cargo xtask` starts
+//! them in release mode. They know legwork only as its users do: by its binary, its plugin and what
+//! OpenCode shows. They refuse to judge a figure without saying by which bound.
+
+mod bench;
+mod chaos;
+mod fault;
+mod page;
+mod processes;
+mod progress;
+mod soak;
+mod stage;
+mod statistics;
+mod svg;
+mod talk;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::fault::Done;
+use crate::progress::note;
+
+/// Campaigns on the real OpenCode with a scripted model
+///
+/// Progress goes to stderr, results to stdout. Everything runs in a home of its own below the
+/// temporary folder; Ctrl-C ends a campaign, and what it started ends with it. Linux only: figures
+/// of processes are read from /proc.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Words {
+    #[command(subcommand)]
+    campaign: Campaign,
+}
+
+#[derive(Subcommand)]
+enum Campaign {
+    Bench(bench::Bench),
+    Chaos(chaos::Chaos),
+    Soak(soak::Soak),
+}
+
+/// Whether what was looked at is as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Held,
+    Broken,
+}
+
+fn main() -> ExitCode {
+    let verdict: Done<Verdict> = match Words::parse().campaign {
+        Campaign::Bench(bench) => bench.run(),
+        Campaign::Chaos(chaos) => chaos.run(),
+        Campaign::Soak(soak) => soak.run(),
+    };
+    match verdict {
+        Ok(Verdict::Held) => ExitCode::SUCCESS,
+        Ok(Verdict::Broken) => ExitCode::FAILURE,
+        Err(fault) => {
+            note(format!("The campaign could not be done: {fault}"));
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What stands in the sessions of OpenCode, as far as a campaign wants to know it: tool calls,
+//! notices, and the moments that OpenCode writes down itself, in milliseconds since 1970.
+
+use serde_json::Value;
+
+/// A tool call as OpenCode keeps it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The tool.
+    pub tool: String,
+    /// `completed`, `error`, `running`, `pending`.
+    pub status: String,
+    /// What the tool said, or why it would not.
+    pub text: String,
+    /// What it was called with.
+    pub input: Value,
+    /// What the tool left for programs.
+    pub metadata: Value,
+    /// When it began.
+    pub began: Option<u64>,
+    /// When it was answered.
+    pub ended: Option<u64>,
+}
+
+impl Call {
+    /// How long it took, in milliseconds.
+    pub fn took(&self) -> Option<f64> {
+        Some(self.ended?.checked_sub(self.began?)? as f64)
+    }
+
+    /// The rest of the line that begins so, in what the tool said.
+    pub fn line(&self, begin: &str) -> Option<&str> {
+        self.text.lines().find_map(|line| line.strip_prefix(begin)).map(str::trim)
+    }
+
+    fn of(part: &Value) -> Self {
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let state = &part["state"];
+        let text = if state["status"] == "error" { &state["error"] } else { &state["output"] };
+        Self {
+            tool: word(&part["tool"]),
+            status: word(&state["status"]),
+            text: word(text),
+            input: state["input"].clone(),
+            metadata: state["metadata"].clone(),
+            began: state["time"]["start"].as_u64(),
+            ended: state["time"]["end"].as_u64(),
+        }
+    }
+}
+
+/// One headline of a notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What it says of which task: `TASK COMPLETED`, `RESUME FAILED`, `TASK WAITING`.
+    pub says: String,
+    /// The task's id.
+    pub task: String,
+    /// The whole line.
+    pub line: String,
+    /// The result that goes with it.
+    pub result: String,
+    /// When it was stored.
+    pub stored: u64,
+}
+
+/// All tool calls of a session, oldest first.
+pub fn calls(messages: &[Value]) -> Vec<Call> {
+    let parts = messages.iter().flat_map(parts);
+    parts.filter(|part| part["type"] == "tool").map(Call::of).collect()
+}
+
+/// All notices of legwork in a session, oldest first. One message may have several.
+pub fn notices(messages: &[Value]) -> Vec<Notice> {
+    messages.iter().filter(|one| one["info"]["role"] == "user").flat_map(in_message).collect()
+}
+
+fn in_message(message: &Value) -> Vec<Notice> {
+    let texts = |synthetic: bool| {
+        let is_so = move |part: &&Value| {
+            part["type"] == "text" && part["synthetic"].as_bool().unwrap_or(false) == synthetic
+        };
+        parts(message).iter().filter(is_so).filter_map(|part| part["text"].as_str())
+    };
+    let result = |task: &str| {
+        let begin = format!("What came of {task}:\n\n");
+        texts(true).find_map(|text| text.strip_prefix(&begin)).unwrap_or_default().to_owned()
+    };
+    let notice = |line: &str| {
+        let (says, rest) = line.strip_prefix("[BACKGROUND ")?.split_once("] ")?;
+        let task = rest.split(' ').next()?.to_owned();
+        let stored = message["info"]["time"]["created"].as_u64()?;
+        let result = result(&task);
+        Some(Notice { says: says.to_owned(), task, line: line.to_owned(), result, stored })
+    };
+    texts(false).flat_map(str::lines).filter_map(notice).collect()
+}
+
+/// What OpenCode's own background `task` told a session, oldest first.
+pub fn native_notices(messages: &[Value]) -> Vec<Notice> {
+    let told = |message: &Value| {
+        let text = parts(message).iter().find_map(|part| part["text"].as_str())?;
+        let (task, rest) = text.strip_prefix("<task id=\"")?.split_once('"')?;
+        let (state, result) = rest.strip_prefix(" state=\"")?.split_once('"')?;
+        let says = if state == "completed" { "TASK COMPLETED" } else { "TASK FAILED" };
+        Some(Notice {
+            says: says.to_owned(),
+            task: task.to_owned(),
+            line: text.lines().next().unwrap_or_default().to_owned(),
+            result: result.to_owned(),
+            stored: message["info"]["time"]["created"].as_u64()?,
+        })
+    };
+    messages.iter().filter(|one| one["info"]["role"] == "user").filter_map(told).collect()
+}
+
+/// When the last answer in a session was complete.
+pub fn completed(messages: &[Value]) -> Option<u64> {
+    let answers = messages.iter().rev().filter(|one| one["info"]["role"] == "assistant");
+    answers.into_iter().find_map(|one| one["info"]["time"]["completed"].as_u64())
+}
+
+/// When the first message of a session was stored.
+pub fn began(messages: &[Value]) -> Option<u64> {
+    messages.first()?["info"]["time"]["created"].as_u64()
+}
+
+/// How many prompts a session has got.
+pub fn prompts(messages: &[Value]) -> usize {
+    messages.iter().filter(|one| one["info"]["role"] == "user").count()
+}
+
+fn parts(message: &Value) -> &[Value] {
+    message["parts"].as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn message(role: &str, parts: Value) -> Value {
+        json!({ "info": { "role": role, "time": { "created": 5, "completed": 9 } }, "parts": parts })
+    }
+
+    #[test]
+    fn each_headline_of_a_letter_is_a_notice_with_its_result() {
+        let head = "[BACKGROUND TASK COMPLETED] bg_1 One (2s)\n[BACKGROUND RESUME FAILED] bg_2 T \
+                    (1s)\n2 background tasks finished, 0 still running.";
+        let letter = message(
+            "user",
+            json!([
+                { "type": "text", "text": head },
+                { "type": "text", "synthetic": true, "text": "What came of bg_2:\n\nno" },
+                { "type": "text", "synthetic": true, "text": "What came of bg_1:\n\nyes" },
+            ]),
+        );
+        let found = notices(&[letter.clone(), message("assistant", letter["parts"].clone())]);
+        let short: Vec<_> = found.iter().map(|n| (&*n.says, &*n.task, &*n.result)).collect();
+        assert_eq!(short, [("TASK COMPLETED", "bg_1", "yes"), ("RESUME FAILED", "bg_2", "no")]);
+        assert_eq!(found[0].stored, 5);
+        assert!(notices(&[message("user", json!([{ "type": "text", "text": "hi" }]))]).is_empty());
+    }
+
+    #[test]
+    fn opencodes_own_notices_are_read() {
+        let text = "<task id=\"ses_1\" state=\"error\">\n<task_error>no</task_error>\n</task>";
+        let told = message("user", json!([{ "type": "text", "synthetic": true, "text": text }]));
+        let found = native_notices(&[told]);
+        assert_eq!((&*found[0].task, &*found[0].says), ("ses_1", "TASK FAILED"));
+        assert!(found[0].result.contains("<task_error>no"));
+    }
+
+    #[test]
+    fn calls_and_moments_are_read() {
+        let state = json!({ "status": "completed", "output": "Task ID: bg_1\nSession ID: ses_1",
+            "input": { "description": "d" }, "time": { "start": 10, "end": 25 } });
+        let answer = message("assistant", json!([{ "type": "tool", "tool": "t", "state": state }]));
+        let messages = [message("user", json!([])), answer];
+        let call = calls(&messages).remove(0);
+        assert_eq!((call.took(), call.line("Session ID:")), (Some(15.0), Some("ses_1")));
+        assert_eq!(
+            (completed(&messages), began(&messages), prompts(&messages)),
+            (Some(9), Some(5), 1)
+        );
+    }
+}
