@@ -1,0 +1,273 @@
+//! Plays a plan on the real thing: turns of parents, a person's commands, kills, and OpenCode started
+//! again. It waits for nothing that it does not have to; at the end it waits until all has settled,
+//! answers what is still asked and cancels what would hang for ever.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use legwork_testkit::{call, script};
+use serde_json::{Value, json};
+
+use super::plan::{Act, Ending, Later, Plan, Step, Victim};
+use super::seen;
+use crate::fault::{Done, Fault};
+use crate::processes;
+use crate::progress::{note, until};
+use crate::stage::{DaemonFacts, Stage};
+use crate::talk;
+
+/// One request of ours to OpenCode.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// For a victim to be there. One that has just been killed may not be back yet.
+const VICTIM: Duration = Duration::from_secs(8);
+/// For everything to settle. A pause after many kills of a bridge is up to half a minute, a run cut
+/// off with its host is waited for a minute.
+const SETTLE: Duration = Duration::from_secs(240);
+const LOOK: Duration = Duration::from_millis(300);
+/// What comes later than a launch is put off so often and so long while that is not answered.
+const PUT_OFF: (usize, u64) = (10, 1_500);
+
+/// A conversation as it came about.
+#[derive(Debug, Clone, Default)]
+pub struct Played {
+    /// Its session.
+    pub parent: Option<String>,
+    /// When its first turn was begun, in milliseconds since 1970.
+    pub began: Option<u64>,
+}
+
+/// A kill as it came about.
+#[derive(Debug, Clone, Copy)]
+pub struct Blow {
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// Whom.
+    pub victim: Victim,
+}
+
+/// A plan that is being played.
+#[derive(Debug)]
+pub struct Play {
+    /// The conversations, as in the plan.
+    pub items: Vec<Played>,
+    /// The kills that hit.
+    pub blows: Vec<Blow>,
+    /// What was done, for people: when, and what.
+    pub timeline: Vec<(Duration, String)>,
+    begun: Instant,
+    /// How often each item's later step was put off.
+    put_off: Vec<usize>,
+}
+
+/// Whether a step is done or to be tried again.
+enum Turned {
+    Done,
+    TooEarly,
+}
+
+impl Play {
+    /// One of which nothing has happened yet.
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            items: vec![Played::default(); plan.items.len()],
+            blows: Vec::new(),
+            timeline: Vec::new(),
+            begun: Instant::now(),
+            put_off: vec![0; plan.items.len()],
+        }
+    }
+
+    /// When OpenCode was killed.
+    pub fn host_kills(&self) -> Vec<u64> {
+        let of_host = self.blows.iter().filter(|blow| blow.victim == Victim::Host);
+        of_host.map(|blow| blow.at).collect()
+    }
+
+    /// Plays all steps of the plan, so many times slower. The plan's time stands still while
+    /// OpenCode is started, or what was meant for some seconds would come at once.
+    ///
+    /// # Errors
+    /// When OpenCode does not answer or a command of ours does not end.
+    pub async fn all(&mut self, stage: &mut Stage, plan: &Plan, slower: f64) -> Done<()> {
+        self.begun = Instant::now();
+        let mut clock = Instant::now();
+        let mut steps = plan.steps.clone();
+        while !steps.is_empty() {
+            let Step { at_ms, act } = steps.remove(0);
+            let due = clock + Duration::from_millis(at_ms).mul_f64(slower);
+            tokio::time::sleep_until(due.into()).await;
+            match act {
+                Act::Launch(number) => self.launch(stage, plan, number).await?,
+                Act::Later(number) => {
+                    let turned = self.later(stage, plan, number).await?;
+                    if matches!(turned, Turned::TooEarly) {
+                        let at_ms = at_ms + PUT_OFF.1;
+                        let place = steps.partition_point(|step| step.at_ms <= at_ms);
+                        steps.insert(place, Step { at_ms, act });
+                    }
+                }
+                Act::Answer(number) => {
+                    let name = &plan.items[number].helpers[0].name;
+                    self.answer(stage, Some(name))?;
+                }
+                Act::Kill(victim) => {
+                    let begin = Instant::now();
+                    self.kill(stage, victim).await?;
+                    clock += begin.elapsed();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn launch(&mut self, stage: &Stage, plan: &Plan, number: usize) -> Done<()> {
+        let session = post(stage, "/session", json!({ "title": format!("item {number}") })).await?;
+        let parent = session["id"].as_str().map(str::to_owned);
+        let parent = parent.ok_or_else(|| Fault::trying("making a session", &session))?;
+        self.items[number] = Played { parent: Some(parent.clone()), began: Some(now()) };
+        let names: Vec<&str> = plan.items[number].helpers.iter().map(|one| &*one.name).collect();
+        self.tell(format!("item {number} launches {}", names.join(", ")));
+        prompt(stage, &parent, &plan.items[number].script()).await
+    }
+
+    async fn later(&mut self, stage: &Stage, plan: &Plan, number: usize) -> Done<Turned> {
+        let item = &plan.items[number];
+        let (Some(parent), Some(later)) = (self.items[number].parent.clone(), item.later) else {
+            return Ok(Turned::Done);
+        };
+        let helper = &item.helpers[0];
+        let calls = talk::calls(&seen::messages(&stage.client, &parent).await?);
+        let of_it = calls.iter().find(|call| call.input["description"] == *helper.name);
+        let Some(task) = of_it.and_then(|call| call.line("Task ID:")) else {
+            self.put_off[number] += 1;
+            if self.put_off[number] <= PUT_OFF.0 {
+                return Ok(Turned::TooEarly);
+            }
+            self.tell(format!("item {number}: nothing to {later:?}, no launch was answered"));
+            return Ok(Turned::Done);
+        };
+        self.tell(format!("item {number}: {later:?} of {task}"));
+        let line = match later {
+            Later::Resume(ending) => helper.resume(task, ending),
+            Later::Cancel => call("background_cancel", &json!({ "task_id": task })),
+            Later::CancelByPerson => {
+                stage.legwork(&["cancel", task])?;
+                return Ok(Turned::Done);
+            }
+        };
+        prompt(stage, &parent, &script(&[&line, "say ok"])).await?;
+        Ok(Turned::Done)
+    }
+
+    /// A person allows what the helper of this name asks, or what any asks.
+    fn answer(&mut self, stage: &Stage, name: Option<&str>) -> Done<()> {
+        for task in list(&stage.legwork_json(&["list"])?["tasks"]) {
+            let wanted = name.is_none_or(|name| task["description"] == name);
+            for question in list(&task["questions"]).iter().filter(|_| wanted) {
+                let (id, question) = (word(&task["id"]), word(&question["id"]));
+                self.tell(format!("a person answers {question} of {id}"));
+                stage.legwork(&["answer", id, "once", "--question", question])?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn kill(&mut self, stage: &mut Stage, victim: Victim) -> Done<()> {
+        let find = async || match victim {
+            Victim::Daemon => stage.daemon().ok().flatten().map(|daemon| daemon.pid),
+            Victim::Bridge => stage.bridge(),
+            Victim::Host => Some(stage.serve.pid()),
+        };
+        let Ok(pid) = until("a victim", VICTIM, LOOK, find).await else {
+            self.tell(format!("nobody to kill: there is no {}", victim.name()));
+            return Ok(());
+        };
+        let at = now();
+        if let Err(fault) = processes::kill(stage.home.root(), pid) {
+            self.tell(format!("the {} was gone already: {fault}", victim.name()));
+            return Ok(());
+        }
+        self.blows.push(Blow { at, victim });
+        self.tell(format!("KILL -9 {} (process {pid})", victim.name()));
+        let gone = async || (!processes::is_alive(pid)).then_some(());
+        until("a killed process is gone", PATIENCE, LOOK, gone).await?;
+        if victim == Victim::Host {
+            stage.reopen().await;
+            self.tell(format!("OpenCode is back (process {})", stage.serve.pid()));
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing is under way any more; whether it came to that.
+    ///
+    /// # Errors
+    /// When a command of ours does not end.
+    pub async fn settle(&mut self, stage: &Stage, plan: &Plan) -> Done<bool> {
+        self.tell("no more kills; everything is to settle".to_owned());
+        let end = Instant::now() + SETTLE;
+        while Instant::now() < end {
+            // Asking would start a daemon; it has to come back by itself.
+            if stage.daemon()?.is_some_and(|daemon| daemon.hosts > 0) {
+                self.answer(stage, None)?;
+                self.cancel_hanging(stage, plan)?;
+                let settled = stage.daemon()?.is_some_and(|daemon| daemon.is_settled());
+                if settled && quiet(stage).await {
+                    self.tell("settled".to_owned());
+                    return Ok(true);
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        let daemon: Option<DaemonFacts> = stage.daemon()?;
+        self.tell(format!("not settled after {SETTLE:?}: {daemon:?}"));
+        Ok(false)
+    }
+
+    fn cancel_hanging(&mut self, stage: &Stage, plan: &Plan) -> Done<()> {
+        let helpers = || plan.items.iter().flat_map(|item| &item.helpers);
+        for task in list(&stage.legwork_json(&["list", "--status", "running"])?["tasks"]) {
+            let hangs = helpers()
+                .any(|one| one.ending == Ending::Hangs && task["description"] == *one.name);
+            if hangs {
+                self.tell(format!("a person cancels {}", word(&task["id"])));
+                stage.legwork(&["cancel", word(&task["id"])])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, what: String) {
+        note(&what);
+        self.timeline.push((self.begun.elapsed(), what));
+    }
+}
+
+async fn quiet(stage: &Stage) -> bool {
+    let status = stage.client.try_call("GET", "/session/status", None, PATIENCE).await;
+    status.is_ok_and(|answer| answer.body.as_object().is_some_and(serde_json::Map::is_empty))
+}
+
+async fn prompt(stage: &Stage, session: &str, text: &str) -> Done<()> {
+    let body = json!({ "parts": [{ "type": "text", "text": text }] });
+    post(stage, &format!("/session/{session}/prompt_async"), body).await.map(drop)
+}
+
+async fn post(stage: &Stage, path: &str, body: Value) -> Done<Value> {
+    match stage.client.try_call("POST", path, Some(body), PATIENCE).await {
+        Ok(answer) if answer.status < 300 => Ok(answer.body),
+        Ok(answer) => Err(Fault::trying(format!("POST {path}"), format!("{answer:?}"))),
+        Err(why) => Err(Fault::trying(format!("POST {path}"), why)),
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis() as u64
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
