@@ -6,6 +6,7 @@
 //! that it builds before anything else does.
 #![expect(clippy::print_stderr, reason = "a chore tells its faults on the terminal")]
 
+pub mod campaigns;
 pub mod lexer;
 pub mod mutants;
 pub mod sim;

@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "a chore tells its faults on the terminal")]
 
 use std::process::ExitCode;
-use xtask::{mutants, say, sim, tidy};
+use xtask::{campaigns, mutants, say, sim, tidy};
 
 const USAGE: &str = "\
 The chores of this workspace.
@@ -13,6 +13,9 @@ Chores:
   tidy             check sizes, words, headers, documents and requirement coverage
   sim              run simulated histories: one seed, or many
   sim --mutants    plant each known defect and check that the simulation catches it
+  bench opencode   measure legwork on the real OpenCode, beside OpenCode's own tasks
+  chaos            kill every process at random moments, and check every run
+  soak             run many tasks through one daemon, and look whether anything grows
   help             print this
 
 `cargo xtask <chore> --help` prints the options of one chore.";
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         }
         "mutants" => mutants::run(rest),
         "sim" => sim::run(rest),
+        "bench" | "chaos" | "soak" => campaigns::run(chore, rest),
         "help" | "--help" | "-h" => {
             say(USAGE);
             ExitCode::SUCCESS

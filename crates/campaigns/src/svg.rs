@@ -206,7 +206,7 @@ mod tests {
     fn ticks_are_round_and_reach_the_largest() {
         assert_eq!(ticks(100.0), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
         assert_eq!(ticks(7.0), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
-        assert_eq!(ticks(0.0).len(), 5);
+        assert_eq!(ticks(0.0).len(), 6);
         for most in [0.013, 0.9, 3.0, 41.0, 163.0, 99_999.0] {
             let ticks = ticks(most);
             assert!(last(&ticks) >= most && (5..=11).contains(&ticks.len()), "{most}: {ticks:?}");

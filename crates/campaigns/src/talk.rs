@@ -140,7 +140,8 @@ mod tests {
     use serde_json::json;
 
     fn message(role: &str, parts: Value) -> Value {
-        json!({ "info": { "role": role, "time": { "created": 5, "completed": 9 } }, "parts": parts })
+        let time = json!({ "created": 5, "completed": 9 });
+        json!({ "info": { "role": role, "time": time }, "parts": parts })
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! A mixed lot of helpers, and whether each outcome was told, rightly and once: answers, refusals of
-//! the provider, and agents that do not exist.
+//! A mixed lot of helpers, and whether each outcome was told, rightly and once: answers, refusals
+//! of the provider, and agents that do not exist.
 
 use std::time::Duration;
 

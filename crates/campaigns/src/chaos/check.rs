@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::plan::{Ending, Helper, Item, Later, Plan};
+use super::plan::{Ending, Item, Later, Launch, Plan};
 use super::seen::{ItemSeen, Seen, TaskSeen};
 use crate::talk::{Call, Notice};
 
@@ -55,6 +55,9 @@ impl fmt::Display for Broken {
 /// Who cancelled it when its parent did.
 const BY_PARENT: &str = "Cancelled by the session that asked for it";
 
+/// What a call is told while the daemon cannot be reached; whether it was done is not known then.
+const UNAVAILABLE: &str = "legwork is not available";
+
 /// Everything that is wrong.
 pub fn check(plan: &Plan, seen: &Seen) -> Vec<Broken> {
     let mut broken = Vec::new();
@@ -77,9 +80,12 @@ pub fn tally(seen: &Seen) -> Vec<(String, usize)> {
         let name = if cut { "interrupted".to_owned() } else { task.status.clone() };
         *counts.entry(name).or_default() += 1;
     }
-    let refused = |call: &&Call| call.tool == "background_task" && call.status == "error";
-    let calls = seen.items.iter().flat_map(|item| &item.calls);
-    counts.insert("refused".to_owned(), calls.filter(refused).count());
+    for call in seen.items.iter().flat_map(|item| &item.calls) {
+        if call.tool == "background_task" && call.status == "error" {
+            let name = if call.text.contains(UNAVAILABLE) { "unavailable" } else { "refused" };
+            *counts.entry(name.to_owned()).or_default() += 1;
+        }
+    }
     counts.into_iter().collect()
 }
 
@@ -119,7 +125,7 @@ impl Look<'_> {
         }
     }
 
-    fn helper(&mut self, helper: &Helper) {
+    fn helper(&mut self, helper: &Launch) {
         let of_it = |task: &&TaskSeen| task.name == helper.name;
         let tasks: Vec<&TaskSeen> = self.left.tasks.iter().filter(of_it).collect();
         match tasks[..] {
@@ -133,7 +139,7 @@ impl Look<'_> {
     }
 
     /// There is no task: refused, undone with OpenCode, or lost.
-    fn none(&mut self, helper: &Helper) {
+    fn none(&mut self, helper: &Launch) {
         let name = &helper.name;
         let of_it = |call: &&Call| {
             call.tool == "background_task" && call.input["description"] == *helper.name
@@ -149,7 +155,7 @@ impl Look<'_> {
                 self.add(Rule::Lost, None, format!("{name} was launched and is not kept"));
             }
             "error" if helper.ending == Ending::NoAgent => {}
-            "error" if self.cut(None) || call.text.contains("legwork is not available") => {}
+            "error" if self.cut(None) || call.text.contains(UNAVAILABLE) => {}
             "error" => {
                 let what = format!("the launch of {name} was refused: {}", call.text);
                 self.add(Rule::WrongOutcome, None, what);
@@ -159,7 +165,7 @@ impl Look<'_> {
         }
     }
 
-    fn task(&mut self, helper: &Helper, task: &TaskSeen) {
+    fn task(&mut self, helper: &Launch, task: &TaskSeen) {
         if task.ended.is_none() {
             return self.add(Rule::Stuck, Some(task), format!("it is still {}", task.status));
         }
@@ -177,7 +183,7 @@ impl Look<'_> {
         self.prompted(task);
     }
 
-    fn is_right(&self, helper: &Helper, task: &TaskSeen) -> bool {
+    fn is_right(&self, helper: &Launch, task: &TaskSeen) -> bool {
         let last = match self.item.later {
             Some(Later::Resume(ending)) if task.resumes > 0 => ending,
             _ => helper.ending,
@@ -199,7 +205,7 @@ impl Look<'_> {
     }
 
     /// Each run has one notice, except one that its parent cancelled; and a question has one.
-    fn told(&mut self, helper: &Helper, task: &TaskSeen) {
+    fn told(&mut self, helper: &Launch, task: &TaskSeen) {
         let of_it = |notice: &&Notice| notice.task == task.id;
         let all: Vec<&Notice> = self.left.notices.iter().filter(of_it).collect();
         let (questions, ends): (Vec<&Notice>, Vec<&Notice>) =

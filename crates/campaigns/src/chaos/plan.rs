@@ -1,6 +1,6 @@
-//! What happens in a history, and when: helpers of all kinds, what a person and a parent do to them,
-//! and kills. All of it follows from the seed; what the machine makes of it does not, so a seed that
-//! fails once may need several replays.
+//! What happens in a history, and when: helpers of all kinds, what a person and a parent do to
+//! them, and kills. All of it follows from the seed; what the machine makes of it does not, so a
+//! seed that fails once may need several replays.
 
 use legwork_sim::host::Dice;
 use legwork_testkit::{call, script};
@@ -61,9 +61,9 @@ pub enum Later {
     CancelByPerson,
 }
 
-/// One helper.
+/// One helper, as it is launched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Helper {
+pub struct Launch {
     /// Its name: unique in the history, and part of every text of it.
     pub name: String,
     /// How it ends.
@@ -76,7 +76,7 @@ pub struct Helper {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Its helpers, launched in one step.
-    pub helpers: Vec<Helper>,
+    pub helpers: Vec<Launch>,
     /// Whether it waits for them.
     pub waits: bool,
     /// What comes later.
@@ -172,7 +172,7 @@ fn victim(dice: &mut Dice) -> Victim {
 }
 
 fn item(dice: &mut Dice, number: usize) -> Item {
-    let one = |place: usize, ending: Ending, dice: &mut Dice| Helper {
+    let one = |place: usize, ending: Ending, dice: &mut Dice| Launch {
         name: format!("h{number}x{place}"),
         ending,
         work: work(dice),
@@ -204,14 +204,14 @@ fn work(dice: &mut Dice) -> String {
     }
 }
 
-impl Helper {
+impl Launch {
     /// What it answers, or why it fails, in this run.
     pub fn words(&self, run: u32) -> String {
         format!("{}-run{run}-words", self.name)
     }
 
     /// The line of a parent's script that launches it.
-    pub fn launch(&self) -> String {
+    pub fn line(&self) -> String {
         let (words, work) = (self.words(0), &self.work);
         let bash = json!({ "command": format!("echo {words}"), "description": "asks" });
         let (agent, steps) = match self.ending {
@@ -245,7 +245,7 @@ impl Helper {
 impl Item {
     /// The script of the turn that launches its helpers.
     pub fn script(&self) -> String {
-        let launches: Vec<String> = self.helpers.iter().map(Helper::launch).collect();
+        let launches: Vec<String> = self.helpers.iter().map(Launch::line).collect();
         let mut steps = vec![launches.join("\n")];
         if self.waits {
             let wait = json!({ "task_ids": ["{{last_task}}"], "timeout": 120_000 });

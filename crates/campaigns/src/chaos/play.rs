@@ -1,6 +1,6 @@
-//! Plays a plan on the real thing: turns of parents, a person's commands, kills, and OpenCode started
-//! again. It waits for nothing that it does not have to; at the end it waits until all has settled,
-//! answers what is still asked and cancels what would hang for ever.
+//! Plays a plan on the real thing: turns of parents, a person's commands, kills, and OpenCode
+//! started again. It waits for nothing that it does not have to; at the end it waits until all has
+//! settled, answers what is still asked and cancels what would hang for ever.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
