@@ -23,7 +23,7 @@ const LOT: usize = 10;
 /// A parent with so many tasks is left alone: its history is OpenCode's, and grows.
 const PER_PARENT: usize = 50;
 /// Fewer samples than this have no slope worth a verdict.
-const SAMPLES: usize = 8;
+const SAMPLES: usize = 20;
 const SETTLE: Duration = Duration::from_secs(180);
 const CONFIG: &str = "[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n";
 
@@ -313,14 +313,30 @@ fn json(samples: &[Sample]) -> Value {
     json!({ "samples": samples.iter().map(one).collect::<Vec<_>>() })
 }
 
-fn publish(folder: &Path, samples: &[Sample], table: &Table) -> Done<()> {
-    let panel = |watched: &Watched| Panel {
-        title: watched.name.to_owned(),
-        x: "tasks".to_owned(),
-        y: watched.unit.to_owned(),
-        series: vec![Series { name: watched.name.to_owned(), points: points(samples, watched.of) }],
+/// What has the same unit is shown together, if it is of the same kind.
+fn panels(samples: &[Sample]) -> Vec<Panel> {
+    let [daemon, bridge, daemon_handles, bridge_handles, store, requests] = &WATCHED;
+    let shown = [
+        ("Memory", &[daemon, bridge][..]),
+        ("File handles", &[daemon_handles, bridge_handles]),
+        ("Store with its log", &[store]),
+        ("Requests to OpenCode for each task", &[requests]),
+    ];
+    let series = |watched: &&Watched| Series {
+        name: watched.name.to_owned(),
+        points: points(samples, watched.of),
     };
-    let panels: Vec<Panel> = WATCHED.iter().map(panel).collect();
+    let panel = |(title, watched): (&str, &[&Watched])| Panel {
+        title: title.to_owned(),
+        x: "tasks".to_owned(),
+        y: watched[0].unit.to_owned(),
+        series: watched.iter().map(series).collect(),
+    };
+    shown.into_iter().map(panel).collect()
+}
+
+fn publish(folder: &Path, samples: &[Sample], table: &Table) -> Done<()> {
+    let panels = panels(samples);
     let count = samples.last().map_or(0, |sample| sample.tasks);
     let text = format!(
         "{count} tasks.\n\n{}\n![Memory, handles, store and requests](performance/soak.svg)\n",

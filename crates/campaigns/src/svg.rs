@@ -27,7 +27,7 @@ pub struct Panel {
     pub title: String,
     /// What x is.
     pub x: String,
-    /// What y is; it begins at 0.
+    /// The unit of y, which begins at 0.
     pub y: String,
     /// The lines.
     pub series: Vec<Series>,
@@ -62,8 +62,7 @@ fn draw_panel(out: &mut String, panel: &Panel, top: f64) {
     let right = WIDTH - RIGHT;
     let place_x = |x: f64| LEFT + x / x_end * (right - LEFT);
     let place_y = |y: f64| top + PANEL - y / y_end * PANEL;
-    text(out, LEFT, top - 20.0, "start", 14, &panel.title);
-    text(out, LEFT, top - 6.0, "end", 11, &panel.y);
+    text(out, LEFT, top - 16.0, "start", 14, &format!("{} ({})", panel.title, panel.y));
     for tick in &y_ticks {
         let y = place_y(*tick);
         rule(out, (LEFT, y), (right, y), "#e2e2e2", 1.0);
@@ -97,7 +96,7 @@ fn draw_panel(out: &mut String, panel: &Panel, top: f64) {
 /// Bars below each other, on one axis.
 pub fn bars(title: &str, x: &str, bars: &[Bar]) -> String {
     const ROW: f64 = 24.0;
-    const NAMES: f64 = 330.0;
+    const NAMES: f64 = 400.0;
     let inside = bars.len() as f64 * ROW;
     let mut out = begin(TOP + inside + BELOW);
     let right = WIDTH - 30.0;
@@ -242,9 +241,9 @@ mod tests {
     fn bars_go_from_the_median_to_the_largest() {
         let bar = Bar { name: "launch".to_owned(), kind: 0, values: [0.0, 50.0, 100.0] };
         let plot = bars("Latency", "ms", &[bar]);
-        assert!(plot.contains(r#"<circle cx="330.0""#), "{plot}");
-        assert!(plot.contains(r#"x1="330.0" y1="56.0" x2="730.0" y2="56.0""#), "{plot}");
-        assert!(plot.contains(r#"x2="530.0" y2="56.0" stroke="#), "{plot}");
+        assert!(plot.contains(r#"<circle cx="400.0""#), "{plot}");
+        assert!(plot.contains(r#"x1="400.0" y1="56.0" x2="730.0" y2="56.0""#), "{plot}");
+        assert!(plot.contains(r#"x2="565.0" y2="56.0" stroke="#), "{plot}");
     }
 
     #[test]

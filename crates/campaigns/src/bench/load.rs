@@ -21,6 +21,8 @@ const STEPS: usize = 6;
 const WORD_MS: usize = 200;
 /// Launches in one turn of the parent.
 const TURN: usize = 10;
+/// How often what was refused is tried again.
+const ROUNDS: usize = 5;
 const LOOK: Duration = Duration::from_millis(250);
 const SETTLE: Duration = Duration::from_secs(120);
 
@@ -50,11 +52,11 @@ pub async fn run(stage: &Stage, arm: Arm, helpers: usize, seconds: usize) -> Don
     let pids = pids(stage, arm).await?;
     let before = used(stage, arm, pids)?;
     let parent = stage.parent().await;
-    let children = match arm {
-        Arm::Direct => prompt_all(stage, &parent, helpers, seconds).await,
+    let (children, refused) = match arm {
+        Arm::Direct => (prompt_all(stage, &parent, helpers, seconds).await, 0),
         Arm::Native | Arm::Legwork => launch_all(stage, arm, &parent, helpers, seconds).await?,
     };
-    let mut load = Load { helpers, arm, ..Load::default() };
+    let mut load = Load { helpers, arm, refused, ..Load::default() };
     let patience = Duration::from_secs(120 + 8 * seconds as u64);
     let look = async || {
         load.daemon_kb = load.daemon_kb.max(pids.daemon.and_then(memory_kb).unwrap_or_default());
@@ -108,30 +110,47 @@ async fn prompt_all(stage: &Stage, parent: &str, helpers: usize, seconds: usize)
     children
 }
 
+/// Launches in turns, and once more what was refused, as a model would: a host that has too much to
+/// do may refuse. Gives the helpers, and how many launches were refused.
 async fn launch_all(
     stage: &Stage,
     arm: Arm,
     parent: &str,
     helpers: usize,
     seconds: usize,
-) -> Done<Vec<Child>> {
+) -> Done<(Vec<Child>, usize)> {
     let steps = steps(stage, seconds);
     let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
-    for first in (0..helpers).step_by(TURN) {
-        let last = helpers.min(first + TURN);
-        let one = |number| arm.launch(&format!("Number {number}"), "general", &steps);
-        let turn: Vec<String> = (first..last).map(one).collect();
-        // One request that returns at the turn's end: looking again and again would be measured.
-        stage.client.ask(parent, &script(&[&turn.join("\n"), "say ok"])).await;
+    let mut missing = helpers;
+    for round in 0..ROUNDS {
+        for first in (0..missing).step_by(TURN) {
+            let one = |number| {
+                let name = format!("Number {round}-{number}");
+                arm.launch(&name, "general", &steps)
+            };
+            let turn: Vec<String> = (first..missing.min(first + TURN)).map(one).collect();
+            // One request that returns at the turn's end: looking again and again would be
+            // measured. What it says is read afterwards.
+            let text = json!({ "type": "text", "text": script(&[&turn.join("\n"), "say ok"]) });
+            let path = format!("/session/{parent}/message");
+            let body = json!({ "parts": [text] });
+            let ended = stage.client.try_call("POST", &path, Some(body), SETTLE).await;
+            ended.map_err(|why| Fault::trying("launching helpers", why))?;
+        }
+        let calls = talk::calls(&stage.messages(parent).await);
+        let launches: Vec<_> = calls.iter().filter(|call| call.tool == arm.tool()).collect();
+        let children: Vec<Child> =
+            launches.iter().filter_map(|call| arm.child(call).ok()).collect();
+        missing = helpers - children.len();
+        if missing == 0 {
+            return Ok((children, launches.len() - helpers));
+        }
+        let refusal = launches.iter().find(|call| call.status == "error");
+        let why = refusal.map_or("not answered", |call| &call.text);
+        note(format!("{}: {missing} launches were refused: {why}", arm.name()));
+        tokio::time::sleep(Duration::from_secs(2)).await;
     }
-    let calls = talk::calls(&stage.messages(parent).await);
-    let launches = calls.iter().filter(|call| call.tool == arm.tool());
-    let children = launches.map(|call| arm.child(call)).collect::<Done<Vec<Child>>>()?;
-    if children.len() == helpers {
-        Ok(children)
-    } else {
-        Err(Fault::new(format!("{} of {helpers} were launched", children.len())))
-    }
+    Err(Fault::new(format!("{missing} of {helpers} helpers could not be launched")))
 }
 
 /// How many answers the model has given to these.

@@ -49,6 +49,9 @@ pub struct Bench {
     /// How often each number of helpers is run
     #[arg(long, value_name = "N")]
     load_repeats: Option<usize>,
+    /// How many helpers at once, one after the other
+    #[arg(long, value_delimiter = ',', value_name = "N")]
+    helpers: Vec<usize>,
     /// Write every sample to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -74,23 +77,22 @@ enum Part {
 struct Extent {
     repeats: usize,
     load_repeats: usize,
-    helpers: &'static [usize],
+    helpers: Vec<usize>,
     seconds: usize,
     kept: usize,
     lot: usize,
 }
 
-const WHOLE: Extent = Extent {
-    repeats: 25,
-    load_repeats: 3,
-    helpers: &[1, 10, 50, 100],
-    seconds: 15,
-    kept: 1_000,
-    lot: 50,
-};
+impl Extent {
+    fn whole() -> Self {
+        let helpers = vec![1, 10, 50, 100];
+        Self { repeats: 25, load_repeats: 3, helpers, seconds: 15, kept: 1_000, lot: 50 }
+    }
 
-const QUICK: Extent =
-    Extent { repeats: 3, load_repeats: 1, helpers: &[1, 4], seconds: 3, kept: 20, lot: 10 };
+    fn quick() -> Self {
+        Self { repeats: 3, load_repeats: 1, helpers: vec![1, 4], seconds: 3, kept: 20, lot: 10 }
+    }
+}
 
 /// One OpenCode for each arm, all up at the same time.
 struct Stages {
@@ -116,12 +118,12 @@ impl Bench {
         if self.out.is_some() && !self.only.is_empty() {
             return Err(Fault::new("--out wants everything; leave out --only"));
         }
-        let extent = if self.quick { QUICK } else { WHOLE };
-        let extent = Extent {
-            repeats: self.repeats.unwrap_or(extent.repeats),
-            load_repeats: self.load_repeats.unwrap_or(extent.load_repeats),
-            ..extent
-        };
+        let mut extent = if self.quick { Extent::quick() } else { Extent::whole() };
+        extent.repeats = self.repeats.unwrap_or(extent.repeats);
+        extent.load_repeats = self.load_repeats.unwrap_or(extent.load_repeats);
+        if !self.helpers.is_empty() {
+            extent.helpers.clone_from(&self.helpers);
+        }
         let report = block_on(self.measure(&extent))?;
         self.publish(&report)?;
         let told = |mixed: &report::Mixed| mixed.right == mixed.helpers;
@@ -161,7 +163,6 @@ impl Bench {
         }
         if self.wants(Part::Load) {
             self.loads(extent, &stages, &mut report).await?;
-            say(format!("{}\n", report.load().text()));
         }
         if self.wants(Part::Mixed) {
             for arm in [Arm::Native, Arm::Legwork] {
@@ -190,11 +191,12 @@ impl Bench {
             load::run(stages.of(arm), arm, 5, 3).await?;
         }
         for _ in 0..extent.load_repeats {
-            for helpers in extent.helpers {
+            for helpers in &extent.helpers {
                 for arm in Arm::ALL {
                     let load = load::run(stages.of(arm), arm, *helpers, extent.seconds).await?;
                     report.loads.push(load);
                 }
+                say(format!("{}\n", report.load().text()));
             }
         }
         Ok(())

@@ -74,6 +74,8 @@ pub struct Load {
     pub daemon_s: f64,
     /// Requests that we made to OpenCode.
     pub requests: u64,
+    /// Launches that were refused and tried again.
+    pub refused: usize,
     /// How many the parent was told of.
     pub told: usize,
     /// The most memory of the daemon.
@@ -92,6 +94,7 @@ impl Default for Load {
             bridge_s: 0.0,
             daemon_s: 0.0,
             requests: 0,
+            refused: 0,
             told: 0,
             daemon_kb: 0,
             bridge_kb: 0,
@@ -203,6 +206,7 @@ impl Report {
         let mut table = Table::new(&[
             "helpers",
             "looked after by",
+            "refused first",
             "told of",
             "helper's time, median",
             "max",
@@ -219,11 +223,13 @@ impl Report {
             let seconds = |value: f64| format!("{value:.2} s");
             let ours = |text: String| if arm == Arm::Legwork { text } else { "-".to_owned() };
             let told = middle(&loads, |load| load.told as f64);
+            let refused = middle(&loads, |load| load.refused as f64);
             let requests = middle(&loads, |load| load.requests as f64);
             let above = self.above(helpers, &loads).map_or("-".to_owned(), seconds);
             table.push(vec![
                 helpers.to_string(),
                 arm.name().to_owned(),
+                if arm == Arm::Direct { "-".to_owned() } else { number(refused) },
                 if arm == Arm::Direct { "-".to_owned() } else { number(told) },
                 wall.map_or("-".to_owned(), |wall| seconds(wall.median)),
                 wall.map_or("-".to_owned(), |wall| seconds(wall.max)),
@@ -275,12 +281,10 @@ impl Report {
 
     /// Median, p95 and max of every latency.
     pub fn latency_plot(&self) -> String {
-        let kinds: Vec<&str> = self.figures.iter().map(|figure| &*figure.of).collect();
-        let kind = |of: &str| {
-            let mut seen = kinds.clone();
-            seen.sort_unstable();
-            seen.dedup();
-            seen.iter().position(|one| *one == of).unwrap_or_default()
+        let kind = |of: &str| match of {
+            of if of.starts_with(Arm::Legwork.name()) => 0,
+            of if of == Arm::Native.name() => 1,
+            _ => 4,
         };
         let bar = |figure: &Figure| {
             let found = spread(&figure.samples)?;
@@ -336,6 +340,7 @@ impl Report {
         let load = |load: &Load| {
             json!({
                 "helpers": load.helpers, "arm": load.arm.name(), "told": load.told,
+                "refused_first": load.refused,
                 "walls_s": load.walls_s, "opencode_cpu_s": load.opencode_s,
                 "bridge_cpu_s": load.bridge_s, "daemon_cpu_s": load.daemon_s,
                 "requests": load.requests, "daemon_kb": load.daemon_kb,
@@ -384,8 +389,8 @@ mod tests {
         let report = Report { loads, ..Report::default() };
         let rows = report.load().rows;
         assert_eq!(rows.len(), 2);
-        assert_eq!(rows[0][1..6], ["prompted directly", "-", "15.00 s", "15.00 s", "3.00 s"]);
-        assert_eq!(rows[1][8..], ["2.00 s", "80", "8"]);
+        assert_eq!(rows[0][1..7], ["prompted directly", "-", "-", "15.00 s", "15.00 s", "3.00 s"]);
+        assert_eq!(rows[1][9..], ["2.00 s", "80", "8"]);
         assert!(report.load_plot().contains("legwork"));
         assert_eq!(report.json()["loads"].as_array().unwrap().len(), 4);
     }

@@ -39,8 +39,9 @@ const CONFIG: &str = "[limits]\nmax_running = 8\n";
 ///
 /// Conversations launch helpers that answer, fail, stream slowly, hang or ask for a permission;
 /// some are resumed, cancelled or waited for. Meanwhile the daemon, the bridge and OpenCode are
-/// killed with -9 and OpenCode is started again. When the last kill is done everything has to settle; then
-/// every run is checked: lost, doubled, stuck, wrong outcome, orphan session, orphan process.
+/// killed with -9 and OpenCode is started again. When the last kill is done everything has to
+/// settle; then every run is checked: lost, doubled, stuck, wrong outcome, orphan session, orphan
+/// process.
 ///
 /// What happens follows from the seed; when exactly, from the machine. A history that breaks a rule
 /// prints its kills, the timeline of each task concerned and the command that plays it again, and
