@@ -184,15 +184,17 @@ impl Bench {
     }
 
     /// Each number of helpers in each way, before the next repeat: what changes with time on the
-    /// machine then touches all of them alike.
+    /// machine then touches all of them alike. Another way is the first in each repeat.
     async fn loads(&self, extent: &Extent, stages: &Stages, report: &mut Report) -> Done<()> {
         for arm in Arm::ALL {
             // OpenCode compiles what it runs often; that is not to be measured.
             load::run(stages.of(arm), arm, 5, 3).await?;
         }
-        for _ in 0..extent.load_repeats {
+        for repeat in 0..extent.load_repeats {
+            let mut arms = Arm::ALL;
+            arms.rotate_left(repeat % Arm::ALL.len());
             for helpers in &extent.helpers {
-                for arm in Arm::ALL {
+                for arm in arms {
                     let load = load::run(stages.of(arm), arm, *helpers, extent.seconds).await?;
                     report.loads.push(load);
                 }
