@@ -138,7 +138,8 @@ async fn history(seed: u64, kills: usize, slower: f64) -> Done<Ended> {
         say(format!("broken: {one}"));
     }
     if !broken.is_empty() {
-        say(format!("replay: cargo xtask chaos --seed {seed} --kills {kills}"));
+        let pace = if slower > 1.0 { format!(" --slower {slower}") } else { String::new() };
+        say(format!("replay: cargo xtask chaos --seed {seed} --kills {kills}{pace}"));
     }
     let blows = [Victim::Daemon, Victim::Bridge, Victim::Host].map(count);
     Ok(Ended { broken, blows, tasks })
