@@ -8,10 +8,10 @@ use legwork_engine::text::toast::Toast;
 use legwork_engine::{Deed, Finding, HostError, Work, WorkId};
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::lanes::{Lanes, Overdue};
-use crate::limits::{TOASTS_MAX, UNIT_MAX};
+use crate::limits::{TOAST_AFTER, TOASTS_MAX, UNIT_MAX};
 
 /// What came of a unit of work.
 pub type Found = (WorkId, Result<Finding, HostError>);
@@ -61,6 +61,8 @@ impl Desk {
 
 async fn show<D: Driver>(driver: Arc<D>, mut toasts: mpsc::Receiver<Toast>) {
     while let Some(toast) = toasts.recv().await {
+        // The host does one thing at a time: what the toast is about goes first.
+        sleep(TOAST_AFTER).await;
         let _ = timeout(UNIT_MAX, driver.toast(&toast)).await;
     }
 }

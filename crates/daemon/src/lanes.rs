@@ -119,7 +119,7 @@ fn changes(deed: &Deed) -> Changes {
         | Deed::Probe { .. }
         | Deed::Census { .. }
         | Deed::Look { .. }
-        | Deed::Survey => Changes::Nothing,
+        | Deed::Survey { .. } => Changes::Nothing,
         Deed::Open { .. }
         | Deed::Prompt { .. }
         | Deed::Tell { .. }
@@ -131,6 +131,7 @@ fn changes(deed: &Deed) -> Changes {
 #[cfg(test)]
 mod tests {
     use legwork_engine::record::Target;
+    use legwork_engine::work::Scope;
     use legwork_protocol::TaskId;
 
     use super::*;
@@ -138,6 +139,10 @@ mod tests {
     fn stop(session: &str) -> Deed {
         let target = Target::Session(session.parse().unwrap());
         Deed::Stop { task: TaskId::from_number(1), target }
+    }
+
+    fn survey() -> Deed {
+        Deed::Survey { scope: Scope::Busy }
     }
 
     fn probe(session: &str) -> Deed {
@@ -155,7 +160,7 @@ mod tests {
     #[test]
     fn a_lane_keeps_its_order_and_others_go_on() {
         let (mut lanes, now) = (Lanes::default(), Instant::now());
-        for (id, deed) in [(1, stop("a")), (2, probe("a")), (3, Deed::Survey), (4, probe("b"))] {
+        for (id, deed) in [(1, stop("a")), (2, probe("a")), (3, survey()), (4, probe("b"))] {
             give(&mut lanes, id, deed, now);
         }
         assert_eq!(begun(&mut lanes, now), [1, 3, 4]);

@@ -37,6 +37,8 @@ pub const AT_ONCE: usize = 16;
 pub const UNIT_MAX: Duration = Duration::from_secs(10);
 /// Toasts that wait for one host; more would be old news.
 pub const TOASTS_MAX: usize = 8;
+/// A toast waits so long for what it is about to reach its session. Nobody sees the difference.
+pub const TOAST_AFTER: Duration = Duration::from_millis(100);
 /// Progress is shown at most this often.
 pub const PROGRESS_EVERY_MS: u64 = 500;
 

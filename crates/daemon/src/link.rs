@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use legwork_opencode::{Request, Transport, Unreachable};
+use legwork_opencode::{Memory, Request, Transport, Unreachable};
 use legwork_protocol::line::{FromDaemon, HostReply, HostResult};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -43,11 +43,12 @@ pub struct Link {
     unanswered: Unanswered,
     /// Requests made so far, which is also the number of the next one.
     requests: Arc<AtomicU64>,
+    memory: Memory,
 }
 
 impl Link {
     pub fn new(outbox: Outbox, unanswered: Unanswered) -> Self {
-        Self { outbox, unanswered, requests: Arc::default() }
+        Self { outbox, unanswered, requests: Arc::default(), memory: Memory::default() }
     }
 
     /// Counts the requests, for people.
@@ -74,6 +75,10 @@ impl Transport for Link {
             Ok(answer) => answer.map_err(|why| Unreachable { why }),
             Err(_) => Err(Unreachable { why: "the link broke".to_owned() }),
         }
+    }
+
+    fn memory(&self) -> Option<&Memory> {
+        Some(&self.memory)
     }
 }
 

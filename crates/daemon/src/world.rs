@@ -204,7 +204,7 @@ mod tests {
     }
 
     fn work(id: u64) -> Work {
-        Work { id: WorkId(id), host: host("h"), deed: Deed::Survey }
+        Work { id: WorkId(id), host: host("h"), deed: Deed::Census { sessions: Vec::new() } }
     }
 
     struct Mute;

@@ -185,7 +185,8 @@ impl Desk {
         let busy = (0..RUNNING).map(|number| (child(self.kept + number), None)).collect();
         let begun = Instant::now();
         let asked = self.on(Input::Tick);
-        let survey = asked.work.iter().find(|work| work.deed == Deed::Survey).unwrap();
+        let survey =
+            asked.work.iter().find(|work| matches!(work.deed, Deed::Survey { .. })).unwrap();
         let _ = black_box(self.found(survey.id, Finding::Surveyed { busy, questions: Vec::new() }));
         begun.elapsed()
     }

@@ -7,6 +7,7 @@ use legwork_protocol::line::Until;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
 use crate::task::Task;
+use crate::work::Scope;
 
 /// How a host is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +30,10 @@ pub(crate) struct Host {
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, in order.
     pub queue: BTreeSet<(u64, TaskId)>,
-    /// Whether a survey is under way.
-    pub surveying: bool,
+    /// The survey that is under way.
+    pub surveying: Option<Scope>,
+    /// Surveys in a row that did not ask for questions.
+    pub unasked: u32,
     /// When it last came.
     pub came: Time,
     /// Since when it is away, if we saw it go.
@@ -69,7 +72,8 @@ impl Hosts {
             until: Until::Closed,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
-            surveying: false,
+            surveying: None,
+            unasked: 0,
             came: Time::default(),
             away_since: None,
             doubted: BTreeSet::new(),

@@ -12,7 +12,7 @@ use crate::record::{About, Change, DebtEnd, Letter, NoticeId};
 use crate::text::notices as texts;
 use crate::timers::Timer;
 use crate::watch::pause_ms;
-use crate::work::{Deed, Finding, HostError, Wake};
+use crate::work::{Deed, Finding, HostError, Tried, Wake};
 
 /// A letter on its way.
 #[derive(Debug)]
@@ -81,7 +81,9 @@ impl Engine {
         let worth_a_turn = notices.iter().any(|notice| notice.id.about == About::End);
         let wake = if worth_a_turn { route.wake } else { Wake::StayIdle };
         let parts = texts::parts(letter, &notices, max_chars);
-        let deed = Deed::Tell { session: letter.to.clone(), message: id.clone(), parts, wake };
+        let tried = if sending.attempted { Tried::Perhaps } else { Tried::Never };
+        let (session, message) = (letter.to.clone(), id.clone());
+        let deed = Deed::Tell { tried, session, message, parts, wake };
         self.timers.clear(&Timer::Letter(id.clone()));
         self.work(route.host, deed, Errand::Letter(id.clone()));
     }

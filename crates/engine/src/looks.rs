@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use legwork_protocol::limits::{
     HOST_TEXT_MAX_CHARS, LIMIT_GRACE_MS, POLL_EVERY_MS, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD,
-    STILL_AFTER_ERROR_MS, STILL_LOOK_EVERY_MS, STILL_MS,
+    QUIET_MS, STILL_AFTER_ERROR_MS, STILL_LOOK_EVERY_MS, STILL_MS, SURVEYS_UNASKED_MAX,
 };
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{HostId, QuestionId, SessionId, TaskId, Time};
 
 use crate::engine::{Engine, Errand};
-use crate::hosts::Presence;
+use crate::hosts::{Host, Presence};
 use crate::record::Change;
 use crate::runs::{Halt, Tell};
 use crate::task::{Outcome, Stage};
@@ -19,7 +19,7 @@ use crate::tasks::Live;
 use crate::text::words;
 use crate::timers::Timer;
 use crate::watch::Activity;
-use crate::work::{Deed, Finding, HostError, Question, Retry, Sight, Sighted};
+use crate::work::{Deed, Finding, HostError, Question, Retry, Scope, Sight, Sighted};
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -178,19 +178,32 @@ impl Engine {
 
     /// Looks up a host's working runs, all with one question.
     pub(crate) fn survey(&mut self, id: &HostId) {
-        let Some(host) = self.hosts.get_mut(id) else { return };
-        if host.presence != Presence::Here || host.surveying || host.running.is_empty() {
+        let Some(host) = self.hosts.get(id) else { return };
+        if host.presence != Presence::Here || host.surveying.is_some() || host.running.is_empty() {
             return;
         }
-        host.surveying = true;
-        self.work(id.clone(), Deed::Survey, Errand::Survey(id.clone()));
+        let scope = self.scope_for(host);
+        let Some(host) = self.hosts.get_mut(id) else { return };
+        host.surveying = Some(scope);
+        self.work(id.clone(), Deed::Survey { scope }, Errand::Survey(id.clone()));
+    }
+
+    /// A helper that waits for a person is silent. One that shows what it does is asked for its
+    /// questions now and then all the same: it may do several things at once.
+    fn scope_for(&self, host: &Host) -> Scope {
+        let now = self.now;
+        let waits = |Live { watch, .. }: &Live| {
+            !watch.questions.is_empty() || now.since(watch.active) >= QUIET_MS
+        };
+        let some = host.running.iter().filter_map(|id| self.tasks.live(*id)).any(waits);
+        if some || host.unasked >= SURVEYS_UNASKED_MAX { Scope::Questions } else { Scope::Busy }
     }
 
     /// A run of this host is at work, so the host is surveyed from now on.
     pub(crate) fn watch_host_of(&mut self, id: TaskId) {
         let Some(live) = self.tasks.live(id) else { return };
         let host = live.task.run.host.clone();
-        let surveying = self.hosts.get(&host).is_some_and(|host| host.surveying);
+        let surveying = self.hosts.get(&host).is_some_and(|host| host.surveying.is_some());
         let timer = Timer::Survey(host);
         if !surveying && !self.timers.is_set(&timer) {
             self.timers.set(timer, self.now.plus(POLL_EVERY_MS));
@@ -199,19 +212,24 @@ impl Engine {
 
     pub(crate) fn surveyed(&mut self, id: &HostId, found: Result<Finding, HostError>) {
         let Some(host) = self.hosts.get_mut(id) else { return };
-        host.surveying = false;
+        let scope = host.surveying.take();
         let working: Vec<TaskId> = host.running.iter().copied().collect();
         if !working.is_empty() {
             self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
         }
         if let Ok(Finding::Surveyed { busy, questions }) = found {
             let busy: BTreeMap<SessionId, Option<Retry>> = busy.into_iter().collect();
-            let mut open: BTreeMap<SessionId, Vec<Question>> = BTreeMap::new();
-            for (session, question) in questions {
-                open.entry(session).or_default().push(question);
-            }
+            let asked = scope == Some(Scope::Questions);
+            host.unasked = if asked { 0 } else { host.unasked.saturating_add(1) };
+            let open = asked.then(|| {
+                let mut open: BTreeMap<SessionId, Vec<Question>> = BTreeMap::new();
+                for (session, question) in questions {
+                    open.entry(session).or_default().push(question);
+                }
+                open
+            });
             for task in working {
-                self.apply_survey(task, &busy, &open);
+                self.apply_survey(task, &busy, open.as_ref());
             }
         }
     }
@@ -220,7 +238,7 @@ impl Engine {
         &mut self,
         id: TaskId,
         busy: &BTreeMap<SessionId, Option<Retry>>,
-        questions: &BTreeMap<SessionId, Vec<Question>>,
+        questions: Option<&BTreeMap<SessionId, Vec<Question>>>,
     ) {
         let now = self.now;
         let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
@@ -238,7 +256,16 @@ impl Engine {
             }
             None => watch.due = Some(now),
         }
-        let open = questions.get(session).map(Vec::as_slice).unwrap_or_default();
+        let session = session.clone();
+        if let Some(questions) = questions {
+            let open = questions.get(&session).map(Vec::as_slice).unwrap_or_default();
+            self.apply_questions(id, open);
+        }
+        self.tend_run(id);
+    }
+
+    fn apply_questions(&mut self, id: TaskId, open: &[Question]) {
+        let Some(Live { watch, .. }) = self.tasks.live(id) else { return };
         let answered: Vec<QuestionId> = watch
             .questions
             .keys()
@@ -251,7 +278,6 @@ impl Engine {
         for question in open {
             self.question_open(id, question.clone());
         }
-        self.tend_run(id);
     }
 
     /// A helper waits for a person. Its asker is told once, however often we hear of it.

@@ -2,7 +2,9 @@
 //! is not, so what it left behind is read through another host of its place, and then ended or
 //! asked to go on.
 
-use legwork_protocol::limits::{CONTINUE_MAX, CUT_OFF_GRACE_MS, POLL_EVERY_MS};
+use legwork_protocol::limits::{
+    CONTINUE_MAX, CUT_OFF_GRACE_MS, POLL_EVERY_MS, SURVEYS_UNASKED_MAX,
+};
 use legwork_protocol::line::Until;
 use legwork_protocol::{HostId, Interrupted, Place, QuestionId, TaskId};
 
@@ -21,7 +23,9 @@ impl Engine {
         let host = self.hosts.known(id, place);
         host.presence = Presence::Here;
         host.until = until;
-        host.surveying = false;
+        host.surveying = None;
+        // What was asked while it was away was not heard.
+        host.unasked = SURVEYS_UNASKED_MAX;
         host.came = self.now;
         host.away_since = None;
         let own = host.unfinished();

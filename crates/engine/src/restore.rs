@@ -10,6 +10,7 @@ use crate::record::Saved;
 use crate::task::Task;
 use crate::timers::Timer;
 use crate::watch::{Activity, Watch};
+use crate::work::Tried;
 
 impl Engine {
     /// An engine that goes on where another stopped. `next_work` is that one's
@@ -55,7 +56,12 @@ impl Engine {
             self.await_voice(&task.run.asker);
             self.hosts.enlist(&task);
         }
-        let watch = Watch { known: Activity::Guessed(None), ..Watch::new(self.now) };
+        let watch = Watch {
+            known: Activity::Guessed(None),
+            open: Tried::Perhaps,
+            prompt: Tried::Perhaps,
+            ..Watch::new(self.now)
+        };
         self.tasks.insert(task, watch);
         if unfinished {
             self.timers.set(Timer::Run(id), self.now);

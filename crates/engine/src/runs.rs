@@ -13,7 +13,7 @@ use crate::tasks::Live;
 use crate::text::{answers, words};
 use crate::timers::Timer;
 use crate::watch::pause_ms;
-use crate::work::{Deed, Finding, HostError};
+use crate::work::{Deed, Finding, HostError, Tried};
 
 /// Whether the asker of a run is to be told of its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +59,8 @@ impl Engine {
             return;
         }
         let deed = match &live.task.stage {
-            Stage::Opening => Some(self.open_deed(&live.task)),
-            Stage::Prompting(message) => prompt_deed(&live.task, message),
+            Stage::Opening => Some(self.open_deed(live)),
+            Stage::Prompting(message) => prompt_deed(live, message),
             // A working run is looked at when there is a reason to, not all the time.
             Stage::Working(message) if live.watch.due.is_some() => look_deed(&live.task, message),
             Stage::Working(_) | Stage::Queued | Stage::Finished(_) => None,
@@ -76,14 +76,20 @@ impl Engine {
         if let Some(live) = self.tasks.live_mut(id) {
             live.watch.flight = Some(work);
             live.watch.due = None;
+            match live.task.stage {
+                Stage::Opening => live.watch.open = Tried::Perhaps,
+                Stage::Prompting(_) => live.watch.prompt = Tried::Perhaps,
+                Stage::Queued | Stage::Working(_) | Stage::Finished(_) => {}
+            }
             // What was said while a prompt is handed over again may be about it still.
             live.watch.again &= !matches!(live.task.stage, Stage::Working(_));
         }
     }
 
-    fn open_deed(&self, task: &Task) -> Deed {
+    fn open_deed(&self, Live { task, watch }: &Live) -> Deed {
         let deepest = self.settings.max_depth;
         Deed::Open {
+            tried: watch.open,
             task: task.id,
             parent: task.parent.clone(),
             title: task.description.as_ref().to_owned(),
@@ -343,10 +349,11 @@ pub(crate) fn stop_target(task: &Task) -> Option<Target> {
     }
 }
 
-fn prompt_deed(task: &Task, message: &MessageId) -> Option<Deed> {
+fn prompt_deed(Live { task, watch }: &Live, message: &MessageId) -> Option<Deed> {
     let prompt = task.run.prompt.as_deref()?;
     let text = if task.run.continued > 0 { words::go_on(prompt) } else { prompt.to_owned() };
     Some(Deed::Prompt {
+        tried: watch.prompt,
         session: task.session.clone()?,
         message: message.clone(),
         part: message.part(0),

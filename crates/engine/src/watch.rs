@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use legwork_protocol::limits::{LAST_TOOLS, RETRY_FIRST_MS, RETRY_MAX_MS};
 use legwork_protocol::{CallId, QuestionId, Time};
 
-use crate::work::{Retry, WorkId};
+use crate::work::{Retry, Tried, WorkId};
 
 /// How we know when a helper last did something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,10 @@ pub struct Watch {
     pub(crate) again: bool,
     /// Tries of the present stage that failed.
     pub(crate) tries: u32,
+    /// Whether a host was asked to open its session.
+    pub(crate) open: Tried,
+    /// Whether a host was asked to take its present prompt.
+    pub(crate) prompt: Tried,
     /// Since when looks find neither work nor an answer.
     pub(crate) still_since: Option<Time>,
     /// The error that the host spoke of.
@@ -75,6 +79,8 @@ impl Watch {
             due: None,
             again: false,
             tries: 0,
+            open: Tried::Never,
+            prompt: Tried::Never,
             still_since: None,
             error: None,
             seen: None,
@@ -104,6 +110,8 @@ impl Watch {
     /// The stage changed, so what failed before does not count any more.
     pub(crate) fn fresh_stage(&mut self) {
         self.tries = 0;
+        // A prompt has an id of its own in each stage; a session is the task's for good.
+        self.prompt = Tried::Never;
         self.due = None;
         self.still_since = None;
         self.error = None;

@@ -45,6 +45,8 @@ pub enum Deed {
     },
     /// Find the session that bears the task's mark, or open one. → `Opened`.
     Open {
+        /// Whether one may bear it already.
+        tried: Tried,
         /// The mark.
         task: TaskId,
         /// The session's parent.
@@ -59,6 +61,8 @@ pub enum Deed {
     /// Hand over a prompt, unless it is there. → `Done` once the host has taken it, which proves
     /// nothing yet.
     Prompt {
+        /// Whether it may be there already.
+        tried: Tried,
         /// To which session.
         session: SessionId,
         /// Under which id.
@@ -78,10 +82,15 @@ pub enum Deed {
         message: MessageId,
     },
     /// Read: which sessions are at work, and which wait for a person? → `Surveyed`.
-    Survey,
+    Survey {
+        /// How much of that.
+        scope: Scope,
+    },
     /// Put a message into a session, unless it is there. → `Told` if it is there, `Done` if it was
     /// sent now, `UndoPending` if it must not be sent now.
     Tell {
+        /// Whether it may be there already.
+        tried: Tried,
         /// To which session.
         session: SessionId,
         /// Under which id.
@@ -107,6 +116,25 @@ pub enum Deed {
         /// The answer.
         reply: Reply,
     },
+}
+
+/// Whether a write was asked for before. A host that is asked for the first time need not look for
+/// what it is to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// It was not, of any host: what it makes cannot be there.
+    Never,
+    /// It was, or nobody remembers: what it makes may be there.
+    Perhaps,
+}
+
+/// How much a survey asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Which sessions are at work. Questions that come along do not count.
+    Busy,
+    /// Also what they ask a person.
+    Questions,
 }
 
 /// What must keep its order on one host: everything about one session, or about the session that a
@@ -141,7 +169,7 @@ impl Deed {
                 Lane::Mark(*task)
             }
             Self::Vet { .. } => Lane::Agents,
-            Self::Survey => Lane::Survey,
+            Self::Survey { .. } => Lane::Survey,
             Self::Census { .. } => Lane::Census,
         }
     }

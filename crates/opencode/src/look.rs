@@ -16,13 +16,25 @@ pub async fn look<T: Transport>(
     prompt: &MessageId,
 ) -> Result<Finding, HostError> {
     let prompt = prompt.as_str();
-    let (messages, status) = tokio::join!(
-        history::read(host, session, |seen| reaches(seen, prompt)),
-        ask(host, Request::get("/session/status")),
-    );
-    let (messages, status) = (messages?, status?);
-    let busy = status.as_object().ok_or(error::NONSENSE)?.contains_key(session.as_str());
-    Ok(Finding::Seen(sight(&messages, prompt, busy)))
+    let seen = sight_of(host, session, prompt).await?;
+    if !matches!(seen.state, Sighted::Still { .. }) {
+        return Ok(Finding::Seen(seen));
+    }
+    let status = ask(host, Request::get("/session/status")).await?;
+    if status.as_object().ok_or(error::NONSENSE)?.contains_key(session.as_str()) {
+        return Ok(Finding::Seen(Sight { state: Sighted::Busy, ..seen }));
+    }
+    // It may have ended between the two readings.
+    sight_of(host, session, prompt).await.map(Finding::Seen)
+}
+
+async fn sight_of<T: Transport>(
+    host: &T,
+    session: &SessionId,
+    prompt: &str,
+) -> Result<Sight, HostError> {
+    let messages = history::read(host, session, |seen| reaches(seen, prompt)).await?;
+    Ok(sight(&messages, prompt))
 }
 
 /// Whether these messages tell all about the prompt: there is a reply to it, or the prompt with
@@ -35,8 +47,9 @@ fn reaches(messages: &[Value], prompt: &str) -> bool {
 }
 
 /// The completion rule: an answer to this prompt, or to a later one of the same conversation that
-/// overtook it, that is complete and no mere tool call.
-fn sight(messages: &[Value], prompt: &str, busy: bool) -> Sight {
+/// overtook it, that is complete and no mere tool call. Without one it is still, as far as messages
+/// tell.
+fn sight(messages: &[Value], prompt: &str) -> Sight {
     let messages = messages.iter().map(Message::read);
     let of_run = |message: &Message| message.id() == Some(prompt) || message.answers(prompt);
     let replies: Vec<Message> =
@@ -46,7 +59,6 @@ fn sight(messages: &[Value], prompt: &str, busy: bool) -> Sight {
         Some((reply, End::Answer)) => Sighted::Answered { text: reply.text() },
         Some((reply, End::Aborted)) => Sighted::Aborted { text: reply.text() },
         Some((_, End::Error(error))) => Sighted::Failed { reason: error::reason(error) },
-        None if busy => Sighted::Busy,
         None => {
             Sighted::Still { text: replies.last().map(Message::last_words).unwrap_or_default() }
         }

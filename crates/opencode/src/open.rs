@@ -1,9 +1,11 @@
 //! Finds the session that bears a task's mark, or opens one.
 
+use legwork_engine::work::Tried;
 use legwork_engine::{Finding, HostError};
 use legwork_protocol::{SessionId, TaskId};
 use serde_json::{Value, json};
 
+use crate::agents;
 use crate::choice::{Choice, Model};
 use crate::history;
 use crate::mark;
@@ -12,6 +14,7 @@ use crate::transport::{Request, Transport, ask, ask_list, session_path};
 
 /// The session to open.
 pub struct Wish<'a> {
+    pub tried: Tried,
     pub task: TaskId,
     pub parent: &'a SessionId,
     pub title: &'a str,
@@ -20,23 +23,33 @@ pub struct Wish<'a> {
 }
 
 pub async fn open<T: Transport>(host: &T, wish: Wish<'_>) -> Result<Finding, HostError> {
-    let (children, parent, agents, chosen) = tokio::join!(
-        ask_list(host, Request::get(session_path(wish.parent, "/children")?)),
+    let (known, parent, agents, chosen) = tokio::join!(
+        known(host, &wish),
         ask(host, Request::get(session_path(wish.parent, "")?)),
-        ask_list(host, Request::get("/agent")),
+        agents::list(host),
         history::last_choice(host, wish.parent),
     );
-    if let Some(known) = mark::find(wish.task, &children?) {
-        return opened(known);
+    if let Some(session) = known? {
+        return Ok(Finding::Opened { session });
     }
     let (parent, agents) = (parent?, agents?);
     let chosen = chosen?.unwrap_or_else(|| Choice::read(&parent));
-    let made = ask(host, Request::post("/session", body(&wish, &parent, &agents, chosen))).await?;
-    opened(&made)
+    let body = body(&wish, &parent, &agents, chosen);
+    let model = body.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read);
+    let session = id(&ask(host, Request::post("/session", body)).await?)?;
+    if let Some(memory) = host.memory() {
+        memory.opened(session.clone(), model);
+    }
+    Ok(Finding::Opened { session })
 }
 
-fn opened(session: &Value) -> Result<Finding, HostError> {
-    Ok(Finding::Opened { session: id(session)? })
+/// The session that bears the mark already.
+async fn known<T: Transport>(host: &T, wish: &Wish<'_>) -> Result<Option<SessionId>, HostError> {
+    if wish.tried == Tried::Never {
+        return Ok(None);
+    }
+    let children = Request::get(session_path(wish.parent, "/children")?);
+    mark::find(wish.task, &ask_list(host, children).await?).map(id).transpose()
 }
 
 /// The id of a session that OpenCode tells of.

@@ -1,7 +1,7 @@
 //! One unit of work, done on one OpenCode: some reads, at the same time where they can be, then at
 //! most one write.
 
-use legwork_engine::work::Retry;
+use legwork_engine::work::{Retry, Scope};
 use legwork_engine::{Deed, Finding, HostError};
 use legwork_protocol::{SessionId, Time};
 use serde_json::Value;
@@ -9,43 +9,31 @@ use serde_json::Value;
 use crate::error;
 use crate::open::{self, Wish};
 use crate::transport::{Request, Transport, ask, ask_list, session_path};
-use crate::{answer, look, question, send, stop};
+use crate::{agents, answer, look, question, send, stop};
 
 /// Does it and tells what came of it.
 pub async fn perform<T: Transport>(host: &T, deed: &Deed) -> Result<Finding, HostError> {
     match deed {
-        Deed::Vet { agent } => vet(host, agent).await,
+        Deed::Vet { agent } => agents::vet(host, agent).await,
         Deed::Probe { session } => {
             ask(host, Request::get(session_path(session, "")?)).await.map(|_| Finding::Done)
         }
         Deed::Census { sessions } => census(host, sessions).await,
-        Deed::Open { task, parent, title, agent, nested } => {
-            let wish = Wish { task: *task, parent, title, agent, nested: *nested };
+        Deed::Open { tried, task, parent, title, agent, nested } => {
+            let wish = Wish { tried: *tried, task: *task, parent, title, agent, nested: *nested };
             open::open(host, wish).await
         }
-        Deed::Prompt { session, message, part, agent, text } => {
-            send::prompt(host, (session, message, part), agent, text).await
+        Deed::Prompt { tried, session, message, part, agent, text } => {
+            send::prompt(host, *tried, (session, message, part), agent, text).await
         }
         Deed::Look { session, message } => look::look(host, session, message).await,
-        Deed::Survey => survey(host).await,
-        Deed::Tell { session, message, parts, wake } => {
-            send::tell(host, (session, message), parts, *wake).await
+        Deed::Survey { scope } => survey(host, *scope).await,
+        Deed::Tell { tried, session, message, parts, wake } => {
+            send::tell(host, *tried, (session, message), parts, *wake).await
         }
         Deed::Stop { task, target } => stop::stop(host, *task, target).await,
         Deed::Answer { question, reply, .. } => answer::answer(host, question, reply).await,
     }
-}
-
-async fn vet<T: Transport>(host: &T, agent: &str) -> Result<Finding, HostError> {
-    let agents = ask_list(host, Request::get("/agent")).await?;
-    // The hidden ones are OpenCode's own: they write titles and summaries.
-    let known = agents.iter().filter(|known| known.get("hidden") != Some(&Value::Bool(true)));
-    let known: Vec<String> =
-        known.filter_map(|known| Some(known.get("name")?.as_str()?.to_owned())).collect();
-    if known.iter().any(|known| known == agent) {
-        return Ok(Finding::Vetted);
-    }
-    Ok(Finding::NoSuchAgent { known })
 }
 
 /// One after the other: a census has time, and the host has better to do.
@@ -61,11 +49,15 @@ async fn census<T: Transport>(host: &T, sessions: &[SessionId]) -> Result<Findin
     Ok(Finding::Missing { sessions: missing })
 }
 
-async fn survey<T: Transport>(host: &T) -> Result<Finding, HostError> {
+async fn survey<T: Transport>(host: &T, scope: Scope) -> Result<Finding, HostError> {
+    let asked = async |path: &str| match scope {
+        Scope::Busy => Ok(Vec::new()),
+        Scope::Questions => ask_list(host, Request::get(path)).await,
+    };
     let (status, permissions, questions) = tokio::join!(
         ask(host, Request::get("/session/status")),
-        ask_list(host, Request::get("/permission")),
-        ask_list(host, Request::get("/question")),
+        asked("/permission"),
+        asked("/question"),
     );
     let (status, permissions, questions) = (status?, permissions?, questions?);
     let busy = status.as_object().ok_or(error::NONSENSE)?.iter();

@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 
-use legwork_engine::work::{Part, Shown, Wake};
+use legwork_engine::work::{Part, Shown, Tried, Wake};
 use legwork_engine::{Finding, HostError};
 use legwork_protocol::{MessageId, PartId, SessionId};
 use serde_json::{Value, json};
@@ -16,15 +16,17 @@ use crate::transport::{Request, Transport, ask, session_path, word};
 /// Hands over a prompt for an agent, with the model that was chosen when the session was opened.
 pub async fn prompt<T: Transport>(
     host: &T,
+    tried: Tried,
     (session, message, part): (&SessionId, &MessageId, &PartId),
     agent: &str,
     text: &str,
 ) -> Result<Finding, HostError> {
-    let (there, is_in) = before(host, session, message).await?;
-    if is_in {
+    let (model, is_in) =
+        tokio::join!(model_of(host, session), is_there(host, tried, session, message));
+    let model = model?;
+    if is_in? {
         return Ok(Finding::Done);
     }
-    let model = there.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read);
     let choice = Choice { agent: Some(agent.to_owned()), model };
     let parts = vec![text_part(part, text.to_owned(), Shown::ToAll)];
     send(host, session, message, choice, parts, Wake::StartTurn).await
@@ -34,19 +36,24 @@ pub async fn prompt<T: Transport>(
 /// person ever wrote, to whom it belongs.
 pub async fn tell<T: Transport>(
     host: &T,
+    tried: Tried,
     (session, message): (&SessionId, &MessageId),
     parts: &[Part],
     wake: Wake,
 ) -> Result<Finding, HostError> {
-    let (there, is_in) = before(host, session, message).await?;
-    if is_in {
+    // Alone, because a letter that was sent is there nearly always.
+    if is_there(host, tried, session, message).await? {
         return Ok(Finding::Told);
     }
+    let (there, choice) = tokio::join!(
+        ask(host, Request::get(session_path(session, "")?)),
+        history::last_choice(host, session),
+    );
+    let there = there?;
     if there.get("revert").is_some_and(|revert| !revert.is_null()) {
         return Ok(Finding::UndoPending);
     }
-    let choice = history::last_choice(host, session).await?;
-    let choice = choice.unwrap_or_else(|| Choice::read(&there));
+    let choice = choice?.unwrap_or_else(|| Choice::read(&there));
     let parts = parts.iter().map(|part| {
         // Texts that reach a host have no holes any more.
         let Ok(text) = part.text.fill(|_, _| Ok::<_, Infallible>(None));
@@ -55,24 +62,32 @@ pub async fn tell<T: Transport>(
     send(host, session, message, choice, parts.collect(), wake).await
 }
 
-/// The session, and whether the message is in it. An unknown session's messages are as unknown as
-/// an unknown message (1.18.33), so both are asked for.
-async fn before<T: Transport>(
+/// The model that the session was opened for.
+async fn model_of<T: Transport>(host: &T, session: &SessionId) -> Result<Option<Model>, HostError> {
+    if let Some(model) = host.memory().and_then(|memory| memory.model_of(session)) {
+        return Ok(model);
+    }
+    let there = ask(host, Request::get(session_path(session, "")?)).await?;
+    Ok(there.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read))
+}
+
+/// Whether the message is in the session. One that was never sent is not; an unknown session's
+/// messages are as unknown as an unknown message (1.18.33), so no is no proof of the session.
+async fn is_there<T: Transport>(
     host: &T,
+    tried: Tried,
     session: &SessionId,
     message: &MessageId,
-) -> Result<(Value, bool), HostError> {
+) -> Result<bool, HostError> {
     let path = session_path(session, "/message/")? + word(message.as_str())?;
-    let (there, found) = tokio::join!(
-        ask(host, Request::get(session_path(session, "")?)),
-        ask(host, Request::get(path)),
-    );
-    let is_in = match found {
-        Ok(_) => true,
-        Err(HostError::Gone) => false,
-        Err(error) => return Err(error),
-    };
-    Ok((there?, is_in))
+    if tried == Tried::Never {
+        return Ok(false);
+    }
+    match ask(host, Request::get(path)).await {
+        Ok(_) => Ok(true),
+        Err(HostError::Gone) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 async fn send<T: Transport>(

@@ -8,6 +8,7 @@ use legwork_protocol::line::{HostReply, Method};
 use serde_json::Value;
 
 use crate::error;
+use crate::memory::Memory;
 
 /// A call of OpenCode's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,11 @@ pub trait Transport: Send + Sync {
     /// Makes the call. An answer of any status is an answer.
     fn send(&self, request: Request)
     -> impl Future<Output = Result<HostReply, Unreachable>> + Send;
+
+    /// What need not be asked again over this link, if anybody keeps it in mind.
+    fn memory(&self) -> Option<&Memory> {
+        None
+    }
 }
 
 impl Request {

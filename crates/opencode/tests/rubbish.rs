@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use legwork_engine::Deed;
 use legwork_engine::record::Target;
-use legwork_engine::work::{Part, Shown, Wake};
+use legwork_engine::work::{Part, Scope, Shown, Tried, Wake};
 use legwork_opencode::{Request, Transport, Unreachable, hints, perform, project, wanted};
 use legwork_protocol::TaskId;
 use legwork_protocol::ask::Reply;
@@ -101,6 +101,7 @@ fn deeds() -> Vec<Deed> {
         Deed::Probe { session: session() },
         Deed::Census { sessions: vec![session()] },
         Deed::Open {
+            tried: Tried::Perhaps,
             task,
             parent: session(),
             title: "t".to_owned(),
@@ -108,6 +109,7 @@ fn deeds() -> Vec<Deed> {
             nested: false,
         },
         Deed::Prompt {
+            tried: Tried::Perhaps,
             session: session(),
             message: message(),
             part: "prt_1".parse().unwrap(),
@@ -115,8 +117,9 @@ fn deeds() -> Vec<Deed> {
             text: "go".to_owned(),
         },
         Deed::Look { session: session(), message: message() },
-        Deed::Survey,
+        Deed::Survey { scope: Scope::Questions },
         Deed::Tell {
+            tried: Tried::Perhaps,
             session: session(),
             message: message(),
             parts: vec![part],

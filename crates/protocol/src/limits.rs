@@ -57,6 +57,9 @@ pub const BLOCK_MAX_MS: u64 = 600_000;
 pub const KEEP_AWAKE_EVERY_MS: u64 = 10_000;
 /// How often unfinished work is looked up when no event comes.
 pub const POLL_EVERY_MS: u64 = 5_000;
+/// A helper that shows nothing for so long may wait for a person. One at work shows something every
+/// second: a word, a step or what a tool prints.
+pub const QUIET_MS: u64 = 2_000;
 /// Notices of one parent that fall due within this time become one message, if others of its
 /// tasks still run. Short enough that a person does not see it.
 pub const GATHER_MS: u64 = 120;
@@ -99,6 +102,9 @@ pub const TELL_MAX_REFUSALS: u32 = 1_000;
 /// Times that an abort is tried on a host that is there; then the session is given up as beyond
 /// our reach.
 pub const STOP_MAX_TRIES: u32 = 200;
+/// Surveys that do not ask for questions, in a row: half a minute. A helper that does several things
+/// at once can ask and be busy.
+pub const SURVEYS_UNASKED_MAX: u32 = 5;
 /// Times that one run is asked to go on after its host ended, so that a run that kills its host
 /// cannot do so for ever.
 pub const CONTINUE_MAX: u32 = 3;

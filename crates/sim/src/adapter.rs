@@ -7,7 +7,7 @@ use std::sync::Arc;
 use legwork_engine::record::Target;
 use legwork_engine::text::{Piece, Text};
 use legwork_engine::work::{
-    Deed, Finding, HostError, Part, Question, Retry, Shown, Sight, Sighted, Wake,
+    Deed, Finding, HostError, Part, Question, Retry, Scope, Shown, Sight, Sighted, Tried, Wake,
 };
 use legwork_protocol::ask::Reply as Said;
 use legwork_protocol::{MessageId, QuestionId, SessionId};
@@ -58,8 +58,8 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
             let sessions = sessions.iter().filter(gone).cloned().collect();
             Plan::Over(Ok(Finding::Missing { sessions }))
         }
-        Deed::Open { task, parent, title, nested, .. } => {
-            match host.sessions_marked(*task).next() {
+        Deed::Open { tried, task, parent, title, nested, .. } => {
+            match host.sessions_marked(*task).next().filter(|_| *tried == Tried::Perhaps) {
                 Some(known) => Plan::Over(Ok(Finding::Opened { session: known.id.clone() })),
                 None => Plan::Write(Write::Create(NewSession {
                     parent: Some(parent.clone()),
@@ -69,10 +69,12 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
                 })),
             }
         }
-        Deed::Prompt { session, message, part, agent, text } => match host.get(session) {
-            Err(why) => Plan::Over(Err(error(why))),
-            Ok(there) if holds(there, message) => Plan::Over(Ok(Finding::Done)),
-            Ok(_) => {
+        Deed::Prompt { tried, session, message, part, agent, text } => match host.get(session) {
+            Err(why) if *tried == Tried::Perhaps => Plan::Over(Err(error(why))),
+            Ok(there) if *tried == Tried::Perhaps && holds(there, message) => {
+                Plan::Over(Ok(Finding::Done))
+            }
+            Ok(_) | Err(_) => {
                 let part =
                     host::Part { id: part.clone(), text: text.as_str().into(), synthetic: false };
                 let prompt = send(message, vec![part], Some(agent.as_str().into()), false);
@@ -80,8 +82,10 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
             }
         },
         Deed::Look { session, message } => Plan::Over(look(host, process, session, message)),
-        Deed::Survey => Plan::Over(Ok(survey(host, process))),
-        Deed::Tell { session, message, parts, wake } => tell(host, session, message, parts, *wake),
+        Deed::Survey { scope } => Plan::Over(Ok(survey(host, process, *scope))),
+        Deed::Tell { tried, session, message, parts, wake } => {
+            tell(host, *tried, (session, message), parts, *wake)
+        }
         Deed::Stop { task, target: Target::Marked } => match host.sessions_marked(*task).next() {
             Some(left) if left.messages.is_empty() => Plan::Write(Write::Delete(left.id.clone())),
             Some(left) => Plan::Write(Write::Abort(left.id.clone())),
@@ -133,7 +137,7 @@ fn vet(host: &OpenCode, agent: &str) -> Finding {
     Finding::NoSuchAgent { known: host.agents().map(|known| known.name.to_string()).collect() }
 }
 
-fn survey(host: &OpenCode, process: ProcessNo) -> Finding {
+fn survey(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {
     let busy = host.status(process).map(|(session, status)| {
         let retry = match status {
             Status::Retry { attempt, next } => {
@@ -143,7 +147,11 @@ fn survey(host: &OpenCode, process: ProcessNo) -> Finding {
         };
         (session.clone(), retry)
     });
-    let questions = host.questions(process).iter().map(|question| {
+    let questions = match scope {
+        Scope::Busy => &[],
+        Scope::Questions => host.questions(process),
+    };
+    let questions = questions.iter().map(|question| {
         let id = question.id.clone();
         (question.session.clone(), Question { id, text: question.text.to_string() })
     });
@@ -152,8 +160,8 @@ fn survey(host: &OpenCode, process: ProcessNo) -> Finding {
 
 fn tell(
     host: &OpenCode,
-    session: &SessionId,
-    message: &MessageId,
+    tried: Tried,
+    (session, message): (&SessionId, &MessageId),
     parts: &[Part],
     wake: Wake,
 ) -> Plan {
@@ -161,7 +169,7 @@ fn tell(
         Err(why) => return Plan::Over(Err(error(why))),
         Ok(there) => there,
     };
-    if holds(there, message) {
+    if tried == Tried::Perhaps && holds(there, message) {
         return Plan::Over(Ok(Finding::Told));
     }
     if there.revert_pending {

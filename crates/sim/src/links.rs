@@ -287,7 +287,7 @@ fn deed_words(deed: &Deed) -> String {
         Deed::Open { task, .. } => format!("open a session for {task}"),
         Deed::Prompt { session, message, .. } => format!("prompt {message} to {session}"),
         Deed::Look { session, .. } => format!("how far is {session}?"),
-        Deed::Survey => "who is busy?".to_owned(),
+        Deed::Survey { .. } => "who is busy?".to_owned(),
         Deed::Tell { session, message, wake: Wake::StartTurn, .. } => {
             format!("tell {session} {message}, with a turn")
         }

@@ -240,7 +240,7 @@ pub fn kind_of(deed: &Deed) -> &'static str {
         Deed::Open { .. } => "open",
         Deed::Prompt { .. } => "prompt",
         Deed::Look { .. } => "look",
-        Deed::Survey => "survey",
+        Deed::Survey { .. } => "survey",
         Deed::Tell { .. } => "tell",
         Deed::Stop { target: Target::Marked, .. } => "stop marked",
         Deed::Stop { target: Target::Opened(_), .. } => "stop opened",

@@ -1,5 +1,6 @@
 //! How bad answers are sorted.
 
+use legwork_engine::work::Scope;
 use legwork_engine::{Deed, HostError};
 use serde_json::{Value, json};
 
@@ -48,6 +49,8 @@ fn a_wrong_password_is_told_as_one() {
     }
 }
 
+const SURVEY: Deed = Deed::Survey { scope: Scope::Questions };
+
 #[test]
 fn a_page_where_json_was_wanted_is_no_answer() {
     let page = json!("<!doctype html>");
@@ -55,12 +58,12 @@ fn a_page_where_json_was_wanted_is_no_answer() {
     let host = Fake::default().on("GET /agent", 200, page.clone());
     assert_eq!(host.perform(&vet), Err(HostError::Unreachable));
     let host = Fake::recorded().on("GET /session/status", 200, page.clone());
-    assert_eq!(host.perform(&Deed::Survey), Err(HostError::Unreachable));
+    assert_eq!(host.perform(&SURVEY), Err(HostError::Unreachable));
     let host = Fake::recorded().on("GET /question", 200, page);
-    assert_eq!(host.perform(&Deed::Survey), Err(HostError::Unreachable));
+    assert_eq!(host.perform(&SURVEY), Err(HostError::Unreachable));
 }
 
 #[test]
 fn silence_is_unreachable() {
-    assert_eq!(Fake::recorded().silent().perform(&Deed::Survey), Err(HostError::Unreachable));
+    assert_eq!(Fake::recorded().silent().perform(&SURVEY), Err(HostError::Unreachable));
 }

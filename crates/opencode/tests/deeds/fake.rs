@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use legwork_engine::{Deed, Finding, HostError};
-use legwork_opencode::{Request, Transport, Unreachable, perform};
+use legwork_opencode::{Memory, Request, Transport, Unreachable, perform};
 use legwork_protocol::line::{HostReply, Method};
 use serde_json::{Value, json};
 
@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 pub struct Fake {
     routes: Vec<(String, u16, Value)>,
     histories: Vec<(String, Vec<Value>)>,
+    /// A call, and the message that comes into a session with it.
+    later: Option<(String, String, Value)>,
+    memory: Option<Memory>,
     no_cursors: bool,
     silent: bool,
     asked: Mutex<Vec<Request>>,
@@ -59,6 +62,18 @@ impl Fake {
         self
     }
 
+    /// Once this was called, the session has one message more.
+    pub fn then_on(mut self, call: &str, session: &str, message: Value) -> Self {
+        self.later = Some((call.to_owned(), session.to_owned(), message));
+        self
+    }
+
+    /// Over a link that keeps in mind what it may.
+    pub fn remembering(mut self) -> Self {
+        self.memory = Some(Memory::default());
+        self
+    }
+
     pub fn without_cursors(mut self) -> Self {
         self.no_cursors = true;
         self
@@ -81,9 +96,14 @@ impl Fake {
 
     /// The one write.
     pub fn write(&self) -> (String, Value) {
-        let writes = self.asked(|request| request.method != Method::Get);
+        let mut writes = self.writes();
         assert_eq!(writes.len(), 1, "{writes:?}");
-        (line(&writes[0]), writes[0].body.clone())
+        writes.remove(0)
+    }
+
+    pub fn writes(&self) -> Vec<(String, Value)> {
+        let writes = self.asked(|request| request.method != Method::Get);
+        writes.iter().map(|request| (line(request), request.body.clone())).collect()
     }
 
     pub fn wrote_nothing(&self) -> bool {
@@ -104,9 +124,18 @@ impl Fake {
             request.path.starts_with(&format!("/session/{session}/message"))
         };
         match self.histories.iter().rev().find(history) {
-            Some((_, messages)) if request.method == Method::Get => self.page(request, messages),
+            Some((session, messages)) if request.method == Method::Get => {
+                self.page(request, &self.with_later(session, messages))
+            }
             _ => not_found(&call),
         }
+    }
+
+    fn with_later(&self, session: &str, messages: &[Value]) -> Vec<Value> {
+        let came = self.later.iter().filter(|(call, at, _)| {
+            at == session && !self.asked(|request| line(request) == *call).is_empty()
+        });
+        messages.iter().chain(came.map(|(_, _, message)| message)).cloned().collect()
     }
 
     fn page(&self, request: &Request, messages: &[Value]) -> HostReply {
@@ -138,6 +167,10 @@ impl Transport for Fake {
             return Err(Unreachable { why: "it is silent".to_owned() });
         }
         Ok(self.answer(&request))
+    }
+
+    fn memory(&self) -> Option<&Memory> {
+        self.memory.as_ref()
     }
 }
 

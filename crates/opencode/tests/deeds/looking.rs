@@ -50,8 +50,7 @@ fn d2_a_finished_run_is_seen_with_one_small_read() {
     assert_eq!(sight.tool_calls, 2);
     let last = messages("answered").pop().unwrap()["info"]["time"]["completed"].as_u64();
     assert_eq!(sight.moved, last.map(Time));
-    let expected = ["GET /session/ses_helper/message?limit=4", "GET /session/status"];
-    assert_eq!(host.reads(), expected);
+    assert_eq!(host.reads(), ["GET /session/ses_helper/message?limit=4"]);
 }
 
 #[test]
@@ -63,6 +62,15 @@ fn d2_text_before_a_tool_call_is_not_the_end() {
     assert_eq!(sight.state, Sighted::Busy);
     let sight = look_at(&with(history), PROMPT);
     assert_eq!(sight.state, Sighted::Still { text: "calling".to_owned() });
+}
+
+#[test]
+fn d2_an_answer_that_came_while_it_was_asked_who_is_busy_is_seen() {
+    let mut history = messages("answered");
+    let answer = history.pop().unwrap();
+    let host = with(history).then_on("GET /session/status", "ses_helper", answer);
+    let found = Sighted::Answered { text: "found it ".to_owned() };
+    assert_eq!(look_at(&host, PROMPT).state, found);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Opening a helper's session, and prompting in it.
 
+use legwork_engine::work::Tried;
 use legwork_engine::{Deed, Finding, HostError};
 use legwork_protocol::TaskId;
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use crate::fake::{Fake, fixture, messages};
 
 fn open(agent: &str, nested: bool) -> Deed {
     Deed::Open {
+        tried: Tried::Perhaps,
         task: TaskId::from_number(7),
         parent: "ses_parent".parse().unwrap(),
         title: "Look around".to_owned(),
@@ -39,6 +41,19 @@ fn a_session_that_bears_the_mark_is_taken() {
     let found = Finding::Opened { session: "ses_helper".parse().unwrap() };
     assert_eq!(host.perform(&open("explore", false)), Ok(found));
     assert!(host.wrote_nothing());
+}
+
+#[test]
+fn a_session_that_was_never_asked_for_is_not_looked_for() {
+    let Deed::Open { task, parent, title, agent, nested, .. } = open("explore", false) else {
+        panic!()
+    };
+    let first = Deed::Open { tried: Tried::Never, task, parent, title, agent, nested };
+    let host = made().remembering();
+    assert_eq!(host.perform(&Deed::Vet { agent: "explore".to_owned() }), Ok(Finding::Vetted));
+    body_for(&host, &first);
+    let reads = ["/agent", "/session/ses_parent", "/session/ses_parent/message?limit=4"];
+    assert_eq!(host.reads(), reads.map(|path| format!("GET {path}")));
 }
 
 #[test]
@@ -128,6 +143,7 @@ fn nothing_is_opened_under_a_parent_that_is_gone() {
 
 fn prompt(message: &str) -> Deed {
     Deed::Prompt {
+        tried: Tried::Perhaps,
         session: "ses_helper".parse().unwrap(),
         message: message.parse().unwrap(),
         part: "prt_1".parse().unwrap(),
@@ -159,6 +175,22 @@ fn a_prompt_that_is_there_is_not_sent_again() {
     let host = Fake::recorded();
     assert_eq!(host.perform(&prompt("msg_1df51d96e000p0000000000007")), Ok(Finding::Done));
     assert!(host.wrote_nothing());
+}
+
+#[test]
+fn a_first_prompt_is_one_request_and_goes_to_the_model_of_the_opening() {
+    let host = made().remembering().on("POST /session/ses_new/prompt_async", 204, Value::Null);
+    host.perform(&open("explore", false)).unwrap();
+    let Deed::Prompt { message, part, agent, text, .. } = prompt("msg_new") else { panic!() };
+    let session = "ses_new".parse().unwrap();
+    let tried = Tried::Never;
+    let before = host.reads().len();
+    let first = Deed::Prompt { tried, session, message, part, agent, text };
+    assert_eq!(host.perform(&first), Ok(Finding::Done));
+    assert_eq!(host.reads().len(), before);
+    let body = host.writes().pop().unwrap().1;
+    assert_eq!(body["model"], json!({ "providerID": "fake", "modelID": "other" }));
+    assert_eq!(body["variant"], "high");
 }
 
 #[test]

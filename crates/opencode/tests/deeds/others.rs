@@ -1,7 +1,7 @@
 //! Agents, surveys, censuses, stops and answers.
 
 use legwork_engine::record::Target;
-use legwork_engine::work::{Question, Retry};
+use legwork_engine::work::{Question, Retry, Scope};
 use legwork_engine::{Deed, Finding, HostError};
 use legwork_protocol::ask::Reply;
 use legwork_protocol::{TaskId, Time};
@@ -15,6 +15,27 @@ fn l4_agents_are_known_and_the_hidden_ones_are_not_shown() {
     assert_eq!(vet("explore"), Ok(Finding::Vetted));
     let known = ["build", "explore", "general", "own", "plan"].map(str::to_owned).into();
     assert_eq!(vet("title"), Ok(Finding::NoSuchAgent { known }));
+}
+
+#[test]
+fn l4_agents_are_read_once_but_for_one_that_is_not_among_them() {
+    let host = Fake::recorded().remembering();
+    let vet = |agent: &str| host.perform(&Deed::Vet { agent: agent.to_owned() });
+    assert_eq!(vet("explore"), Ok(Finding::Vetted));
+    assert_eq!(vet("plan"), Ok(Finding::Vetted));
+    assert_eq!(host.reads().len(), 1);
+    assert!(matches!(vet("title"), Ok(Finding::NoSuchAgent { .. })));
+    assert_eq!(host.reads().len(), 2);
+}
+
+#[test]
+fn a_survey_of_who_is_busy_is_one_request() {
+    let host = Fake::recorded().on("GET /session/status", 200, fixture("busy"));
+    let Ok(Finding::Surveyed { busy, .. }) = host.perform(&Deed::Survey { scope: Scope::Busy })
+    else {
+        panic!()
+    };
+    assert_eq!((busy.len(), host.reads().len()), (1, 1));
 }
 
 #[test]
@@ -45,7 +66,11 @@ fn d5_a_survey_shows_who_is_busy_retried_and_waiting() {
         .on("GET /session/status", 200, status)
         .on("GET /permission", 200, fixture("permissions"))
         .on("GET /question", 200, fixture("questions"));
-    let Ok(Finding::Surveyed { busy, questions }) = host.perform(&Deed::Survey) else { panic!() };
+    let Ok(Finding::Surveyed { busy, questions }) =
+        host.perform(&Deed::Survey { scope: Scope::Questions })
+    else {
+        panic!()
+    };
     let retry =
         Retry { attempt: 1, why: "fake failure 500".to_owned(), next: Time(1_794_748_618_815) };
     let expected = [("ses_hanging", None), ("ses_retrying", Some(retry))];

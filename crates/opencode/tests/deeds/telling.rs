@@ -1,6 +1,6 @@
 //! Letters to parents.
 
-use legwork_engine::work::{Part, Shown, Wake};
+use legwork_engine::work::{Part, Shown, Tried, Wake};
 use legwork_engine::{Deed, Finding, HostError};
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ fn tell(session: &str, message: &str, wake: Wake) -> Deed {
     let part =
         |id: &str, shown, text: &str| Part { id: id.parse().unwrap(), shown, text: text.into() };
     Deed::Tell {
+        tried: Tried::Perhaps,
         session: session.parse().unwrap(),
         message: message.parse().unwrap(),
         parts: vec![
@@ -79,7 +80,20 @@ fn n1_a_letter_that_is_there_is_not_sent_again() {
     let there = tell("ses_parent", "msg_1df5a6e5a001WonwIiyhqfqoD7", Wake::StartTurn);
     assert_eq!(host.perform(&there), Ok(Finding::Told));
     assert!(host.wrote_nothing());
-    assert_eq!(host.reads().len(), 2);
+    assert_eq!(host.reads().len(), 1);
+}
+
+#[test]
+fn n1_a_letter_that_was_never_sent_is_not_looked_for() {
+    let Deed::Tell { session, message, parts, wake, .. } =
+        tell("ses_parent", "msg_new", Wake::StartTurn)
+    else {
+        panic!()
+    };
+    let host = Fake::recorded();
+    sent(&host, &Deed::Tell { tried: Tried::Never, session, message, parts, wake });
+    let reads = ["/session/ses_parent", "/session/ses_parent/message?limit=4"];
+    assert_eq!(host.reads(), reads.map(|path| format!("GET {path}")));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Permissions and questions, seen by a survey and answered.
 
-use legwork_engine::work::{Question, Sighted};
+use legwork_engine::work::{Question, Scope, Sighted};
 use legwork_engine::{Deed, Finding, HostError};
 use legwork_protocol::SessionId;
 use legwork_protocol::ask::Reply;
@@ -11,7 +11,9 @@ use crate::world::{World, until, world};
 
 async fn until_asked(world: &World, session: &SessionId) -> Question {
     until("a question", async || {
-        let Ok(Finding::Surveyed { questions, .. }) = world.perform(&Deed::Survey).await else {
+        let Ok(Finding::Surveyed { questions, .. }) =
+            world.perform(&Deed::Survey { scope: Scope::Questions }).await
+        else {
             return None;
         };
         Some(questions.into_iter().find(|(at, _)| at == session)?.1)

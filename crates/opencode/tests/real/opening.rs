@@ -1,5 +1,6 @@
 //! Opening sessions and prompting in them.
 
+use legwork_engine::work::Tried;
 use legwork_engine::{Deed, Finding, HostError};
 use legwork_protocol::MessageId;
 use legwork_protocol::ids::MessageUse;
@@ -109,6 +110,7 @@ fn what_is_gone_is_gone() {
         let message = MessageId::make(now(), new_task(), 0, MessageUse::Prompt(0));
         let look = Deed::Look { session: gone.clone(), message: message.clone() };
         let open = Deed::Open {
+            tried: Tried::Perhaps,
             task: new_task(),
             parent: gone.clone(),
             title: "t".to_owned(),

@@ -1,6 +1,6 @@
 //! Letters to a parent that is idle, busy, being undone, or was given another agent and model.
 
-use legwork_engine::work::{Part, Shown, Wake};
+use legwork_engine::work::{Part, Shown, Tried, Wake};
 use legwork_engine::{Deed, Finding};
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::{MessageId, SessionId};
@@ -15,7 +15,7 @@ fn letter(session: &SessionId, result: &str, wake: Wake) -> Deed {
         |number, shown, text: &str| Part { id: message.part(number), shown, text: text.into() };
     let parts =
         vec![part(0, Shown::ToAll, "[BACKGROUND TASK COMPLETED]"), part(1, Shown::ToModel, result)];
-    Deed::Tell { session: session.clone(), message, parts, wake }
+    Deed::Tell { tried: Tried::Perhaps, session: session.clone(), message, parts, wake }
 }
 
 async fn until_told(world: &World, deed: &Deed) {
@@ -118,6 +118,7 @@ fn a_helper_that_is_told_stays_itself() {
         let session = world.open(task, &parent, "own").await;
         let message = MessageId::make(now(), task, 0, MessageUse::Prompt(0));
         let prompt = Deed::Prompt {
+            tried: Tried::Perhaps,
             session: session.clone(),
             part: message.part(0),
             message: message.clone(),

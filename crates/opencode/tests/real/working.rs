@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use legwork_engine::work::{Sighted, Wake};
+use legwork_engine::work::{Scope, Sighted, Tried, Wake};
 use legwork_engine::{Deed, Finding};
 use legwork_opencode::{Remote, Request, Transport, Unreachable, perform};
 use legwork_protocol::MessageId;
@@ -77,7 +77,9 @@ fn a_survey_shows_a_provider_that_is_tried_again() {
     block_on(async {
         let (session, message) = world.helper(&["fail-once 503 come back\nsay there"]).await;
         let retry = until("the retry", async || {
-            let Ok(Finding::Surveyed { busy, .. }) = world.perform(&Deed::Survey).await else {
+            let Ok(Finding::Surveyed { busy, .. }) =
+                world.perform(&Deed::Survey { scope: Scope::Busy }).await
+            else {
                 return None;
             };
             busy.into_iter().find(|(at, _)| *at == session)?.1
@@ -122,6 +124,7 @@ fn a_compaction_in_the_middle_is_no_answer() {
         world.until_end(&session, &first).await;
         let asked = MessageId::make(now(), task, 1, MessageUse::Prompt(0));
         let waits = Deed::Tell {
+            tried: Tried::Perhaps,
             session: session.clone(),
             message: asked.clone(),
             parts: Vec::new(),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use legwork_engine::work::{Sight, Sighted};
+use legwork_engine::work::{Sight, Sighted, Tried};
 use legwork_engine::{Deed, Finding, HostError};
 use legwork_opencode::Remote;
 use legwork_protocol::ids::MessageUse;
@@ -88,6 +88,7 @@ impl World {
 
     pub async fn open(&self, task: TaskId, parent: &SessionId, agent: &str) -> SessionId {
         let deed = Deed::Open {
+            tried: Tried::Perhaps,
             task,
             parent: parent.clone(),
             title: "Look around".to_owned(),
@@ -151,6 +152,7 @@ impl World {
 
 pub fn prompt(session: &SessionId, message: &MessageId, text: &str) -> Deed {
     Deed::Prompt {
+        tried: Tried::Perhaps,
         session: session.clone(),
         message: message.clone(),
         part: message.part(0),

@@ -199,7 +199,7 @@ fn s1_words_of_a_provider_cannot_make_a_second_line() {
     bare.launch("here", "ses_a", "Explore", "ses_helper");
     bare.now = bare.now.plus(5_000);
     let survey = bare.on(Input::Tick);
-    assert!(matches!(survey.work[0].deed, Deed::Survey));
+    assert!(matches!(survey.work[0].deed, Deed::Survey { .. }));
     let next = bare.now.plus(30_000);
     let retry = Retry { attempt: 1, why: "overloaded\n\ttry later".to_owned(), next };
     let busy = vec![(name("ses_helper"), Some(retry))];

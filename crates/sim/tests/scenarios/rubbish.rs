@@ -397,7 +397,7 @@ fn g2_a_wrong_answer_to_a_survey_or_a_census_changes_nothing() {
         let mut bare = Bare::new();
         bare.at_work();
         let survey = bare.pass(6_000).remove(0);
-        assert!(matches!(survey.deed, Deed::Survey));
+        assert!(matches!(survey.deed, Deed::Survey { .. }));
         let census = bare.hint(Hint::Deleted { session: name("ses_main") }).remove(0);
         assert!(matches!(census.deed, Deed::Census { .. }));
         let before = bare.saved();
@@ -441,7 +441,7 @@ fn g3_a_flood_of_open_questions_is_remembered_up_to_a_bound() {
     let shown = bare.output(task, 0);
     assert_eq!(shown.matches("Waiting: for a person").count(), QUESTIONS_MAX_OPEN);
     assert_eq!(bare.saved().tasks[0].run.asked.len(), QUESTIONS_MAX_OPEN);
-    let survey = bare.pass(6_000).into_iter().find(|work| matches!(work.deed, Deed::Survey));
+    let survey = bare.pass(6_000).into_iter().find(|work| matches!(work.deed, Deed::Survey { .. }));
     let questions = (0..1_000).map(|number| match ask_number(number) {
         Hint::Asked { session, question } => (session, question),
         _ => unreachable!(),

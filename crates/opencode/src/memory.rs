@@ -1,0 +1,53 @@
+//! What need not be asked twice of one OpenCode over one link. Only saves requests: whoever has no
+//! memory, or a new one, asks again. Nothing is kept here that a person or another process may
+//! change unseen for longer than a minute.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use legwork_protocol::SessionId;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::choice::Model;
+use crate::limits::{AGENTS_KEPT, MODELS_KEPT};
+
+/// The memory of one link.
+#[derive(Debug, Default)]
+pub struct Memory(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    agents: Option<(Instant, Arc<Vec<Value>>)>,
+    /// The model of each session that was opened over this link; it is the session's for good.
+    models: BTreeMap<SessionId, Option<Model>>,
+}
+
+impl Memory {
+    pub(crate) fn agents(&self) -> Option<Arc<Vec<Value>>> {
+        let known = self.known();
+        let (read, agents) = known.agents.as_ref()?;
+        (read.elapsed() < AGENTS_KEPT).then(|| agents.clone())
+    }
+
+    pub(crate) fn agents_are(&self, agents: Arc<Vec<Value>>) {
+        self.known().agents = Some((Instant::now(), agents));
+    }
+
+    /// The model that the session was opened for, if this is known; it may be none.
+    pub(crate) fn model_of(&self, session: &SessionId) -> Option<Option<Model>> {
+        self.known().models.get(session).cloned()
+    }
+
+    pub(crate) fn opened(&self, session: SessionId, model: Option<Model>) {
+        let mut known = self.known();
+        if known.models.len() >= MODELS_KEPT {
+            known.models.clear();
+        }
+        known.models.insert(session, model);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
