@@ -8,7 +8,7 @@ use legwork_engine::text::toast::Toast;
 use legwork_engine::{Deed, Finding, HostError, Work, WorkId};
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::lanes::{Lanes, Overdue};
 use crate::limits::{TOAST_AFTER, TOASTS_MAX, UNIT_MAX};
@@ -33,7 +33,8 @@ pub trait Driver: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Desk {
     work: mpsc::UnboundedSender<Work>,
-    toasts: mpsc::Sender<Toast>,
+    /// Each with the moment from which it may be shown.
+    toasts: mpsc::Sender<(Instant, Toast)>,
 }
 
 impl Desk {
@@ -55,14 +56,14 @@ impl Desk {
 
     /// Shows it; a toast that cannot be shown soon is old news and left out.
     pub fn show(&self, toast: Toast) {
-        let _ = self.toasts.try_send(toast);
+        // The host does one thing at a time: what the toast is about goes first.
+        let _ = self.toasts.try_send((Instant::now() + TOAST_AFTER, toast));
     }
 }
 
-async fn show<D: Driver>(driver: Arc<D>, mut toasts: mpsc::Receiver<Toast>) {
-    while let Some(toast) = toasts.recv().await {
-        // The host does one thing at a time: what the toast is about goes first.
-        sleep(TOAST_AFTER).await;
+async fn show<D: Driver>(driver: Arc<D>, mut toasts: mpsc::Receiver<(Instant, Toast)>) {
+    while let Some((at, toast)) = toasts.recv().await {
+        sleep_until(at).await;
         let _ = timeout(UNIT_MAX, driver.toast(&toast)).await;
     }
 }

@@ -35,8 +35,8 @@ pub const WATCHER_MAX_BEHIND: usize = 256;
 pub const AT_ONCE: usize = 16;
 /// A unit that waits or works longer is answered as unreachable.
 pub const UNIT_MAX: Duration = Duration::from_secs(10);
-/// Toasts that wait for one host; more would be old news.
-pub const TOASTS_MAX: usize = 8;
+/// Toasts that wait for one host: as many as tasks may end in one moment. More would be old news.
+pub const TOASTS_MAX: usize = 16;
 /// A toast waits so long for what it is about to reach its session. Nobody sees the difference.
 pub const TOAST_AFTER: Duration = Duration::from_millis(100);
 /// Progress is shown at most this often.

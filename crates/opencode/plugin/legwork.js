@@ -95,9 +95,13 @@ class Link {
   }
 
   send(line) {
+    this.write(JSON.stringify(line))
+  }
+
+  write(text) {
     const child = this.child
     if (!child?.stdin?.writable) return
-    child.stdin.write(JSON.stringify(line) + "\n")
+    child.stdin.write(text + "\n")
     if (child.stdin.writableLength > BACKLOG_MAX) child.kill("SIGKILL")
   }
 
@@ -141,24 +145,23 @@ class Link {
     const child = this.child
     const dropped = new AbortController()
     this.hostCalls.set(id, dropped)
-    const result = { type: "result", id }
+    let result
     try {
       // A request after a dispose would boot OpenCode's instance again while it is closing.
       if (this.closed) throw new Error("OpenCode is closing")
       const options = { query, body: body ?? undefined, signal: dropped.signal }
       const { data, error, response } = await this.request(method, path, options)
       if (!response) throw error ?? new Error("no response")
-      result.status = response.status
-      result.body = (response.ok ? data : error) ?? null
-      if (JSON.stringify(result).length > LINE_MAX / 2) throw new Error("the answer is too long")
+      const told = (response.ok ? data : error) ?? null
+      result = JSON.stringify({ type: "result", id, status: response.status, body: told })
+      if (result.length > LINE_MAX / 2) throw new Error("the answer is too long")
     } catch (error) {
-      delete result.status
-      delete result.body
-      result.error = String(error?.message ?? error).slice(0, 500)
+      const why = String(error?.message ?? error).slice(0, 500)
+      result = JSON.stringify({ type: "result", id, error: why })
     }
     this.hostCalls.delete(id)
     // What was asked over an earlier link is nobody's business any more.
-    if (child === this.child && !dropped.signal.aborted) this.send(result)
+    if (child === this.child && !dropped.signal.aborted) this.write(result)
   }
 
   event({ type, properties }) {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use legwork_engine::record::Target;
+use legwork_engine::text::toast::ToastKind;
 use legwork_protocol::TaskId;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -101,4 +102,17 @@ async fn a_driver_that_panics_has_not_answered() {
     assert_eq!(found.recv().await, Some((WorkId(1), UNREACHABLE)));
     desk.give(work(2, probe("a")));
     assert_eq!(found.recv().await, Some((WorkId(2), Ok(Finding::Done))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn n8_a_toast_goes_after_what_it_is_about() {
+    let (fake, desk, mut found) = desk();
+    let (title, message) = ("Completed".to_owned(), String::new());
+    desk.show(Toast { title, message, kind: ToastKind::Success, duration_ms: 1 });
+    tokio::task::yield_now().await;
+    desk.give(work(1, probe("a")));
+    assert_eq!(found.recv().await, Some((WorkId(1), Ok(Finding::Done))));
+    tokio::time::sleep(TOAST_AFTER).await;
+    tokio::task::yield_now().await;
+    assert_eq!(*fake.seen.lock().unwrap(), ["Probe", "Completed"]);
 }
