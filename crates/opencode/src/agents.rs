@@ -1,6 +1,6 @@
-//! The agents that an OpenCode has. Their list is OpenCode's slowest answer, and it changes only when
-//! settings are read anew, so it is remembered for a while; an agent that is not on it is looked for
-//! in a new one.
+//! The agents that an OpenCode has. Their list is OpenCode's slowest answer, and it changes only
+//! when settings are read anew, so it is remembered for a while; an agent that is not on it is
+//! looked for in a new one.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! OpenCode as a host: an engine's work becomes calls of its HTTP API, and its events become hints.
 //!
 //! This is the only room that knows OpenCode's JSON. It knows no rules of tasks: what to do is
-//! asked of it ([`perform`]), what came of it is told, and nothing is remembered in between but what
-//! saves a request ([`Memory`]). How a call travels is the affair of a [`Transport`]: through the
-//! plugin inside of OpenCode, or over HTTP ([`Remote`]). What OpenCode says is read leniently; what makes no sense is an error, never
-//! a panic. Facts about OpenCode are those of 1.18.33.
+//! asked of it ([`perform`]), what came of it is told, and nothing is remembered in between but
+//! what saves a request ([`Memory`]). How a call travels is the affair of a [`Transport`]: through
+//! the plugin inside of OpenCode, or over HTTP ([`Remote`]). What OpenCode says is read leniently;
+//! what makes no sense is an error, never a panic. Facts about OpenCode are those of 1.18.33.
 
 mod agents;
 mod answer;

@@ -17,8 +17,8 @@ pub const RECENT_SESSIONS: usize = 200;
 /// line.
 pub const ALL_SESSIONS: usize = 10_000;
 
-/// How long the list of agents is good for. OpenCode reads its settings when an instance starts, and
-/// that ends the plugin's link; a server without the plugin may have done so unseen.
+/// How long the list of agents is good for. OpenCode reads its settings when an instance starts,
+/// and that ends the plugin's link; a server without the plugin may have done so unseen.
 pub const AGENTS_KEPT: Duration = Duration::from_secs(60);
 /// Sessions whose model is remembered until they are prompted.
 pub const MODELS_KEPT: usize = 1_000;

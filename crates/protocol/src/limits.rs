@@ -102,8 +102,8 @@ pub const TELL_MAX_REFUSALS: u32 = 1_000;
 /// Times that an abort is tried on a host that is there; then the session is given up as beyond
 /// our reach.
 pub const STOP_MAX_TRIES: u32 = 200;
-/// Surveys that do not ask for questions, in a row: half a minute. A helper that does several things
-/// at once can ask and be busy.
+/// Surveys that do not ask for questions, in a row: half a minute. A helper that does several
+/// things at once can ask and be busy.
 pub const SURVEYS_UNASKED_MAX: u32 = 5;
 /// Times that one run is asked to go on after its host ended, so that a run that kills its host
 /// cannot do so for ever.

@@ -7,7 +7,7 @@ use legwork_protocol::ids::MessageUse;
 use legwork_testkit::{block_on, script};
 use serde_json::json;
 
-use crate::world::{new_task, now, prompt, world};
+use crate::world::{never_tried, new_task, now, prompt, world};
 
 #[test]
 fn l5_opening_twice_with_one_mark_gives_one_child_with_a_title() {
@@ -117,9 +117,10 @@ fn what_is_gone_is_gone() {
             agent: "general".to_owned(),
             nested: false,
         };
-        for deed in
-            [Deed::Probe { session: gone.clone() }, prompt(&gone, &message, "x"), look, open]
-        {
+        let prompt = prompt(&gone, &message, "x");
+        let firsts = [never_tried(prompt.clone()), never_tried(open.clone())];
+        let others = [Deed::Probe { session: gone.clone() }, prompt, look, open];
+        for deed in firsts.into_iter().chain(others) {
             assert_eq!(world.perform(&deed).await, Err(HostError::Gone), "{deed:?}");
         }
         let strange = "strange".parse().unwrap();

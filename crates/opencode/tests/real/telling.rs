@@ -7,7 +7,7 @@ use legwork_protocol::{MessageId, SessionId};
 use legwork_testkit::{Request, block_on, script};
 use serde_json::{Value, json};
 
-use crate::world::{World, new_task, now, until, world};
+use crate::world::{World, never_tried, new_task, now, until, world};
 
 fn letter(session: &SessionId, result: &str, wake: Wake) -> Deed {
     let message = MessageId::make(now(), new_task(), 0, MessageUse::End);
@@ -44,7 +44,7 @@ fn n4_a_letter_starts_a_turn_in_an_idle_parent_as_the_person_last_spoke() {
         let parent = world.conversation("build", "fake", None).await;
         world.speak(parent.as_str(), "plan", "other", Some("high")).await;
         let deed = letter(&parent, "result one", Wake::StartTurn);
-        assert_eq!(world.perform(&deed).await, Ok(Finding::Done));
+        assert_eq!(world.perform(&never_tried(deed.clone())).await, Ok(Finding::Done));
         let seen = world.model.wait_for("the turn", read(&parent, "result one")).await;
         assert_eq!(seen.model, "other");
         until_told(world, &deed).await;

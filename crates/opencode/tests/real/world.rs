@@ -104,7 +104,7 @@ impl World {
     /// Prompts a helper with a script.
     pub async fn prompt(&self, task: TaskId, session: &SessionId, steps: &[&str]) -> MessageId {
         let message = MessageId::make(now(), task, 0, MessageUse::Prompt(0));
-        let deed = prompt(session, &message, &script(steps));
+        let deed = never_tried(prompt(session, &message, &script(steps)));
         assert_eq!(self.perform(&deed).await, Ok(Finding::Done));
         message
     }
@@ -159,6 +159,17 @@ pub fn prompt(session: &SessionId, message: &MessageId, text: &str) -> Deed {
         agent: "general".to_owned(),
         text: text.to_owned(),
     }
+}
+
+/// The same, asked for the first time.
+pub fn never_tried(mut deed: Deed) -> Deed {
+    match &mut deed {
+        Deed::Open { tried, .. } | Deed::Prompt { tried, .. } | Deed::Tell { tried, .. } => {
+            *tried = Tried::Never;
+        }
+        other => panic!("it changes nothing: {other:?}"),
+    }
+    deed
 }
 
 /// Asks again until there is an answer.
