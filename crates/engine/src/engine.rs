@@ -15,7 +15,7 @@ use crate::tasks::Tasks;
 use crate::text::Answer;
 use crate::timers::{Timer, Timers};
 use crate::waits::Waits;
-use crate::work::{Deed, Finding, HostError, Work, WorkId};
+use crate::work::{Deed, Finding, HostError, Scope, Work, WorkId};
 
 /// All that is decided, and all that is known.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ pub(crate) enum Errand {
     /// A run's next step; of no interest if the run is another by then.
     Run(TaskId, u32),
     /// A host's unfinished runs.
-    Survey(HostId),
+    Survey(HostId, Scope),
     /// A letter.
     Letter(legwork_protocol::MessageId),
     /// A session that must not go on.
@@ -141,7 +141,7 @@ impl Engine {
             Errand::Vet(key) => self.vetted(&key, found),
             Errand::Resume(task) => self.resume_probed(task, found),
             Errand::Run(task, run) => self.run_answered(task, run, work, found),
-            Errand::Survey(host) => self.surveyed(&host, found),
+            Errand::Survey(host, scope) => self.surveyed(&host, scope, found),
             Errand::Letter(letter) => self.letter_answered(&letter, found),
             Errand::Stop(task) => self.stop_answered(task, found),
             Errand::Census(host, asked) => self.census_taken(&host, asked, found),

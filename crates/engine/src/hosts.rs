@@ -7,7 +7,6 @@ use legwork_protocol::line::Until;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
 use crate::task::Task;
-use crate::work::Scope;
 
 /// How a host is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +29,8 @@ pub(crate) struct Host {
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, in order.
     pub queue: BTreeSet<(u64, TaskId)>,
-    /// The survey that is under way.
-    pub surveying: Option<Scope>,
+    /// Whether a survey is under way.
+    pub surveying: bool,
     /// Surveys in a row that did not ask for questions.
     pub unasked: u32,
     /// When it last came.
@@ -72,7 +71,7 @@ impl Hosts {
             until: Until::Closed,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
-            surveying: None,
+            surveying: false,
             unasked: 0,
             came: Time::default(),
             away_since: None,

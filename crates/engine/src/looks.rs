@@ -179,13 +179,13 @@ impl Engine {
     /// Looks up a host's working runs, all with one question.
     pub(crate) fn survey(&mut self, id: &HostId) {
         let Some(host) = self.hosts.get(id) else { return };
-        if host.presence != Presence::Here || host.surveying.is_some() || host.running.is_empty() {
+        if host.presence != Presence::Here || host.surveying || host.running.is_empty() {
             return;
         }
         let scope = self.scope_for(host);
         let Some(host) = self.hosts.get_mut(id) else { return };
-        host.surveying = Some(scope);
-        self.work(id.clone(), Deed::Survey { scope }, Errand::Survey(id.clone()));
+        host.surveying = true;
+        self.work(id.clone(), Deed::Survey { scope }, Errand::Survey(id.clone(), scope));
     }
 
     /// A helper that waits for a person is silent. One that shows what it does is asked for its
@@ -203,23 +203,28 @@ impl Engine {
     pub(crate) fn watch_host_of(&mut self, id: TaskId) {
         let Some(live) = self.tasks.live(id) else { return };
         let host = live.task.run.host.clone();
-        let surveying = self.hosts.get(&host).is_some_and(|host| host.surveying.is_some());
+        let surveying = self.hosts.get(&host).is_some_and(|host| host.surveying);
         let timer = Timer::Survey(host);
         if !surveying && !self.timers.is_set(&timer) {
             self.timers.set(timer, self.now.plus(POLL_EVERY_MS));
         }
     }
 
-    pub(crate) fn surveyed(&mut self, id: &HostId, found: Result<Finding, HostError>) {
+    pub(crate) fn surveyed(
+        &mut self,
+        id: &HostId,
+        scope: Scope,
+        found: Result<Finding, HostError>,
+    ) {
         let Some(host) = self.hosts.get_mut(id) else { return };
-        let scope = host.surveying.take();
+        host.surveying = false;
         let working: Vec<TaskId> = host.running.iter().copied().collect();
         if !working.is_empty() {
             self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
         }
         if let Ok(Finding::Surveyed { busy, questions }) = found {
             let busy: BTreeMap<SessionId, Option<Retry>> = busy.into_iter().collect();
-            let asked = scope == Some(Scope::Questions);
+            let asked = scope == Scope::Questions;
             host.unasked = if asked { 0 } else { host.unasked.saturating_add(1) };
             let open = asked.then(|| {
                 let mut open: BTreeMap<SessionId, Vec<Question>> = BTreeMap::new();

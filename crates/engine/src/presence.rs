@@ -23,7 +23,7 @@ impl Engine {
         let host = self.hosts.known(id, place);
         host.presence = Presence::Here;
         host.until = until;
-        host.surveying = None;
+        host.surveying = false;
         // What was asked while it was away was not heard.
         host.unasked = SURVEYS_UNASKED_MAX;
         host.came = self.now;
