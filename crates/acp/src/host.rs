@@ -113,7 +113,7 @@ impl Host {
             }
             Deed::Prompt { session, message, text, .. } => self.prompt(session, message, text),
             Deed::Look { session, message } => self.look(session, message),
-            Deed::Survey => Ok(self.survey()),
+            Deed::Survey { .. } => Ok(self.survey()),
             Deed::Tell { session, message, parts, .. } => self.tell(session, message, parts),
             Deed::Stop { task, target } => self.stop(*task, target),
             Deed::Answer { session, question, reply } => {
