@@ -1,18 +1,17 @@
 //! An agent's process: started in a group of its own, read line by line within bounds, and ended
-//! with its whole group. Knows lines and bytes, not what they mean.
+//! with its whole group and what left that. Knows lines and bytes, not what they mean.
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use legwork_client::INSIDE;
 use legwork_protocol::line::Splitter;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use crate::agents::Agent;
@@ -21,12 +20,14 @@ use crate::limits::{END_MAX, LINE_MAX_BYTES, RUBBISH_MAX_LINES, TAIL_BYTES};
 use crate::orphans;
 use crate::wire::{self, Message};
 
-/// A running agent. Dropped, it is killed with its group.
+/// A running agent. Dropped, it is killed with all that it started.
 #[derive(Debug)]
 pub struct Process {
     agent: Agent,
     child: Child,
     group: Option<Pid>,
+    /// What it started bears this, until that is ended.
+    mark: Option<String>,
     /// What is to be written; closed, its stdin is too.
     outgoing: Option<mpsc::UnboundedSender<String>>,
     stdout: ChildStdout,
@@ -57,12 +58,13 @@ impl Process {
             let why = format!("the folder {}: {error}", folder.display());
             not_started(std::io::Error::new(error.kind(), why))
         })?;
+        let mark = orphans::next_mark();
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(folder)
             // Some believe this more than their working folder.
             .env("PWD", folder)
-            .env(INSIDE, orphans::own_mark())
+            .env(orphans::INSIDE, &mark)
             .envs(&agent.env)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -82,6 +84,7 @@ impl Process {
         Ok(Self {
             agent: agent.clone(),
             group: child.id().and_then(|id| Pid::from_raw(id.cast_signed())),
+            mark: Some(mark),
             child,
             outgoing: Some(outgoing),
             stdout,
@@ -138,11 +141,19 @@ impl Process {
     pub async fn end(mut self) {
         self.outgoing = None;
         let _ = timeout(END_MAX, self.child.wait()).await;
-        self.kill();
+        self.kill().await;
         let _ = timeout(END_MAX, self.child.wait()).await;
     }
 
-    fn kill(&mut self) {
+    async fn kill(&mut self) {
+        self.kill_group();
+        if let Some(mark) = self.mark.take() {
+            // It reads what is known of every process, which takes a few milliseconds.
+            let _ = spawn_blocking(move || orphans::end_left_by(&mark)).await;
+        }
+    }
+
+    fn kill_group(&mut self) {
         if let Some(group) = self.group.take() {
             // Fails if nobody is left in it, which is what is wanted.
             let _ = kill_process_group(group, Signal::KILL);
@@ -169,7 +180,7 @@ impl Process {
             Ok(Err(_)) | Err(_) => "it closed its stdout".to_owned(),
         };
         // What it left running may hold its stderr.
-        self.kill();
+        self.kill().await;
         let _ = timeout(END_MAX, &mut self.tail_is_whole).await;
         self.failure(What::Ended { how, when })
     }
@@ -177,7 +188,10 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.kill();
+        self.kill_group();
+        if let Some(mark) = self.mark.take() {
+            orphans::end_left_by(&mark);
+        }
     }
 }
 

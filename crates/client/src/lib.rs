@@ -19,4 +19,4 @@ pub use client::{Answered, Client, Watch};
 pub use fault::Fault;
 pub use folders::{Folders, check_private};
 pub use hash::hash8;
-pub use start::{INSIDE, Start, program};
+pub use start::{Start, program};

@@ -1,6 +1,10 @@
 //! Which process is which. A process number is used again after a while; together with the moment
 //! at which the process began, and the boot that this happened in, it is one process for good.
 
+/// Every agent that the daemon starts has this variable, and what an agent starts. A legwork inside
+/// of it offers no tools, so that helpers have no helpers of their own.
+pub const INSIDE: &str = "LEGWORK_INSIDE";
+
 /// The name of a host that is a process: its kind, the process's mark, and something of its own,
 /// because one process may be several hosts.
 pub fn host_name(kind: &str, mark: &str, own: &str) -> String {

@@ -10,6 +10,7 @@ use std::{env, io, thread};
 
 use crate::fault::Fault;
 use crate::folders::{Folders, check_private};
+use crate::process::INSIDE;
 
 /// A cold start opens the store and looks up what was unfinished: some 50 ms, more on a slow disk.
 /// A plugin gives its bridge 10 s, and should hear why there is no daemon.
@@ -17,10 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(15);
 /// Before another daemon is started because the last one found a leaving one in its way.
 const AGAIN: Duration = Duration::from_millis(200);
-
-/// Set in the environment of helpers that the daemon runs itself, and of all that they start. It
-/// names the daemon's process. A legwork inside offers no helpers.
-pub const INSIDE: &str = "LEGWORK_INSIDE";
 
 /// What to do if nobody listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,9 +84,9 @@ fn spawn() -> Result<Child, Fault> {
         .map_err(|source| Fault::NotStarted { program: "the running program".into(), source })?;
     Command::new(&program)
         .args(["daemon", "run"])
-        .current_dir("/")
-        // A daemon that a helper happens to start is not part of that helper.
+        // Whoever starts it may be inside of an agent; a daemon is in none, and outlives them.
         .env_remove(INSIDE)
+        .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use legwork_client::{Folders, INSIDE};
+use legwork_client::Folders;
+use legwork_client::process::INSIDE;
 use serde::Serialize;
 use serde_json::json;
 

@@ -22,6 +22,15 @@ fn commands_that_start_it_at_once_start_one() {
 }
 
 #[test]
+fn one_that_is_started_inside_of_an_agent_does_not_end_itself_as_left_over() {
+    let home = Home::new();
+    let mut command = home.command(["daemon", "start"]);
+    // An agent of a daemon that is no more.
+    command.env("LEGWORK_INSIDE", "1-1-00000000-0");
+    ran(command).with_code(0);
+}
+
+#[test]
 fn it_is_started_looked_at_and_stopped() {
     let home = Home::new();
     let ran = home.run(["daemon"]).with_code(6);
