@@ -188,8 +188,8 @@ impl Conversation {
         let tool_calls = self.host.turns.of(&session).map_or(0, |going| going.tool_calls);
         let is_over = !matches!(end, End::Answered { .. });
         self.host.turns.ended(&session, end.clone());
-        self.save(&Line::End { message, end, tool_calls }).await;
-        self.host.turns.forget(&session);
+        self.save(&Line::End { message: message.clone(), end, tool_calls }).await;
+        self.host.turns.forget(&session, &message);
         self.facts.hint(Hint::Stirred { session: session.clone() });
         let loads = self.talk.as_ref().is_none_or(|(talk, _)| talk.introduction.loads);
         if is_over || loads {

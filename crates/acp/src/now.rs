@@ -60,9 +60,12 @@ impl Turns {
         });
     }
 
-    /// Its end is written down.
-    pub fn forget(&self, session: &SessionId) {
-        self.all().remove(session);
+    /// Its end is written down. The next one may have begun already: its end was seen before.
+    pub fn forget(&self, session: &SessionId, message: &MessageId) {
+        let mut all = self.all();
+        if all.get(session).is_some_and(|going| going.message == *message) {
+            all.remove(session);
+        }
     }
 
     /// What goes on in a session.
@@ -92,4 +95,23 @@ impl Turns {
 pub fn now() -> Time {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_has_begun_is_not_forgotten_with_the_one_before() {
+        let turns = Turns::default();
+        let session: SessionId = "acp_1".parse().unwrap();
+        let [first, next]: [MessageId; 2] = ["msg_1", "msg_2"].map(|id| id.parse().unwrap());
+        turns.begin(&session, first.clone());
+        turns.ended(&session, End::Answered { text: "done".to_owned() });
+        turns.begin(&session, next.clone());
+        turns.forget(&session, &first);
+        assert_eq!(turns.of(&session).map(|going| going.message), Some(next.clone()));
+        turns.forget(&session, &next);
+        assert!(turns.of(&session).is_none());
+    }
 }
