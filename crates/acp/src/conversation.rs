@@ -1,6 +1,7 @@
 //! One helper's session with its agent, as long as something goes on in it: turns one after the
-//! other, in one process. An agent that can take up a conversation later is ended after each turn;
-//! another one waits for the next, because with its process it would forget everything.
+//! other, in one process. An agent that can resume a conversation later is ended after each turn;
+//! one that can only load it, which takes longer, waits a while; another one waits for the next
+//! turn, because with its process it would forget everything.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -191,8 +192,8 @@ impl Conversation {
         self.save(&Line::End { message: message.clone(), end, tool_calls }).await;
         self.host.turns.forget(&session, &message);
         self.facts.hint(Hint::Stirred { session: session.clone() });
-        let loads = self.talk.as_ref().is_none_or(|(talk, _)| talk.introduction.loads);
-        if is_over || loads {
+        let resumes = self.talk.as_ref().is_none_or(|(talk, _)| talk.introduction.resumes);
+        if is_over || resumes {
             self.end().await;
         } else {
             self.host.is_idle(&session);

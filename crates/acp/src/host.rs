@@ -14,12 +14,13 @@ use legwork_protocol::ask::Reply;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 use crate::agents::Agent;
 use crate::conversation::{Command, Commands, Conversation, Facts};
 use crate::failure::What;
 use crate::kept::{End, Kept, Line};
-use crate::limits::IDLE_MAX;
+use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::mail::Mailbox;
 use crate::now::{Turns, now};
 
@@ -131,7 +132,7 @@ impl Host {
     }
 
     /// Whether the conversation can be gone on with. The agent alone knows, so it is asked to take
-    /// it up; it then waits a while for the prompt.
+    /// it up; it then waits a while for the prompt. One that is slow gets the benefit of the doubt.
     async fn probe(&self, session: &SessionId) -> Found {
         let helper = self.helper(session)?;
         let bound = helper.lines.iter().rev().find_map(|line| match line {
@@ -144,13 +145,13 @@ impl Host {
         }
         let (done, loaded) = oneshot::channel();
         self.send(session, helper, Command::Load(done));
-        match loaded.await {
-            Ok(Ok(())) => Ok(Finding::Done),
-            Ok(Err(failure)) => match failure.what() {
+        match timeout(PROBE_MAX, loaded).await {
+            Err(_) | Ok(Ok(Ok(()))) => Ok(Finding::Done),
+            Ok(Ok(Err(failure))) => match failure.what() {
                 What::Refused { .. } | What::CannotLoad => Err(HostError::Gone),
                 _ => Err(HostError::Rejected { why: failure.to_string() }),
             },
-            Err(_) => Err(HostError::Unreachable),
+            Ok(Err(_)) => Err(HostError::Unreachable),
         }
     }
 
@@ -329,6 +330,7 @@ impl Inner {
         let command = commands.try_next();
         if command.is_none() {
             live.remove(session);
+            lock(&self.idle).retain(|idle| idle != session);
         }
         command
     }

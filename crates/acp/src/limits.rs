@@ -23,7 +23,16 @@ pub const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 pub const CANCEL_MAX: Duration = Duration::from_secs(5);
 /// A process whose stdin was closed is to end within this time; then its group is killed.
 pub const END_MAX: Duration = Duration::from_secs(2);
-/// After a conversation was taken up for a prompt that then does not come.
+/// How long an agent may take to say whether it still has a conversation. Whoever resumes a task
+/// waits for it, and after ten seconds its host would count as not reachable. What is not said by
+/// then shows when the prompt is handed over.
+pub const PROBE_MAX: Duration = Duration::from_secs(8);
+/// An agent that was asked to be quiet after it took up a conversation, and does not answer that.
+pub const QUIET_MAX: Duration = Duration::from_secs(2);
+/// After a conversation was taken up for a prompt that then does not come, and after a turn of an
+/// agent that can only load a whole conversation. Gemini (seen in 0.61.0) names its file of a
+/// conversation after the minute, so that one which is loaded in the minute in which it began is
+/// overwritten: not less than a minute.
 pub const LOADED_MAX: Duration = Duration::from_secs(60);
 /// Processes that are kept without anything to do, because their agent could not take up the
 /// conversation later. The one that waited longest goes first.

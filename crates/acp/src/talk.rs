@@ -8,8 +8,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::agents::Agent;
 use crate::failure::{Failure, What};
+use crate::limits::QUIET_MAX;
 use crate::process::Process;
 use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
+
+/// A question that no agent knows: names that begin like this are free.
+const QUIET: &str = "_legwork/quiet";
 
 /// A talk with an agent.
 #[derive(Debug)]
@@ -33,7 +37,7 @@ pub struct Introduction {
     /// Whether it can take up an earlier conversation.
     pub loads: bool,
     /// Whether it does so without telling all of it again.
-    resumes: bool,
+    pub resumes: bool,
     /// The ways to log in that it knows.
     pub logins: Vec<String>,
 }
@@ -89,7 +93,44 @@ impl Talk {
         let folder = self.folder(directory);
         let params = json!({ "sessionId": session, "cwd": folder, "mcpServers": [] });
         let answer = self.call(method, &params).await?;
-        answer.map(drop).map_err(|e| self.refused(method, &e))
+        answer.map_err(|e| self.refused(method, &e))?;
+        if !self.introduction.resumes {
+            self.hear_out().await?;
+        }
+        Ok(())
+    }
+
+    /// What was said earlier is told again before the answer, says the protocol. Gemini answers
+    /// first (seen in 0.61.0), and it would be taken for the next turn's. So it is asked something
+    /// of no meaning, until it has told nothing more between question and answer.
+    async fn hear_out(&mut self) -> Result<(), Failure> {
+        let deadline = Instant::now() + QUIET_MAX;
+        loop {
+            let asked = self.ask(QUIET, &json!({}));
+            let mut told = 0;
+            loop {
+                let next = timeout_at(deadline, self.process.next("while it was starting"));
+                match next.await {
+                    // One that answers no such question is not asked again.
+                    Err(_) => return Ok(()),
+                    Ok(message) => match message? {
+                        Message::Response { id, .. } if id == asked => break,
+                        message => told += usize::from(self.pass_over(&message)),
+                    },
+                }
+            }
+            if told == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether it was news of a session.
+    fn pass_over(&self, message: &Message) -> bool {
+        if let Message::Request { id, method, .. } = message {
+            self.process.send(refuse_unknown(id, method));
+        }
+        matches!(message, Message::Notification { method, .. } if method == "session/update")
     }
 
     /// Sends a request; its answer comes under the number given back.
@@ -120,10 +161,9 @@ impl Talk {
             })??;
             match message {
                 Message::Response { id, outcome } if id == asked => return Ok(outcome),
-                Message::Request { id, method, .. } => {
-                    self.process.send(refuse_unknown(&id, &method));
+                message => {
+                    self.pass_over(&message);
                 }
-                Message::Response { .. } | Message::Notification { .. } => {}
             }
         }
     }

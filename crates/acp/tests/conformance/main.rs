@@ -5,4 +5,5 @@
     reason = "a test ends at the first thing that is not as it should be"
 )]
 
+mod host;
 mod rehearsal;

@@ -1,0 +1,222 @@
+//! The library is the agent (`examples/sdk_agent.rs`), our host is the client.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use legwork_acp::agents::{Agent, Source};
+use legwork_acp::{Host, Outside};
+use legwork_engine::record::Target;
+use legwork_engine::work::{Question, Sight, Sighted};
+use legwork_engine::{Deed, Finding, Hint, HostError};
+use legwork_protocol::ask::Reply;
+use legwork_protocol::{MessageId, SessionId, TaskId};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+/// A host whose agents are made with the library, and one task's session in it.
+struct World {
+    host: Host,
+    hints: mpsc::UnboundedReceiver<Hint>,
+    task: TaskId,
+    session: SessionId,
+    prompts: usize,
+    home: TempDir,
+}
+
+/// The agent's program. Nothing of this package tells where an example is, so cargo is asked.
+fn program() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "-q", "--example", "sdk_agent", "--message-format", "json"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let lines = built.stdout.split(|byte| *byte == b'\n');
+        let messages = lines.filter_map(|line| serde_json::from_slice(line).ok());
+        let mut programs = messages
+            .filter_map(|message: serde_json::Value| Some(message["executable"].as_str()?.into()));
+        programs.next_back().unwrap()
+    })
+}
+
+fn open(home: &Path, agent: &[&str]) -> (Host, mpsc::UnboundedReceiver<Hint>) {
+    let words = [program()].into_iter().chain(agent.iter().copied()).map(str::to_owned);
+    let agent = Agent::new("sdk", words.collect(), Source::Config);
+    let (hints, heard) = mpsc::unbounded_channel();
+    let outside = Outside {
+        agents: Box::new(move || vec![agent.clone()]),
+        trouble: Box::new(|what| panic!("{what}")),
+        hints,
+    };
+    (Host::open(home, outside).unwrap(), heard)
+}
+
+impl World {
+    /// An agent without a memory.
+    async fn new() -> Self {
+        Self::with(TempDir::new().unwrap(), &[]).await
+    }
+
+    async fn with(home: TempDir, agent: &[&str]) -> Self {
+        let (host, hints) = open(home.path(), agent);
+        let (task, parent): (TaskId, SessionId) =
+            ("bg_0000000a".parse().unwrap(), "term_one".parse().unwrap());
+        host.terminal(&parent, home.path().to_str().unwrap()).unwrap();
+        let (title, agent) = ("a test".to_owned(), "sdk".to_owned());
+        let deed = Deed::Open { task, parent, title, agent, nested: false };
+        let Ok(Finding::Opened { session }) = host.perform(&deed).await else { panic!() };
+        Self { host, hints, task, session, prompts: 0, home }
+    }
+
+    /// The daemon ends, and with it the agent's process; another one comes.
+    fn restart(&mut self, agent: &[&str]) {
+        (self.host, self.hints) = open(self.home.path(), agent);
+    }
+
+    async fn prompt(&mut self, text: &str) -> MessageId {
+        self.prompts += 1;
+        let message: MessageId = format!("msg_{}", self.prompts).parse().unwrap();
+        let deed = Deed::Prompt {
+            session: self.session.clone(),
+            message: message.clone(),
+            part: "prt_1".parse().unwrap(),
+            agent: "sdk".to_owned(),
+            text: text.to_owned(),
+        };
+        assert_eq!(self.host.perform(&deed).await, Ok(Finding::Done));
+        message
+    }
+
+    async fn look(&self, message: &MessageId) -> Sight {
+        let (session, message) = (self.session.clone(), message.clone());
+        match self.host.perform(&Deed::Look { session, message }).await {
+            Ok(Finding::Seen(sight)) => sight,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The end of a prompt's turn, and how many tools it used.
+    async fn end(&mut self, message: &MessageId) -> (Sighted, u32) {
+        loop {
+            let sight = self.look(message).await;
+            if sight.state != Sighted::Busy {
+                return (sight.state, sight.tool_calls);
+            }
+            self.hints.recv().await.unwrap();
+        }
+    }
+
+    async fn ask(&mut self, text: &str) -> (Sighted, u32) {
+        let message = self.prompt(text).await;
+        self.end(&message).await
+    }
+
+    async fn probe(&self) -> Result<Finding, HostError> {
+        self.host.perform(&Deed::Probe { session: self.session.clone() }).await
+    }
+
+    /// The sessions at work, and what they ask.
+    async fn survey(&self) -> (Vec<SessionId>, Vec<(SessionId, Question)>) {
+        match self.host.perform(&Deed::Survey).await {
+            Ok(Finding::Surveyed { busy, questions }) => {
+                (busy.into_iter().map(|(session, _)| session).collect(), questions)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn answered(text: &str) -> Sighted {
+    Sighted::Answered { text: text.to_owned() }
+}
+
+#[tokio::test]
+async fn a_turn_with_a_tool_is_followed_to_its_answer() {
+    let mut world = World::new().await;
+    assert_eq!(world.ask("echo good morning").await, (answered("good morning"), 1));
+    assert_eq!(world.survey().await, (vec![], vec![]));
+    assert_eq!(world.ask("count").await, (answered("2"), 0), "its process waited");
+}
+
+#[tokio::test]
+async fn a_permission_is_asked_for_and_answered() {
+    let mut world = World::new().await;
+    for (reply, said) in [(Reply::Once, "yes"), (Reply::Reject(None), "no")] {
+        let message = world.prompt("ask remove it").await;
+        let question = loop {
+            if let Hint::Asked { question, .. } = world.hints.recv().await.unwrap() {
+                break question;
+            }
+        };
+        assert_eq!(question.text, "permission for remove it");
+        let session = world.session.clone();
+        let asked = vec![(session.clone(), question.clone())];
+        assert_eq!(world.survey().await, (vec![session.clone()], asked));
+        let deed = Deed::Answer { session, question: question.id, reply };
+        assert_eq!(world.host.perform(&deed).await, Ok(Finding::Done));
+        assert_eq!(world.end(&message).await, (answered(said), 0));
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_called_off() {
+    for text in ["wait", "ask remove it"] {
+        let mut world = World::new().await;
+        let message = world.prompt(text).await;
+        world.hints.recv().await.unwrap();
+        let stop = Deed::Stop { task: world.task, target: Target::Session(world.session.clone()) };
+        assert_eq!(world.host.perform(&stop).await, Ok(Finding::Done));
+        let (end, _) = world.end(&message).await;
+        assert!(matches!(end, Sighted::Aborted { .. }), "{end:?}");
+        assert_eq!(world.host.perform(&stop).await, Ok(Finding::Quiet));
+    }
+}
+
+#[tokio::test]
+async fn a_loaded_conversation_is_not_taken_for_the_answer_whenever_it_is_told_again() {
+    for when in ["before", "after"] {
+        let memory = TempDir::new().unwrap();
+        let agent = [memory.path().to_str().unwrap(), when];
+        let mut world = World::with(TempDir::new().unwrap(), &agent).await;
+        for round in 1..=40 {
+            assert_eq!(world.ask("count").await, (answered(&round.to_string()), 0));
+        }
+        world.restart(&agent);
+        assert_eq!(world.probe().await, Ok(Finding::Done));
+        assert_eq!(world.ask("count").await, (answered("41"), 0), "{when}");
+        // Not asked first, as after a crash.
+        world.restart(&agent);
+        assert_eq!(world.ask("echo you").await, (answered("you"), 1), "{when}");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_the_agent_does_not_have_is_gone() {
+    let memory = TempDir::new().unwrap();
+    let agent = [memory.path().to_str().unwrap()];
+    let mut world = World::with(TempDir::new().unwrap(), &agent).await;
+    world.ask("count").await;
+    let kept: Vec<PathBuf> =
+        memory.path().read_dir().unwrap().map(|file| file.unwrap().path()).collect();
+    std::fs::remove_file(&kept[0]).unwrap();
+    world.restart(&agent);
+    assert_eq!(world.probe().await, Err(HostError::Gone));
+}
+
+#[tokio::test]
+async fn an_agent_that_takes_long_to_load_keeps_nobody_waiting() {
+    let memory = TempDir::new().unwrap();
+    let folder = memory.path().to_str().unwrap();
+    let mut world = World::with(TempDir::new().unwrap(), &[folder]).await;
+    world.ask("count").await;
+    world.restart(&[folder, "never"]);
+    // Whenever nothing moves here, time does: to us the agent is slow from its start on.
+    tokio::time::pause();
+    assert_eq!(world.probe().await, Ok(Finding::Done));
+    let (end, _) = world.ask("count").await;
+    let Sighted::Failed { reason } = end else { panic!("{end:?}") };
+    assert!(reason.contains("did not answer"), "{reason}");
+}
