@@ -50,6 +50,7 @@ impl Transcript {
                 Update::Life
             }
             Some("tool_call") => self.tool(update),
+            Some("tool_call_update") => self.mentioned(update),
             Some("usage_update") => {
                 let cost = update["cost"]["amount"].as_f64().filter(|cost| *cost >= 0.0);
                 Update::Usage {
@@ -59,6 +60,14 @@ impl Transcript {
             }
             _ => Update::Life,
         }
+    }
+
+    /// A tool call that was mentioned. Gemini (seen in 0.61.0) does not say that one begins for
+    /// which it wants a permission.
+    pub fn mentioned(&mut self, call: &Value) -> Update {
+        let is_named = call["toolCallId"].as_str().is_some_and(|id| !id.is_empty());
+        // Where no more are told apart, this one may be known.
+        if is_named && self.calls.len() < TOOL_CALLS_MAX { self.tool(call) } else { Update::Life }
     }
 
     /// Whether it has written more than anybody can read.
@@ -118,6 +127,22 @@ mod tests {
         turn.take(&say("It is "));
         turn.take(&say("fine.\n"));
         assert_eq!((turn.answer(), turn.tool_calls), ("It is fine.", 1));
+    }
+
+    #[test]
+    fn a_tool_call_whose_beginning_was_not_told_counts_once() {
+        let mut turn = Transcript::default();
+        turn.take(&say("Let me look."));
+        let asked = json!({ "toolCallId": "1", "title": "ls" });
+        assert_eq!(turn.mentioned(&asked), Update::Tool("ls".to_owned()));
+        let done = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1" });
+        assert_eq!(turn.take(&done), Update::Life);
+        assert_eq!(turn.mentioned(&json!({ "title": "ls" })), Update::Life, "which is not said");
+        let other =
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "2", "kind": "read" });
+        assert_eq!(turn.take(&other), Update::Tool("read".to_owned()));
+        turn.take(&say("Done."));
+        assert_eq!((turn.answer(), turn.tool_calls), ("Done.", 2));
     }
 
     #[test]

@@ -114,7 +114,8 @@ impl<'a> Turn<'a> {
         match message {
             Message::Notification { method, params } if method == "session/update" => {
                 if params["sessionId"] == self.theirs {
-                    self.update(&params["update"]);
+                    let update = self.transcript.take(&params["update"]);
+                    self.progress(update);
                 }
                 if self.transcript.is_flood() {
                     let flood = What::Flood { what: "an answer", max_bytes: TEXT_MAX_BYTES };
@@ -132,10 +133,10 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    fn update(&mut self, update: &Value) {
+    fn progress(&mut self, update: Update) {
         let session = self.facts.session.clone();
         let (mut tool, mut tokens, mut cost_micros) = (None, None, None);
-        match self.transcript.take(update) {
+        match update {
             Update::Tool(title) => tool = Some(title),
             Update::Usage { tokens: used, cost_micros: cost } => {
                 (tokens, cost_micros) = (used, cost);
@@ -150,6 +151,8 @@ impl<'a> Turn<'a> {
     }
 
     fn permission(&mut self, request: Value, params: Value) {
+        let update = self.transcript.mentioned(&params["toolCall"]);
+        self.progress(update);
         let by_policy = if self.called_off.is_some() || self.open.len() >= QUESTIONS_MAX {
             Some(permission::called_off())
         } else {

@@ -157,7 +157,7 @@ async fn a_permission_is_asked_for_and_answered() {
         assert_eq!(world.survey().await, (vec![session.clone()], asked));
         let deed = Deed::Answer { session, question: question.id, reply };
         assert_eq!(world.host.perform(&deed).await, Ok(Finding::Done));
-        assert_eq!(world.end(&message).await, (answered(said), 0));
+        assert_eq!(world.end(&message).await, (answered(said), 1));
     }
 }
 
