@@ -296,6 +296,8 @@ function project(properties, paths) {
 }
 
 export const Legwork = async (input) => {
+  // This OpenCode is a helper itself, and helpers have none of their own.
+  if (process.env.LEGWORK_INSIDE) return {}
   let link = links.get(input.directory)
   if (link) link.input = input
   else links.set(input.directory, (link = new Link(input)))

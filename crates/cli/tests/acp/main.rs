@@ -14,5 +14,6 @@ mod bad;
 mod home;
 mod kills;
 mod many;
+mod opencode;
 mod stage;
 mod tools;
