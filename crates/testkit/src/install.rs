@@ -1,6 +1,6 @@
 //! The real OpenCode, installed once into the target folder by whichever test needs it first; the
-//! others wait. The binary itself is started, not the wrapper of the npm package: a signal to a
-//! wrapper does not reach what it wraps.
+//! others wait; so is any other agent that npm has. Of OpenCode the binary itself is started, not
+//! the wrapper of the npm package: a signal to a wrapper does not reach what it wraps.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ impl Installed {
     /// Finds it, or installs it, which takes a while and needs npm.
     pub fn get() -> &'static Self {
         static ONCE: OnceLock<Installed> = OnceLock::new();
-        ONCE.get_or_init(|| Self { binary: find(&target()) })
+        ONCE.get_or_init(|| Self { binary: find() })
     }
 
     /// The program.
@@ -49,26 +49,34 @@ fn above(program: &Path) -> Option<&Path> {
     inside.and_then(|inside| inside.ancestors().nth(2))
 }
 
-fn find(target: &Path) -> PathBuf {
-    let folder = target.join(format!("opencode-{VERSION}"));
-    fs::create_dir_all(target).expect("the target folder");
-    let lock = File::create(target.join(format!("opencode-{VERSION}.lock"))).expect("a lock file");
+fn find() -> PathBuf {
+    binary(&npm("opencode", "opencode-ai", VERSION, |fresh| drop(binary(fresh))))
+}
+
+/// The folder that this package is installed in. Installs it, and what it needs, if it is not yet;
+/// `check` panics if it does not run.
+pub fn npm(name: &str, package: &str, version: &str, check: impl Fn(&Path)) -> PathBuf {
+    let target = target();
+    let folder = target.join(format!("{name}-{version}"));
+    fs::create_dir_all(&target).expect("the target folder");
+    let lock = File::create(target.join(format!("{name}-{version}.lock"))).expect("a lock file");
     // Other tests may be at it; the lock goes with the file.
     lock.lock().expect("the lock");
     if !folder.exists() {
-        install(target, &folder);
+        let fresh = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&target);
+        let fresh = fresh.expect("a folder to install into");
+        install(fresh.path(), &format!("{package}@{version}"));
+        check(fresh.path());
+        fs::rename(fresh.keep(), &folder).expect("the installed folder moves to its place");
     }
-    binary(&folder)
+    folder
 }
 
-fn install(target: &Path, folder: &Path) {
-    let fresh = tempfile::Builder::new().prefix("opencode-").tempdir_in(target);
-    let fresh = fresh.expect("a folder to install into");
-    let package = format!("opencode-ai@{VERSION}");
+fn install(folder: &Path, package: &str) {
     let npm = Command::new("npm")
         .args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"])
-        .arg(fresh.path())
-        .arg(&package)
+        .arg(folder)
+        .arg(package)
         .output();
     let npm = npm.unwrap_or_else(|why| panic!("npm is needed to install {package}: {why}"));
     assert!(
@@ -77,8 +85,6 @@ fn install(target: &Path, folder: &Path) {
         String::from_utf8_lossy(&npm.stdout),
         String::from_utf8_lossy(&npm.stderr)
     );
-    binary(fresh.path());
-    fs::rename(fresh.keep(), folder).expect("the installed folder moves to its place");
 }
 
 /// The first binary that runs here: npm brings several for one platform (with and without AVX2).

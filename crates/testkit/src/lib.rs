@@ -26,7 +26,7 @@ pub use api::Client;
 pub use events::{Event, Events};
 pub use home::{Home, HomeBuilder};
 pub use http::Answer;
-pub use install::{Installed, VERSION};
+pub use install::{Installed, VERSION, npm};
 pub use kit::{DEADLINE, block_on, poll};
 pub use model::{End, Model, Offered, Request, Said};
 pub use process::{Output, Run, Serve};
