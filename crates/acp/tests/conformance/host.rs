@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use legwork_acp::agents::{Agent, Source};
 use legwork_acp::{Host, Outside};
 use legwork_engine::record::Target;
-use legwork_engine::work::{Question, Sight, Sighted};
+use legwork_engine::work::{Question, Scope, Sight, Sighted, Tried};
 use legwork_engine::{Deed, Finding, Hint, HostError};
 use legwork_protocol::ask::Reply;
 use legwork_protocol::{MessageId, SessionId, TaskId};
@@ -66,7 +66,7 @@ impl World {
             ("bg_0000000a".parse().unwrap(), "term_one".parse().unwrap());
         host.terminal(&parent, home.path().to_str().unwrap()).unwrap();
         let (title, agent) = ("a test".to_owned(), "sdk".to_owned());
-        let deed = Deed::Open { task, parent, title, agent, nested: false };
+        let deed = Deed::Open { tried: Tried::Never, task, parent, title, agent, nested: false };
         let Ok(Finding::Opened { session }) = host.perform(&deed).await else { panic!() };
         Self { host, hints, task, session, prompts: 0, home }
     }
@@ -80,6 +80,7 @@ impl World {
         self.prompts += 1;
         let message: MessageId = format!("msg_{}", self.prompts).parse().unwrap();
         let deed = Deed::Prompt {
+            tried: Tried::Never,
             session: self.session.clone(),
             message: message.clone(),
             part: "prt_1".parse().unwrap(),
@@ -120,7 +121,7 @@ impl World {
 
     /// The sessions at work, and what they ask.
     async fn survey(&self) -> (Vec<SessionId>, Vec<(SessionId, Question)>) {
-        match self.host.perform(&Deed::Survey).await {
+        match self.host.perform(&Deed::Survey { scope: Scope::Questions }).await {
             Ok(Finding::Surveyed { busy, questions }) => {
                 (busy.into_iter().map(|(session, _)| session).collect(), questions)
             }
