@@ -1,9 +1,10 @@
 //! An agent made with the protocol's own library. The tests hold legwork's client against it.
 //!
-//! Each prompt is one thing to do: `echo WORDS` uses a tool and repeats the words, `ask WORDS` wants
-//! a permission, `wait` goes on until it is called off, `count` says how many prompts there were.
-//! Arguments: a folder to keep conversations in, and when a loaded one is told again: `before` the
-//! answer, as the protocol has it, `after` it, as Gemini does, or `never`, without an answer.
+//! Each prompt is one thing to do: `echo WORDS` uses a tool and repeats the words, `ask WORDS`
+//! wants a permission, `wait` goes on until it is called off, `count` says how many prompts there
+//! were. Arguments: a folder to keep conversations in, and when a loaded one is told again:
+//! `before` the answer, as the protocol has it, `after` it, as Gemini does, or `never`, without an
+//! answer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

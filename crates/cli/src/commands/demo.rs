@@ -14,6 +14,10 @@ use crate::screen::Screen;
 /// model: the helpers are processes that follow a script. It has a home of its own among the
 /// temporary files and leaves nothing behind.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  legwork demo                      with progress and colours
+  legwork demo | less               to read it in peace")]
 pub struct Demo {
     /// Do not linger, for tests
     #[arg(long)]

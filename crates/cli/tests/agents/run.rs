@@ -90,7 +90,7 @@ fn the_settings_agent_is_taken_with_all_that_is_said_of_it() {
          [run]\nagent = \"mine\"\n",
         home.path("work")
     ));
-    let ran = home.run(["run", "env COLOUR\nask rm\npid"]).with_code(0);
+    let ran = home.run(["run", "ask rm\nenv COLOUR\npid"]).with_code(0);
     assert!(ran.out.contains("blue") && ran.out.contains("Allowed: rm"), "{ran:?}");
     assert_eq!(home.run(["list", "--json"]).json()["tasks"][0]["agent"], "mine");
 }

@@ -6,7 +6,8 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 2] = ["bridge", "rehearsal"];
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
+    "demo",
     "install",
     "uninstall",
     "doctor",
