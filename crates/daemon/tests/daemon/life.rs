@@ -106,7 +106,7 @@ fn l6_after_a_kill_in_the_middle_the_same_call_makes_one_task() {
     let mut opencode = OpenCode::new();
     // Before the host is asked to open a session, and after it did so unheard.
     for (number, asked) in
-        ["get /agent", "/children", "post /session", "prompt_async"].into_iter().enumerate()
+        ["get /agent", "ses_p/message", "post /session", "prompt_async"].into_iter().enumerate()
     {
         let key = format!("call-{number}");
         let daemon = home.start();
