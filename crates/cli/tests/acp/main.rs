@@ -17,3 +17,4 @@ mod many;
 mod opencode;
 mod stage;
 mod tools;
+mod words;
