@@ -28,10 +28,7 @@ pub fn wanted() -> Vec<Wanted> {
         ),
         all("session.deleted", &["sessionID", "info.id"]),
         all("session.updated", &["sessionID", "info.parentID", "info.tokens", "info.cost"]),
-        all(
-            "message.updated",
-            &["sessionID", "info.id", "info.role", "info.time.completed", "info.finish"],
-        ),
+        all("message.updated", &["sessionID", "info.id", "info.role"]),
         all("message.part.updated", &["sessionID", "part.type", "part.tool", "part.state.status"]),
         Wanted { every_ms: DELTA_EVERY_MS, ..delta },
         all("permission.asked", &["id", "sessionID", "permission", "patterns", "metadata.command"]),
@@ -93,8 +90,6 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
             }
             Hint::Used { host: host.clone(), session: session()? }
         }
-        // Some milliseconds before the session falls idle; after an error, some later.
-        "message.updated" if ends(properties.get("info")?) => Hint::Stirred { session: session()? },
         // A call is announced as pending once, as running again and again.
         "message.part.updated" => {
             let begins =
@@ -115,13 +110,6 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
         }
         _ => return None,
     })
-}
-
-/// Whether the message may be the last of its turn.
-fn ends(info: &Value) -> bool {
-    let goes_on =
-        matches!(info.get("finish").and_then(Value::as_str), Some("tool-calls" | "unknown"));
-    info.pointer("/time/completed").is_some_and(Value::is_u64) && !goes_on
 }
 
 /// A session says at every step what it used up so far. One without a parent is no helper's, and
