@@ -1,7 +1,7 @@
 //! One helper's session with its agent, as long as something goes on in it: turns one after the
-//! other, in one process. An agent that can resume a conversation is ended after each turn. One that
-//! can only load it waits a minute for the next, because loading is slow and some do it badly. One
-//! that can do neither waits as long as it may, because with its process it forgets everything.
+//! other, in one process. An agent that can resume a conversation is ended after each turn. One
+//! that can only load it waits a minute for the next, because loading is slow and some do it badly.
+//! One that can do neither waits as long as it may, because with its process it forgets everything.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
