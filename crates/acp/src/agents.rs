@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use rustix::fs::Access;
 
+use crate::rehearsal::MEMORY_VARIABLE;
+
 /// Agents that speak ACP, as we would call them: name, program and arguments.
 const WELL_KNOWN: [(&str, &str, &[&str]); 5] = [
     ("opencode", "opencode", &["acp"]),
@@ -102,7 +104,7 @@ pub fn known(
 
 fn rehearsal(legwork: &Path, memory: &Path) -> Agent {
     let command = vec![text(legwork), REHEARSAL.to_owned()];
-    let env = BTreeMap::from([("LEGWORK_REHEARSAL_MEMORY".to_owned(), text(memory))]);
+    let env = BTreeMap::from([(MEMORY_VARIABLE.to_owned(), text(memory))]);
     Agent { env, ..Agent::new(REHEARSAL, command, Source::BuiltIn) }
 }
 

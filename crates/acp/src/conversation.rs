@@ -13,8 +13,8 @@ use legwork_protocol::{MessageId, QuestionId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 
-use crate::agents::{Agent, Permissions};
-use crate::failure::Failure;
+use crate::agents::Permissions;
+use crate::failure::{Failure, What};
 use crate::host::Inner;
 use crate::kept::{End, Line};
 use crate::limits::{LOADED_MAX, SAVE_AGAIN};
@@ -267,7 +267,5 @@ async fn start(
 
 /// It was there when the task was launched.
 fn not_there(name: &str) -> Failure {
-    let agent = Agent::new(name, Vec::new(), crate::agents::Source::Config);
-    let what = crate::failure::What::Stopped("is not known any more.".to_owned());
-    Failure::new(&agent, what, "")
+    Failure::new(name, What::Stopped("is not known any more.".to_owned()), "")
 }

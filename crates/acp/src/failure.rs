@@ -5,7 +5,6 @@ use std::io;
 
 use legwork_protocol::refusal::plain;
 
-use crate::agents::Agent;
 use crate::wire::{LOGIN_NEEDED, RpcError};
 
 /// Characters of an agent's own words in a reason.
@@ -111,10 +110,10 @@ impl std::fmt::Display for Words {
 }
 
 impl Failure {
-    /// This agent did that; `words` are its last.
-    pub fn new(agent: &Agent, what: What, words: &str) -> Self {
+    /// The agent of this name did that; `words` are its last.
+    pub fn new(agent: &str, what: What, words: &str) -> Self {
         let words = Words(plain(words.trim(), WORDS_MAX_CHARS));
-        Self { agent: agent.name.clone(), what, words }
+        Self { agent: agent.to_owned(), what, words }
     }
 
     /// What it did.

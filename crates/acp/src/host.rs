@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use legwork_engine::record::Target;
 use legwork_engine::work::{Part, Shown, Sight, Sighted};
@@ -21,6 +21,7 @@ use crate::conversation::{Command, Commands, Conversation, Facts};
 use crate::failure::What;
 use crate::kept::{End, Kept, Line};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
+use crate::lock::lock;
 use crate::mail::Mailbox;
 use crate::now::{Turns, now};
 
@@ -361,8 +362,4 @@ fn sighted(end: End) -> Sighted {
         End::Failed { reason } => Sighted::Failed { reason },
         End::Aborted { text } => Sighted::Aborted { text },
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

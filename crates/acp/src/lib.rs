@@ -11,6 +11,7 @@ mod failure;
 mod host;
 mod kept;
 mod limits;
+mod lock;
 mod mail;
 mod now;
 pub mod orphans;

@@ -2,13 +2,14 @@
 //! work and those who look; a restart forgets it, because nothing goes on after one.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use legwork_engine::work::Question;
 use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
 
 use crate::kept::End;
+use crate::lock::lock;
 
 /// A turn under way, as anybody may see it.
 #[derive(Debug, Clone)]
@@ -87,7 +88,7 @@ impl Turns {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, Going>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

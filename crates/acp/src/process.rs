@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use legwork_protocol::line::Splitter;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -17,13 +17,15 @@ use tokio::time::timeout;
 use crate::agents::Agent;
 use crate::failure::{Failure, What};
 use crate::limits::{END_MAX, LINE_MAX_BYTES, RUBBISH_MAX_LINES, TAIL_BYTES};
+use crate::lock::lock;
 use crate::orphans;
 use crate::wire::{self, Message};
 
 /// A running agent. Dropped, it is killed with all that it started.
 #[derive(Debug)]
 pub struct Process {
-    agent: Agent,
+    /// What it is called.
+    agent: String,
     child: Child,
     group: Option<Pid>,
     /// What it started bears this, until that is ended.
@@ -46,7 +48,7 @@ impl Process {
     pub fn start(agent: &Agent, directory: &Path) -> Result<Self, Failure> {
         let not_started = |source| {
             let command = agent.command.join(" ");
-            Failure::new(agent, What::NotStarted { command, source }, "")
+            Failure::new(&agent.name, What::NotStarted { command, source }, "")
         };
         let (program, arguments) = agent
             .command
@@ -82,7 +84,7 @@ impl Process {
         tokio::spawn(write(stdin, lines));
         let tail_is_whole = tokio::spawn(keep_tail(stderr, Arc::clone(&tail)));
         Ok(Self {
-            agent: agent.clone(),
+            agent: agent.name.clone(),
             group: child.id().and_then(|id| Pid::from_raw(id.cast_signed())),
             mark: Some(mark),
             child,
@@ -208,10 +210,6 @@ async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>) {
     while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
         lock(&tail).push(&buffer[..read]);
     }
-}
-
-fn lock(tail: &Mutex<Tail>) -> std::sync::MutexGuard<'_, Tail> {
-    tail.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The last bytes of what goes by.

@@ -1,13 +1,11 @@
 //! Which agents there are for `legwork run`, and which one it takes.
 
-use std::env;
 use std::path::PathBuf;
 
-use legwork_acp::agents::{Agent, REHEARSAL, known};
+use legwork_acp::agents::{Agent, REHEARSAL};
 use legwork_client::Folders;
 
 use crate::fault::Fault;
-use crate::plugin::this_binary;
 
 /// The agents at this moment.
 #[derive(Debug)]
@@ -21,13 +19,12 @@ pub struct Agents {
 
 impl Agents {
     /// Those of the settings, those on the PATH, and the one that is built in.
-    pub fn find(folders: &Folders) -> Result<Self, Fault> {
+    pub fn find(folders: &Folders) -> Self {
         // What is wrong with the settings is the doctor's to say.
         let config =
             legwork_daemon::read_config(&folders.config).unwrap_or_else(|fault| *fault.config);
-        let (path, memory) = (env::var_os("PATH"), folders.sessions.join(REHEARSAL));
-        let known = known(config.agents, path.as_deref(), &this_binary()?, &memory);
-        Ok(Self { known, named: config.run_agent, config: folders.config.clone() })
+        let known = legwork_daemon::agents(config.agents, folders);
+        Self { known, named: config.run_agent, config: folders.config.clone() }
     }
 
     /// The agent that is taken if none is asked for.

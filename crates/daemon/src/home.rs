@@ -14,7 +14,8 @@ use legwork_protocol::{HostId, MessageId, Place, TaskId};
 use tokio::sync::mpsc;
 
 use crate::Fault;
-use crate::agents::known;
+use crate::agents::agents;
+use crate::config::read_config;
 use crate::driver::{Desk, Driver, Findings};
 use crate::log::Log;
 use crate::world::Host;
@@ -44,10 +45,13 @@ impl Home {
         if ended > 0 {
             log.warn(format_args!("ended {ended} processes that an earlier daemon had left"));
         }
-        let (config, sessions) = (folders.config.clone(), folders.sessions.clone());
-        let trouble = log.clone();
+        let (places, trouble) = (folders.clone(), log.clone());
         let outside = legwork_acp::Outside {
-            agents: Box::new(move || known(&config, &sessions)),
+            agents: Box::new(move || {
+                // What is wrong with the settings is said where they are read for the first time.
+                let config = read_config(&places.config).unwrap_or_else(|fault| *fault.config);
+                agents(config.agents, &places)
+            }),
             trouble: Box::new(move |what| trouble.warn(what)),
             hints,
         };

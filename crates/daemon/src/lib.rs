@@ -33,6 +33,7 @@ mod socket;
 mod version;
 mod world;
 
+pub use agents::agents;
 pub use config::{Config, ConfigFault, Problem, read_config};
 pub use fault::Fault;
 pub use life::{Options, Outcome, run};

@@ -21,6 +21,7 @@ use super::misbehave::Misbehaviour;
 use super::out::Out;
 use super::turn::{End, News, Settled, Turn, chunk, flood, session_update};
 use super::{Ending, Options};
+use crate::agents::REHEARSAL;
 use crate::wire::{
     ACP_VERSION, BAD_PARAMS, INTERNAL, LOGIN_NEEDED, Message, NO_SUCH_METHOD, NOT_FOUND, RpcError,
     answer, read, refusal, request,
@@ -184,7 +185,7 @@ impl Agent {
         let login = json!([{ "id": "login", "name": "Log in", "description": "There is no way" }]);
         json!({
             "protocolVersion": version,
-            "agentInfo": { "name": "rehearsal", "version": env!("CARGO_PKG_VERSION") },
+            "agentInfo": { "name": REHEARSAL, "version": env!("CARGO_PKG_VERSION") },
             "agentCapabilities": {
                 "loadSession": self.can_load(),
                 "sessionCapabilities": sessions,

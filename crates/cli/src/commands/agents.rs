@@ -66,7 +66,7 @@ enum Starts {
 impl Agents {
     /// Shows them.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        let known = Known::find(&Folders::from_env()?)?;
+        let known = Known::find(&Folders::from_env()?);
         let default = known.default().map(str::to_owned);
         let agents = self.chosen(known.known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();

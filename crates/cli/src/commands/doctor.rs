@@ -214,10 +214,7 @@ fn hosts(view: &DaemonView) -> Finding {
 }
 
 fn agents(folders: &Folders) -> Finding {
-    let agents = match Agents::find(folders) {
-        Ok(agents) => agents,
-        Err(fault) => return Finding::of_fault("agents", &fault),
-    };
+    let agents = Agents::find(folders);
     let known = counted(agents.known.len(), "agent");
     match agents.default() {
         Some(name) if !agents.known.iter().any(|agent| agent.name == name) => Finding::problem(
