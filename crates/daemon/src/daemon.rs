@@ -3,6 +3,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
 use legwork_client::Folders;
@@ -22,6 +23,7 @@ use crate::guest::Guest;
 use crate::home::Home;
 use crate::link::Link;
 use crate::log::Log;
+use crate::opencode::{Memory, Overheard};
 use crate::outbox::Outbox;
 use crate::peer::{Arrival, Newcomer, PeerId};
 use crate::screens::Screens;
@@ -42,6 +44,8 @@ pub struct Daemon {
     pub(crate) home: Home,
     wake_at: Option<Time>,
     screens: Screens,
+    /// What the hosts' events have told of conversations.
+    overheard: Arc<Overheard>,
     findings: Findings,
     log: Log,
 }
@@ -70,6 +74,7 @@ impl Daemon {
             home,
             wake_at: Some(started),
             screens: Screens::default(),
+            overheard: Arc::default(),
             findings,
             log,
         };
@@ -155,7 +160,8 @@ impl Daemon {
         self.log.info(format_args!("{peer}: {host} of {place} is there, legwork {build}"));
         greet(&outbox);
         let _ = outbox.send(&FromDaemon::Want { events: opencode::wanted() });
-        let link = Link::new(outbox.clone(), unanswered);
+        self.overheard.forget();
+        let link = Link::new(outbox.clone(), unanswered, Memory::with(self.overheard.clone()));
         let requests = link.requests();
         let desk = Desk::new(link, self.findings.clone());
         let world = self.shell.outside();
@@ -219,6 +225,7 @@ impl Daemon {
             }
             ToDaemon::Event { name, properties } => {
                 let Some(host) = host else { return };
+                self.overheard.hear(&name, &properties);
                 for hint in opencode::hints(&host, &name, &properties) {
                     self.step(Input::Hint(hint));
                 }
@@ -268,6 +275,7 @@ impl Daemon {
         let Some(gone) = self.shell.outside().remove(peer) else { return };
         if let Some(host) = gone.host {
             self.log.info(format_args!("{peer}: {host} is away: {why}"));
+            self.overheard.forget();
             self.step(Input::Hint(Hint::HostAway { host }));
         } else {
             self.log.peer(format_args!("{peer}: gone: {why}"));

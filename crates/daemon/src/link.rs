@@ -47,8 +47,8 @@ pub struct Link {
 }
 
 impl Link {
-    pub fn new(outbox: Outbox, unanswered: Unanswered) -> Self {
-        Self { outbox, unanswered, requests: Arc::default(), memory: Memory::default() }
+    pub fn new(outbox: Outbox, unanswered: Unanswered, memory: Memory) -> Self {
+        Self { outbox, unanswered, requests: Arc::default(), memory }
     }
 
     /// Counts the requests, for people.
@@ -114,7 +114,7 @@ mod tests {
     #[tokio::test]
     async fn each_request_gets_its_own_answer() {
         let (outbox, unanswered) = (Outbox::default(), Unanswered::default());
-        let link = Link::new(outbox.clone(), unanswered.clone());
+        let link = Link::new(outbox.clone(), unanswered.clone(), Memory::default());
         let reply = |status| HostReply { status, body: Value::Null };
         let host = async {
             unanswered.settle(HostResult { id: 7, reply: Ok(reply(500)) });
@@ -132,7 +132,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_front_is_told_that_nobody_waits_any_more() {
         let (outbox, unanswered) = (Outbox::default(), Unanswered::default());
-        let link = Link::new(outbox.clone(), unanswered.clone());
+        let link = Link::new(outbox.clone(), unanswered.clone(), Memory::default());
         let late = timeout(Duration::from_secs(1), link.send(request(Value::Null))).await;
         assert!(late.is_err());
         assert_eq!(outbox.behind(), 2, "the call and its drop");
@@ -141,7 +141,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_too_long_to_send_is_refused_and_not_tried_for_ever() {
-        let link = Link::new(Outbox::default(), Unanswered::default());
+        let link = Link::new(Outbox::default(), Unanswered::default(), Memory::default());
         let reply = link.send(request(Value::String("x".repeat(17 << 20)))).await.unwrap();
         assert_eq!(reply.status, TOO_LONG);
         assert_eq!(link.outbox.behind(), 0);

@@ -6,7 +6,7 @@ use legwork_engine::{Deed, Finding, HostError};
 use crate::driver::Driver;
 use crate::link::Link;
 
-pub use legwork_opencode::{KIND, hints, wanted};
+pub use legwork_opencode::{KIND, Memory, Overheard, hints, wanted};
 
 impl Driver for Link {
     async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {

@@ -9,33 +9,44 @@ use legwork_protocol::{HostId, QuestionId, SessionId};
 use serde_json::{Value, json};
 
 use crate::limits::DELTA_EVERY_MS;
+use crate::message::Message;
 use crate::{error, mark, question};
 
 /// The events to pass on, and what of each.
 pub fn wanted() -> Vec<Wanted> {
-    let all = |name: &str, keep: &[&str]| Wanted {
+    let all = |name: &str, keep: &str| Wanted {
         name: name.to_owned(),
-        keep: keep.iter().map(|path| (*path).to_owned()).collect(),
+        keep: keep.split_whitespace().map(str::to_owned).collect(),
         every_ms: 0,
     };
-    let delta = all("message.part.delta", &["sessionID"]);
+    let delta = all("message.part.delta", "sessionID");
     vec![
-        all("session.idle", &["sessionID"]),
-        all("session.status", &["sessionID", "status.type"]),
+        all("session.idle", "sessionID"),
+        all("session.status", "sessionID status.type"),
+        all("session.error", "sessionID error.name error.data.message error.data.statusCode"),
+        all("session.deleted", "sessionID info.id"),
         all(
-            "session.error",
-            &["sessionID", "error.name", "error.data.message", "error.data.statusCode"],
+            "session.updated",
+            "sessionID info.parentID info.tokens info.cost
+             info.permission info.agent info.model info.revert.messageID",
         ),
-        all("session.deleted", &["sessionID", "info.id"]),
-        all("session.updated", &["sessionID", "info.parentID", "info.tokens", "info.cost"]),
-        all("message.updated", &["sessionID", "info.id", "info.role"]),
-        all("message.part.updated", &["sessionID", "part.type", "part.tool", "part.state.status"]),
+        all(
+            "message.updated",
+            "sessionID info.id info.role info.agent info.model
+             info.time.completed info.finish info.error.name",
+        ),
+        all("message.removed", "sessionID messageID"),
+        all(
+            "message.part.updated",
+            "sessionID part.type part.tool part.state.status
+             part.messageID part.synthetic part.metadata.legwork",
+        ),
         Wanted { every_ms: DELTA_EVERY_MS, ..delta },
-        all("permission.asked", &["id", "sessionID", "permission", "patterns", "metadata.command"]),
-        all("permission.replied", &["sessionID", "requestID"]),
-        all("question.asked", &["id", "sessionID", "questions"]),
-        all("question.replied", &["sessionID", "requestID"]),
-        all("question.rejected", &["sessionID", "requestID"]),
+        all("permission.asked", "id sessionID permission patterns metadata.command"),
+        all("permission.replied", "sessionID requestID"),
+        all("question.asked", "id sessionID questions"),
+        all("question.replied", "sessionID requestID"),
+        all("question.rejected", "sessionID requestID"),
     ]
 }
 
@@ -84,6 +95,10 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
             Hint::Deleted { session }
         }
         "session.updated" => updated(session()?, properties.get("info")?),
+        // Its turn is over, or nearly: the answer can be read.
+        "message.updated" if Message::read(properties).is_last_reply() => {
+            Hint::Stirred { session: session()? }
+        }
         "message.updated" if word("/info/role") == Some("user") => {
             if mark::is_our_message(word("/info/id")?) {
                 return None;

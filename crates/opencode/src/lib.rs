@@ -9,6 +9,7 @@
 mod agents;
 mod answer;
 mod choice;
+mod conversation;
 mod error;
 mod events;
 mod history;
@@ -34,6 +35,7 @@ pub const KIND: &str = "opencode";
 /// The plugin's text, with holes for what a machine and a build know.
 pub const PLUGIN: &str = include_str!("../plugin/legwork.js");
 
+pub use conversation::Overheard;
 pub use error::Fault;
 pub use events::{hints, project, wanted};
 pub use memory::Memory;

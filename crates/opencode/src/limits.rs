@@ -23,6 +23,9 @@ pub const AGENTS_KEPT: Duration = Duration::from_secs(60);
 /// Sessions whose model is remembered until they are prompted.
 pub const MODELS_KEPT: usize = 1_000;
 
+/// Conversations of which it is remembered what events told. Each is some hundred bytes.
+pub const CONVERSATIONS_KEPT: usize = 1_000;
+
 /// An HTTP request, from connecting to the last byte. A directory's first request boots an
 /// instance, which was seen to take 3.5 s.
 pub const REQUEST: Duration = Duration::from_secs(10);

@@ -10,11 +10,15 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::choice::Model;
+use crate::conversation::Overheard;
 use crate::limits::{AGENTS_KEPT, MODELS_KEPT};
 
 /// The memory of one link.
 #[derive(Debug, Default)]
-pub struct Memory(Mutex<Known>);
+pub struct Memory {
+    known: Mutex<Known>,
+    pub(crate) overheard: Arc<Overheard>,
+}
 
 #[derive(Debug, Default)]
 struct Known {
@@ -24,6 +28,11 @@ struct Known {
 }
 
 impl Memory {
+    /// Of a link whose events are taken in there.
+    pub fn with(overheard: Arc<Overheard>) -> Self {
+        Self { overheard, known: Mutex::default() }
+    }
+
     pub(crate) fn agents(&self) -> Option<Arc<Vec<Value>>> {
         let known = self.known();
         let (read, agents) = known.agents.as_ref()?;
@@ -48,6 +57,6 @@ impl Memory {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -64,6 +64,11 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// Whether it is written by a model, and nothing follows in its turn.
+    pub fn is_last_reply(&self) -> bool {
+        self.is_reply() && self.end().is_some()
+    }
+
     /// What the model wrote for others to read. A stream that broke and was tried again leaves an
     /// empty part before the whole one (1.18.33).
     pub fn text(&self) -> String {
@@ -102,7 +107,7 @@ impl<'a> Message<'a> {
     pub fn is_a_persons(&self) -> bool {
         self.word("role") == Some("user")
             && !self.id().is_some_and(mark::is_our_message)
-            && self.texts().any(|part| !mark::bears(part))
+            && self.parts.iter().any(is_persons_text)
     }
 
     pub fn choice(&self) -> Choice {
@@ -110,15 +115,21 @@ impl<'a> Message<'a> {
     }
 
     fn texts(&self) -> impl Iterator<Item = &'a Value> {
-        let shown = |part: &&Value| {
-            kind(part) == Some("text") && part.get("synthetic") != Some(&Value::Bool(true))
-        };
-        self.parts.iter().filter(shown)
+        self.parts.iter().filter(|part| is_shown_text(part))
     }
 
     fn word(&self, key: &str) -> Option<&'a str> {
         self.info.get(key).and_then(Value::as_str)
     }
+}
+
+/// Of the parts of messages that are not ours, one that shows a person wrote it.
+pub fn is_persons_text(part: &Value) -> bool {
+    is_shown_text(part) && !mark::bears(part)
+}
+
+fn is_shown_text(part: &Value) -> bool {
+    kind(part) == Some("text") && part.get("synthetic") != Some(&Value::Bool(true))
 }
 
 fn kind(part: &Value) -> Option<&str> {

@@ -6,8 +6,8 @@ use legwork_protocol::{SessionId, TaskId};
 use serde_json::{Value, json};
 
 use crate::agents;
-use crate::choice::{Choice, Model};
-use crate::history;
+use crate::choice::Model;
+use crate::conversation::Conversation;
 use crate::mark;
 use crate::rules;
 use crate::transport::{Request, Transport, ask, ask_list, session_path};
@@ -23,18 +23,12 @@ pub struct Wish<'a> {
 }
 
 pub async fn open<T: Transport>(host: &T, wish: Wish<'_>) -> Result<Finding, HostError> {
-    let (known, parent, agents, chosen) = tokio::join!(
-        known(host, &wish),
-        ask(host, Request::get(session_path(wish.parent, "")?)),
-        agents::list(host),
-        history::last_choice(host, wish.parent),
-    );
+    let (known, parent, agents) =
+        tokio::join!(known(host, &wish), Conversation::of(host, wish.parent), agents::list(host),);
     if let Some(session) = known? {
         return Ok(Finding::Opened { session });
     }
-    let (parent, agents) = (parent?, agents?);
-    let chosen = chosen?.unwrap_or_else(|| Choice::read(&parent));
-    let body = body(&wish, &parent, &agents, chosen);
+    let body = body(&wish, parent?, &agents?);
     let model = body.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read);
     let session = id(&ask(host, Request::post("/session", body)).await?)?;
     if let Some(memory) = host.memory() {
@@ -58,7 +52,8 @@ pub fn id(session: &Value) -> Result<SessionId, HostError> {
     id.ok_or(crate::error::NONSENSE)
 }
 
-fn body(wish: &Wish<'_>, parent: &Value, agents: &[Value], chosen: Choice) -> Value {
+fn body(wish: &Wish<'_>, parent: Conversation, agents: &[Value]) -> Value {
+    let Conversation { session, choice } = parent;
     let named = |name: Option<&str>| {
         let agent = agents.iter().find(|agent| agent.get("name").and_then(Value::as_str) == name);
         agent.unwrap_or(&Value::Null)
@@ -66,11 +61,11 @@ fn body(wish: &Wish<'_>, parent: &Value, agents: &[Value], chosen: Choice) -> Va
     let agent = named(Some(wish.agent));
     let mut ours = json!({ "task": wish.task });
     // Kept for good, so that every prompt of the task goes to the same model.
-    let model = agent.get("model").and_then(Model::read).or(chosen.model);
+    let model = agent.get("model").and_then(Model::read).or(choice.model);
     if let Some(model) = model {
         ours["model"] = model.told();
     }
-    let permission = rules::of_helper(parent, named(chosen.agent.as_deref()), agent, wish.nested);
+    let permission = rules::of_helper(&session, named(choice.agent.as_deref()), agent, wish.nested);
     json!({
         "parentID": wish.parent,
         "title": wish.title,

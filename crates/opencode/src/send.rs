@@ -9,7 +9,7 @@ use legwork_protocol::{MessageId, PartId, SessionId};
 use serde_json::{Value, json};
 
 use crate::choice::{Choice, Model};
-use crate::history;
+use crate::conversation::Conversation;
 use crate::mark;
 use crate::transport::{Request, Transport, ask, session_path, word};
 
@@ -32,8 +32,7 @@ pub async fn prompt<T: Transport>(
     send(host, session, message, choice, parts, Wake::StartTurn).await
 }
 
-/// Puts a letter into a session. It speaks to whom the person last spoke; in a session where no
-/// person ever wrote, to whom it belongs.
+/// Puts a letter into a session. It speaks to whom the person last spoke.
 pub async fn tell<T: Transport>(
     host: &T,
     tried: Tried,
@@ -45,21 +44,16 @@ pub async fn tell<T: Transport>(
     if is_there(host, tried, session, message).await? {
         return Ok(Finding::Told);
     }
-    let (there, choice) = tokio::join!(
-        ask(host, Request::get(session_path(session, "")?)),
-        history::last_choice(host, session),
-    );
-    let there = there?;
-    if there.get("revert").is_some_and(|revert| !revert.is_null()) {
+    let there = Conversation::of(host, session).await?;
+    if there.has_undo_pending() {
         return Ok(Finding::UndoPending);
     }
-    let choice = choice?.unwrap_or_else(|| Choice::read(&there));
     let parts = parts.iter().map(|part| {
         // Texts that reach a host have no holes any more.
         let Ok(text) = part.text.fill(|_, _| Ok::<_, Infallible>(None));
         text_part(&part.id, text, part.shown)
     });
-    send(host, session, message, choice, parts.collect(), wake).await
+    send(host, session, message, there.choice, parts.collect(), wake).await
 }
 
 /// The model that the session was opened for.

@@ -1,11 +1,11 @@
 //! A transport that plays what was recorded from the real OpenCode 1.18.33 (`../fixtures`).
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use legwork_engine::{Deed, Finding, HostError};
-use legwork_opencode::{Memory, Request, Transport, Unreachable, perform};
+use legwork_opencode::{Memory, Overheard, Request, Transport, Unreachable, perform};
 use legwork_protocol::line::{HostReply, Method};
 use serde_json::{Value, json};
 
@@ -71,6 +71,12 @@ impl Fake {
     /// Over a link that keeps in mind what it may.
     pub fn remembering(mut self) -> Self {
         self.memory = Some(Memory::default());
+        self
+    }
+
+    /// Over a link whose events were heard.
+    pub fn hearing(mut self, overheard: Overheard) -> Self {
+        self.memory = Some(Memory::with(Arc::new(overheard)));
         self
     }
 

@@ -7,4 +7,5 @@ mod fake;
 mod looking;
 mod opening;
 mod others;
+mod overhearing;
 mod telling;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
 
-fn open(agent: &str, nested: bool) -> Deed {
+pub fn open(tried: Tried, agent: &str, nested: bool) -> Deed {
     Deed::Open {
-        tried: Tried::Perhaps,
+        tried,
         task: TaskId::from_number(7),
         parent: "ses_parent".parse().unwrap(),
         title: "Look around".to_owned(),
@@ -39,16 +39,13 @@ fn denied(body: &Value) -> Vec<&str> {
 fn a_session_that_bears_the_mark_is_taken() {
     let host = made().on("GET /session/ses_parent/children", 200, fixture("children"));
     let found = Finding::Opened { session: "ses_helper".parse().unwrap() };
-    assert_eq!(host.perform(&open("explore", false)), Ok(found));
+    assert_eq!(host.perform(&open(Tried::Perhaps, "explore", false)), Ok(found));
     assert!(host.wrote_nothing());
 }
 
 #[test]
 fn a_session_that_was_never_asked_for_is_not_looked_for() {
-    let Deed::Open { task, parent, title, agent, nested, .. } = open("explore", false) else {
-        panic!()
-    };
-    let first = Deed::Open { tried: Tried::Never, task, parent, title, agent, nested };
+    let first = open(Tried::Never, "explore", false);
     let host = made().remembering();
     assert_eq!(host.perform(&Deed::Vet { agent: "explore".to_owned() }), Ok(Finding::Vetted));
     body_for(&host, &first);
@@ -58,7 +55,7 @@ fn a_session_that_was_never_asked_for_is_not_looked_for() {
 
 #[test]
 fn l5_a_new_session_is_a_child_with_a_title_and_the_mark() {
-    let body = body_for(&made(), &open("explore", false));
+    let body = body_for(&made(), &open(Tried::Perhaps, "explore", false));
     assert_eq!(body["parentID"], "ses_parent");
     assert_eq!(body["title"], "Look around");
     assert_eq!(body["metadata"]["legwork"]["task"], "bg_00000007");
@@ -66,7 +63,7 @@ fn l5_a_new_session_is_a_child_with_a_title_and_the_mark() {
 
 #[test]
 fn l5_a_helper_keeps_its_parents_denials_and_cannot_ask_or_launch() {
-    let body = body_for(&made(), &open("explore", false));
+    let body = body_for(&made(), &open(Tried::Perhaps, "explore", false));
     let mut expected = vec!["webfetch", "edit", "todowrite", "task", "question"];
     expected.extend(["background_task", "background_output", "background_block"]);
     expected.extend(["background_list", "background_cancel", "background_clear"]);
@@ -81,7 +78,7 @@ fn l5_a_helper_keeps_its_parents_denials_and_cannot_ask_or_launch() {
 
 #[test]
 fn l5_a_helper_that_may_nest_keeps_the_six_tools() {
-    let body = body_for(&made(), &open("explore", true));
+    let body = body_for(&made(), &open(Tried::Perhaps, "explore", true));
     assert_eq!(denied(&body), ["webfetch", "edit", "todowrite", "task", "question"]);
 }
 
@@ -91,7 +88,7 @@ fn only_under_an_agent_that_may_not_edit_a_helper_may_not() {
     for (agent, edits) in [("plan", false), ("build", true), ("explore", false)] {
         history[0]["info"]["agent"] = json!(agent);
         let host = made().history("ses_parent", history.clone());
-        let body = body_for(&host, &open("general", false));
+        let body = body_for(&host, &open(Tried::Perhaps, "general", false));
         assert_eq!(!denied(&body).contains(&"edit"), edits, "{agent}");
     }
 }
@@ -104,14 +101,14 @@ fn files_that_the_parents_agent_may_not_edit_its_helper_may_not_either() {
     let mut history = messages("parents_messages");
     history[0]["info"]["agent"] = agents[0]["name"].clone();
     let host = made().on("GET /agent", 200, agents).history("ses_parent", history);
-    let body = body_for(&host, &open("general", false));
+    let body = body_for(&host, &open(Tried::Perhaps, "general", false));
     assert!(body["permission"].as_array().unwrap().contains(&secret));
     assert!(!denied(&body).contains(&"edit"));
 }
 
 #[test]
 fn an_agent_that_names_a_tool_itself_is_not_denied_it() {
-    let body = body_for(&made(), &open("general", false));
+    let body = body_for(&made(), &open(Tried::Perhaps, "general", false));
     assert!(!denied(&body).contains(&"todowrite"), "general has a rule of its own");
     assert!(denied(&body).contains(&"task"));
 }
@@ -119,9 +116,9 @@ fn an_agent_that_names_a_tool_itself_is_not_denied_it() {
 #[test]
 fn the_model_is_the_agents_own_or_that_which_the_person_last_chose() {
     let persons = json!({ "providerID": "fake", "modelID": "other", "variant": "high" });
-    let body = body_for(&made(), &open("explore", false));
+    let body = body_for(&made(), &open(Tried::Perhaps, "explore", false));
     assert_eq!(body["metadata"]["legwork"]["model"], persons);
-    let body = body_for(&made(), &open("own", false));
+    let body = body_for(&made(), &open(Tried::Perhaps, "own", false));
     let own = json!({ "providerID": "fake", "modelID": "other" });
     assert_eq!(body["metadata"]["legwork"]["model"], own);
 }
@@ -129,7 +126,7 @@ fn the_model_is_the_agents_own_or_that_which_the_person_last_chose() {
 #[test]
 fn without_a_persons_message_the_model_is_the_sessions() {
     let host = made().history("ses_parent", Vec::new());
-    let body = body_for(&host, &open("explore", false));
+    let body = body_for(&host, &open(Tried::Perhaps, "explore", false));
     assert_eq!(body["metadata"]["legwork"]["model"]["modelID"], "other");
     assert!(denied(&body).contains(&"edit"), "the session's agent is plan");
 }
@@ -137,7 +134,7 @@ fn without_a_persons_message_the_model_is_the_sessions() {
 #[test]
 fn nothing_is_opened_under_a_parent_that_is_gone() {
     let host = Fake::default().on("GET /agent", 200, fixture("agents"));
-    assert_eq!(host.perform(&open("explore", false)), Err(HostError::Gone));
+    assert_eq!(host.perform(&open(Tried::Perhaps, "explore", false)), Err(HostError::Gone));
     assert!(host.wrote_nothing());
 }
 
@@ -180,7 +177,7 @@ fn a_prompt_that_is_there_is_not_sent_again() {
 #[test]
 fn a_first_prompt_is_one_request_and_goes_to_the_model_of_the_opening() {
     let host = made().remembering().on("POST /session/ses_new/prompt_async", 204, Value::Null);
-    host.perform(&open("explore", false)).unwrap();
+    host.perform(&open(Tried::Perhaps, "explore", false)).unwrap();
     let Deed::Prompt { message, part, agent, text, .. } = prompt("msg_new") else { panic!() };
     let session = "ses_new".parse().unwrap();
     let tried = Tried::Never;

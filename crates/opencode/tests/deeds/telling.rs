@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
 
-fn tell(session: &str, message: &str, wake: Wake) -> Deed {
+pub fn tell(tried: Tried, session: &str, message: &str, wake: Wake) -> Deed {
     let part =
         |id: &str, shown, text: &str| Part { id: id.parse().unwrap(), shown, text: text.into() };
     Deed::Tell {
-        tried: Tried::Perhaps,
+        tried,
         session: session.parse().unwrap(),
         message: message.parse().unwrap(),
         parts: vec![
@@ -28,7 +28,8 @@ fn sent(host: &Fake, deed: &Deed) -> Value {
 
 #[test]
 fn n2_the_headline_is_visible_and_the_result_is_synthetic() {
-    let body = sent(&Fake::recorded(), &tell("ses_parent", "msg_new", Wake::StartTurn));
+    let body =
+        sent(&Fake::recorded(), &tell(Tried::Perhaps, "ses_parent", "msg_new", Wake::StartTurn));
     let ours = json!({ "legwork": true });
     let parts = json!([
         { "id": "prt_1", "type": "text", "text": "[BACKGROUND TASK COMPLETED]", "metadata": ours },
@@ -54,7 +55,7 @@ fn n4_it_speaks_to_the_agent_and_model_that_the_person_last_used() {
     history.extend([by_id, by_part, synthetic]);
     history.extend(messages("compacted"));
     let host = Fake::recorded().history("ses_parent", history);
-    let body = sent(&host, &tell("ses_parent", "msg_new", Wake::StartTurn));
+    let body = sent(&host, &tell(Tried::Perhaps, "ses_parent", "msg_new", Wake::StartTurn));
     assert_eq!(body["agent"], "plan");
     assert_eq!(body["model"], json!({ "providerID": "fake", "modelID": "other" }));
     assert_eq!(body["variant"], "high");
@@ -62,7 +63,8 @@ fn n4_it_speaks_to_the_agent_and_model_that_the_person_last_used() {
 
 #[test]
 fn a_helper_is_told_as_itself_and_not_as_the_default_agent() {
-    let body = sent(&Fake::recorded(), &tell("ses_helper", "msg_new", Wake::StayIdle));
+    let body =
+        sent(&Fake::recorded(), &tell(Tried::Perhaps, "ses_helper", "msg_new", Wake::StayIdle));
     assert_eq!(body["agent"], "explore");
     assert_eq!(body["model"], json!({ "providerID": "fake", "modelID": "fake" }));
     assert_eq!(body.get("variant"), None, "`default` is none");
@@ -70,14 +72,16 @@ fn a_helper_is_told_as_itself_and_not_as_the_default_agent() {
 
 #[test]
 fn n4_a_letter_that_is_to_wait_starts_no_turn() {
-    let body = sent(&Fake::recorded(), &tell("ses_parent", "msg_new", Wake::StayIdle));
+    let body =
+        sent(&Fake::recorded(), &tell(Tried::Perhaps, "ses_parent", "msg_new", Wake::StayIdle));
     assert_eq!(body["noReply"], true);
 }
 
 #[test]
 fn n1_a_letter_that_is_there_is_not_sent_again() {
     let host = Fake::recorded().on("GET /session/ses_parent", 200, fixture("undoing"));
-    let there = tell("ses_parent", "msg_1df5a6e5a001WonwIiyhqfqoD7", Wake::StartTurn);
+    let there =
+        tell(Tried::Perhaps, "ses_parent", "msg_1df5a6e5a001WonwIiyhqfqoD7", Wake::StartTurn);
     assert_eq!(host.perform(&there), Ok(Finding::Told));
     assert!(host.wrote_nothing());
     assert_eq!(host.reads().len(), 1);
@@ -86,7 +90,7 @@ fn n1_a_letter_that_is_there_is_not_sent_again() {
 #[test]
 fn n1_a_letter_that_was_never_sent_is_not_looked_for() {
     let Deed::Tell { session, message, parts, wake, .. } =
-        tell("ses_parent", "msg_new", Wake::StartTurn)
+        tell(Tried::Perhaps, "ses_parent", "msg_new", Wake::StartTurn)
     else {
         panic!()
     };
@@ -99,13 +103,14 @@ fn n1_a_letter_that_was_never_sent_is_not_looked_for() {
 #[test]
 fn n6_it_is_not_sent_into_a_session_with_an_undo_pending() {
     let host = Fake::recorded().on("GET /session/ses_parent", 200, fixture("undoing"));
-    let found = host.perform(&tell("ses_parent", "msg_new", Wake::StartTurn));
+    let found = host.perform(&tell(Tried::Perhaps, "ses_parent", "msg_new", Wake::StartTurn));
     assert_eq!(found, Ok(Finding::UndoPending));
     assert!(host.wrote_nothing());
 }
 
 #[test]
 fn n7_a_parent_that_is_gone_is_told_so() {
-    let found = Fake::recorded().perform(&tell("ses_gone", "msg_new", Wake::StartTurn));
+    let found =
+        Fake::recorded().perform(&tell(Tried::Perhaps, "ses_gone", "msg_new", Wake::StartTurn));
     assert_eq!(found, Err(HostError::Gone));
 }

@@ -1,0 +1,162 @@
+//! What events tell of a conversation need not be read, and is believed only while it is right.
+
+use legwork_engine::Finding;
+use legwork_engine::work::{Tried, Wake};
+use legwork_opencode::{Overheard, project, wanted};
+use serde_json::{Value, json};
+
+use crate::fake::{Fake, fixture, messages};
+use crate::opening::open;
+use crate::telling::tell;
+
+/// Hears what the plugin would pass on.
+fn hear(overheard: &Overheard, name: &str, properties: &Value) {
+    overheard.hear(name, &project(&wanted(), name, properties).unwrap());
+}
+
+fn session(overheard: &Overheard, info: &Value) {
+    hear(overheard, "session.updated", &json!({ "sessionID": info["id"], "info": info }));
+}
+
+fn message(overheard: &Overheard, told: &Value) {
+    let session = &told["info"]["sessionID"];
+    hear(overheard, "message.updated", &json!({ "sessionID": session, "info": told["info"] }));
+    for part in told["parts"].as_array().unwrap() {
+        hear(overheard, "message.part.updated", &json!({ "sessionID": session, "part": part }));
+    }
+}
+
+/// A person's message to another agent than the recorded one.
+fn later(change: impl FnOnce(&mut Value)) -> Value {
+    let mut told = messages("parents_messages")[0].clone();
+    told["info"]["id"] = json!("msg_2df5a6e5a001WonwIiyhqfqoD7");
+    told["info"]["agent"] = json!("build");
+    told["parts"][0]["messageID"] = told["info"]["id"].clone();
+    change(&mut told);
+    told
+}
+
+/// All events of the recorded parent, then these.
+fn host(then: impl FnOnce(&Overheard)) -> Fake {
+    let overheard = Overheard::default();
+    session(&overheard, &fixture("parent"));
+    for told in &messages("parents_messages") {
+        message(&overheard, told);
+    }
+    then(&overheard);
+    Fake::recorded().on("POST /session", 200, json!({ "id": "ses_new" })).hearing(overheard)
+}
+
+/// The agent that the letter speaks to, and how much was read for that.
+fn told(host: &Fake) -> (Value, usize) {
+    let letter = tell(Tried::Never, "ses_parent", "msg_new", Wake::StartTurn);
+    assert_eq!(host.perform(&letter), Ok(Finding::Done));
+    (host.write().1["agent"].clone(), host.reads().len())
+}
+
+#[test]
+fn n4_a_letter_is_one_request() {
+    assert_eq!(told(&host(|_| {})), (json!("plan"), 0));
+}
+
+#[test]
+fn l5_a_session_is_opened_as_if_its_parent_had_been_read() {
+    let body = |host: &Fake| {
+        host.perform(&open(Tried::Never, "explore", false)).unwrap();
+        host.write().1
+    };
+    let (heard, read) = (host(|_| {}), host(Overheard::forget));
+    assert_eq!(body(&heard), body(&read));
+    assert_eq!(heard.reads(), ["GET /agent"]);
+    assert_eq!(read.reads().len(), 3);
+}
+
+#[test]
+fn n4_the_last_message_of_a_person_counts_and_nobody_elses() {
+    assert_eq!(told(&host(|heard| message(heard, &later(|_| {})))), (json!("build"), 0));
+    let synthetic = later(|told| told["parts"][0]["synthetic"] = json!(true));
+    let by_part = later(|told| told["parts"][0]["metadata"] = json!({ "legwork": true }));
+    let by_id = later(|told| {
+        told["info"]["id"] = json!("msg_2df5a6e5a000e0000000000007");
+        told["parts"][0]["messageID"] = told["info"]["id"].clone();
+    });
+    for others in [synthetic, by_part, by_id] {
+        assert_eq!(told(&host(|heard| message(heard, &others))), (json!("plan"), 0), "{others}");
+    }
+    let again = host(|heard| {
+        message(heard, &later(|_| {}));
+        message(heard, &messages("parents_messages")[0]);
+    });
+    assert_eq!(told(&again), (json!("build"), 0), "an old message is told of again");
+}
+
+#[test]
+fn n6_an_undo_is_overheard_and_so_is_its_end() {
+    let letter = tell(Tried::Never, "ses_parent", "msg_new", Wake::StartTurn);
+    let undone = host(|heard| session(heard, &fixture("undoing")));
+    assert_eq!(undone.perform(&letter), Ok(Finding::UndoPending));
+    assert!(undone.wrote_nothing() && undone.reads().is_empty());
+    let over = host(|heard| {
+        session(heard, &fixture("undoing"));
+        session(heard, &fixture("parent"));
+    });
+    assert_eq!(told(&over), (json!("plan"), 0));
+}
+
+#[test]
+fn what_is_not_certain_any_more_is_read() {
+    let removed = json!({
+        "sessionID": "ses_parent", "messageID": messages("parents_messages")[0]["info"]["id"],
+    });
+    let taken_back = host(|heard| hear(heard, "message.removed", &removed));
+    let deleted = json!({ "sessionID": "ses_parent", "info": { "id": "ses_parent" } });
+    let deleted = host(|heard| hear(heard, "session.deleted", &deleted));
+    for host in [taken_back, deleted, host(Overheard::forget)] {
+        assert_eq!(told(&host), (json!("plan"), 2));
+    }
+}
+
+#[test]
+fn a_session_that_belongs_to_another_is_read() {
+    let nested = host(|heard| {
+        let mut info = fixture("parent");
+        info["id"] = json!("ses_nested");
+        info["parentID"] = json!("ses_parent");
+        session(heard, &info);
+        let told = later(|told| told["info"]["sessionID"] = json!("ses_nested"));
+        message(heard, &told);
+    });
+    let nested = nested
+        .on("GET /session/ses_nested", 200, fixture("parent"))
+        .history("ses_nested", messages("parents_messages"))
+        .on("POST /session/ses_nested/prompt_async", 204, Value::Null);
+    let letter = tell(Tried::Never, "ses_nested", "msg_new", Wake::StartTurn);
+    assert_eq!(nested.perform(&letter), Ok(Finding::Done));
+    assert_eq!(nested.reads().len(), 2);
+}
+
+#[test]
+fn rubbish_tells_nothing() {
+    let rubbish = host(|heard| {
+        let names =
+            ["session.updated", "message.updated", "message.part.updated", "message.removed"];
+        for name in names {
+            heard.hear(name, &Value::Null);
+            heard.hear(name, &json!({ "sessionID": 7, "info": [], "part": "x" }));
+            heard.hear(name, &json!({ "sessionID": "ses_parent", "info": null, "part": [] }));
+        }
+    });
+    assert_eq!(told(&rubbish).0, json!("plan"));
+}
+
+#[test]
+fn the_memory_is_bounded() {
+    let others = |count: u32| {
+        host(|heard| {
+            (0..count)
+                .for_each(|n| session(heard, &json!({ "id": format!("ses_{n}"), "cost": 0 })));
+        })
+    };
+    assert_eq!(told(&others(999)).1, 0);
+    assert_eq!(told(&others(1_000)).1, 2, "all is forgotten and read again");
+}
