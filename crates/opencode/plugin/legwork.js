@@ -6,15 +6,15 @@
 // `host-call` of the daemon is done through OpenCode's own client and its status and body go back;
 // events go out as far as they were asked for. Nothing is ever printed: the terminal is OpenCode's.
 
-import { spawn } from "node:child_process"
-
 const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
 const NAMES = ["@LEGWORK_TOOLS@"]
 const LINE_MAX = 16 * 1024 * 1024 // the daemon reads no longer line
+const TEXT_MAX = 256 * 1024 // a longer text is left out of an event: who needs it reads it
 const BACKLOG_MAX = 64 * 1024 * 1024 // a bridge that does not read is ended
 const HELLO_MS = 10_000 // for the bridge to find or start the daemon
 const UNLINKED_MS = 30_000 // how long a call waits for a broken link to come back
 const TITLE_MS = 2_000 // how long an answer waits for a title that is being written
+const LAST_WORDS_MS = 1_000 // what a bridge said before it ended may come after its end
 const DRAIN_MS = 15_000 // how long a new link waits for what the old one still has OpenCode do
 const LATELY_MS = 60_000
 const STARTS_FREE = 10 // so many bridges in that time are started without growing pauses
@@ -50,37 +50,42 @@ class Link {
     const { directory, project } = this.input
     this.starts = [...this.starts.filter((at) => Date.now() - at < LATELY_MS), Date.now()]
     this.lastWords = "the bridge ended without a word"
-    const child = spawn(BIN, ["bridge", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
-    this.child = child
-    let over = false
-    const end = (why) => {
-      if (over) return
-      over = true
-      clearTimeout(slow)
-      this.why = why ?? this.lastWords
-      this.down(child)
+    this.behind = 0
+    let child
+    try {
+      // Not node:child_process, whose stream keeps what is written until OpenCode has nothing else
+      // to do: 35 to 65 ms were seen (1.18).
+      const stdio = { stdin: "pipe", stdout: "pipe", stderr: "ignore" }
+      child = Bun.spawn([BIN, "bridge", "opencode"], stdio)
+    } catch (error) {
+      this.child = null
+      this.why = `${BIN} cannot be started (${error.code ?? error.message})`
+      return this.down(null)
     }
+    this.child = child
+    child.unref()
     const slow = setTimeout(() => child.kill(), HELLO_MS)
     slow.unref?.()
-    child.on("error", (error) => end(`${BIN} cannot be started (${error.code ?? error.message})`))
-    child.on("exit", () => end())
-    child.stdin.on("error", () => {})
-    this.read(child.stdout, (line) => {
-      if (child !== this.child) return
+    const reading = this.read(child, (line) => {
       if (line.type === "hello") clearTimeout(slow)
       this.heard(line)
+    }).catch(() => {})
+    child.exited.then(async () => {
+      clearTimeout(slow)
+      await Promise.race([reading, sleep(LAST_WORDS_MS)])
+      if (child !== this.child) return
+      this.why = this.lastWords
+      this.down(child)
     })
-    child.unref?.()
     const until = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run" ? "idle" : "closed"
     this.send({ type: "init", pid: process.pid, directory, project: project?.id ?? "", until })
   }
 
-  read(stream, heard) {
+  async read(child, heard) {
+    const decoder = new TextDecoder()
     let rest = ""
-    stream.setEncoding("utf8")
-    stream.on("error", () => {})
-    stream.on("data", (text) => {
-      const lines = (rest + text).split("\n")
+    for await (const bytes of child.stdout) {
+      const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n")
       rest = lines.pop()
       for (const line of lines) {
         let value
@@ -89,9 +94,9 @@ class Link {
         } catch {
           continue
         }
-        heard(value)
+        if (child === this.child) heard(value)
       }
-    })
+    }
   }
 
   send(line) {
@@ -100,9 +105,13 @@ class Link {
 
   write(text) {
     const child = this.child
-    if (!child?.stdin?.writable) return
-    child.stdin.write(text + "\n")
-    if (child.stdin.writableLength > BACKLOG_MAX) child.kill("SIGKILL")
+    if (!child || child.killed) return
+    // A number if it has left, a promise if the bridge has to read first.
+    const written = [child.stdin.write(text + "\n"), child.stdin.flush()]
+    if (!written.some((one) => one?.then)) return
+    this.behind += text.length
+    if (this.behind > BACKLOG_MAX) child.kill("SIGKILL")
+    Promise.allSettled(written).then(() => child === this.child && (this.behind -= text.length))
   }
 
   heard(line) {
@@ -270,7 +279,7 @@ class Link {
     this.linked = false
     for (const call of [...this.calls.values()]) call.reject("OpenCode is closing.")
     const child = this.child
-    child?.stdin?.end()
+    child?.stdin.end()
     sleep(1_000).then(() => child?.kill())
   }
 }
@@ -287,7 +296,7 @@ function project(properties, paths) {
     const last = names.pop()
     let from = properties
     for (const name of names) from = from?.[name]
-    if (from?.[last] === undefined) continue
+    if (from?.[last] === undefined || from[last]?.length > TEXT_MAX) continue
     let to = kept
     for (const name of names) to = to[name] ??= {}
     to[last] = from[last]

@@ -3,8 +3,7 @@
 //!
 //! Events tell both as they come about, so mostly they have been overheard. What was not is read.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use legwork_engine::HostError;
 use legwork_protocol::SessionId;
@@ -12,7 +11,6 @@ use serde_json::Value;
 
 use crate::choice::Choice;
 use crate::history;
-use crate::limits::CONVERSATIONS_KEPT;
 use crate::mark;
 use crate::message;
 use crate::transport::{Request, Transport, ask, session_path};
@@ -29,7 +27,8 @@ pub struct Conversation {
 impl Conversation {
     /// Overheard, or else read.
     pub async fn of<T: Transport>(host: &T, session: &SessionId) -> Result<Self, HostError> {
-        if let Some(known) = host.memory().and_then(|memory| memory.overheard.get(session)) {
+        if let Some(known) = host.memory().and_then(|memory| memory.overheard.conversation(session))
+        {
             return Ok(known);
         }
         let (there, choice) = tokio::join!(
@@ -47,16 +46,10 @@ impl Conversation {
     }
 }
 
-/// What the events of every OpenCode have told of conversations between a person and an agent. One
-/// session may be open in two windows, so all of them are heard together; and whoever misses some
-/// events, because a link comes or goes, has to forget everything.
-#[derive(Debug, Default)]
-pub struct Overheard(Mutex<BTreeMap<SessionId, Told>>);
-
 /// What was told of one session so far.
-#[derive(Debug, Default)]
-struct Told {
-    session: Option<Arc<Value>>,
+#[derive(Debug)]
+pub struct Told {
+    session: Arc<Value>,
     /// The newest message that may be a person's: whether it is, its parts tell.
     written: Option<Written>,
     /// The newest that is.
@@ -69,73 +62,43 @@ struct Written {
     choice: Choice,
 }
 
-impl Overheard {
-    /// Takes in an event.
-    pub fn hear(&self, name: &str, properties: &Value) {
+impl Told {
+    /// A session that says this of itself; nothing of one that has a parent, in which no person is
+    /// expected: only reading tells that none wrote there.
+    pub fn by(info: &Value) -> Option<Self> {
+        let is_own = info.is_object() && info.get("parentID").is_none_or(Value::is_null);
+        let session = is_own.then(|| Arc::new(info.clone()))?;
+        Some(Self { session, written: None, by_person: None })
+    }
+
+    /// Takes in an event of the session.
+    pub fn hear(&mut self, name: &str, properties: &Value) {
         let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
-        let session = word("/sessionID").or_else(|| word("/info/id"));
-        let Some(session) = session.and_then(|id| id.parse().ok()) else { return };
         match name {
             "session.updated" => {
-                // In a helper's session no person is expected.
-                let Some(info) = properties.get("info").filter(|info| !has_parent(info)) else {
-                    return;
-                };
-                self.told(session, |told| told.session = Some(Arc::new(info.clone())));
-            }
-            "message.updated" if word("/info/role") == Some("user") => {
-                let Some(message) = word("/info/id").filter(|id| !mark::is_our_message(id)) else {
-                    return;
-                };
-                let choice = Choice::read(&properties["info"]);
-                self.told(session, |told| told.wrote(message, choice));
-            }
-            "message.part.updated" => {
-                let (Some(part), Some(message)) = (properties.get("part"), word("/part/messageID"))
-                else {
-                    return;
-                };
-                if message::is_persons_text(part) {
-                    self.told(session, |told| told.shown(message));
+                if let Some(told) = Self::by(&properties["info"]) {
+                    self.session = told.session;
                 }
             }
-            "message.removed" => {
-                let removed = word("/messageID");
-                self.told(session, |told| told.removed(removed));
+            "message.updated" if word("/info/role") == Some("user") => {
+                if let Some(message) = word("/info/id").filter(|id| !mark::is_our_message(id)) {
+                    self.wrote(message, Choice::read(&properties["info"]));
+                }
             }
-            "session.deleted" => drop(self.all().remove(&session)),
+            "message.part.updated" if message::is_persons_text(&properties["part"]) => {
+                self.shown(word("/part/messageID"));
+            }
+            "message.removed" => self.removed(word("/messageID")),
             _ => {}
         }
     }
 
-    /// Events may have been missed.
-    pub fn forget(&self) {
-        self.all().clear();
+    /// All that must be known.
+    pub fn whole(&self) -> Option<Conversation> {
+        let choice = self.by_person.as_ref()?.choice.clone();
+        Some(Conversation { session: self.session.clone(), choice })
     }
 
-    fn get(&self, session: &SessionId) -> Option<Conversation> {
-        let all = self.all();
-        let Told { session: Some(session), by_person: Some(written), .. } = all.get(session)?
-        else {
-            return None;
-        };
-        Some(Conversation { session: session.clone(), choice: written.choice.clone() })
-    }
-
-    fn told(&self, session: SessionId, tell: impl FnOnce(&mut Told)) {
-        let mut all = self.all();
-        if all.len() >= CONVERSATIONS_KEPT && !all.contains_key(&session) {
-            all.clear();
-        }
-        tell(all.entry(session).or_default());
-    }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, Told>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Told {
     /// Messages are told of again when their turn ends; ids sort by time.
     fn wrote(&mut self, message: &str, choice: Choice) {
         let written = Written { message: message.to_owned(), choice };
@@ -146,8 +109,9 @@ impl Told {
         }
     }
 
-    fn shown(&mut self, message: &str) {
-        if let Some(written) = self.written.take_if(|written| written.message == message) {
+    fn shown(&mut self, message: Option<&str>) {
+        let is_this = |written: &mut Written| message == Some(&written.message);
+        if let Some(written) = self.written.take_if(is_this) {
             self.by_person = Some(written);
         }
     }
@@ -159,8 +123,4 @@ impl Told {
             self.by_person = None;
         }
     }
-}
-
-fn has_parent(info: &Value) -> bool {
-    info.get("parentID").is_some_and(|parent| !parent.is_null())
 }

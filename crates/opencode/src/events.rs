@@ -8,7 +8,7 @@ use legwork_protocol::line::Wanted;
 use legwork_protocol::{HostId, QuestionId, SessionId};
 use serde_json::{Value, json};
 
-use crate::limits::DELTA_EVERY_MS;
+use crate::limits::{DELTA_EVERY_MS, REPLY_MAX_BYTES};
 use crate::message::Message;
 use crate::{error, mark, question};
 
@@ -32,15 +32,16 @@ pub fn wanted() -> Vec<Wanted> {
         ),
         all(
             "message.updated",
-            "sessionID info.id info.role info.agent info.model
-             info.time.completed info.finish info.error.name",
+            "sessionID info.id info.role info.agent info.model info.parentID info.mode
+             info.time info.finish info.error.name",
         ),
         all("message.removed", "sessionID messageID"),
         all(
             "message.part.updated",
-            "sessionID part.type part.tool part.state.status
+            "sessionID part.id part.type part.tool part.state.status part.text
              part.messageID part.synthetic part.metadata.legwork",
         ),
+        all("message.part.removed", "sessionID messageID partID"),
         Wanted { every_ms: DELTA_EVERY_MS, ..delta },
         all("permission.asked", "id sessionID permission patterns metadata.command"),
         all("permission.replied", "sessionID requestID"),
@@ -50,13 +51,15 @@ pub fn wanted() -> Vec<Wanted> {
     ]
 }
 
-/// What is to be passed on of an event; nothing if it is not wanted.
+/// What is to be passed on of an event; nothing if it is not wanted. A long text is left out, as
+/// the plugin does it: whoever needs it reads it.
 pub fn project(wanted: &[Wanted], name: &str, properties: &Value) -> Option<Value> {
     let wanted = wanted.iter().find(|wanted| wanted.name == name)?;
     let mut kept = json!({});
     for path in &wanted.keep {
         let found = path.split('.').try_fold(properties, |inside, key| inside.get(key));
-        if let Some(found) = found {
+        let fits = |found: &&Value| found.as_str().is_none_or(|text| text.len() <= REPLY_MAX_BYTES);
+        if let Some(found) = found.filter(fits) {
             put(&mut kept, path, found);
         }
     }

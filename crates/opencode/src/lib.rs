@@ -19,9 +19,11 @@ mod mark;
 mod memory;
 mod message;
 mod open;
+mod overheard;
 mod perform;
 mod question;
 mod remote;
+mod reply;
 mod rules;
 mod send;
 mod stop;
@@ -35,10 +37,10 @@ pub const KIND: &str = "opencode";
 /// The plugin's text, with holes for what a machine and a build know.
 pub const PLUGIN: &str = include_str!("../plugin/legwork.js");
 
-pub use conversation::Overheard;
 pub use error::Fault;
 pub use events::{hints, project, wanted};
 pub use memory::Memory;
+pub use overheard::Overheard;
 pub use perform::perform;
 pub use remote::{DEFAULT_USER, Remote};
 pub use stream::{Events, Heard};

@@ -26,6 +26,11 @@ pub const MODELS_KEPT: usize = 1_000;
 /// Conversations of which it is remembered what events told. Each is some hundred bytes.
 pub const CONVERSATIONS_KEPT: usize = 1_000;
 
+/// Prompts to which a reply is listened for.
+pub const REPLIES_KEPT: usize = 1_000;
+/// The longest reply that is kept in mind instead of being read.
+pub const REPLY_MAX_BYTES: usize = 256 << 10;
+
 /// An HTTP request, from connecting to the last byte. A directory's first request boots an
 /// instance, which was seen to take 3.5 s.
 pub const REQUEST: Duration = Duration::from_secs(10);

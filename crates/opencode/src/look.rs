@@ -15,6 +15,9 @@ pub async fn look<T: Transport>(
     session: &SessionId,
     prompt: &MessageId,
 ) -> Result<Finding, HostError> {
+    if let Some(seen) = host.memory().and_then(|memory| memory.overheard.answer(session, prompt)) {
+        return Ok(Finding::Seen(seen));
+    }
     let prompt = prompt.as_str();
     let seen = sight_of(host, session, prompt).await?;
     if !matches!(seen.state, Sighted::Still { .. }) {
@@ -49,7 +52,7 @@ fn reaches(messages: &[Value], prompt: &str) -> bool {
 /// The completion rule: an answer to this prompt, or to a later one of the same conversation that
 /// overtook it, that is complete and no mere tool call. Without one it is still, as far as messages
 /// tell.
-fn sight(messages: &[Value], prompt: &str) -> Sight {
+pub fn sight(messages: &[Value], prompt: &str) -> Sight {
     let messages = messages.iter().map(Message::read);
     let of_run = |message: &Message| message.id() == Some(prompt) || message.answers(prompt);
     let replies: Vec<Message> =

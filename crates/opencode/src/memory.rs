@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::choice::Model;
-use crate::conversation::Overheard;
 use crate::limits::{AGENTS_KEPT, MODELS_KEPT};
+use crate::overheard::Overheard;
 
 /// The memory of one link.
 #[derive(Debug, Default)]

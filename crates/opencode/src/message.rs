@@ -41,6 +41,7 @@ impl<'a> Message<'a> {
     /// a complete answer in the middle of a run.
     pub fn is_reply(&self) -> bool {
         self.word("role") == Some("assistant")
+            && self.word("mode") != Some("compaction")
             && self.info.get("summary") != Some(&Value::Bool(true))
     }
 

@@ -27,6 +27,9 @@ pub async fn prompt<T: Transport>(
     if is_in? {
         return Ok(Finding::Done);
     }
+    if let Some(memory) = host.memory() {
+        memory.overheard.listen(session, message);
+    }
     let choice = Choice { agent: Some(agent.to_owned()), model };
     let parts = vec![text_part(part, text.to_owned(), Shown::ToAll)];
     send(host, session, message, choice, parts, Wake::StartTurn).await

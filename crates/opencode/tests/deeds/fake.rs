@@ -75,8 +75,8 @@ impl Fake {
     }
 
     /// Over a link whose events were heard.
-    pub fn hearing(mut self, overheard: Overheard) -> Self {
-        self.memory = Some(Memory::with(Arc::new(overheard)));
+    pub fn hearing(mut self, overheard: Arc<Overheard>) -> Self {
+        self.memory = Some(Memory::with(overheard));
         self
     }
 

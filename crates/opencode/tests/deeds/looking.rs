@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
 
-const PROMPT: &str = "msg_1df51d96e000p0000000000007";
+pub const PROMPT: &str = "msg_1df51d96e000p0000000000007";
 
-fn look_at(host: &Fake, message: &str) -> Sight {
+pub fn look_at(host: &Fake, message: &str) -> Sight {
     let session = "ses_helper".parse().unwrap();
     let look = Deed::Look { session, message: message.parse().unwrap() };
     match host.perform(&look) {

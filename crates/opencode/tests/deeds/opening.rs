@@ -138,9 +138,9 @@ fn nothing_is_opened_under_a_parent_that_is_gone() {
     assert!(host.wrote_nothing());
 }
 
-fn prompt(message: &str) -> Deed {
+pub fn prompt(tried: Tried, message: &str) -> Deed {
     Deed::Prompt {
-        tried: Tried::Perhaps,
+        tried,
         session: "ses_helper".parse().unwrap(),
         message: message.parse().unwrap(),
         part: "prt_1".parse().unwrap(),
@@ -152,7 +152,7 @@ fn prompt(message: &str) -> Deed {
 #[test]
 fn a_prompt_goes_out_with_fixed_ids_and_the_model_of_the_opening() {
     let host = Fake::recorded();
-    assert_eq!(host.perform(&prompt("msg_new")), Ok(Finding::Done));
+    assert_eq!(host.perform(&prompt(Tried::Perhaps, "msg_new")), Ok(Finding::Done));
     let (line, body) = host.write();
     assert_eq!(line, "POST /session/ses_helper/prompt_async");
     let expected = json!({
@@ -170,7 +170,10 @@ fn a_prompt_goes_out_with_fixed_ids_and_the_model_of_the_opening() {
 #[test]
 fn a_prompt_that_is_there_is_not_sent_again() {
     let host = Fake::recorded();
-    assert_eq!(host.perform(&prompt("msg_1df51d96e000p0000000000007")), Ok(Finding::Done));
+    assert_eq!(
+        host.perform(&prompt(Tried::Perhaps, "msg_1df51d96e000p0000000000007")),
+        Ok(Finding::Done)
+    );
     assert!(host.wrote_nothing());
 }
 
@@ -178,7 +181,9 @@ fn a_prompt_that_is_there_is_not_sent_again() {
 fn a_first_prompt_is_one_request_and_goes_to_the_model_of_the_opening() {
     let host = made().remembering().on("POST /session/ses_new/prompt_async", 204, Value::Null);
     host.perform(&open(Tried::Perhaps, "explore", false)).unwrap();
-    let Deed::Prompt { message, part, agent, text, .. } = prompt("msg_new") else { panic!() };
+    let Deed::Prompt { message, part, agent, text, .. } = prompt(Tried::Perhaps, "msg_new") else {
+        panic!()
+    };
     let session = "ses_new".parse().unwrap();
     let tried = Tried::Never;
     let before = host.reads().len();
@@ -193,6 +198,6 @@ fn a_first_prompt_is_one_request_and_goes_to_the_model_of_the_opening() {
 #[test]
 fn a_prompt_to_a_session_that_is_gone_is_not_sent() {
     let host = Fake::default();
-    assert_eq!(host.perform(&prompt("msg_new")), Err(HostError::Gone));
+    assert_eq!(host.perform(&prompt(Tried::Perhaps, "msg_new")), Err(HostError::Gone));
     assert!(host.wrote_nothing());
 }

@@ -1,12 +1,15 @@
 //! What events tell of a conversation need not be read, and is believed only while it is right.
 
+use std::sync::Arc;
+
 use legwork_engine::Finding;
-use legwork_engine::work::{Tried, Wake};
+use legwork_engine::work::{Sighted, Tried, Wake};
 use legwork_opencode::{Overheard, project, wanted};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
-use crate::opening::open;
+use crate::looking::{PROMPT, look_at};
+use crate::opening::{open, prompt};
 use crate::telling::tell;
 
 /// Hears what the plugin would pass on.
@@ -44,7 +47,8 @@ fn host(then: impl FnOnce(&Overheard)) -> Fake {
         message(&overheard, told);
     }
     then(&overheard);
-    Fake::recorded().on("POST /session", 200, json!({ "id": "ses_new" })).hearing(overheard)
+    let made = Fake::recorded().on("POST /session", 200, json!({ "id": "ses_new" }));
+    made.hearing(Arc::new(overheard))
 }
 
 /// The agent that the letter speaks to, and how much was read for that.
@@ -133,6 +137,86 @@ fn a_session_that_belongs_to_another_is_read() {
     let letter = tell(Tried::Never, "ses_nested", "msg_new", Wake::StartTurn);
     assert_eq!(nested.perform(&letter), Ok(Finding::Done));
     assert_eq!(nested.reads().len(), 2);
+}
+
+/// A helper is prompted, these events come, and it is looked at: the answer, and how much was read.
+fn looked(events: impl FnOnce(&Overheard)) -> (String, usize) {
+    let overheard = Arc::new(Overheard::default());
+    let host = Fake::recorded().hearing(overheard.clone());
+    assert_eq!(host.perform(&prompt(Tried::Never, PROMPT)), Ok(Finding::Done));
+    let before = host.reads().len();
+    events(&overheard);
+    match look_at(&host, PROMPT).state {
+        Sighted::Answered { text } => (text, host.reads().len() - before),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The recorded answer, but for a change in the last message; each part is told of when it begins.
+fn answered(change: impl FnOnce(&mut Value)) -> impl FnOnce(&Overheard) {
+    let mut told = messages("answered");
+    change(told.last_mut().unwrap());
+    move |heard| {
+        for one in &told {
+            let (mut begun, mut info) = (one.clone(), one["info"].clone());
+            info["time"]["completed"] = Value::Null;
+            for part in begun["parts"].as_array_mut().unwrap() {
+                part["text"] = json!("");
+            }
+            begun["info"] = info;
+            message(heard, &begun);
+            message(heard, one);
+            let session = &one["info"]["sessionID"];
+            let done = json!({ "sessionID": session, "info": one["info"] });
+            hear(heard, "message.updated", &done);
+        }
+    }
+}
+
+#[test]
+fn d2_an_answer_that_was_overheard_is_not_read() {
+    assert_eq!(looked(answered(|_| {})), ("found it ".to_owned(), 0));
+    let several = |told: &mut Value| {
+        let mut more = told["parts"][1].clone();
+        more["id"] = json!("prt_more");
+        more["text"] = json!("and more");
+        told["parts"].as_array_mut().unwrap().push(more);
+    };
+    assert_eq!(looked(answered(several)), ("found it \nand more".to_owned(), 0));
+}
+
+#[test]
+fn d2_what_is_not_whole_or_no_answer_is_read() {
+    let incomplete = answered(|told| told["info"]["time"]["completed"] = Value::Null);
+    let calls = answered(|told| told["info"]["finish"] = json!("tool-calls"));
+    let failed = answered(|told| told["info"]["error"] = json!({ "name": "APIError" }));
+    let summary = answered(|told| told["info"]["mode"] = json!("compaction"));
+    let to_another = answered(|told| told["info"]["parentID"] = json!("msg_other"));
+    let long = answered(|told| told["parts"][1]["text"] = json!("x".repeat(300_000)));
+    let removed = |heard: &Overheard| {
+        answered(|_| {})(heard);
+        let last = messages("answered").pop().unwrap();
+        let gone = json!({ "sessionID": "ses_helper", "messageID": last["info"]["id"] });
+        hear(heard, "message.removed", &gone);
+    };
+    let forgotten = |heard: &Overheard| {
+        answered(|_| {})(heard);
+        heard.forget();
+    };
+    let read = ("found it ".to_owned(), 1);
+    for (what, seen) in [
+        ("nothing was heard", looked(|_| {})),
+        ("incomplete", looked(incomplete)),
+        ("a call of a tool", looked(calls)),
+        ("an error", looked(failed)),
+        ("a summary", looked(summary)),
+        ("to another prompt", looked(to_another)),
+        ("too long", looked(long)),
+        ("removed", looked(removed)),
+        ("forgotten", looked(forgotten)),
+    ] {
+        assert_eq!(seen, read, "{what}");
+    }
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! What the events of every OpenCode have told. One session may be open in two windows, so all are
+//! heard together; and when some may have been missed, because a link came or went, everything is
+//! forgotten. It only saves requests: what was not overheard is read.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use legwork_engine::work::Sight;
+use legwork_protocol::{MessageId, SessionId};
+use serde_json::Value;
+
+use crate::conversation::{Conversation, Told};
+use crate::limits::{CONVERSATIONS_KEPT, REPLIES_KEPT};
+use crate::reply::Awaited;
+
+/// What was overheard and is not outdated.
+#[derive(Debug, Default)]
+pub struct Overheard(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// With a person.
+    conversations: BTreeMap<SessionId, Told>,
+    /// In sessions that were prompted.
+    replies: BTreeMap<SessionId, Awaited>,
+}
+
+impl Overheard {
+    /// Takes in an event.
+    pub fn hear(&self, name: &str, properties: &Value) {
+        let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
+        let session = word("/sessionID").or_else(|| word("/info/id"));
+        let Some(session) = session.and_then(|id| id.parse().ok()) else { return };
+        let mut known = self.known();
+        if name == "session.deleted" {
+            known.conversations.remove(&session);
+            known.replies.remove(&session);
+        } else if let Some(awaited) = known.replies.get_mut(&session) {
+            awaited.hear(name, properties);
+        } else if let Some(told) = known.conversations.get_mut(&session) {
+            told.hear(name, properties);
+        } else if name == "session.updated" {
+            known.begin(session, &properties["info"]);
+        }
+    }
+
+    /// Events may have been missed.
+    pub fn forget(&self) {
+        *self.known() = Known::default();
+    }
+
+    /// From now on a reply to this prompt is listened for.
+    pub(crate) fn listen(&self, session: &SessionId, prompt: &MessageId) {
+        let mut known = self.known();
+        if known.replies.len() >= REPLIES_KEPT {
+            known.replies.clear();
+        }
+        known.replies.insert(session.clone(), Awaited::new(prompt));
+    }
+
+    /// The answer to this prompt, if all of it was overheard. It is told once.
+    pub(crate) fn answer(&self, session: &SessionId, prompt: &MessageId) -> Option<Sight> {
+        let mut known = self.known();
+        let answer = known.replies.get(session)?.answer_to(prompt)?;
+        known.replies.remove(session);
+        Some(answer)
+    }
+
+    /// The conversation, if all that must be known of it was overheard.
+    pub(crate) fn conversation(&self, session: &SessionId) -> Option<Conversation> {
+        self.known().conversations.get(session)?.whole()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn begin(&mut self, session: SessionId, info: &Value) {
+        let Some(told) = Told::by(info) else { return };
+        if self.conversations.len() >= CONVERSATIONS_KEPT {
+            self.conversations.clear();
+        }
+        self.conversations.insert(session, told);
+    }
+}
