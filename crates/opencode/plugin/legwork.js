@@ -9,7 +9,7 @@
 const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
 const NAMES = ["@LEGWORK_TOOLS@"]
 const LINE_MAX = 16 * 1024 * 1024 // the daemon reads no longer line
-const TEXT_MAX = 256 * 1024 // a longer text is left out of an event: who needs it reads it
+const TEXT_MAX = 64 * 1024 // a longer text is left out of an event: who needs it reads it
 const BACKLOG_MAX = 64 * 1024 * 1024 // a bridge that does not read is ended
 const HELLO_MS = 10_000 // for the bridge to find or start the daemon
 const UNLINKED_MS = 30_000 // how long a call waits for a broken link to come back
@@ -106,8 +106,13 @@ class Link {
   write(text) {
     const child = this.child
     if (!child || child.killed) return
-    // A number if it has left, a promise if the bridge has to read first.
-    const written = [child.stdin.write(text + "\n"), child.stdin.flush()]
+    let written
+    try {
+      // Numbers if it has left, promises if the bridge has to read first.
+      written = [child.stdin.write(text + "\n"), child.stdin.flush()]
+    } catch {
+      return // the bridge has ended, which is heard of soon
+    }
     if (!written.some((one) => one?.then)) return
     this.behind += text.length
     if (this.behind > BACKLOG_MAX) child.kill("SIGKILL")

@@ -29,7 +29,7 @@ pub const CONVERSATIONS_KEPT: usize = 1_000;
 /// Prompts to which a reply is listened for.
 pub const REPLIES_KEPT: usize = 1_000;
 /// The longest reply that is kept in mind instead of being read.
-pub const REPLY_MAX_BYTES: usize = 256 << 10;
+pub const REPLY_MAX_BYTES: usize = 64 << 10;
 
 /// An HTTP request, from connecting to the last byte. A directory's first request boots an
 /// instance, which was seen to take 3.5 s.

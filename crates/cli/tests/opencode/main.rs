@@ -8,6 +8,7 @@ mod block;
 mod cancel;
 mod clear;
 mod commands;
+mod cost;
 mod ends;
 mod gates;
 mod kills;

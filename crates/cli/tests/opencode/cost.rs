@@ -1,0 +1,56 @@
+//! What a task costs OpenCode, counted where the requests are made. It shows too that OpenCode's
+//! events tell what they are believed to tell: what they do not is read.
+
+use legwork_testkit::{Event, block_on, call};
+use serde_json::{Value, json};
+
+use crate::processes::daemon;
+use crate::stage::{Stage, until};
+
+/// A session is opened and prompted; a letter is written and seen.
+const OF_A_TASK: u64 = 4;
+
+fn requests(stage: &Stage) -> u64 {
+    let daemon = daemon(&stage.home);
+    let hosts = daemon["hosts"].as_array().unwrap().iter();
+    hosts.filter_map(|host| host["requests"].as_u64()).sum()
+}
+
+fn toasts(events: &[Event]) -> Vec<&Value> {
+    let shown = events.iter().filter(|event| event.kind == "tui.toast.show");
+    shown.map(|event| &event.properties["message"]).collect()
+}
+
+#[test]
+fn a_task_costs_opencode_four_requests_and_its_toasts() {
+    block_on(async {
+        let stage = Stage::new().await;
+        let parent = stage.parent().await;
+        let mut costs = Vec::new();
+        for number in 1..=4 {
+            let (before, mark) = (requests(&stage), stage.events.len());
+            let description = format!("Task {number}");
+            let search = call("glob", &json!({ "pattern": "*" }));
+            stage.launch(&parent, &description, &[&search, "say done"]).await;
+            stage.until_notices(&parent, number).await;
+            quiet(&stage, &description).await;
+            let shown = stage.events.look(|all| toasts(&all[mark..]).len()) as u64;
+            costs.push(requests(&stage) - before - shown);
+        }
+        // The agents are read for the first one, and every five seconds it is asked who is busy.
+        assert_eq!(costs.iter().min(), Some(&OF_A_TASK), "{costs:?}");
+    });
+}
+
+/// Until nothing is owed and the end was shown.
+async fn quiet(stage: &Stage, description: &str) {
+    until("everything is told and shown", async || {
+        let status = daemon(&stage.home);
+        let is_of = |message: &&Value| {
+            message.as_str().is_some_and(|text| text.starts_with(&format!("{description} (")))
+        };
+        let shown = stage.events.look(|all| toasts(all).iter().any(is_of));
+        (shown && status["owed"] == 0 && status["unfinished"] == 0).then_some(())
+    })
+    .await;
+}
