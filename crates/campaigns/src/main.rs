@@ -6,6 +6,7 @@
 mod bench;
 mod chaos;
 mod fault;
+mod machine;
 mod page;
 mod processes;
 mod progress;

@@ -4,7 +4,6 @@
 mod arm;
 mod latency;
 mod load;
-mod machine;
 mod memory;
 mod mixed;
 mod report;
@@ -16,6 +15,7 @@ use legwork_testkit::block_on;
 
 use crate::Verdict;
 use crate::fault::{Done, Fault};
+use crate::machine;
 use crate::page;
 use crate::progress::{note, say};
 use crate::stage::Stage;

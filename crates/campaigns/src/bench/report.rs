@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::arm::Arm;
+use crate::machine;
 use crate::page::Table;
 use crate::statistics::{median, spread};
 use crate::svg::{self, Bar, Panel, Series, number};
@@ -276,7 +277,7 @@ impl Report {
 
     /// Where and with what.
     pub fn facts(&self) -> String {
-        self.facts.iter().map(|(name, fact)| format!("- {name}: {fact}\n")).collect()
+        machine::list(&self.facts)
     }
 
     /// Median, p95 and max of every latency.

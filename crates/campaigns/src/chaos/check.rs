@@ -2,6 +2,7 @@
 //! or left lying about. A kill of OpenCode may cut a run off, and may undo a launch that nobody was
 //! told of; a kill of anything else may change nothing.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::plan::{Ending, Item, Later, Launch, Plan};
@@ -25,6 +26,30 @@ pub enum Rule {
     OrphanProcess,
 }
 
+impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Lost,
+        Self::Doubled,
+        Self::Stuck,
+        Self::WrongOutcome,
+        Self::OrphanSession,
+        Self::OrphanProcess,
+    ];
+
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Doubled => "doubled",
+            Self::Stuck => "stuck",
+            Self::WrongOutcome => "wrong outcome",
+            Self::OrphanSession => "orphan session",
+            Self::OrphanProcess => "orphan process",
+        }
+    }
+}
+
 /// A broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
@@ -40,15 +65,7 @@ pub struct Broken {
 
 impl fmt::Display for Broken {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rule = match self.rule {
-            Rule::Lost => "lost",
-            Rule::Doubled => "doubled",
-            Rule::Stuck => "stuck",
-            Rule::WrongOutcome => "wrong outcome",
-            Rule::OrphanSession => "orphan session",
-            Rule::OrphanProcess => "orphan process",
-        };
-        write!(out, "{rule}: {}", self.what)
+        write!(out, "{}: {}", self.rule.name(), self.what)
     }
 }
 
@@ -73,8 +90,8 @@ pub fn check(plan: &Plan, seen: &Seen) -> Vec<Broken> {
 }
 
 /// How the runs of the checked helpers ended, for people.
-pub fn tally(seen: &Seen) -> Vec<(String, usize)> {
-    let mut counts = std::collections::BTreeMap::new();
+pub fn tally(seen: &Seen) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
     for task in seen.items.iter().flat_map(|item| &item.tasks) {
         let cut = task.status == "error" && task.text.contains("interrupted");
         let name = if cut { "interrupted".to_owned() } else { task.status.clone() };
@@ -86,7 +103,7 @@ pub fn tally(seen: &Seen) -> Vec<(String, usize)> {
             *counts.entry(name.to_owned()).or_default() += 1;
         }
     }
-    counts.into_iter().collect()
+    counts
 }
 
 struct Look<'a> {

@@ -6,6 +6,7 @@ mod check;
 mod plan;
 mod play;
 mod seen;
+mod sum;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,16 @@ use legwork_testkit::{block_on, script};
 
 use crate::Verdict;
 use crate::fault::{Done, Fault};
+use crate::machine;
+use crate::page;
 use crate::processes;
 use crate::progress::{note, say, until};
 use crate::stage::{Furniture, Stage};
 use check::{Broken, Rule, check, tally};
-use plan::{Plan, Victim};
+use plan::Plan;
 use play::Play;
 use seen::Seen;
+use sum::Sum;
 
 /// Kills in one history. More would fill the listing, which shows 200 tasks.
 const KILLS: usize = 10;
@@ -51,7 +55,8 @@ const CONFIG: &str = "[limits]\nmax_running = 8\n";
 #[command(after_help = "\
 Examples:
   cargo xtask chaos --kills 10 --seed 7     one history, about two minutes
-  cargo xtask chaos --kills 1000            a hundred histories with seeds from now on")]
+  cargo xtask chaos --kills 1000            a hundred histories with seeds from now on
+  cargo xtask chaos --kills 200 --out docs  fill in docs/performance.md")]
 pub struct Chaos {
     /// How many kills altogether; ten are one history
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -65,49 +70,37 @@ pub struct Chaos {
     /// Go on after a history that breaks a rule
     #[arg(long)]
     keep_going: bool,
-}
-
-/// What came of one history.
-struct Ended {
-    broken: Vec<Broken>,
-    blows: [usize; 3],
-    tasks: usize,
+    /// Fill in performance.md in this folder
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
 }
 
 impl Chaos {
     /// Plays.
     pub fn run(self) -> Done<Verdict> {
         let begin = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let mut seed = self.seed.unwrap_or(begin);
-        let (mut left, mut all) = (self.kills, [0; 3]);
-        let (mut tasks, mut failed) = (0, Vec::new());
-        while left > 0 {
-            let kills = left.min(KILLS);
-            let ended = block_on(history(seed, kills, self.slower))?;
-            tasks += ended.tasks;
-            for (sum, more) in all.iter_mut().zip(ended.blows) {
-                *sum += more;
+        let first = self.seed.unwrap_or(begin);
+        let (mut sum, mut facts) = (Sum::default(), machine::facts());
+        for (number, done) in (0..self.kills).step_by(KILLS).enumerate() {
+            let kills = (self.kills - done).min(KILLS);
+            let ended = block_on(history(first + number as u64, kills, self.slower))?;
+            sum.add(&ended);
+            if !sum.held() && !self.keep_going {
+                break;
             }
-            if !ended.broken.is_empty() {
-                failed.push(seed);
-                if !self.keep_going {
-                    break;
-                }
-            }
-            left -= kills;
-            seed += 1;
         }
-        let [daemon, bridge, host] = all;
-        say(format!(
-            "{} kills (daemon {daemon}, bridge {bridge}, OpenCode {host}), {tasks} tasks: {}",
-            daemon + bridge + host,
-            if failed.is_empty() { "held".to_owned() } else { format!("broken: {failed:?}") }
-        ));
-        Ok(if failed.is_empty() { Verdict::Held } else { Verdict::Broken })
+        say(sum.line());
+        if let Some(folder) = &self.out {
+            let seed = format!("--kills {} --seed {first}", self.kills);
+            facts.push(("command".to_owned(), format!("`cargo xtask chaos {seed}`")));
+            let text = format!("{}\n{}", machine::list(&facts), sum.table().markdown());
+            page::publish(folder, &[("chaos", text)], &[])?;
+        }
+        Ok(if sum.held() { Verdict::Held } else { Verdict::Broken })
     }
 }
 
-async fn history(seed: u64, kills: usize, slower: f64) -> Done<Ended> {
+async fn history(seed: u64, kills: usize, slower: f64) -> Done<Sum> {
     note(format!("history {seed} with {kills} kills"));
     let plan = Plan::new(seed, kills);
     let settings = plan::settings();
@@ -124,16 +117,17 @@ async fn history(seed: u64, kills: usize, slower: f64) -> Done<Ended> {
         tell(&stage, seed, kills, &play, &broken);
     }
     broken.extend(end(&mut stage).await?);
-    let count = |victim| play.blows.iter().filter(|blow| blow.victim == victim).count();
-    let tasks = seen.items.iter().map(|item| item.tasks.len()).sum();
-    let counts: Vec<String> =
-        tally(&seen).iter().map(|(name, count)| format!("{count} {name}")).collect();
-    say(format!(
-        "seed {seed}: {} kills, {tasks} tasks ({}): {}",
-        play.blows.len(),
-        counts.join(", "),
-        if broken.is_empty() { "held" } else { "broken" }
-    ));
+    let mut sum = Sum {
+        seeds: vec![(seed, broken.is_empty())],
+        outcomes: tally(&seen),
+        tasks: seen.items.iter().map(|item| item.tasks.len()).sum(),
+        ..Sum::default()
+    };
+    for blow in &play.blows {
+        *sum.kills.entry(blow.victim).or_default() += 1;
+    }
+    sum.blame(&broken);
+    say(format!("seed {seed}: {}", sum.line()));
     for one in &broken {
         say(format!("broken: {one}"));
     }
@@ -141,8 +135,7 @@ async fn history(seed: u64, kills: usize, slower: f64) -> Done<Ended> {
         let pace = if slower > 1.0 { format!(" --slower {slower}") } else { String::new() };
         say(format!("replay: cargo xtask chaos --seed {seed} --kills {kills}{pace}"));
     }
-    let blows = [Victim::Daemon, Victim::Bridge, Victim::Host].map(count);
-    Ok(Ended { broken, blows, tasks })
+    Ok(sum)
 }
 
 /// What is so twice, some seconds apart, is so. What is not settled is looked at once.

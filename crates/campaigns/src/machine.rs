@@ -26,6 +26,11 @@ pub fn facts() -> Vec<(String, String)> {
     facts.into_iter().filter_map(known).collect()
 }
 
+/// For a document.
+pub fn list(facts: &[(String, String)]) -> String {
+    facts.iter().map(|(name, fact)| format!("- {name}: {fact}\n")).collect()
+}
+
 fn field(file: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find(|line| line.starts_with(name))?;
