@@ -8,7 +8,7 @@ use legwork_testkit::{Event, Events, Request, call, script};
 use serde_json::json;
 
 use super::arm::{Arm, Child};
-use super::report::{Figure, Way};
+use super::report::{Figures, Way};
 use crate::fault::{Done, Fault};
 use crate::progress::{note, until};
 use crate::stage::Stage;
@@ -26,76 +26,48 @@ struct Scene<'a> {
     arm: Arm,
 }
 
-/// Launches, notices and waits, one after the other.
+/// One of everything in each OpenCode before the next repeat: what changes with time on the machine
+/// then touches all alike. The first of each is for warming up.
 ///
 /// # Errors
 /// When something does not happen at all.
-pub async fn measure(stage: &Stage, arm: Arm, repeats: usize) -> Done<Vec<Figure>> {
-    let scene = Scene { stage, events: stage.client.events().await, arm };
-    let figure = |way: Way| Figure::new(way, arm.name());
-    let [mut launch, mut idle, mut busy, mut asked, mut wake] =
-        [Way::Launch, Way::ToldIdle, Way::ToldBusy, Way::Asked, Way::Woken].map(figure);
-    // The first time everything is loaded and compiled.
-    scene.told_idle("warm").await?;
-    for number in 0..repeats {
-        note(format!("{}: latency {} of {repeats}", arm.name(), number + 1));
-        let told = scene.told_idle(&format!("idle-{number}")).await?;
-        launch.samples.push(told.launch);
-        idle.samples.push(told.stored);
-        asked.samples.push(told.asked);
-        scene.quiet().await?;
-        busy.samples.push(scene.told_busy(&format!("busy-{number}")).await?);
-        scene.quiet().await?;
-        wake.samples.push(scene.woken(&format!("wake-{number}")).await?);
-        scene.quiet().await?;
+pub async fn measure(direct: &Stage, others: &[(&Stage, Arm)], repeats: usize) -> Done<Figures> {
+    let floor = Scene::of(direct, Arm::Direct).await;
+    let mut scenes = Vec::new();
+    for (stage, arm) in others {
+        scenes.push(Scene::of(stage, *arm).await);
     }
-    Ok(vec![launch, idle, asked, busy, wake])
+    let mut figures = Figures::default();
+    for number in 0..=repeats {
+        note(format!("latency {number} of {repeats}"));
+        let mut taken = floor.bare(number).await?;
+        for scene in &scenes {
+            taken.extend(scene.helpers(number).await?);
+        }
+        if number > 0 {
+            taken.into_iter().for_each(|(way, of, sample)| figures.add(way, &of, sample));
+        }
+    }
+    Ok(figures)
 }
 
 /// Only launches, for when there is much that could slow them down.
 ///
 /// # Errors
 /// When something does not happen at all.
-pub async fn launches(stage: &Stage, arm: Arm, repeats: usize, of: &str) -> Done<Figure> {
-    let scene = Scene { stage, events: stage.client.events().await, arm };
-    let mut launch = Figure::new(Way::Launch, of);
+pub async fn launches(stage: &Stage, arm: Arm, repeats: usize, of: &str) -> Done<Figures> {
+    let scene = Scene::of(stage, arm).await;
+    let mut figures = Figures::default();
     for number in 0..repeats {
-        launch.samples.push(scene.told_idle(&format!("{of}-{number}")).await?.launch);
+        let told = scene.told_idle(&format!("{of}-{number}")).await?;
+        figures.add(Way::Launch, of, told.launch);
         scene.quiet().await?;
     }
-    Ok(launch)
+    Ok(figures)
 }
 
-/// What nobody can go below: a tool that does nothing, and bare requests.
-///
-/// # Errors
-/// When a tool does not do what it should.
-pub async fn floor(stage: &Stage, repeats: usize) -> Done<Vec<Figure>> {
-    let scene = Scene { stage, events: stage.client.events().await, arm: Arm::Direct };
-    let mut nothing = Figure::new(Way::Launch, "a tool that does nothing");
-    let mut inside = Figure::new(Way::Request, "made by a plugin");
-    let mut outside = Figure::new(Way::Request, "over HTTP");
-    for number in 0..=repeats {
-        let parent = stage.parent().await;
-        let tool = |name: &str| call(name, &json!({ "n": number }));
-        let steps = [&*tool("floor_nothing"), &tool("floor_request"), "say ok"];
-        scene.turn(&parent, &steps).await;
-        let calls = talk::calls(&stage.messages(&parent).await);
-        let of = |name: &str| calls.iter().find(|call| call.tool == name);
-        let took = of("floor_nothing").and_then(Call::took);
-        let asked = of("floor_request").and_then(|call| call.text.parse().ok());
-        let begin = Instant::now();
-        stage.client.status().await;
-        let bare = begin.elapsed().as_secs_f64() * 1e3;
-        // The first is for warming up.
-        if number > 0 {
-            nothing.samples.push(took.ok_or_else(|| Fault::new("the empty tool was not called"))?);
-            inside.samples.push(asked.ok_or_else(|| Fault::new("the plugin made no request"))?);
-            outside.samples.push(bare);
-        }
-    }
-    Ok(vec![nothing, inside, outside])
-}
+/// From what to what, whose, and how many milliseconds it took.
+type Sample = (Way, String, f64);
 
 /// The life of a helper whose parent is idle, in milliseconds.
 struct ToldIdle {
@@ -104,7 +76,52 @@ struct ToldIdle {
     asked: f64,
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
+    async fn of(stage: &'a Stage, arm: Arm) -> Self {
+        Self { stage, events: stage.client.events().await, arm }
+    }
+
+    /// What nobody can go below: a tool that does nothing, and bare requests.
+    async fn bare(&self, number: usize) -> Done<Vec<Sample>> {
+        let parent = self.stage.parent().await;
+        let tool = |name: &str| call(name, &json!({ "n": number }));
+        let steps = [&*tool("floor_nothing"), &tool("floor_request"), "say ok"];
+        self.turn(&parent, &steps).await;
+        let calls = talk::calls(&self.stage.messages(&parent).await);
+        let of = |name: &str| calls.iter().find(|call| call.tool == name);
+        let nothing = of("floor_nothing").and_then(Call::took);
+        let nothing = nothing.ok_or_else(|| Fault::new("the empty tool was not called"))?;
+        let inside = of("floor_request").and_then(|call| call.text.parse().ok());
+        let inside = inside.ok_or_else(|| Fault::new("the plugin made no request"))?;
+        let begin = Instant::now();
+        self.stage.client.status().await;
+        let outside = begin.elapsed().as_secs_f64() * 1e3;
+        Ok(vec![
+            (Way::Launch, "a tool that does nothing".to_owned(), nothing),
+            (Way::Request, "made by a plugin".to_owned(), inside),
+            (Way::Request, "over HTTP".to_owned(), outside),
+        ])
+    }
+
+    /// Launches, notices and waits, one after the other.
+    async fn helpers(&self, number: usize) -> Done<Vec<Sample>> {
+        let told = self.told_idle(&format!("idle-{number}")).await?;
+        self.quiet().await?;
+        let busy = self.told_busy(&format!("busy-{number}")).await?;
+        self.quiet().await?;
+        let woken = self.woken(&format!("wake-{number}")).await?;
+        self.quiet().await?;
+        let taken = [
+            (Way::Launch, told.launch),
+            (Way::ToldIdle, told.stored),
+            (Way::Asked, told.asked),
+            (Way::ToldBusy, busy),
+            (Way::Woken, woken),
+        ];
+        let of = self.arm.name();
+        Ok(taken.into_iter().map(|(way, sample)| (way, of.to_owned(), sample)).collect())
+    }
+
     async fn turn(&self, session: &str, steps: &[&str]) {
         let mark = self.events.len();
         self.stage.client.say(session, &script(steps)).await;

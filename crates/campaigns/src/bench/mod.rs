@@ -2,6 +2,7 @@
 //! background tasks and beside what nobody can go below, all in one run on one machine.
 
 mod arm;
+mod goals;
 mod latency;
 mod load;
 mod memory;
@@ -20,7 +21,7 @@ use crate::page;
 use crate::progress::{note, say};
 use crate::stage::Stage;
 use arm::Arm;
-use report::Report;
+use report::{Memory, Report};
 
 /// Measure legwork, OpenCode's own background tasks, and the floor, in one run
 ///
@@ -125,6 +126,7 @@ impl Bench {
             extent.helpers.clone_from(&self.helpers);
         }
         let report = block_on(self.measure(&extent))?;
+        say(format!("{}\n", goals::table(&report).text()));
         self.publish(&report)?;
         let told = |mixed: &report::Mixed| mixed.right == mixed.helpers;
         let ours = report.mixed.iter().filter(|mixed| mixed.arm == Arm::Legwork);
@@ -154,11 +156,8 @@ impl Bench {
             report.memory.push(memory::look(&stages.legwork, "nothing done yet").await?);
         }
         if self.wants(Part::Latency) {
-            report.figures = latency::floor(&stages.direct, extent.repeats).await?;
-            for arm in [Arm::Native, Arm::Legwork] {
-                let more = latency::measure(stages.of(arm), arm, extent.repeats).await?;
-                report.figures.extend(more);
-            }
+            let others = [Arm::Native, Arm::Legwork].map(|arm| (stages.of(arm), arm));
+            report.figures = latency::measure(&stages.direct, &others, extent.repeats).await?;
             say(format!("{}\n", report.latency().text()));
         }
         if self.wants(Part::Load) {
@@ -174,10 +173,18 @@ impl Bench {
             memory::keep(&stages.legwork, extent.kept).await?;
             let kept = format!("{} more tasks kept", extent.kept);
             report.memory.push(memory::look(&stages.legwork, &kept).await?);
+            if let Some(most) = extent.helpers.iter().max() {
+                let load = load::run(&stages.legwork, Arm::Legwork, *most, extent.seconds).await?;
+                report.memory.push(Memory {
+                    when: format!("the most with {most} helpers at work and those kept"),
+                    daemon_kb: load.daemon_kb,
+                    bridge_kb: load.bridge_kb,
+                });
+            }
             say(format!("{}\n", report.memory().text()));
             let of = format!("legwork, {kept}");
             let launches = latency::launches(&stages.legwork, Arm::Legwork, extent.repeats, &of);
-            report.figures.push(launches.await?);
+            report.figures.extend(launches.await?);
             say(format!("{}\n", report.latency().text()));
         }
         Ok(report)
@@ -216,6 +223,7 @@ impl Bench {
         let load = report.load().markdown() + &plot("load.svg", "Processor time and helpers' time");
         let places = [
             ("machine", report.facts()),
+            ("goals", goals::table(report).markdown()),
             ("latency", latency),
             ("load", load),
             ("memory", report.memory().markdown()),

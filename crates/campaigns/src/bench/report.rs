@@ -1,12 +1,14 @@
 //! All that was measured: as tables, as plots, and whole as JSON. Only here is decided what a
 //! reader sees of the samples; nothing is left out of the JSON.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::arm::Arm;
 use crate::machine;
 use crate::page::Table;
-use crate::statistics::{median, spread};
+use crate::statistics::{Spread, median, spread};
 use crate::svg::{self, Bar, Panel, Series, number};
 
 /// From what to what a latency goes, in the order in which a reader meets it.
@@ -40,21 +42,28 @@ impl Way {
     }
 }
 
-/// One thing that was measured often.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
-    /// From what to what.
-    pub way: Way,
-    /// Whose.
-    pub of: String,
-    /// All of them, in milliseconds.
-    pub samples: Vec<f64>,
-}
+/// Latencies in milliseconds: from what to what, and whose.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figures(BTreeMap<(Way, String), Vec<f64>>);
 
-impl Figure {
-    /// One without samples.
-    pub fn new(way: Way, of: &str) -> Self {
-        Self { way, of: of.to_owned(), samples: Vec::new() }
+impl Figures {
+    /// With one more sample.
+    pub fn add(&mut self, way: Way, of: &str, sample: f64) {
+        self.0.entry((way, of.to_owned())).or_default().push(sample);
+    }
+
+    /// With others.
+    pub fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    /// The middle sample, if there is one.
+    pub fn median(&self, way: Way, of: &str) -> Option<f64> {
+        self.0.get(&(way, of.to_owned())).and_then(|all| spread(all)).map(|found| found.median)
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Way, &str, Spread)> {
+        self.0.iter().filter_map(|((way, of), all)| Some((*way, &**of, spread(all)?)))
     }
 }
 
@@ -105,7 +114,22 @@ impl Default for Load {
 
 impl Load {
     fn cpu_s(&self) -> f64 {
-        self.opencode_s + self.bridge_s + self.daemon_s
+        self.opencode_s + self.ours_s()
+    }
+
+    /// Processor time of our processes.
+    pub fn ours_s(&self) -> f64 {
+        self.bridge_s + self.daemon_s
+    }
+
+    /// The helpers' own time, as a multiple of that of others.
+    pub fn time_ratio(&self, direct: &Self) -> f64 {
+        median(&self.walls_s) / median(&direct.walls_s)
+    }
+
+    /// OpenCode's processor time, as a multiple of that with others.
+    pub fn cpu_ratio(&self, direct: &Self) -> f64 {
+        self.opencode_s / direct.opencode_s
     }
 }
 
@@ -149,7 +173,7 @@ pub struct Report {
     /// Where and with what it was measured.
     pub facts: Vec<(String, String)>,
     /// Latencies.
-    pub figures: Vec<Figure>,
+    pub figures: Figures,
     /// Loads; several of one kind are repeats.
     pub loads: Vec<Load>,
     /// Memory.
@@ -159,7 +183,7 @@ pub struct Report {
 }
 
 /// The same measurement, a few times.
-fn groups(loads: &[Load]) -> Vec<(usize, Arm, Vec<&Load>)> {
+pub fn groups(loads: &[Load]) -> Vec<(usize, Arm, Vec<&Load>)> {
     let mut kinds: Vec<(usize, Arm)> = loads.iter().map(|load| (load.helpers, load.arm)).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -175,31 +199,31 @@ fn middle(loads: &[&Load], of: impl Fn(&Load) -> f64) -> f64 {
 }
 
 impl Report {
-    fn ordered(&self) -> Vec<&Figure> {
-        let mut figures: Vec<&Figure> = self.figures.iter().collect();
-        figures.sort_by_key(|figure| figure.way);
-        figures
-    }
-
     /// The latencies.
     pub fn latency(&self) -> Table {
         let mut table = Table::new(&["from -> to", "whose", "n", "median", "p95", "max"]);
-        for figure in self.ordered() {
-            let Some(found) = spread(&figure.samples) else { continue };
+        for (way, of, found) in self.figures.all() {
             let shown =
                 [found.median, found.p95, found.max].map(|value| format!("{} ms", number(value)));
-            let name = figure.way.name().to_owned();
-            let head = [name, figure.of.clone(), found.count.to_string()];
+            let head = [way.name().to_owned(), of.to_owned(), found.count.to_string()];
             table.push(head.into_iter().chain(shown).collect());
         }
         table
     }
 
-    /// What all processes together used for this many helpers above what nobody can save.
-    fn above(&self, helpers: usize, loads: &[&Load]) -> Option<f64> {
+    /// How loads of one kind compare with the same helpers prompted directly, each with the one of
+    /// its own repeat: a machine that is slower for a minute is slower for both.
+    pub fn against_direct(
+        &self,
+        helpers: usize,
+        arm: Arm,
+        compare: impl Fn(&Load, &Load) -> f64,
+    ) -> Option<f64> {
         let all = groups(&self.loads);
-        let direct = all.iter().find(|(n, arm, _)| *n == helpers && *arm == Arm::Direct)?;
-        Some(middle(loads, Load::cpu_s) - middle(&direct.2, Load::cpu_s))
+        let of = |arm: Arm| all.iter().find(|(n, of, _)| *n == helpers && *of == arm);
+        let (direct, ours) = of(Arm::Direct).zip(of(arm))?;
+        let pairs = ours.2.iter().zip(&direct.2);
+        Some(median(&pairs.map(|(ours, direct)| compare(ours, direct)).collect::<Vec<_>>()))
     }
 
     /// The loads; medians of the repeats.
@@ -211,10 +235,12 @@ impl Report {
             "told of",
             "helper's time, median",
             "max",
+            "times direct",
             "CPU OpenCode",
+            "times direct",
             "bridge",
             "daemon",
-            "above direct",
+            "all above direct",
             "requests",
             "per helper",
         ]);
@@ -226,7 +252,12 @@ impl Report {
             let told = middle(&loads, |load| load.told as f64);
             let refused = middle(&loads, |load| load.refused as f64);
             let requests = middle(&loads, |load| load.requests as f64);
-            let above = self.above(helpers, &loads).map_or("-".to_owned(), seconds);
+            let against = |compare: &dyn Fn(&Load, &Load) -> f64| {
+                let found = self.against_direct(helpers, arm, compare);
+                found.filter(|_| arm != Arm::Direct)
+            };
+            let times = |found: Option<f64>| found.map_or("-".to_owned(), |x| format!("{x:.2}"));
+            let above = against(&|ours, direct| ours.cpu_s() - direct.cpu_s());
             table.push(vec![
                 helpers.to_string(),
                 arm.name().to_owned(),
@@ -234,10 +265,12 @@ impl Report {
                 if arm == Arm::Direct { "-".to_owned() } else { number(told) },
                 wall.map_or("-".to_owned(), |wall| seconds(wall.median)),
                 wall.map_or("-".to_owned(), |wall| seconds(wall.max)),
+                times(against(&Load::time_ratio)),
                 seconds(middle(&loads, |load| load.opencode_s)),
+                times(against(&Load::cpu_ratio)),
                 ours(seconds(middle(&loads, |load| load.bridge_s))),
                 ours(seconds(middle(&loads, |load| load.daemon_s))),
-                if arm == Arm::Direct { "-".to_owned() } else { above },
+                above.map_or("-".to_owned(), seconds),
                 ours(number(requests)),
                 ours(number(requests / helpers as f64)),
             ]);
@@ -287,16 +320,15 @@ impl Report {
             of if of == Arm::Native.name() => 1,
             _ => 4,
         };
-        let bar = |figure: &Figure| {
-            let found = spread(&figure.samples)?;
-            let name = figure.way.name().replace("helper's answer complete -> ", "");
-            Some(Bar {
-                name: format!("{name} ({})", figure.of).replace("->", "→"),
-                kind: kind(&figure.of),
+        let bar = |(way, of, found): (Way, &str, Spread)| {
+            let name = way.name().replace("helper's answer complete -> ", "");
+            Bar {
+                name: format!("{name} ({of})").replace("->", "→"),
+                kind: kind(of),
                 values: [found.median, found.p95, found.max],
-            })
+            }
         };
-        let bars: Vec<Bar> = self.ordered().into_iter().filter_map(bar).collect();
+        let bars: Vec<Bar> = self.figures.all().map(bar).collect();
         svg::bars("Latencies: median, p95 (thick), max (thin)", "ms", &bars)
     }
 
@@ -332,12 +364,7 @@ impl Report {
 
     /// Every sample.
     pub fn json(&self) -> Value {
-        let figure = |figure: &Figure| {
-            json!({
-                "name": figure.way.name(), "of": figure.of, "unit": "ms",
-                "samples": figure.samples,
-            })
-        };
+        let figure = |((way, of), samples): (&(Way, String), &Vec<f64>)| json!({ "name": way.name(), "of": of, "unit": "ms", "samples": samples });
         let load = |load: &Load| {
             json!({
                 "helpers": load.helpers, "arm": load.arm.name(), "told": load.told,
@@ -362,7 +389,7 @@ impl Report {
         };
         json!({
             "facts": self.facts.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-            "figures": self.figures.iter().map(figure).collect::<Vec<_>>(),
+            "figures": self.figures.0.iter().map(figure).collect::<Vec<_>>(),
             "loads": self.loads.iter().map(load).collect::<Vec<_>>(),
             "memory": self.memory.iter().map(memory).collect::<Vec<_>>(),
             "mixed": self.mixed.iter().map(mixed).collect::<Vec<_>>(),
@@ -380,30 +407,38 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_medians_above_those_that_are_prompted_directly() {
+    fn loads_are_medians_beside_the_direct_ones_of_the_same_repeat() {
         let loads = vec![
             load(Arm::Legwork, 5.0),
             load(Arm::Direct, 3.0),
-            load(Arm::Legwork, 4.0),
+            load(Arm::Legwork, 24.0),
+            load(Arm::Direct, 20.0),
             load(Arm::Legwork, 9.0),
+            load(Arm::Direct, 6.0),
         ];
         let report = Report { loads, ..Report::default() };
         let rows = report.load().rows;
         assert_eq!(rows.len(), 2);
-        assert_eq!(rows[0][1..7], ["prompted directly", "-", "-", "15.00 s", "15.00 s", "3.00 s"]);
-        assert_eq!(rows[1][9..], ["2.00 s", "80", "8"]);
+        let direct = ["prompted directly", "-", "-", "15.00 s", "15.00 s", "-", "6.00 s", "-"];
+        assert_eq!(rows[0][1..9], direct);
+        assert_eq!(rows[1][6..9], ["1.00", "9.00 s", "1.50"]);
+        assert_eq!(rows[1][11..], ["3.00 s", "80", "8"]);
         assert!(report.load_plot().contains("legwork"));
-        assert_eq!(report.json()["loads"].as_array().unwrap().len(), 4);
+        assert_eq!(report.json()["loads"].as_array().unwrap().len(), 6);
     }
 
     #[test]
-    fn a_figure_without_samples_is_not_shown() {
+    fn latencies_are_shown_in_the_order_in_which_a_reader_meets_them() {
         let mut report = Report::default();
-        report.figures.push(Figure::new(Way::Launch, "legwork"));
-        assert!(report.latency().rows.is_empty());
-        report.figures[0].samples = vec![3.0, 1.0, 2.0];
-        let row = &report.latency().rows[0];
-        assert_eq!(row[2..], ["3", "2 ms", "3 ms", "3 ms"]);
+        report.figures.add(Way::Request, "over HTTP", 1.0);
+        for sample in [3.0, 1.0, 2.0] {
+            report.figures.add(Way::Launch, "legwork", sample);
+        }
+        let rows = report.latency().rows;
+        assert_eq!(rows[0][1..], ["legwork", "3", "2 ms", "3 ms", "3 ms"]);
+        assert_eq!(rows[1][0], "one request to OpenCode");
         assert!(report.latency_plot().contains("launch called → answered (legwork)"));
+        assert_eq!(report.figures.median(Way::Launch, "legwork"), Some(2.0));
+        assert_eq!(report.figures.median(Way::Woken, "legwork"), None);
     }
 }
