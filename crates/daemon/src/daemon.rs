@@ -315,6 +315,7 @@ impl Daemon {
         }
         let toasts = self.shell.read(now, |engine| engine.toasts(&changes));
         for (host, toast) in toasts.into_iter().flatten() {
+            self.screens.taken(&host, &toast, now);
             self.shell.outside().show(&host, toast);
         }
     }
@@ -327,7 +328,7 @@ impl Daemon {
         }
         for host in hosts {
             let toast = self.shell.read(now, |engine| engine.progress_toast(&host, now)).flatten();
-            if let Some(toast) = self.screens.news(&host, toast) {
+            if let Some(toast) = self.screens.news(&host, toast, now) {
                 self.shell.outside().show(&host, toast);
             }
         }

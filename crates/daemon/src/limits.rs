@@ -37,10 +37,15 @@ pub const AT_ONCE: usize = 16;
 pub const UNIT_MAX: Duration = Duration::from_secs(10);
 /// Toasts that wait for one host: as many as tasks may end in one moment. More would be old news.
 pub const TOASTS_MAX: usize = 16;
-/// A toast waits so long for what it is about to reach its session. Nobody sees the difference.
-pub const TOAST_AFTER: Duration = Duration::from_millis(100);
-/// Progress is shown at most this often.
+/// A toast waits so long for what it is about to reach its session and its model. Nobody sees the
+/// difference.
+pub const TOAST_AFTER: Duration = Duration::from_millis(250);
+/// How soon it is shown that something goes on.
 pub const PROGRESS_EVERY_MS: u64 = 500;
+/// The pause after progress was first shown; it doubles each time.
+pub const PROGRESS_PAUSE_FIRST_MS: u64 = 10_000;
+/// The longest pause between two showings of progress.
+pub const PROGRESS_PAUSE_MAX_MS: u64 = 60_000;
 
 // Life.
 
