@@ -1,53 +1,8 @@
-//! What stands in the sessions of OpenCode, as far as a campaign wants to know it: tool calls,
-//! notices, and the moments that OpenCode writes down itself, in milliseconds since 1970.
+//! What stands in the sessions of OpenCode, as far as a campaign wants to know it: notices and
+//! the moments that OpenCode writes down itself, in milliseconds since 1970.
 
+use legwork_testkit::parts;
 use serde_json::Value;
-
-/// A tool call as OpenCode keeps it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Call {
-    /// The tool.
-    pub tool: String,
-    /// `completed`, `error`, `running`, `pending`.
-    pub status: String,
-    /// What the tool said, or why it would not.
-    pub text: String,
-    /// What it was called with.
-    pub input: Value,
-    /// What the tool left for programs.
-    pub metadata: Value,
-    /// When it began.
-    pub began: Option<u64>,
-    /// When it was answered.
-    pub ended: Option<u64>,
-}
-
-impl Call {
-    /// How long it took, in milliseconds.
-    pub fn took(&self) -> Option<f64> {
-        Some(self.ended?.checked_sub(self.began?)? as f64)
-    }
-
-    /// The rest of the line that begins so, in what the tool said.
-    pub fn line(&self, begin: &str) -> Option<&str> {
-        self.text.lines().find_map(|line| line.strip_prefix(begin)).map(str::trim)
-    }
-
-    fn of(part: &Value) -> Self {
-        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let state = &part["state"];
-        let text = if state["status"] == "error" { &state["error"] } else { &state["output"] };
-        Self {
-            tool: word(&part["tool"]),
-            status: word(&state["status"]),
-            text: word(text),
-            input: state["input"].clone(),
-            metadata: state["metadata"].clone(),
-            began: state["time"]["start"].as_u64(),
-            ended: state["time"]["end"].as_u64(),
-        }
-    }
-}
 
 /// One headline of a notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,12 +17,6 @@ pub struct Notice {
     pub result: String,
     /// When it was stored.
     pub stored: u64,
-}
-
-/// All tool calls of a session, oldest first.
-pub fn calls(messages: &[Value]) -> Vec<Call> {
-    let parts = messages.iter().flat_map(parts);
-    parts.filter(|part| part["type"] == "tool").map(Call::of).collect()
 }
 
 /// All notices of legwork in a session, oldest first. One message may have several.
@@ -130,10 +79,6 @@ pub fn prompts(messages: &[Value]) -> usize {
     messages.iter().filter(|one| one["info"]["role"] == "user").count()
 }
 
-fn parts(message: &Value) -> &[Value] {
-    message["parts"].as_array().map_or(&[], Vec::as_slice)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,13 +118,8 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_moments_are_read() {
-        let state = json!({ "status": "completed", "output": "Task ID: bg_1\nSession ID: ses_1",
-            "input": { "description": "d" }, "time": { "start": 10, "end": 25 } });
-        let answer = message("assistant", json!([{ "type": "tool", "tool": "t", "state": state }]));
-        let messages = [message("user", json!([])), answer];
-        let call = calls(&messages).remove(0);
-        assert_eq!((call.took(), call.line("Session ID:")), (Some(15.0), Some("ses_1")));
+    fn moments_are_read() {
+        let messages = [message("user", json!([])), message("assistant", json!([]))];
         assert_eq!(
             (completed(&messages), began(&messages), prompts(&messages)),
             (Some(9), Some(5), 1)

@@ -1,12 +1,12 @@
 //! Who looks after the helpers: legwork, OpenCode's own background `task`, or nobody. The same
 //! helpers do the same work in each; only the words that launch them and tell of them differ.
 
-use legwork_testkit::{Request, call, script};
+use legwork_testkit::{Call, Request, call, script};
 use serde_json::{Value, json};
 
 use crate::fault::{Done, Fault};
 use crate::stage::{Furniture, Stage};
-use crate::talk::{self, Call, Notice};
+use crate::talk::{self, Notice};
 
 /// No limit is to be measured, so there is none.
 const CONFIG: &str = "[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n";

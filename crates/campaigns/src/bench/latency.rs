@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use legwork_testkit::{Event, Events, Request, call, script};
+use legwork_testkit::{Call, Event, Events, Request, call, script};
 use serde_json::json;
 
 use super::arm::{Arm, Child};
@@ -12,7 +12,7 @@ use super::report::{Figures, Way};
 use crate::fault::{Done, Fault};
 use crate::progress::{note, until};
 use crate::stage::Stage;
-use crate::talk::{self, Call};
+use crate::talk;
 
 /// How long a notice to a busy parent may take before the parent is let go on.
 const HELD: Duration = Duration::from_secs(10);
@@ -87,7 +87,7 @@ impl<'a> Scene<'a> {
         let tool = |name: &str| call(name, &json!({ "n": number }));
         let steps = [&*tool("floor_nothing"), &tool("floor_request"), "say ok"];
         self.turn(&parent, &steps).await;
-        let calls = talk::calls(&self.stage.messages(&parent).await);
+        let calls = Call::all(&self.stage.messages(&parent).await);
         let of = |name: &str| calls.iter().find(|call| call.tool == name);
         let nothing = of("floor_nothing").and_then(Call::took);
         let nothing = nothing.ok_or_else(|| Fault::new("the empty tool was not called"))?;
@@ -213,7 +213,7 @@ impl<'a> Scene<'a> {
         stage.model.open(gate);
         events.until_event(mark, "session.idle", &parent).await;
         let waited = |call: &Call| call.tool == arm.waiting_tool() && call.ended.is_some();
-        let calls = talk::calls(&stage.messages(&parent).await);
+        let calls = Call::all(&stage.messages(&parent).await);
         let call = calls.into_iter().find(waited);
         let ended = call.and_then(|call| call.ended);
         let done = talk::completed(&stage.messages(&child.session).await);
@@ -232,7 +232,7 @@ impl<'a> Scene<'a> {
     }
 
     async fn launched(&self, parent: &str) -> Done<(Call, Child)> {
-        let calls = talk::calls(&self.stage.messages(parent).await);
+        let calls = Call::all(&self.stage.messages(parent).await);
         let launch = calls.into_iter().find(|call| call.tool == self.arm.tool());
         let launch = launch.ok_or_else(|| Fault::new("a parent has launched nothing"))?;
         let child = self.arm.child(&launch)?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use legwork_testkit::{End, call, script};
+use legwork_testkit::{Call, End, call, script};
 use serde_json::json;
 
 use super::arm::{Arm, Child};
@@ -137,7 +137,7 @@ async fn launch_all(
             let ended = stage.client.try_call("POST", &path, Some(body), SETTLE).await;
             ended.map_err(|why| Fault::trying("launching helpers", why))?;
         }
-        let calls = talk::calls(&stage.messages(parent).await);
+        let calls = Call::all(&stage.messages(parent).await);
         let launches: Vec<_> = calls.iter().filter(|call| call.tool == arm.tool()).collect();
         let children: Vec<Child> =
             launches.iter().filter_map(|call| arm.child(call).ok()).collect();

@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use legwork_testkit::script;
+use legwork_testkit::{Call, script};
 
 use super::arm::Arm;
 use super::report::Mixed;
 use crate::fault::Done;
 use crate::progress::{note, until};
 use crate::stage::Stage;
-use crate::talk::{self, Call, Notice};
+use crate::talk::Notice;
 
 const TURN: usize = 10;
 const LOOK: Duration = Duration::from_millis(250);
@@ -46,7 +46,7 @@ pub async fn run(stage: &Stage, arm: Arm, helpers: usize) -> Done<Mixed> {
         let turn: Vec<String> = (first..last).map(|number| launch(arm, number)).collect();
         stage.client.say(&parent, &script(&[&turn.join("\n"), "say ok"])).await;
         let look = async || {
-            let calls = talk::calls(&stage.messages(&parent).await);
+            let calls = Call::all(&stage.messages(&parent).await);
             (calls.iter().filter(|call| call.ended.is_some()).count() == last).then_some(())
         };
         until("the launches are answered", PATIENCE, LOOK, look).await?;
@@ -63,7 +63,7 @@ pub async fn run(stage: &Stage, arm: Arm, helpers: usize) -> Done<Mixed> {
     }
     let messages = stage.messages(&parent).await;
     stage.model.forget();
-    Ok(count(arm, &talk::calls(&messages), &arm.notices(&messages), helpers))
+    Ok(count(arm, &Call::all(&messages), &arm.notices(&messages), helpers))
 }
 
 fn launch(arm: Arm, number: usize) -> String {
@@ -112,7 +112,7 @@ fn count(arm: Arm, calls: &[Call], notices: &[Notice], helpers: usize) -> Mixed 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn call(number: usize) -> Call {
         let fails = Ending::of(number) == Ending::NoSuchAgent;
@@ -121,9 +121,8 @@ mod tests {
             status: if fails { "error" } else { "completed" }.to_owned(),
             text: format!("Task ID: bg_{number}\nSession ID: ses_{number}"),
             input: json!({ "description": format!("Lot {number}") }),
-            metadata: Value::Null,
-            began: None,
             ended: Some(1),
+            ..Call::default()
         }
     }
 

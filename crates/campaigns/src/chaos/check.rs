@@ -5,9 +5,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use legwork_testkit::Call;
+
 use super::plan::{Ending, Item, Later, Launch, Plan};
 use super::seen::{ItemSeen, Seen, TaskSeen};
-use crate::talk::{Call, Notice};
+use crate::talk::Notice;
 
 /// The ways in which it can be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

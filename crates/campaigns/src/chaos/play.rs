@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use legwork_testkit::{call, script};
+use legwork_testkit::{Call, call, script};
 use serde_json::{Value, json};
 
 use super::plan::{Act, Ending, Later, Plan, Step, Victim};
@@ -13,7 +13,6 @@ use crate::fault::{Done, Fault};
 use crate::processes;
 use crate::progress::{note, until};
 use crate::stage::{DaemonFacts, Stage};
-use crate::talk;
 
 /// One request of ours to OpenCode.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -135,7 +134,7 @@ impl Play {
             return Ok(Turned::Done);
         };
         let helper = &item.helpers[0];
-        let calls = talk::calls(&seen::messages(&stage.client, &parent).await?);
+        let calls = Call::all(&seen::messages(&stage.client, &parent).await?);
         let of_it = calls.iter().find(|call| call.input["description"] == *helper.name);
         let Some(task) = of_it.and_then(|call| call.line("Task ID:")) else {
             self.put_off[number] += 1;

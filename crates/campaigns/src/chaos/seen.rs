@@ -1,14 +1,14 @@
 //! What is left at the end of a history, as plain values, read from OpenCode and from legwork's own
 //! commands. Nothing is judged here.
 
-use legwork_testkit::Client;
+use legwork_testkit::{Call, Client};
 use serde_json::Value;
 use std::time::Duration;
 
 use super::play::Play;
 use crate::fault::{Done, Fault};
 use crate::stage::Stage;
-use crate::talk::{self, Call, Notice};
+use crate::talk::{self, Notice};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -82,7 +82,7 @@ pub async fn look(stage: &Stage, play: &Play) -> Done<Seen> {
         let mut seen = ItemSeen { began: item.began, ..ItemSeen::default() };
         if let Some(parent) = &item.parent {
             let messages = messages(&stage.client, parent).await?;
-            seen.calls = talk::calls(&messages);
+            seen.calls = Call::all(&messages);
             seen.notices = talk::notices(&messages);
             let ours = tasks.iter().filter(|(of, _)| of == parent);
             seen.tasks = ours.map(|(_, task)| task.clone()).collect();

@@ -1,9 +1,9 @@
 //! B1 to B7: waiting for tasks in the real OpenCode.
 
-use legwork_testkit::{block_on, script};
+use legwork_testkit::{Call, block_on, script};
 use serde_json::json;
 
-use crate::stage::{Call, Stage, until};
+use crate::stage::{Stage, until};
 
 const READ_THEM: &str = "\n\nbackground_output reads the results now; what you were not told yet \
                          follows by itself.";
@@ -20,7 +20,7 @@ fn summary(call: &Call) -> String {
 }
 
 fn title(call: &Call) -> &str {
-    call.part["state"]["title"].as_str().unwrap_or_default()
+    &call.title
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! X1 to X3: calling off helpers of the real OpenCode.
 
-use legwork_testkit::{Request, block_on};
+use legwork_testkit::{Call, Request, block_on};
 use serde_json::json;
 
-use crate::stage::{Call, Notice, Stage, Task, printed, until};
+use crate::stage::{Notice, Stage, Task, printed, until};
 
 async fn cancel(stage: &Stage, session: &str, task: &str) -> Call {
     stage.call(session, "background_cancel", json!({ "task_id": task })).await

@@ -104,7 +104,7 @@ fn l2_l3_a_launch_answers_with_both_ids_while_the_helper_still_works() {
         let task = Task::of(&answer.text);
         let (id, session) = (&task.id, &task.session);
         assert_eq!(answer.text, format!("Task ID: {id}\nSession ID: {session}\n{TOLD_LATER}"));
-        assert_eq!(answer.part["state"]["title"], "Explore  the\ncode");
+        assert_eq!(answer.title, "Explore  the\ncode");
         let digits = id.strip_prefix("bg_").unwrap();
         assert!(
             digits.len() == 8

@@ -1,9 +1,9 @@
 //! `background_output`: O1 to O6.
 
-use legwork_testkit::{block_on, call, script};
+use legwork_testkit::{Call, block_on, call, script};
 use serde_json::{Value, json};
 
-use crate::stage::{Call, Stage, Task, launch, until};
+use crate::stage::{Stage, Task, launch, until};
 
 async fn output(stage: &Stage, session: &str, task: &Task) -> Call {
     let answer = stage.call(session, "background_output", json!({ "task_id": task.id })).await;
@@ -147,7 +147,7 @@ fn o3_a_result_is_shown_whole_and_one_of_60_kb_in_pages_that_no_host_cuts() {
         let read = read.iter().filter(|line| *line == "its result was read");
         assert_eq!(read.count(), 1, "the first reading counts");
 
-        assert_ne!(first.part["state"]["metadata"]["truncated"], true);
+        assert_ne!(first.metadata["truncated"], true);
         let id = &long.id;
         let pointer = format!(
             "\n\n(Characters 0 to 40000 of 60000. Read on with background_output(task_id: \

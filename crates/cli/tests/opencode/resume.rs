@@ -1,10 +1,10 @@
 //! `background_task` in resume mode: R1 to R9.
 
-use legwork_testkit::{block_on, call, script};
+use legwork_testkit::{Call, block_on, call, script};
 use serde_json::{Value, json};
 
 use crate::launch::{TOLD_LATER, narrow, with_model};
-use crate::stage::{Call, Stage, Task, launch};
+use crate::stage::{Stage, Task, launch};
 
 fn resume(task: &str, steps: &[&str]) -> Value {
     json!({ "resume": task, "prompt": script(steps) })

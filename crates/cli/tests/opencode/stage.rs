@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use legwork_testkit::{
-    Client, DEADLINE, Events, Home, Model, Request, Serve, block_on, call, script,
+    Call, Client, DEADLINE, Events, Home, Model, Request, Serve, block_on, call, parts, script,
 };
 use serde_json::{Value, json};
 
@@ -28,24 +28,6 @@ pub struct Stage {
 pub struct Task {
     pub id: String,
     pub session: String,
-}
-
-/// A tool call of a session, as OpenCode keeps it.
-#[derive(Debug, Clone)]
-pub struct Call {
-    pub tool: String,
-    /// `completed`, `error`, `running`.
-    pub status: String,
-    /// What the tool said, or why it would not.
-    pub text: String,
-    /// The whole part.
-    pub part: Value,
-}
-
-impl Call {
-    pub fn refused(&self) -> bool {
-        self.status == "error"
-    }
 }
 
 /// A notice in a session: the text that everybody sees and the one that the model sees.
@@ -252,8 +234,7 @@ impl Stage {
     /// All tool calls of a session, oldest first.
     pub async fn calls(&self, session: &str) -> Vec<Call> {
         let messages = self.client.messages(session).await.ok();
-        let parts = messages.as_array().unwrap().iter().flat_map(parts);
-        parts.filter(|part| part["type"] == "tool").map(Call::of).collect()
+        Call::all(messages.as_array().unwrap())
     }
 
     /// The notices in a session, oldest first.
@@ -354,20 +335,6 @@ impl Task {
     }
 }
 
-impl Call {
-    fn of(part: &Value) -> Self {
-        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let state = &part["state"];
-        let text = if state["status"] == "error" { &state["error"] } else { &state["output"] };
-        Self {
-            tool: word(&part["tool"]),
-            status: word(&state["status"]),
-            text: word(text),
-            part: part.clone(),
-        }
-    }
-}
-
 impl Notice {
     fn of(message: &Value) -> Option<Self> {
         let texts = |synthetic: bool| {
@@ -387,8 +354,4 @@ fn ends_a_turn(message: &Value) -> bool {
     let info = &message["info"];
     let stays = info["error"].is_object() || info["finish"] != "tool-calls";
     info["role"] == "assistant" && info["time"]["completed"].is_u64() && stays
-}
-
-fn parts(message: &Value) -> &[Value] {
-    message["parts"].as_array().map_or(&[], Vec::as_slice)
 }

@@ -1,6 +1,6 @@
 //! Each rule can be broken, and a history without kills that ended well breaks none.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::plan::Plan;
 use super::super::seen::ChildSeen;
@@ -17,9 +17,9 @@ fn well(wanted: impl Fn(&Item) -> bool) -> (Plan, Seen) {
             status: status.to_owned(),
             text,
             input: json!({ "description": helper.name }),
-            metadata: Value::Null,
             began: Some(1_000),
             ended: Some(1_100),
+            ..Call::default()
         };
         if helper.ending == Ending::NoAgent {
             left.calls.push(call("error", "no such agent".to_owned()));
