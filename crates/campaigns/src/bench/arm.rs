@@ -11,12 +11,23 @@ use crate::talk::{self, Notice};
 /// No limit is to be measured, so there is none.
 const CONFIG: &str = "[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n";
 
-/// A tool that does nothing, and one that makes one request to the OpenCode that it runs in.
+/// A tool that does nothing, one that makes one request to the OpenCode that it runs in, and one that
+/// opens a session there, which is the least that a launch has to do.
 const FLOOR: &str = r#"
 const args = { n: { type: "number" } }
 export const Floor = async ({ client }) => ({
   tool: {
     floor_nothing: { description: "Does nothing.", args, execute: async () => "nothing" },
+    floor_open: {
+      description: "Opens a session.",
+      args,
+      execute: async (_, { sessionID }) => {
+        const headers = { "content-type": "application/json" }
+        const body = { parentID: sessionID, title: "floor" }
+        await client._client.post({ url: "/session", headers, body })
+        return "opened"
+      },
+    },
     floor_request: {
       description: "Makes one request.",
       args,

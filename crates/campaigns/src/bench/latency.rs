@@ -74,6 +74,8 @@ struct ToldIdle {
     launch: f64,
     stored: f64,
     asked: f64,
+    /// What the first two are made of, where we know.
+    parts: Vec<(Way, f64)>,
 }
 
 impl<'a> Scene<'a> {
@@ -81,23 +83,27 @@ impl<'a> Scene<'a> {
         Self { stage, events: stage.client.events().await, arm }
     }
 
-    /// What nobody can go below: a tool that does nothing, and bare requests.
+    /// What nobody can go below: tools that do next to nothing, and bare requests.
     async fn bare(&self, number: usize) -> Done<Vec<Sample>> {
         let parent = self.stage.parent().await;
         let tool = |name: &str| call(name, &json!({ "n": number }));
-        let steps = [&*tool("floor_nothing"), &tool("floor_request"), "say ok"];
+        let steps =
+            [&*tool("floor_nothing"), &tool("floor_request"), &tool("floor_open"), "say ok"];
         self.turn(&parent, &steps).await;
         let calls = Call::all(&self.stage.messages(&parent).await);
         let of = |name: &str| calls.iter().find(|call| call.tool == name);
-        let nothing = of("floor_nothing").and_then(Call::took);
-        let nothing = nothing.ok_or_else(|| Fault::new("the empty tool was not called"))?;
+        let took = |name: &str| {
+            let took = of(name).and_then(Call::took);
+            took.ok_or_else(|| Fault::new(format!("{name} was not called")))
+        };
         let inside = of("floor_request").and_then(|call| call.text.parse().ok());
         let inside = inside.ok_or_else(|| Fault::new("the plugin made no request"))?;
         let begin = Instant::now();
         self.stage.client.status().await;
         let outside = begin.elapsed().as_secs_f64() * 1e3;
         Ok(vec![
-            (Way::Launch, "a tool that does nothing".to_owned(), nothing),
+            (Way::Launch, "a tool that does nothing".to_owned(), took("floor_nothing")?),
+            (Way::Launch, "a tool that opens a session".to_owned(), took("floor_open")?),
             (Way::Request, "made by a plugin".to_owned(), inside),
             (Way::Request, "over HTTP".to_owned(), outside),
         ])
@@ -111,13 +117,14 @@ impl<'a> Scene<'a> {
         self.quiet().await?;
         let woken = self.woken(&format!("wake-{number}")).await?;
         self.quiet().await?;
-        let taken = [
+        let mut taken = told.parts;
+        taken.extend([
             (Way::Launch, told.launch),
             (Way::ToldIdle, told.stored),
             (Way::Asked, told.asked),
             (Way::ToldBusy, busy),
             (Way::Woken, woken),
-        ];
+        ]);
         let of = self.arm.name();
         Ok(taken.into_iter().map(|(way, sample)| (way, of.to_owned(), sample)).collect())
     }
@@ -152,11 +159,39 @@ impl<'a> Scene<'a> {
         events.until_event(mark, "session.idle", &parent).await;
         let stored = self.stored(&parent, &child).await?;
         let asked = stage.model.started() + asked.at;
-        Ok(ToldIdle {
-            launch: call.took().ok_or_else(|| Fault::new("a launch has no times"))?,
-            stored,
-            asked: ms_between(idle.at, asked),
-        })
+        let launch = call.took().ok_or_else(|| Fault::new("a launch has no times"))?;
+        let parts = match arm {
+            Arm::Legwork => self.parts(&call, &child, stored).await?,
+            Arm::Direct | Arm::Native => Vec::new(),
+        };
+        Ok(ToldIdle { launch, stored, asked: ms_between(idle.at, asked), parts })
+    }
+
+    /// What a launch and a notice are made of, by the daemon's own records, on the same clock.
+    async fn parts(&self, call: &Call, child: &Child, stored: f64) -> Done<Vec<(Way, f64)>> {
+        let log = self.stage.legwork_json(&["log", &child.id])?;
+        let at = |begin: &str| {
+            let timeline = log["timeline"].as_array()?.iter();
+            let mut begins = timeline
+                .filter(|one| one["line"].as_str().is_some_and(|line| line.starts_with(begin)));
+            begins.next()?["at"].as_f64()
+        };
+        let told = [call.began, call.ended, self.done(child).await];
+        let [Some(began), Some(answered), Some(done)] = told.map(|at| at.map(|at| at as f64))
+        else {
+            return Err(Fault::new(format!("{} has no times", child.session)));
+        };
+        let kept = [at("launched"), at("handing over"), at("completed")];
+        let [Some(kept), Some(opened), Some(ended)] = kept else {
+            return Err(Fault::new(format!("the log of {} is not whole", child.id)));
+        };
+        Ok(vec![
+            (Way::LaunchKept, kept - began),
+            (Way::LaunchOpened, opened - kept),
+            (Way::LaunchAnswered, answered - opened),
+            (Way::EndKept, ended - done),
+            (Way::EndTold, stored - (ended - done)),
+        ])
     }
 
     async fn told_busy(&self, gate: &str) -> Done<f64> {
@@ -216,7 +251,7 @@ impl<'a> Scene<'a> {
         let calls = Call::all(&stage.messages(&parent).await);
         let call = calls.into_iter().find(waited);
         let ended = call.and_then(|call| call.ended);
-        let done = talk::completed(&stage.messages(&child.session).await);
+        let done = self.done(&child).await;
         let both = ended.zip(done).map(|(ended, done)| ended as f64 - done as f64);
         both.ok_or_else(|| Fault::new("a waiting call was not answered"))
     }
@@ -244,11 +279,16 @@ impl<'a> Scene<'a> {
         self.stage.model.wait_for("the helper is at work", wanted).await;
     }
 
+    /// When the helper's last answer was complete.
+    async fn done(&self, child: &Child) -> Option<u64> {
+        talk::completed(&self.stage.messages(&child.session).await)
+    }
+
     /// From the helper's last answer to the notice of it.
     async fn stored(&self, parent: &str, child: &Child) -> Done<f64> {
         let notices = self.arm.notices(&self.stage.messages(parent).await);
         let notice = notices.iter().find(|notice| notice.task == child.id);
-        let done = talk::completed(&self.stage.messages(&child.session).await);
+        let done = self.done(child).await;
         let both = notice.zip(done).map(|(notice, done)| notice.stored as f64 - done as f64);
         both.ok_or_else(|| Fault::new(format!("{} was not told of {}", parent, child.id)))
     }

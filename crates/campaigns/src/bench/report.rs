@@ -16,8 +16,18 @@ use crate::svg::{self, Bar, Panel, Series, number};
 pub enum Way {
     /// A launch, or any other tool in its place.
     Launch,
+    /// Of it: until the daemon has decided and kept it.
+    LaunchKept,
+    /// Of it: OpenCode opens the session.
+    LaunchOpened,
+    /// Of it: the answer goes back.
+    LaunchAnswered,
     /// The notice to a parent that does nothing.
     ToldIdle,
+    /// Of it: until the daemon knows and has kept the end.
+    EndKept,
+    /// Of it: OpenCode stores the notice.
+    EndTold,
     /// The notice to a parent that is at work.
     ToldBusy,
     /// The turn that a notice starts.
@@ -33,6 +43,11 @@ impl Way {
     pub fn name(self) -> &'static str {
         match self {
             Self::Launch => "launch called -> answered",
+            Self::LaunchKept => "of it: called -> kept by the daemon",
+            Self::LaunchOpened => "of it: kept -> session opened by OpenCode",
+            Self::LaunchAnswered => "of it: opened -> answered",
+            Self::EndKept => "of it: answer complete -> end kept by the daemon",
+            Self::EndTold => "of it: end kept -> notice stored by OpenCode",
             Self::ToldIdle => "helper's answer complete -> notice stored, parent idle",
             Self::ToldBusy => "helper's answer complete -> notice stored, parent busy",
             Self::Asked => "helper idle -> parent's next model request",
