@@ -210,10 +210,12 @@ fn launch(stage: &Stage, task: usize) -> String {
     let answer = format!("repeat 2000 result of {task}, ");
     let file = stage.home.project().join("notes.txt");
     let read = call("read", &json!({ "filePath": file, "offset": task % 300 + 1, "limit": 3 }));
-    let refusal = format!("fail 400 refusal {task}");
+    // No number in it: OpenCode takes 429 or 524 in the words of an error for its status, and tries
+    // again for a minute (1.18.33).
+    let refusal = "fail 400 not today";
     let steps: &[&str] = match task % 5 {
         3 => &[&read, &answer],
-        4 => &[&refusal],
+        4 => &[refusal],
         _ => &[&answer],
     };
     let given = json!({

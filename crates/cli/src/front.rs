@@ -7,7 +7,7 @@ use std::env;
 use std::time::Duration;
 
 use legwork_client::{Client, Folders, Start};
-use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, Remote, Request, Transport};
+use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, MISSED, Remote, Request, Transport};
 use legwork_protocol::ids::BadId;
 use legwork_protocol::line::{
     FromDaemon, HostReply, HostResult, Role, Splitter, ToDaemon, Until, check_size,
@@ -124,10 +124,7 @@ impl Front {
                     }
                 },
                 Some(result) = self.ready.recv() => to.write_all(&line_of(result)).await,
-                heard = next(&mut self.events) => match event_of(heard) {
-                    Some(event) => to.write_all(&encode(&event)).await,
-                    None => Ok(()),
-                },
+                heard = next(&mut self.events) => to.write_all(&encode(&event_of(heard))).await,
             };
             if let Err(error) = written {
                 return Ok(error.to_string());
@@ -182,14 +179,15 @@ async fn next(events: &mut Option<Events>) -> Heard {
     }
 }
 
-fn event_of(heard: Heard) -> Option<ToDaemon> {
+/// What is missed while the stream is closed the daemon looks up by itself, once it knows.
+fn event_of(heard: Heard) -> ToDaemon {
+    let missed = || ToDaemon::Event { name: MISSED.to_owned(), properties: Value::Null };
     match heard {
-        Heard::Event { name, properties } => Some(ToDaemon::Event { name, properties }),
-        // What is missed meanwhile the daemon looks up by itself.
-        Heard::Opened => None,
+        Heard::Event { name, properties } => ToDaemon::Event { name, properties },
+        Heard::Opened => missed(),
         Heard::Closed { why } => {
             remark(format_args!("OpenCode's events: {why}; trying again."));
-            None
+            missed()
         }
     }
 }

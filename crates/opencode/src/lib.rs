@@ -40,7 +40,7 @@ pub const PLUGIN: &str = include_str!("../plugin/legwork.js");
 pub use error::Fault;
 pub use events::{hints, project, wanted};
 pub use memory::Memory;
-pub use overheard::Overheard;
+pub use overheard::{MISSED, Overheard};
 pub use perform::perform;
 pub use remote::{DEFAULT_USER, Remote};
 pub use stream::{Events, Heard};

@@ -13,6 +13,9 @@ use crate::conversation::{Conversation, Told};
 use crate::limits::{CONVERSATIONS_KEPT, REPLIES_KEPT};
 use crate::reply::Awaited;
 
+/// An event of ours: whoever passes events on has missed some, or may have.
+pub const MISSED: &str = "legwork.events.missed";
+
 /// What was overheard and is not outdated.
 #[derive(Debug, Default)]
 pub struct Overheard(Mutex<Known>);
@@ -28,6 +31,9 @@ struct Known {
 impl Overheard {
     /// Takes in an event.
     pub fn hear(&self, name: &str, properties: &Value) {
+        if name == MISSED {
+            return self.forget();
+        }
         let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
         let session = word("/sessionID").or_else(|| word("/info/id"));
         let Some(session) = session.and_then(|id| id.parse().ok()) else { return };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use legwork_engine::Finding;
 use legwork_engine::work::{Sighted, Tried, Wake};
-use legwork_opencode::{Overheard, project, wanted};
+use legwork_opencode::{MISSED, Overheard, project, wanted};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
@@ -115,7 +115,8 @@ fn what_is_not_certain_any_more_is_read() {
     let taken_back = host(|heard| hear(heard, "message.removed", &removed));
     let deleted = json!({ "sessionID": "ses_parent", "info": { "id": "ses_parent" } });
     let deleted = host(|heard| hear(heard, "session.deleted", &deleted));
-    for host in [taken_back, deleted, host(Overheard::forget)] {
+    let missed = host(|heard| heard.hear(MISSED, &Value::Null));
+    for host in [taken_back, deleted, missed, host(Overheard::forget)] {
         assert_eq!(told(&host), (json!("plan"), 2));
     }
 }
