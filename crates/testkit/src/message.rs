@@ -77,7 +77,8 @@ mod tests {
         let told = |status: &str, said: &str| {
             let state = json!({ "status": status, said: "Task ID: bg_1\nSession ID: ses_1",
                 "input": { "description": "d" }, "time": { "start": 10, "end": 25 } });
-            json!({ "parts": [{ "type": "text" }, { "type": "tool", "tool": "t", "state": state }] })
+            let call = json!({ "type": "tool", "tool": "t", "state": state });
+            json!({ "parts": [{ "type": "text" }, call] })
         };
         let calls = Call::all(&[told("completed", "output"), json!({}), told("error", "error")]);
         assert_eq!(calls.len(), 2);

@@ -11,8 +11,8 @@ use crate::talk::{self, Notice};
 /// No limit is to be measured, so there is none.
 const CONFIG: &str = "[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n";
 
-/// A tool that does nothing, one that makes one request to the OpenCode that it runs in, and one that
-/// opens a session there, which is the least that a launch has to do.
+/// A tool that does nothing, one that makes one request to the OpenCode that it runs in, and one
+/// that opens a session there, which is the least that a launch has to do.
 const FLOOR: &str = r#"
 const args = { n: { type: "number" } }
 export const Floor = async ({ client }) => ({

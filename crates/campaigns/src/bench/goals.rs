@@ -1,5 +1,5 @@
-//! What was wanted, beside what was measured. A goal that is not met is shown as that; why, a person
-//! writes below the table.
+//! What was wanted, beside what was measured. A goal that is not met is shown as that; why, a
+//! person writes below the table.
 
 use super::arm::Arm;
 use super::report::{Load, Report, Way, groups};

@@ -379,7 +379,10 @@ impl Report {
 
     /// Every sample.
     pub fn json(&self) -> Value {
-        let figure = |((way, of), samples): (&(Way, String), &Vec<f64>)| json!({ "name": way.name(), "of": of, "unit": "ms", "samples": samples });
+        let figure = |((way, of), samples): (&(Way, String), &Vec<f64>)| {
+            let name = way.name();
+            json!({ "name": name, "of": of, "unit": "ms", "samples": samples })
+        };
         let load = |load: &Load| {
             json!({
                 "helpers": load.helpers, "arm": load.arm.name(), "told": load.told,
