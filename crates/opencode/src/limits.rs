@@ -21,7 +21,7 @@ pub const ALL_SESSIONS: usize = 10_000;
 /// and that ends the plugin's link; a server without the plugin may have done so unseen.
 pub const AGENTS_KEPT: Duration = Duration::from_secs(60);
 /// Sessions whose model is remembered until they are prompted.
-pub const MODELS_KEPT: usize = 1_000;
+pub const MODELS_KEPT: usize = 200;
 
 /// Conversations of which it is remembered what events told. Each is some hundred bytes.
 pub const CONVERSATIONS_KEPT: usize = 1_000;

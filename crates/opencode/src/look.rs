@@ -21,6 +21,9 @@ pub async fn look<T: Transport>(
     let prompt = prompt.as_str();
     let seen = sight_of(host, session, prompt).await?;
     if !matches!(seen.state, Sighted::Still { .. }) {
+        if let Some(memory) = host.memory() {
+            memory.overheard.listen_no_more(session);
+        }
         return Ok(Finding::Seen(seen));
     }
     let status = ask(host, Request::get("/session/status")).await?;

@@ -66,10 +66,14 @@ impl Overheard {
 
     /// The answer to this prompt, if all of it was overheard. It is told once.
     pub(crate) fn answer(&self, session: &SessionId, prompt: &MessageId) -> Option<Sight> {
-        let mut known = self.known();
-        let answer = known.replies.get(session)?.answer_to(prompt)?;
-        known.replies.remove(session);
+        let answer = self.known().replies.get(session)?.answer_to(prompt)?;
+        self.listen_no_more(session);
         Some(answer)
+    }
+
+    /// It is known how that ended.
+    pub(crate) fn listen_no_more(&self, session: &SessionId) {
+        self.known().replies.remove(session);
     }
 
     /// The conversation, if all that must be known of it was overheard.

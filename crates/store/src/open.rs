@@ -18,8 +18,9 @@ use crate::{Store, files, load, schema};
 
 /// Others can only be a person with a database browser; they are given this long.
 const BUSY_MS: u64 = 2_000;
-/// Page cache: holds the narrow tables of some 20,000 tasks.
-const CACHE_KIB: i64 = 8 << 10;
+/// Page cache, as large as SQLite's own default. What is read often is in the engine; a larger one
+/// fills up with results that nobody reads again.
+const CACHE_KIB: i64 = 2 << 10;
 /// What stays of the write-ahead log after a burst.
 const LOG_MAX_BYTES: i64 = 16 << 20;
 /// All statements of this crate, so that none is parsed twice.
