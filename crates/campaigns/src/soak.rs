@@ -366,8 +366,8 @@ mod tests {
         let held = |per_task: f64, cleared: bool| {
             growths(&samples(per_task), cleared).iter().all(Growth::held)
         };
-        assert!(held(0.0, true) && held(5.9, false));
-        assert!(!held(6.1, false) && !held(0.6, true));
+        assert!(held(0.0, true) && held(2.9, false));
+        assert!(!held(3.1, false) && !held(0.6, true));
         let broken = growths(&samples(7.0), false);
         let exceeded: Vec<&str> =
             broken.iter().filter(|one| !one.held()).map(|one| one.watched.name).collect();

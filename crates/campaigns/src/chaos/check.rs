@@ -101,7 +101,8 @@ pub fn tally(seen: &Seen) -> BTreeMap<String, usize> {
     }
     for call in seen.items.iter().flat_map(|item| &item.calls) {
         if call.tool == "background_task" && call.status == "error" {
-            let name = if call.text.contains(UNAVAILABLE) { "unavailable" } else { "refused" };
+            let away = call.text.contains(UNAVAILABLE);
+            let name = if away { "launches while away" } else { "launches refused" };
             *counts.entry(name.to_owned()).or_default() += 1;
         }
     }

@@ -80,7 +80,7 @@ impl Sum {
         }
         row("tasks", self.tasks);
         for (outcome, count) in &self.outcomes {
-            row(&format!("of them {outcome}"), *count);
+            row(outcome, *count);
         }
         for rule in Rule::ALL {
             let count = self.broken.get(&rule).copied().unwrap_or_default();
