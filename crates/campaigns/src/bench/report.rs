@@ -55,6 +55,12 @@ impl Way {
             Self::Request => "one request to OpenCode",
         }
     }
+
+    /// Whether it is a part of another.
+    fn is_part(self) -> bool {
+        use Way::{EndKept, EndTold, LaunchAnswered, LaunchKept, LaunchOpened};
+        matches!(self, LaunchKept | LaunchOpened | LaunchAnswered | EndKept | EndTold)
+    }
 }
 
 /// Latencies in milliseconds: from what to what, and whose.
@@ -328,7 +334,7 @@ impl Report {
         machine::list(&self.facts)
     }
 
-    /// Median, p95 and max of every latency.
+    /// Median, p95 and max of every latency, without their parts.
     pub fn latency_plot(&self) -> String {
         let kind = |of: &str| match of {
             of if of.starts_with(Arm::Legwork.name()) => 0,
@@ -343,7 +349,8 @@ impl Report {
                 values: [found.median, found.p95, found.max],
             }
         };
-        let bars: Vec<Bar> = self.figures.all().map(bar).collect();
+        let bars: Vec<Bar> =
+            self.figures.all().filter(|(way, ..)| !way.is_part()).map(bar).collect();
         svg::bars("Latencies: median, p95 (thick), max (thin)", "ms", &bars)
     }
 
