@@ -1,7 +1,7 @@
 //! What stands in the sessions of OpenCode, as far as a campaign wants to know it: notices and
 //! the moments that OpenCode writes down itself, in milliseconds since 1970.
 
-use legwork_testkit::parts;
+use legwork_testkit::{parts, texts};
 use serde_json::Value;
 
 /// One headline of a notice.
@@ -25,15 +25,12 @@ pub fn notices(messages: &[Value]) -> Vec<Notice> {
 }
 
 fn in_message(message: &Value) -> Vec<Notice> {
-    let texts = |synthetic: bool| {
-        let is_so = move |part: &&Value| {
-            part["type"] == "text" && part["synthetic"].as_bool().unwrap_or(false) == synthetic
-        };
-        parts(message).iter().filter(is_so).filter_map(|part| part["text"].as_str())
-    };
     let result = |task: &str| {
         let begin = format!("What came of {task}:\n\n");
-        texts(true).find_map(|text| text.strip_prefix(&begin)).unwrap_or_default().to_owned()
+        texts(message, true)
+            .find_map(|text| text.strip_prefix(&begin))
+            .unwrap_or_default()
+            .to_owned()
     };
     let notice = |line: &str| {
         let (says, rest) = line.strip_prefix("[BACKGROUND ")?.split_once("] ")?;
@@ -42,7 +39,7 @@ fn in_message(message: &Value) -> Vec<Notice> {
         let result = result(&task);
         Some(Notice { says: says.to_owned(), task, line: line.to_owned(), result, stored })
     };
-    texts(false).flat_map(str::lines).filter_map(notice).collect()
+    texts(message, false).flat_map(str::lines).filter_map(notice).collect()
 }
 
 /// What OpenCode's own background `task` told a session, oldest first.

@@ -49,14 +49,19 @@ impl Memory {
     }
 
     pub(crate) fn opened(&self, session: SessionId, model: Option<Model>) {
-        let mut known = self.known();
-        if known.models.len() >= MODELS_KEPT {
-            known.models.clear();
-        }
-        known.models.insert(session, model);
+        keep(&mut self.known().models, MODELS_KEPT, session, model);
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Keeps one more in mind. When there are as many as may be, all are forgotten first: what is
+/// missing is asked for again.
+pub fn keep<K: Ord, V>(all: &mut BTreeMap<K, V>, most: usize, key: K, value: V) {
+    if all.len() >= most {
+        all.clear();
+    }
+    all.insert(key, value);
 }

@@ -24,7 +24,7 @@ pub struct Wish<'a> {
 
 pub async fn open<T: Transport>(host: &T, wish: Wish<'_>) -> Result<Finding, HostError> {
     let (known, parent, agents) =
-        tokio::join!(known(host, &wish), Conversation::of(host, wish.parent), agents::list(host),);
+        tokio::join!(known(host, &wish), Conversation::of(host, wish.parent), agents::list(host));
     if let Some(session) = known? {
         return Ok(Finding::Opened { session });
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::conversation::{Conversation, Told};
 use crate::limits::{CONVERSATIONS_KEPT, REPLIES_KEPT};
+use crate::memory::keep;
 use crate::reply::Awaited;
 
 /// An event of ours: whoever passes events on has missed some, or may have.
@@ -45,8 +46,10 @@ impl Overheard {
             awaited.hear(name, properties);
         } else if let Some(told) = known.conversations.get_mut(&session) {
             told.hear(name, properties);
-        } else if name == "session.updated" {
-            known.begin(session, &properties["info"]);
+        } else if name == "session.updated"
+            && let Some(told) = Told::by(&properties["info"])
+        {
+            keep(&mut known.conversations, CONVERSATIONS_KEPT, session, told);
         }
     }
 
@@ -57,11 +60,8 @@ impl Overheard {
 
     /// From now on a reply to this prompt is listened for.
     pub(crate) fn listen(&self, session: &SessionId, prompt: &MessageId) {
-        let mut known = self.known();
-        if known.replies.len() >= REPLIES_KEPT {
-            known.replies.clear();
-        }
-        known.replies.insert(session.clone(), Awaited::new(prompt));
+        let awaited = Awaited::new(prompt);
+        keep(&mut self.known().replies, REPLIES_KEPT, session.clone(), awaited);
     }
 
     /// The answer to this prompt, if all of it was overheard. It is told once.
@@ -83,15 +83,5 @@ impl Overheard {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Known {
-    fn begin(&mut self, session: SessionId, info: &Value) {
-        let Some(told) = Told::by(info) else { return };
-        if self.conversations.len() >= CONVERSATIONS_KEPT {
-            self.conversations.clear();
-        }
-        self.conversations.insert(session, told);
     }
 }

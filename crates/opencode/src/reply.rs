@@ -24,18 +24,17 @@ impl Awaited {
     }
 
     pub fn hear(&mut self, name: &str, properties: &Value) {
-        match (name, properties.get("info"), properties.get("part")) {
-            ("message.updated", Some(info), _) => self.announced(info),
-            ("message.part.updated", _, Some(part)) => self.part(part),
-            ("message.removed" | "message.part.removed", ..) => self.give_up(),
+        match name {
+            "message.updated" if Message::read(properties).answers(self.prompt.as_str()) => {
+                self.announced(&properties["info"]);
+            }
+            "message.part.updated" => self.part(&properties["part"]),
+            "message.removed" | "message.part.removed" => self.give_up(),
             _ => {}
         }
     }
 
     fn announced(&mut self, info: &Value) {
-        if !Message::read(&json!({ "info": info })).answers(self.prompt.as_str()) {
-            return;
-        }
         if self.reply["info"]["id"] == info["id"] {
             self.reply["info"] = info.clone();
         } else {

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::error;
 use crate::events::project;
 use crate::limits::{SIEVE_SESSIONS, STREAM_PAUSE_FIRST, STREAM_PAUSE_MAX, STREAM_SILENCE};
+use crate::memory::keep;
 use crate::remote::Remote;
 use crate::transport::{Request, Unreachable};
 
@@ -158,10 +159,7 @@ impl Sieve {
         if self.passed.get(&key).is_some_and(|passed| now.duration_since(*passed) < every) {
             return false;
         }
-        if self.passed.len() >= SIEVE_SESSIONS {
-            self.passed.clear();
-        }
-        self.passed.insert(key, now);
+        keep(&mut self.passed, SIEVE_SESSIONS, key, now);
         true
     }
 }

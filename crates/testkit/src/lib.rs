@@ -29,7 +29,7 @@ pub use home::{Home, HomeBuilder};
 pub use http::Answer;
 pub use install::{Installed, VERSION, npm};
 pub use kit::{DEADLINE, block_on, poll};
-pub use message::{Call, parts};
+pub use message::{Call, parts, texts};
 pub use model::{End, Model, Offered, Request, Said};
 pub use process::{Output, Run, Serve};
 pub use script::{Line, call, parse, script};

@@ -7,6 +7,14 @@ pub fn parts(message: &Value) -> &[Value] {
     message["parts"].as_array().map_or(&[], Vec::as_slice)
 }
 
+/// The texts of a message that a person sees, or those that are for the model alone.
+pub fn texts(message: &Value, synthetic: bool) -> impl Iterator<Item = &str> {
+    let is_so = move |part: &&Value| {
+        part["type"] == "text" && part["synthetic"].as_bool().unwrap_or(false) == synthetic
+    };
+    parts(message).iter().filter(is_so).filter_map(|part| part["text"].as_str())
+}
+
 /// A tool call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Call {

@@ -2,7 +2,7 @@
 //! person writes below the table.
 
 use super::arm::Arm;
-use super::report::{Load, Report, Way, groups};
+use super::report::{Load, Report, Way};
 use crate::page::Table;
 use crate::statistics::median;
 use crate::svg::number;
@@ -87,18 +87,13 @@ fn goals(report: &Report) -> Vec<Goal> {
 
 /// Of one core, while the helpers worked, in percent.
 fn share(report: &Report) -> Option<f64> {
-    ours(report, |load| load.ours_s() / median(&load.walls_s) * 100.0)
-}
-
-/// The median of our repeats.
-fn ours(report: &Report, of: impl Fn(&Load) -> f64) -> Option<f64> {
-    let all = groups(&report.loads);
-    let ours = all.iter().find(|(n, arm, _)| *n == HELPERS && *arm == Arm::Legwork)?;
-    Some(median(&ours.2.iter().map(|load| of(load)).collect::<Vec<_>>()))
+    let share = |load: &Load| load.ours_s() / median(&load.walls_s) * 100.0;
+    report.of_loads(HELPERS, Arm::Legwork, share)
 }
 
 fn requests(report: &Report) -> Option<f64> {
-    ours(report, |load| load.requests as f64 / load.helpers as f64)
+    let each = |load: &Load| load.requests as f64 / load.helpers as f64;
+    report.of_loads(HELPERS, Arm::Legwork, each)
 }
 
 fn memory(report: &Report) -> Option<f64> {

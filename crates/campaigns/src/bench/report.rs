@@ -203,16 +203,17 @@ pub struct Report {
     pub mixed: Vec<Mixed>,
 }
 
+/// The repeats of one kind.
+fn of(loads: &[Load], helpers: usize, arm: Arm) -> Vec<&Load> {
+    loads.iter().filter(|load| load.helpers == helpers && load.arm == arm).collect()
+}
+
 /// The same measurement, a few times.
-pub fn groups(loads: &[Load]) -> Vec<(usize, Arm, Vec<&Load>)> {
+fn groups(loads: &[Load]) -> Vec<(usize, Arm, Vec<&Load>)> {
     let mut kinds: Vec<(usize, Arm)> = loads.iter().map(|load| (load.helpers, load.arm)).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let of = |(helpers, arm)| {
-        let is_it = |load: &&Load| load.helpers == helpers && load.arm == arm;
-        (helpers, arm, loads.iter().filter(is_it).collect())
-    };
-    kinds.into_iter().map(of).collect()
+    kinds.into_iter().map(|(helpers, arm)| (helpers, arm, of(loads, helpers, arm))).collect()
 }
 
 fn middle(loads: &[&Load], of: impl Fn(&Load) -> f64) -> f64 {
@@ -240,11 +241,16 @@ impl Report {
         arm: Arm,
         compare: impl Fn(&Load, &Load) -> f64,
     ) -> Option<f64> {
-        let all = groups(&self.loads);
-        let of = |arm: Arm| all.iter().find(|(n, of, _)| *n == helpers && *of == arm);
-        let (direct, ours) = of(Arm::Direct).zip(of(arm))?;
-        let pairs = ours.2.iter().zip(&direct.2);
-        Some(median(&pairs.map(|(ours, direct)| compare(ours, direct)).collect::<Vec<_>>()))
+        let (ours, direct) = (of(&self.loads, helpers, arm), of(&self.loads, helpers, Arm::Direct));
+        let pairs = ours.into_iter().zip(direct);
+        let compared: Vec<f64> = pairs.map(|(ours, direct)| compare(ours, direct)).collect();
+        Some(spread(&compared)?.median)
+    }
+
+    /// The median of the repeats of one kind, if there are any.
+    pub fn of_loads(&self, helpers: usize, arm: Arm, of_one: impl Fn(&Load) -> f64) -> Option<f64> {
+        let loads = of(&self.loads, helpers, arm);
+        (!loads.is_empty()).then(|| middle(&loads, of_one))
     }
 
     /// The loads; medians of the repeats.

@@ -25,6 +25,9 @@ pub enum Victim {
 }
 
 impl Victim {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Daemon, Self::Bridge, Self::Host];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {

@@ -49,20 +49,24 @@ impl Sum {
         self.broken.is_empty()
     }
 
+    fn killed(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let count = |victim| self.kills.get(&victim).copied().unwrap_or_default();
+        Victim::ALL.into_iter().map(move |victim| (victim.name(), count(victim)))
+    }
+
     /// In one line.
     pub fn line(&self) -> String {
         let kills: usize = self.kills.values().sum();
-        let of = |victim| self.kills.get(&victim).copied().unwrap_or_default();
+        let killed: Vec<String> =
+            self.killed().map(|(name, count)| format!("{name} {count}")).collect();
         let outcomes: Vec<String> =
             self.outcomes.iter().map(|(name, count)| format!("{count} {name}")).collect();
         let failed: Vec<u64> =
             self.seeds.iter().filter(|(_, held)| !held).map(|(seed, _)| *seed).collect();
         let verdict = if self.held() { "held".to_owned() } else { format!("broken: {failed:?}") };
         format!(
-            "{kills} kills (daemon {}, bridge {}, OpenCode {}), {} tasks ({}): {verdict}",
-            of(Victim::Daemon),
-            of(Victim::Bridge),
-            of(Victim::Host),
+            "{kills} kills ({}), {} tasks ({}): {verdict}",
+            killed.join(", "),
             self.tasks,
             outcomes.join(", "),
         )
@@ -74,9 +78,8 @@ impl Sum {
         let mut row =
             |name: &str, count: usize| table.push(vec![name.to_owned(), count.to_string()]);
         row("histories", self.seeds.len());
-        for victim in [Victim::Daemon, Victim::Bridge, Victim::Host] {
-            let count = self.kills.get(&victim).copied().unwrap_or_default();
-            row(&format!("kills of {}", victim.name()), count);
+        for (name, count) in self.killed() {
+            row(&format!("kills of {name}"), count);
         }
         row("tasks", self.tasks);
         for (outcome, count) in &self.outcomes {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use legwork_testkit::{
     Call, Client, DEADLINE, Events, Home, Model, Request, Serve, block_on, call, parts, script,
+    texts,
 };
 use serde_json::{Value, json};
 
@@ -337,12 +338,7 @@ impl Task {
 
 impl Notice {
     fn of(message: &Value) -> Option<Self> {
-        let texts = |synthetic: bool| {
-            let wanted = parts(message).iter().filter(move |part| {
-                part["type"] == "text" && part["synthetic"].as_bool().unwrap_or(false) == synthetic
-            });
-            wanted.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
-        };
+        let texts = |synthetic| texts(message, synthetic).collect::<Vec<_>>().join("\n");
         let headline = texts(false);
         let is_notice = message["info"]["role"] == "user" && headline.starts_with("[BACKGROUND");
         is_notice.then(|| Self { headline, hidden: texts(true), message: message.clone() })
