@@ -10,7 +10,7 @@ use legwork_protocol::{CallId, QuestionId, Refusal, Status, TaskId};
 use crate::engine::{Answered, Engine, Errand};
 use crate::hosts::Presence;
 use crate::input::Caller;
-use crate::record::Change;
+use crate::record::{Change, Forget};
 use crate::runs::{Halt, Tell};
 use crate::task::{Outcome, Task};
 use crate::tasks::Live;
@@ -83,7 +83,8 @@ impl Engine {
             let away = self.hosts.presence(&task.run.host) != Presence::Here;
             listing::Row { task, watch, ahead: self.ahead(task), away }
         });
-        listing::listing(rows.collect(), total, self.now)
+        let missing = if self.incomplete { Some(words::SET_ASIDE) } else { None };
+        listing::listing(rows.collect(), total, missing, self.now)
     }
 
     pub(crate) fn cancel(&mut self, caller: &Caller, name: &str) -> Answered {
@@ -108,7 +109,7 @@ impl Engine {
 
     pub(crate) fn clear(&mut self, caller: &Caller) -> Answered {
         let Caller::Session { session, .. } = caller else { return Err(Refusal::NotASession) };
-        let (all, unfinished) = self.forget_family(session);
+        let (all, unfinished) = self.forget_family(session, Forget::Cleared);
         Ok(Some(answers::cleared(all, unfinished)))
     }
 
@@ -118,14 +119,14 @@ impl Engine {
         let tasks: BTreeSet<TaskId> = named.collect();
         let unfinished = tasks.iter().filter(|id| self.tasks.live(**id).is_some()).count();
         for id in &tasks {
-            self.forget(*id);
+            self.forget(*id, Forget::Cleared);
         }
         Ok(Some(answers::cleared(tasks.len(), unfinished)))
     }
 
     /// Forgets a task with everything that belongs to it. Its session is stopped if it may be at
     /// work, and whoever waits for it is answered.
-    pub(crate) fn forget(&mut self, id: TaskId) {
+    pub(crate) fn forget(&mut self, id: TaskId, why: Forget) {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         if !task.is_finished() {
             self.hosts.release(&task);
@@ -134,7 +135,7 @@ impl Engine {
         }
         self.forget_notices(id);
         let callers = self.tasks.remove(id).and_then(|(_, watch)| watch).map(|watch| watch.callers);
-        self.save(Change::Forgotten { task: id });
+        self.save(Change::Forgotten { task: id, why });
         for call in callers.into_iter().flatten() {
             self.answer(call, Refusal::NotStarted(words::CLEARED.to_owned()));
         }

@@ -33,11 +33,41 @@ pub(crate) struct Creditor {
     pub letters: BTreeSet<MessageId>,
     /// An undo is pending there: nothing is sent before this moment.
     pub held_until: Option<Time>,
+    /// Hosts that have shown the session, or in which it was used.
+    pub seen_by: BTreeSet<HostId>,
+    /// Hosts that say that there is no such session. Nothing is sent through them.
+    pub unknown_to: BTreeSet<HostId>,
+    /// A host has announced that it was deleted.
+    pub announced: bool,
 }
 
 impl Creditor {
     pub fn new(parent: Parent) -> Self {
-        Self { parent, owed: BTreeSet::new(), letters: BTreeSet::new(), held_until: None }
+        let seen_by = parent.voice.iter().cloned().collect();
+        Self {
+            parent,
+            owed: BTreeSet::new(),
+            letters: BTreeSet::new(),
+            held_until: None,
+            seen_by,
+            unknown_to: BTreeSet::new(),
+            announced: false,
+        }
+    }
+
+    /// The host has the session. Says whether that is news.
+    pub fn seen(&mut self, host: &HostId) -> bool {
+        self.announced = false;
+        let denied = self.unknown_to.remove(host);
+        if !self.seen_by.contains(host) {
+            self.seen_by.insert(host.clone());
+        }
+        denied
+    }
+
+    /// Whether somebody who had the session may have it no more.
+    pub fn in_doubt(&self) -> bool {
+        self.announced || self.seen_by.intersection(&self.unknown_to).next().is_some()
     }
 }
 
@@ -205,12 +235,13 @@ impl Engine {
     }
 
     /// The host that a session is told through: the one that a person last used it in, while that
-    /// is there or may come back; else any of its place, without starting a turn.
+    /// is there or may come back; else any of its place that may know it, without starting a turn.
     pub(crate) fn route(&self, to: &SessionId) -> Option<Route> {
-        let parent = &self.debts.creditors.get(to)?.parent;
+        let Creditor { parent, unknown_to, .. } = self.debts.creditors.get(to)?;
         // A helper is told where it works; elsewhere a second turn would start in its session.
         let helper = self.tasks.at_work_in(to).and_then(|id| self.tasks.live(id));
         let voice = helper.map(|live| &live.task.run.host).or(parent.voice.as_ref());
+        let voice = voice.filter(|host| !unknown_to.contains(*host));
         match voice.map_or(Presence::Gone, |host| self.hosts.presence(host)) {
             Presence::Here => {
                 let wake = if self.may_wake(to) { Wake::StartTurn } else { Wake::StayIdle };
@@ -218,7 +249,8 @@ impl Engine {
             }
             Presence::Away => None,
             Presence::Gone => {
-                let host = self.hosts.here_at(&parent.place)?.clone();
+                let mut here = self.hosts.all_here_at(&parent.place);
+                let host = here.find(|host| !unknown_to.contains(*host))?.clone();
                 Some(Route { host, wake: Wake::StayIdle })
             }
         }

@@ -34,6 +34,8 @@ pub struct Engine {
     pub(crate) timers: Timers,
     flights: BTreeMap<WorkId, Errand>,
     next_work: u64,
+    /// Earlier records could not be read, so some tasks may be unknown here.
+    pub(crate) incomplete: bool,
     out: Reaction,
 }
 
@@ -48,8 +50,8 @@ pub(crate) enum Errand {
     Run(TaskId, u32),
     /// A host's unfinished runs.
     Survey(HostId, Scope),
-    /// A letter.
-    Letter(legwork_protocol::MessageId),
+    /// A letter, through this host.
+    Letter(HostId, legwork_protocol::MessageId),
     /// A session that must not go on.
     Stop(TaskId),
     /// Which parents are still there.
@@ -75,6 +77,7 @@ impl Engine {
             Input::Hint(hint) => self.hinted(hint),
             Input::Found { work, found } => self.found(work, found),
             Input::Tick => {}
+            Input::Slept { ms } => self.slept(ms),
         }
         while let Some(timer) = self.timers.due(self.now) {
             self.due(timer);
@@ -116,7 +119,7 @@ impl Engine {
             Hint::HostGone { host } => self.host_gone(&host),
             Hint::Stirred { session } => self.stirred(&session, None),
             Hint::Erred { session, why } => self.stirred(&session, Some(why)),
-            Hint::Deleted { session } => self.perhaps_deleted(&session),
+            Hint::Deleted { host, session } => self.deletion_announced(&host, &session),
             Hint::Progress { session, tool, tokens, cost_micros } => {
                 self.progressed(&session, tool, tokens, cost_micros);
             }
@@ -130,7 +133,11 @@ impl Engine {
                     self.question_closed(task, &question);
                 }
             }
-            Hint::Used { host, session } => self.heard_from(&host, &session),
+            Hint::Used { host, session } => {
+                if self.shares_place(&host, &session) {
+                    self.heard_from(&host, &session);
+                }
+            }
         }
     }
 
@@ -142,7 +149,7 @@ impl Engine {
             Errand::Resume(task) => self.resume_probed(task, found),
             Errand::Run(task, run) => self.run_answered(task, run, work, found),
             Errand::Survey(host, scope) => self.surveyed(&host, scope, found),
-            Errand::Letter(letter) => self.letter_answered(&letter, found),
+            Errand::Letter(host, letter) => self.letter_answered(&host, &letter, found),
             Errand::Stop(task) => self.stop_answered(task, found),
             Errand::Census(host, asked) => self.census_taken(&host, asked, found),
             Errand::Reply(call, task, question) => self.replied(call, task, &question, found),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use legwork_protocol::line::Until;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
+use crate::slept::postpone;
 use crate::task::Task;
 
 /// How a host is doing.
@@ -79,6 +80,14 @@ impl Hosts {
         })
     }
 
+    /// So much time passed while nothing ran.
+    pub fn slept(&mut self, ms: u64) {
+        for host in self.0.values_mut() {
+            host.came = host.came.plus(ms);
+            postpone(&mut host.away_since, ms);
+        }
+    }
+
     /// Hosts that are not known to have ended.
     pub fn not_gone(&self) -> impl Iterator<Item = &HostId> {
         self.0.iter().filter(|(_, host)| host.presence != Presence::Gone).map(|(id, _)| id)
@@ -86,11 +95,13 @@ impl Hosts {
 
     /// Some host of the place that can be asked.
     pub fn here_at(&self, place: &Place) -> Option<&HostId> {
-        let mut here = self
-            .0
-            .iter()
-            .filter(|(_, host)| host.presence == Presence::Here && host.place == *place);
-        here.next().map(|(id, _)| id)
+        self.all_here_at(place).next()
+    }
+
+    /// All hosts of the place that can be asked.
+    pub fn all_here_at(&self, place: &Place) -> impl Iterator<Item = &HostId> {
+        let here = self.at(place).filter(|(_, host)| host.presence == Presence::Here);
+        here.map(|(id, _)| id)
     }
 
     /// Hosts of the place.

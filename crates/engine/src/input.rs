@@ -40,6 +40,12 @@ pub enum Input {
     },
     /// Time has passed.
     Tick,
+    /// So much of the time since the last input passed while nothing ran: the machine slept, or its
+    /// clock was set forward. Comes before anything else that happens after it.
+    Slept {
+        /// How much.
+        ms: u64,
+    },
 }
 
 /// Who asks.
@@ -93,6 +99,8 @@ pub enum Hint {
     },
     /// The session was deleted.
     Deleted {
+        /// The host that says so.
+        host: HostId,
         /// Which.
         session: SessionId,
     },
@@ -135,6 +143,22 @@ pub enum Hint {
         /// Which.
         session: SessionId,
     },
+}
+
+impl Hint {
+    /// The session that it is about, if it is about one.
+    pub fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::HostCame { .. } | Self::HostAway { .. } | Self::HostGone { .. } => None,
+            Self::Stirred { session }
+            | Self::Deleted { session, .. }
+            | Self::Erred { session, .. }
+            | Self::Progress { session, .. }
+            | Self::Asked { session, .. }
+            | Self::Answered { session, .. }
+            | Self::Used { session, .. } => Some(session),
+        }
+    }
 }
 
 /// What the shell has to do, in the order of the fields.

@@ -26,7 +26,7 @@ pub(crate) struct Vetting {
 }
 
 /// What a launch brings along.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
     pub prompt: String,
     pub description: String,
@@ -56,10 +56,19 @@ impl Engine {
             return Err(Refusal::NotASession);
         };
         if let Some(known) = self.tasks.by_key(&key) {
+            // Only one that asks for the same can be the same call sent again.
+            if known.agent.as_ref() != launch.agent
+                || known.description.as_ref() != one_line(&launch.description)
+            {
+                return Err(Refusal::CallRepeated);
+            }
             let known = known.id;
             return Ok(self.launched_before(call, known));
         }
         if let Some(vetting) = self.vetting.get_mut(&key) {
+            if vetting.launch != launch {
+                return Err(Refusal::CallRepeated);
+            }
             vetting.calls.push(call);
             return Ok(None);
         }
@@ -199,6 +208,7 @@ impl Engine {
             prompt: Some(prompt.into()),
             continued: 0,
             started: self.now,
+            paused_ms: 0,
             ended: None,
             tool_calls: 0,
             asked: Vec::new(),
@@ -232,7 +242,12 @@ impl Engine {
         let Some(task) = self.tasks.get(id) else {
             return Err(Refusal::NotFound(name.to_owned()));
         };
-        if self.tasks.by_key(&key).is_some_and(|known| known.id == id) {
+        if let Some(earlier) = self.tasks.by_key(&key) {
+            let same_run = task.run.key == key;
+            let other = task.run.prompt.as_deref().is_some_and(|running| running != prompt);
+            if earlier.id != id || self.tasks.is_launch(id, &key) || same_run && other {
+                return Err(Refusal::CallRepeated);
+            }
             let until = self.hosts.until(&task.run.host);
             return Ok(Some(answers::resumed(task, extra, until)));
         }

@@ -2,9 +2,8 @@
 //! that it took a message and store nothing, and a lost answer proves nothing either way. It always
 //! goes under the same id, so sending it again is harmless.
 
-use legwork_protocol::MessageId;
-use legwork_protocol::SessionId;
 use legwork_protocol::limits::{POLL_EVERY_MS, TELL_CONFIRM_MS, TELL_MAX_REFUSALS};
+use legwork_protocol::{HostId, MessageId, SessionId};
 
 use crate::debts::{Creditor, Route};
 use crate::engine::{Engine, Errand};
@@ -85,18 +84,23 @@ impl Engine {
         let (session, message) = (letter.to.clone(), id.clone());
         let deed = Deed::Tell { tried, session, message, parts, wake };
         self.timers.clear(&Timer::Letter(id.clone()));
-        self.work(route.host, deed, Errand::Letter(id.clone()));
+        self.work(route.host.clone(), deed, Errand::Letter(route.host, id.clone()));
     }
 
-    pub(crate) fn letter_answered(&mut self, id: &MessageId, found: Result<Finding, HostError>) {
+    pub(crate) fn letter_answered(
+        &mut self,
+        host: &HostId,
+        id: &MessageId,
+        found: Result<Finding, HostError>,
+    ) {
         let Some(sending) = self.debts.letters.get_mut(id) else { return };
         sending.under_way = false;
         let to = sending.letter.to.clone();
         let pause = match found {
-            Ok(Finding::Told) => return self.end_letter(id, DebtEnd::Told),
+            Ok(Finding::Told) => return self.shown(host, id),
             Ok(Finding::UndoPending) if !sending.attempted => return self.hold_letter(id),
             Ok(Finding::UndoPending) => POLL_EVERY_MS,
-            Err(HostError::Gone) => return self.parent_gone(&to),
+            Err(HostError::Gone) => return self.nowhere(host, id),
             Ok(_) => {
                 sending.attempted = true;
                 sending.sent = true;
@@ -121,6 +125,27 @@ impl Engine {
         }
         self.timers.set(Timer::Letter(id.clone()), self.now.plus(pause));
         self.soon(Timer::Gather(to));
+    }
+
+    /// The host shows the letter in the session.
+    fn shown(&mut self, host: &HostId, id: &MessageId) {
+        let to = self.debts.letters.get(id).map(|sending| &sending.letter.to);
+        if let Some(creditor) = to.and_then(|to| self.debts.creditors.get_mut(to)) {
+            creditor.seen(host);
+        }
+        self.end_letter(id, DebtEnd::Told);
+    }
+
+    /// The host does not have the session. It may have been deleted; or the host is not one of its
+    /// place, whatever it says, and the letter waits for another.
+    fn nowhere(&mut self, host: &HostId, id: &MessageId) {
+        let Some(to) = self.debts.letters.get(id).map(|sending| sending.letter.to.clone()) else {
+            return;
+        };
+        self.unknown_to(host, &to);
+        if self.route(&to).is_some() {
+            self.soon(Timer::Letter(id.clone()));
+        }
     }
 
     /// The letter was not sent because of a pending undo: it waits.

@@ -19,6 +19,7 @@ mod quick;
 pub mod record;
 mod restore;
 mod runs;
+mod slept;
 mod stops;
 pub mod task;
 mod tasks;
@@ -31,6 +32,6 @@ pub mod work;
 
 pub use engine::Engine;
 pub use input::{Caller, Hint, Input, Reaction, Say};
-pub use record::{Change, Journal, Saved};
+pub use record::{Change, Forget, Journal, Saved};
 pub use task::{Stage, Task};
 pub use work::{Deed, Finding, HostError, Lane, Work, WorkId};

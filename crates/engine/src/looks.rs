@@ -131,9 +131,9 @@ impl Engine {
     /// The moment at which a limit ends the run, or may.
     pub(crate) fn limit_of(&self, live: &Live) -> Option<Time> {
         if !live.task.stage.holds_place() {
-            return None;
+            return self.longest_absence(live);
         }
-        let longest = minutes(live.task.run.started, self.settings.max_run_minutes);
+        let longest = minutes(begun(live), self.settings.max_run_minutes);
         let quiet = if live.watch.questions.is_empty() {
             minutes(live.watch.active, self.settings.max_quiet_minutes)
         } else {
@@ -142,12 +142,22 @@ impl Engine {
         [longest, quiet].into_iter().flatten().min()
     }
 
+    /// A run waits in a host's queue as long as it takes, but not for a host that stays away: of
+    /// one whose process we cannot see, nobody would ever hear that it has ended.
+    fn longest_absence(&self, live: &Live) -> Option<Time> {
+        let host = self.hosts.get(&live.task.run.host)?;
+        let since = live.watch.active.max(host.away_since.unwrap_or_default());
+        let limit = minutes(since, self.settings.max_run_minutes);
+        limit.filter(|_| host.presence == Presence::Away)
+    }
+
     /// Ends the run if it is past a limit. Its answer may be there and we have not seen it, when
     /// events were lost or we were away ourselves: so the host is asked first, for a while.
     pub(crate) fn over_limit(&mut self, id: TaskId) -> bool {
         let Some(live) = self.tasks.live(id) else { return true };
         let over = self.limit_of(live).filter(|at| *at <= self.now);
         let (now, until) = (self.now, self.hosts.until(&live.task.run.host));
+        let away = self.hosts.presence(&live.task.run.host) == Presence::Away;
         let Some(live) = self.tasks.live_mut(id) else { return true };
         let Some(at) = over else {
             live.watch.overdue = None;
@@ -159,10 +169,13 @@ impl Engine {
         let idle = live.watch.flight.is_none() && live.watch.due.is_none();
         match live.task.stage {
             Stage::Working(_) if !asked && !waited && idle => self.look_at(id, self.now),
+            Stage::Prompting(_) if away && !waited && idle => self.look_at(id, self.now),
             Stage::Prompting(_) | Stage::Working(_) if !asked && !waited => {}
             _ => {
-                let longest = minutes(live.task.run.started, self.settings.max_run_minutes);
-                let why = if live.watch.cut_off.is_some() {
+                let longest = minutes(begun(live), self.settings.max_run_minutes);
+                let why = if live.task.stage == Stage::Queued {
+                    words::waited_too_long(self.settings.max_run_minutes)
+                } else if live.watch.cut_off.is_some() {
                     words::interrupted(until).to_owned()
                 } else if longest.is_some_and(|longest| longest <= self.now) {
                     words::ran_too_long(self.settings.max_run_minutes)
@@ -316,6 +329,11 @@ impl Engine {
         }
         self.arm(id);
     }
+}
+
+/// When the run would have begun, had nothing ever stood still.
+fn begun(live: &Live) -> Time {
+    live.task.run.started.plus(live.task.run.paused_ms)
 }
 
 fn minutes(from: Time, minutes: u32) -> Option<Time> {

@@ -29,10 +29,17 @@ impl Engine {
         host.came = self.now;
         host.away_since = None;
         let own = host.unfinished();
-        let ended = self.hosts.at(place).filter(|(_, host)| host.presence == Presence::Gone);
-        let cut_off: Vec<TaskId> = ended.flat_map(|(_, host)| host.unfinished()).collect();
+        let of = |presence: Presence| -> Vec<TaskId> {
+            let hosts = self.hosts.at(place).filter(|(_, host)| host.presence == presence);
+            hosts.flat_map(|(_, host)| host.unfinished()).collect()
+        };
+        let (cut_off, elsewhere) = (of(Presence::Gone), of(Presence::Away));
         for task in own.into_iter().chain(cut_off) {
             self.look_at(task, self.now);
+            self.tend_run(task);
+        }
+        // Those that are past their limit may be looked up through this host.
+        for task in elsewhere {
             self.tend_run(task);
         }
         self.soon(Timer::Start(id.clone()));
@@ -47,7 +54,11 @@ impl Engine {
         {
             host.presence = Presence::Away;
             host.away_since = Some(self.now);
+            let doubted = host.doubted.clone();
+            let waiting: Vec<TaskId> = host.queue.iter().map(|(_, task)| *task).collect();
+            waiting.into_iter().for_each(|task| self.arm(task));
             self.timers.clear(&Timer::Survey(id.clone()));
+            doubted.iter().for_each(|session| self.settle_doubt(session));
         }
     }
 
@@ -78,7 +89,7 @@ impl Engine {
             self.tend_run(task);
         }
         self.hosts.drop_if_unused(id);
-        doubted.iter().for_each(|session| self.perhaps_deleted(session));
+        doubted.iter().for_each(|session| self.settle_doubt(session));
         self.tend_place(&place);
     }
 
@@ -103,7 +114,8 @@ impl Engine {
         if live.watch.flight.is_some() || !due {
             return;
         }
-        let elsewhere = self.hosts.here_at(&live.task.place).cloned();
+        let elsewhere = self.host_for(id);
+        let Some(live) = self.tasks.live(id) else { return };
         let look = match &live.task.stage {
             Stage::Prompting(message) | Stage::Working(message) => look_deed(&live.task, message),
             Stage::Queued | Stage::Opening | Stage::Finished(_) => None,
@@ -122,6 +134,42 @@ impl Engine {
         }
     }
 
+    /// A run past its limit whose host is away: its answer may be there all the same, if the host
+    /// ended where we cannot see it.
+    pub(crate) fn look_elsewhere(&mut self, id: TaskId) {
+        let Some(live) = self.tasks.live(id) else { return };
+        let due = live.watch.due.is_some_and(|due| due <= self.now);
+        if live.watch.overdue.is_none() || live.watch.flight.is_some() || !due {
+            return;
+        }
+        let (Stage::Prompting(message) | Stage::Working(message)) = &live.task.stage else {
+            return;
+        };
+        if let (Some(host), Some(look)) = (self.host_for(id), look_deed(&live.task, message)) {
+            self.send_for(id, host, look);
+        }
+    }
+
+    /// Another host than the run's knows only what is over: that it sees nobody at work means
+    /// nothing, nor that it does not have the session.
+    pub(crate) fn seen_elsewhere(&mut self, id: TaskId, found: Result<Finding, HostError>) {
+        match found {
+            Ok(Finding::Seen(sight))
+                if matches!(sight.state, Sighted::Answered { .. } | Sighted::Failed { .. }) =>
+            {
+                self.seen(id, sight);
+            }
+            Ok(_) | Err(HostError::Gone) => {
+                if let Some(live) = self.tasks.live_mut(id) {
+                    let asked = live.watch.asked.take();
+                    live.watch.unknown_to.extend(asked);
+                }
+            }
+            Err(_) => self.look_at(id, self.now.plus(pause_ms(1))),
+        }
+        self.tend_run(id);
+    }
+
     pub(crate) fn cut_off_answered(&mut self, id: TaskId, found: Result<Finding, HostError>) {
         let Some(live) = self.tasks.live_mut(id) else { return };
         let stale = std::mem::take(&mut live.watch.stale);
@@ -136,15 +184,25 @@ impl Engine {
                     self.interrupted(id, host);
                 }
             },
-            Err(HostError::Gone) if began => self.deleted_under(id),
+            Err(HostError::Gone) if began && (stale || live.watch.deletion_announced) => {
+                self.deleted_under(id);
+            }
+            // A host that never had the session cannot tell whether it was deleted.
+            Err(HostError::Gone) if began => {
+                let asked = live.watch.asked.take();
+                live.watch.unknown_to.extend(asked);
+            }
             // An answer to what was asked of the host before it ended tells nothing any more.
             Ok(_) | Err(_) => self.look_at(id, self.now.plus(pause_ms(1))),
         }
         self.tend_run(id);
     }
 
+    /// Some host that may know a run whose own has ended.
     fn host_for(&self, id: TaskId) -> Option<HostId> {
-        self.tasks.live(id).and_then(|live| self.hosts.here_at(&live.task.place)).cloned()
+        let live = self.tasks.live(id)?;
+        let mut here = self.hosts.all_here_at(&live.task.place);
+        here.find(|host| !live.watch.unknown_to.contains(*host)).cloned()
     }
 
     /// The run was cut off with its host, unanswered.

@@ -115,6 +115,16 @@ pub enum DebtEnd {
     Refused,
 }
 
+/// Why a task is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Forget {
+    /// Somebody asked for it, or it never began.
+    Cleared,
+    /// The session that launched it was deleted. What it found is kept for a while, for a person
+    /// who did not mean to delete that too.
+    ParentDeleted,
+}
+
 /// One change to what is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -157,6 +167,8 @@ pub enum Change {
     Forgotten {
         /// Which.
         task: TaskId,
+        /// Why.
+        why: Forget,
     },
     /// A notice is owed. Fails if there was one with this id before.
     Owed(Notice),
@@ -212,6 +224,8 @@ pub struct Saved {
     pub parents: Vec<Parent>,
     /// The calls that earlier runs of resumed tasks came of, in the order of task and run.
     pub earlier_calls: Vec<(TaskId, CallKey)>,
+    /// Earlier records could not be read and lie beside these: what is not in here may be in there.
+    pub incomplete: bool,
 }
 
 /// Whatever keeps the records: the store, or the simulation's copy of it.

@@ -17,6 +17,7 @@ impl Engine {
     /// [`Engine::next_work`], or 0 in a new process, which has no work under way.
     pub fn restore(settings: Settings, saved: Saved, now: Time, next_work: u64) -> Self {
         let mut engine = Self::empty_at(settings, now, next_work);
+        engine.incomplete = saved.incomplete;
         for parent in saved.parents {
             engine.debts.creditors.insert(parent.session.clone(), Creditor::new(parent));
         }

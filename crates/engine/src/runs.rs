@@ -7,7 +7,7 @@ use legwork_protocol::{HostId, MessageId, Refusal, SessionId, TaskId, Time};
 
 use crate::engine::{Engine, Errand};
 use crate::hosts::Presence;
-use crate::record::{Change, Target};
+use crate::record::{Change, Forget, Target};
 use crate::task::{Outcome, Stage, StageName, Task};
 use crate::tasks::Live;
 use crate::text::{answers, words};
@@ -36,7 +36,7 @@ impl Engine {
                 self.not_cut_off(id);
                 self.next_step(id, &host);
             }
-            Presence::Away => {}
+            Presence::Away => self.look_elsewhere(id),
             Presence::Gone => self.tend_cut_off(id),
         }
         self.arm(id);
@@ -72,9 +72,10 @@ impl Engine {
 
     pub(crate) fn send_for(&mut self, id: TaskId, host: HostId, deed: Deed) {
         let Some(run) = self.tasks.live(id).map(|live| live.task.run.number) else { return };
-        let work = self.work(host, deed, Errand::Run(id, run));
+        let work = self.work(host.clone(), deed, Errand::Run(id, run));
         if let Some(live) = self.tasks.live_mut(id) {
             live.watch.flight = Some(work);
+            live.watch.asked = Some(host);
             live.watch.due = None;
             match live.task.stage {
                 Stage::Opening => live.watch.open = Tried::Perhaps,
@@ -110,8 +111,10 @@ impl Engine {
         let Some(live) = self.tasks.live(id) else { return };
         let here = self.hosts.presence(&live.task.run.host);
         let next_try = match here {
-            Presence::Here | Presence::Gone if live.watch.flight.is_none() => live.watch.due,
-            Presence::Here | Presence::Gone | Presence::Away => None,
+            _ if live.watch.flight.is_some() => None,
+            // Another host is asked only if the run is past its limit.
+            Presence::Away if live.watch.overdue.is_none() => None,
+            Presence::Here | Presence::Gone | Presence::Away => live.watch.due,
         };
         let watched = live.watch.cut_off.filter(|_| !live.watch.unwatched);
         let grace = watched.map(|since| since.plus(CUT_OFF_GRACE_MS));
@@ -137,6 +140,9 @@ impl Engine {
         live.watch.flight = None;
         if live.watch.cut_off.is_some() {
             return self.cut_off_answered(id, found);
+        }
+        if live.watch.asked.as_ref() != Some(&live.task.run.host) {
+            return self.seen_elsewhere(id, found);
         }
         match (&live.task.stage, found) {
             (Stage::Opening, Ok(Finding::Opened { session })) => self.opened(id, session),
@@ -234,7 +240,7 @@ impl Engine {
         if callers.is_empty() {
             return self.finish(id, Outcome::Failed, why, Tell::Yes, Halt::Owed);
         }
-        self.forget(id);
+        self.forget(id, Forget::Cleared);
         self.refuse(callers, &Refusal::NotStarted(why));
     }
 
@@ -312,6 +318,7 @@ impl Engine {
             let now = self.now;
             if let Some(live) = self.tasks.live_mut(id) {
                 live.task.run.started = now;
+                live.task.run.paused_ms = 0;
                 live.watch.active = now;
             }
             self.advance(id, stage);

@@ -11,6 +11,7 @@ use crate::engine::{Engine, Errand};
 use crate::hosts::Presence;
 use crate::record::{Change, Stop, Target};
 use crate::runs::stop_target;
+use crate::slept::postpone;
 use crate::task::Task;
 use crate::timers::Timer;
 use crate::watch::pause_ms;
@@ -38,6 +39,13 @@ impl Stops {
             Target::Session(target) | Target::Opened(target) => target == session,
             Target::Marked => false,
         })
+    }
+
+    /// So much time passed while nothing ran.
+    pub fn slept(&mut self, ms: u64) {
+        for stopping in self.0.values_mut() {
+            postpone(&mut stopping.quiet_since, ms);
+        }
     }
 
     pub fn restore(&mut self, stop: Stop) {

@@ -75,6 +75,8 @@ pub struct Run {
     pub continued: u32,
     /// When its work began: it was accepted, or left the queue.
     pub started: Time,
+    /// How much of the time since then nothing ran at all, because the machine slept.
+    pub paused_ms: u64,
     /// When it was finished.
     pub ended: Option<Time>,
     /// Tool calls, as far as they are known.
@@ -209,8 +211,9 @@ impl Task {
         self.outcome().is_some()
     }
 
-    /// How long the run took, or takes so far.
+    /// How long the run took, or takes so far. Time in which nothing ran does not count.
     pub fn elapsed_ms(&self, now: Time) -> u64 {
-        self.run.ended.unwrap_or(now).since(self.run.started)
+        let passed = self.run.ended.unwrap_or(now).since(self.run.started);
+        passed.saturating_sub(self.run.paused_ms)
     }
 }

@@ -54,6 +54,14 @@ impl Timers {
         }
     }
 
+    /// Everything comes so much later.
+    pub fn postpone(&mut self, ms: u64) {
+        for at in self.by_timer.values_mut() {
+            *at = at.plus(ms);
+        }
+        self.by_time = self.by_timer.iter().map(|(timer, at)| (*at, timer.clone())).collect();
+    }
+
     pub fn is_set(&self, timer: &Timer) -> bool {
         self.by_timer.contains_key(timer)
     }

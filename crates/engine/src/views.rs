@@ -3,7 +3,7 @@
 
 use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::view::{QuestionView, TaskView, TasksView};
-use legwork_protocol::{HostId, Refusal, Status, Time};
+use legwork_protocol::{HostId, Refusal, Status, TaskId, Time};
 
 use crate::engine::Engine;
 use crate::hosts::Presence;
@@ -36,7 +36,8 @@ impl Engine {
     /// Tasks, newest first, as many as a listing holds.
     pub fn views(&self, status: Option<Status>, now: Time) -> TasksView {
         let (tasks, total) = self.tasks.shelf(None, status, LIST_MAX_TASKS);
-        TasksView { tasks: tasks.into_iter().map(|task| self.view_of(task, now)).collect(), total }
+        let tasks = tasks.into_iter().map(|task| self.view_of(task, now)).collect();
+        TasksView { tasks, total, set_aside: Vec::new() }
     }
 
     fn view_of(&self, task: &Task, now: Time) -> TaskView {
@@ -83,6 +84,12 @@ impl Engine {
         view.questions = questions
             .map(|(id, text)| QuestionView { id: id.clone(), text: text.clone() })
             .collect();
+    }
+
+    /// Whether something that bears this task's mark may be removed: there is no such task, and no
+    /// records that could not be read may tell of one.
+    pub fn is_nobodys(&self, task: TaskId) -> bool {
+        !self.incomplete && self.tasks.get(task).is_none() && !self.stops.is_owed(task)
     }
 
     /// How much there is.

@@ -1,10 +1,10 @@
 //! What is known of an unfinished run by watching it. A restart may forget all of it: nothing here
 //! is needed to end the run right, only to end it sooner and to show how it is doing.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use legwork_protocol::limits::{LAST_TOOLS, RETRY_FIRST_MS, RETRY_MAX_MS};
-use legwork_protocol::{CallId, QuestionId, Time};
+use legwork_protocol::{CallId, HostId, QuestionId, Time};
 
 use crate::work::{Retry, Tried, WorkId};
 
@@ -37,6 +37,8 @@ pub struct Watch {
     pub questions: BTreeMap<QuestionId, String>,
     /// The work that is under way for it; one at a time.
     pub(crate) flight: Option<WorkId>,
+    /// The host that has that work, or had the last.
+    pub(crate) asked: Option<HostId>,
     /// When the next work is due: another try, or a look. None: when something happens.
     pub(crate) due: Option<Time>,
     /// Something happened while a look was under way, so that look may be too old.
@@ -59,6 +61,10 @@ pub struct Watch {
     pub(crate) unwatched: bool,
     /// The work under way was given to that host before it ended.
     pub(crate) stale: bool,
+    /// Hosts that were asked for it after its own had ended, and do not have its session.
+    pub(crate) unknown_to: BTreeSet<HostId>,
+    /// A host has announced that its session was deleted.
+    pub(crate) deletion_announced: bool,
     /// Since when it is known to be past a limit.
     pub(crate) overdue: Option<Time>,
     /// Callers who wait for the session to be open.
@@ -76,6 +82,7 @@ impl Watch {
             retry: None,
             questions: BTreeMap::new(),
             flight: None,
+            asked: None,
             due: None,
             again: false,
             tries: 0,
@@ -87,6 +94,8 @@ impl Watch {
             cut_off: None,
             unwatched: false,
             stale: false,
+            unknown_to: BTreeSet::new(),
+            deletion_announced: false,
             overdue: None,
             callers: Vec::new(),
         }

@@ -53,7 +53,7 @@ const STAGES: [&str; 23] = [
     "read to go on",
 ];
 
-const ALWAYS: [&str; 27] = [
+const ALWAYS: [&str; 28] = [
     "launch again",
     "resume",
     "output",
@@ -81,6 +81,7 @@ const ALWAYS: [&str; 27] = [
     "tick at quiet limit",
     "tick at run limit",
     "found nobody's",
+    "slept past both limits",
 ];
 
 const ERRORS: [&str; 4] = ["unreachable", "busy", "gone", "rejected"];
@@ -280,6 +281,10 @@ fn input(name: &str, stage: &str, desk: &Desk) -> (Input, Time) {
         "tick when due" => (Input::Tick, desk.wake_at.unwrap_or(now)),
         "tick at quiet limit" => (Input::Tick, begun.plus(30 * MINUTE_MS)),
         "tick at run limit" => (Input::Tick, begun.plus(120 * MINUTE_MS)),
+        "slept past both limits" => {
+            let ms = 180 * MINUTE_MS;
+            (Input::Slept { ms }, now.plus(ms))
+        }
         name => {
             let (caller, ask) = ask(name, the_task(desk));
             (Input::Ask { call: CallId(99), caller, ask, spare: desk::task_id(99) }, now)
@@ -324,8 +329,8 @@ fn hint(name: &str) -> Option<Hint> {
         "host gone" => Hint::HostGone { host: host_id("host_1") },
         "stirred" => Hint::Stirred { session },
         "erred" => Hint::Erred { session, why: "no such model".to_owned() },
-        "session deleted" => Hint::Deleted { session },
-        "parent deleted" => Hint::Deleted { session: session_id(PARENT) },
+        "session deleted" => Hint::Deleted { host: host_id("host_1"), session },
+        "parent deleted" => Hint::Deleted { host: host_id("host_1"), session: session_id(PARENT) },
         "progress" => {
             let (tool, tokens) = (Some("grep".to_owned()), Some(100));
             Hint::Progress { session, tool, tokens, cost_micros: None }

@@ -147,9 +147,13 @@ fn launching() {
         let _ = desk.found("vet", Ok(Finding::Vetted));
         page.add(name, desk.answer(call));
     }
-    page.add("the same call again, queued", desk.asks(parent("call_4"), launch("Count")));
+    page.add("the same call again, queued", desk.asks(parent("call_4"), launch("Count the lines")));
     desk.ends("ses_one", answered("Done."));
-    page.add("the same call again, completed", desk.asks(parent("call_1"), launch("Explore")));
+    page.add(
+        "the same call again, completed",
+        desk.asks(parent("call_1"), launch("Explore the codebase")),
+    );
+    page.add("another call with its id", desk.asks(parent("call_1"), launch("Count the lines")));
     assert_snapshot!(page.0);
 }
 
@@ -393,10 +397,17 @@ fn refusing() {
         Refusal::NotStarted(text(words::CLEARED)),
         Refusal::NotStarted(text(words::INTERRUPTED)),
         Refusal::NotDone(text("Permission request per_1 not found")),
+        Refusal::CallRepeated,
         Refusal::CannotSave,
         Refusal::CannotRead,
         Refusal::NoSuchQuestion(text("per_1")),
         Refusal::NotASession,
+        Refusal::Forgotten {
+            task: desk::task_id(1),
+            description: text("Explore the codebase"),
+            days_left: 6,
+            found: text("It is in src/login.rs."),
+        },
     ];
     for refusal in all {
         let name = format!("{refusal:?}");

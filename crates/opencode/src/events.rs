@@ -95,7 +95,7 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
         }
         "session.deleted" => {
             let session = word("/sessionID").or(word("/info/id"))?.parse().ok()?;
-            Hint::Deleted { session }
+            Hint::Deleted { host: host.clone(), session }
         }
         "session.updated" => updated(session()?, properties.get("info")?),
         // Its turn is over, or nearly: the answer can be read.

@@ -33,7 +33,7 @@ fn heard(about: impl Fn(&str, &Value) -> bool) -> Vec<String> {
 fn words(hint: &Hint) -> String {
     match hint {
         Hint::Stirred { session } => format!("{session} stirred"),
-        Hint::Deleted { session } => format!("{session} deleted"),
+        Hint::Deleted { session, .. } => format!("{session} deleted"),
         Hint::Erred { session, why } => format!("{session} erred: {why}"),
         Hint::Asked { session, question } => format!("{session} asks {}", question.text),
         Hint::Answered { session, .. } => format!("{session} answered"),

@@ -1,6 +1,7 @@
 //! The answers to calls that cannot be done. A model reads them and acts on them: each says what
 //! is so and what to do now, and holds no path, port or trace.
 
+use crate::ids::TaskId;
 use crate::limits::{ECHO_MAX_CHARS, REFUSAL_MAX_CHARS};
 use crate::status::Status;
 
@@ -95,6 +96,13 @@ pub enum Refusal {
     /// The host would not do it.
     #[error("The host would not do it: {}", echo_long(.0))]
     NotDone(String),
+    /// Two calls with one key that ask for different things.
+    #[error(
+        "This call bears the id of an earlier, different one, so nothing was done. Make the call \
+         again. If this goes on, ask the person to run `legwork install opencode` and to restart \
+         OpenCode."
+    )]
+    CallRepeated,
     /// Nothing can be saved.
     #[error(
         "legwork cannot save its records (the disk may be full) and takes on nothing new. Tasks \
@@ -108,6 +116,22 @@ pub enum Refusal {
     /// A person answers a question that nobody asks any more.
     #[error("No helper waits for an answer to {}. It may have been answered already.", echo(.0))]
     NoSuchQuestion(String),
+    /// A person asks for the result of a task that went with its session.
+    #[error(
+        "{task} ({}) was forgotten because the session that launched it was deleted. What it found \
+         is kept for another {days_left} day(s):\n\n{found}",
+        echo(.description)
+    )]
+    Forgotten {
+        /// The task.
+        task: TaskId,
+        /// Its name for people.
+        description: String,
+        /// For how long this can still be read.
+        days_left: u64,
+        /// Its last result, or why there was none.
+        found: String,
+    },
     /// A tool for sessions was called by a person.
     #[error("Only a session can launch, resume or clear background tasks.")]
     NotASession,
@@ -116,7 +140,11 @@ pub enum Refusal {
 impl Refusal {
     /// What the caller reads, whatever was in the parts: at most [`REFUSAL_MAX_CHARS`].
     pub fn text(&self) -> String {
-        cut(&self.to_string(), REFUSAL_MAX_CHARS)
+        match self {
+            // A person reads this one, and wants all of it.
+            Self::Forgotten { .. } => self.to_string(),
+            _ => cut(&self.to_string(), REFUSAL_MAX_CHARS),
+        }
     }
 }
 

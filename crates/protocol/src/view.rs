@@ -73,6 +73,9 @@ pub struct TasksView {
     pub tasks: Vec<TaskView>,
     /// How many there are altogether.
     pub total: usize,
+    /// Files with earlier records that could not be read: what is in them is not among these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<String>,
 }
 
 /// The result or reason of a task's last run, whole.
@@ -136,6 +139,9 @@ pub struct DaemonView {
     pub owed: usize,
     /// The hosts that are connected.
     pub hosts: Vec<HostView>,
+    /// Files with earlier records that could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<String>,
 }
 
 /// A host that is connected.

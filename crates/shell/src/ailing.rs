@@ -69,7 +69,9 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         for (host, (place, until)) in self.here.clone() {
             self.own.push_back(Input::Hint(Hint::HostCame { host, place, until }));
         }
-        self.step(input, now)
+        // The engine that begins now has waited for nothing that this time could be added to.
+        let slept = matches!(input, Input::Slept { .. });
+        self.step(if slept { Input::Tick } else { input }, now)
     }
 }
 

@@ -187,7 +187,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             Input::Hint(Hint::HostAway { host } | Hint::HostGone { host }) => {
                 self.here.remove(host);
             }
-            Input::Hint(_) | Input::Found { .. } | Input::Tick => {}
+            Input::Hint(_) | Input::Found { .. } | Input::Tick | Input::Slept { .. } => {}
         }
     }
 

@@ -68,6 +68,7 @@ fn waiting() -> Saved {
         prompt: Some("look".into()),
         continued: 0,
         started: NOW,
+        paused_ms: 0,
         ended: None,
         tool_calls: 0,
         asked: Vec::new(),

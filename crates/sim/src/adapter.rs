@@ -10,7 +10,7 @@ use legwork_engine::work::{
     Deed, Finding, HostError, Part, Question, Retry, Scope, Shown, Sight, Sighted, Tried, Wake,
 };
 use legwork_protocol::ask::Reply as Said;
-use legwork_protocol::{MessageId, QuestionId, SessionId};
+use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
 
 use crate::host::{
     self, ApiError, Assistant, Body, Finish, NewSession, OpenCode, ProcessNo, Prompt, Reply,
@@ -48,24 +48,33 @@ pub enum Write {
 
 /// Reads what the deed needs to know.
 pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
+    if let Some(found) = not_there(host, process, deed) {
+        return Plan::Over(found);
+    }
+    let marked = |task: TaskId| {
+        let mut marked = host.sessions_marked(task);
+        marked.find(|session| session.database == host.database(process))
+    };
     match deed {
         Deed::Vet { agent } => Plan::Over(Ok(vet(host, agent))),
         Deed::Probe { session } => {
             Plan::Over(host.get(session).map(|_| Finding::Done).map_err(error))
         }
         Deed::Census { sessions } => {
-            let gone = |session: &&SessionId| host.get(session).err() == Some(ApiError::NotFound);
-            let sessions = sessions.iter().filter(gone).cloned().collect();
+            let has =
+                |session: &SessionId| host.shares(process, session) && host.get(session).is_ok();
+            let sessions = sessions.iter().filter(|session| !has(session)).cloned().collect();
             Plan::Over(Ok(Finding::Missing { sessions }))
         }
         Deed::Open { tried, task, parent, title, nested, .. } => {
-            match host.sessions_marked(*task).next().filter(|_| *tried == Tried::Perhaps) {
+            match marked(*task).filter(|_| *tried == Tried::Perhaps) {
                 Some(known) => Plan::Over(Ok(Finding::Opened { session: known.id.clone() })),
                 None => Plan::Write(Write::Create(NewSession {
                     parent: Some(parent.clone()),
                     title: title.as_str().into(),
                     mark: Some(*task),
                     may_nest: *nested,
+                    database: host.database(process),
                 })),
             }
         }
@@ -86,7 +95,7 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
         Deed::Tell { tried, session, message, parts, wake } => {
             tell(host, *tried, (session, message), parts, *wake)
         }
-        Deed::Stop { task, target: Target::Marked } => match host.sessions_marked(*task).next() {
+        Deed::Stop { task, target: Target::Marked } => match marked(*task) {
             Some(left) if left.messages.is_empty() => Plan::Write(Write::Delete(left.id.clone())),
             Some(left) => Plan::Write(Write::Abort(left.id.clone())),
             None => Plan::Over(Ok(Finding::Quiet)),
@@ -106,6 +115,28 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
             };
             Plan::Write(Write::Reply(question.clone(), reply))
         }
+    }
+}
+
+/// What a process answers that does not have the session in its database. Stopping what is not
+/// there succeeds (seen in 1.18.33).
+fn not_there(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Option<Found> {
+    match deed {
+        Deed::Probe { session }
+        | Deed::Prompt { session, .. }
+        | Deed::Look { session, .. }
+        | Deed::Tell { session, .. } => {
+            (!host.shares(process, session)).then_some(Err(HostError::Gone))
+        }
+        Deed::Stop { target: Target::Session(session) | Target::Opened(session), .. } => {
+            (!host.shares(process, session)).then_some(Ok(Finding::Quiet))
+        }
+        Deed::Stop { target: Target::Marked, .. }
+        | Deed::Vet { .. }
+        | Deed::Census { .. }
+        | Deed::Open { .. }
+        | Deed::Survey { .. }
+        | Deed::Answer { .. } => None,
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use legwork_engine::record::{About, Change, DebtEnd, Letter, NoticeId, Target};
+use legwork_engine::record::{About, Change, DebtEnd, Forget, Letter, NoticeId, Target};
 use legwork_engine::task::{Outcome, Stage, StageName, Task};
 use legwork_engine::text::{notices, words};
 use legwork_protocol::{CallKey, HostId, MessageId, SessionId, Status, TaskId, Time};
@@ -89,12 +89,19 @@ pub struct Audit {
     pub owed: BTreeSet<NoticeId>,
     /// Stops that are owed.
     pub stops: BTreeMap<TaskId, Target>,
-    /// Calls that runs came of.
-    pub keys: BTreeSet<CallKey>,
+    /// Calls that runs came of, with the task.
+    pub keys: BTreeMap<CallKey, TaskId>,
     /// Sessions known as parents.
     pub parents: BTreeSet<SessionId>,
     /// Sessions that were forgotten while a run that they asked for went on.
     pub abandoned: BTreeSet<SessionId>,
+    /// Tasks that were forgotten because their parent was deleted, with the parent's session and
+    /// their own.
+    pub deleted_with: Vec<(TaskId, SessionId, Option<SessionId>)>,
+    /// To whom each notice is owed.
+    pub owed_to: BTreeMap<NoticeId, SessionId>,
+    /// The host that each owed stop is for.
+    pub stop_hosts: BTreeMap<TaskId, HostId>,
     /// Whether a host is connected.
     pub somebody_is_here: bool,
     /// Places per host; 0 for no limit.
@@ -131,9 +138,18 @@ impl Audit {
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
             Change::Retrieved { .. } => {}
-            Change::Forgotten { task } => self.forgotten(*task),
+            Change::Forgotten { task, why } => {
+                if *why == Forget::ParentDeleted
+                    && let Some(row) = self.rows.get(task)
+                {
+                    let sessions = (row.task.parent.clone(), row.task.session.clone());
+                    self.deleted_with.push((*task, sessions.0, sessions.1));
+                }
+                self.forgotten(*task);
+            }
             Change::Owed(notice) => {
                 self.owed.insert(notice.id);
+                self.owed_to.insert(notice.id, notice.to.clone());
                 if notice.id.about == About::End {
                     self.set_notice(notice.id, NoticeFact::Owed);
                 }
@@ -154,6 +170,7 @@ impl Audit {
             Change::LetterDone { letter, end, .. } => self.letter_done(letter, *end),
             Change::StopOwed(stop) => {
                 self.stops.insert(stop.task, stop.target.clone());
+                self.stop_hosts.insert(stop.task, stop.host.clone());
             }
             Change::StopDone { task } => {
                 self.stops.remove(task);
@@ -181,7 +198,7 @@ impl Audit {
         if ended.is_some() {
             self.broken("the ended ask nothing", format!("{} came of one", task.id));
         }
-        if !self.keys.insert(task.run.key.clone()) {
+        if self.keys.insert(task.run.key.clone(), task.id).is_some() {
             self.broken("one run a call", format!("{} begins two runs", task.run.key));
         }
         let before = self.rows.get(&task.id).map(|row| row.task.stage.name());
@@ -242,9 +259,8 @@ impl Audit {
 
     fn forgotten(&mut self, id: TaskId) {
         // What is forgotten may be asked for again, by the same call too.
-        if let Some(row) = self.rows.remove(&id) {
-            self.keys.remove(&row.task.run.key);
-        }
+        self.rows.remove(&id);
+        self.keys.retain(|_, task| *task != id);
         for (_, run) in self.runs.range_mut((id, 0)..=(id, u32::MAX)) {
             run.forgotten = true;
         }
@@ -408,6 +424,12 @@ impl Audit {
             && self.letters.is_empty()
             && self.stops.is_empty()
             && self.rows.values().all(|row| row.task.is_finished())
+    }
+
+    /// The same auditor with empty books: what was found stays found.
+    pub fn begun_anew(&mut self) -> Self {
+        let found = std::mem::take(&mut self.found);
+        Self { max_running: self.max_running, life: self.life, found, ..Self::default() }
     }
 }
 

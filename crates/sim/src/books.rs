@@ -112,6 +112,14 @@ impl Books {
         self.fuse = Fuse::default();
     }
 
+    /// Begins anew with empty books, if they are plain maps.
+    pub fn set_aside(&mut self) -> bool {
+        let Keeper::Memory(memory) = &mut self.keeper else { return false };
+        **memory = Memory::default();
+        memory.incomplete = true;
+        true
+    }
+
     fn save_now(&mut self, at: Time, changes: &[Change]) -> Result<(), BooksFault> {
         match &mut self.keeper {
             Keeper::Memory(memory) => memory.save(at, changes).map_err(fault),

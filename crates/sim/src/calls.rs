@@ -5,10 +5,10 @@
 use legwork_engine::text::AnswerKind;
 use legwork_engine::{Caller, Input};
 use legwork_protocol::ask::Ask;
-use legwork_protocol::{CallId, SessionId, TaskId, Time};
+use legwork_protocol::{CallId, CallKey, SessionId, TaskId, Time};
 use legwork_shell::Said;
 
-use crate::world::{World, name};
+use crate::world::{Keys, World, name};
 
 /// A call's number in its history.
 pub type CallNo = usize;
@@ -86,6 +86,13 @@ fn words(ask: &Ask) -> String {
     }
 }
 
+fn key(keys: Keys, session: &SessionId, number: CallNo, ask: &Ask) -> CallKey {
+    match (keys, ask) {
+        (Keys::Own, _) | (_, Ask::Resume { .. }) => name(&format!("{session}:call-{number}")),
+        (Keys::Providers, _) => name(&format!("{session}/call-{}", number % 2)),
+    }
+}
+
 impl World {
     /// A session calls a tool through a window.
     pub fn ask(&mut self, window: usize, session: &SessionId, ask: Ask) -> CallNo {
@@ -129,7 +136,7 @@ impl World {
             Some((window, session)) => Caller::Session {
                 host: self.windows[*window].host.clone(),
                 session: session.clone(),
-                key: name(&format!("{session}:call-{number}")),
+                key: key(self.keys, session, number, &call.ask),
                 message: name("msg_tool"),
                 agent: "build".to_owned(),
                 directory: "project".to_owned(),

@@ -112,6 +112,30 @@ impl World {
         }
     }
 
+    /// A caller is promised what it asked for, and not what another did.
+    fn check_own(&mut self, number: CallNo, task: TaskId) {
+        let asked = self.calls[number].ask.clone();
+        let audit = self.audit();
+        let its = match &asked {
+            Ask::Launch { description, .. } => {
+                // A strange one is kept as something that fits a line.
+                let plain = |char: char| char == ' ' || char.is_ascii_graphic();
+                let strange = description.len() > 60 || !description.chars().all(plain);
+                let row = audit.rows.get(&task).filter(|_| !strange);
+                row.is_none_or(|row| row.task.description.as_ref() == description)
+            }
+            Ask::Resume { prompt, .. } => {
+                let mut runs = audit.runs.range((task, 1)..=(task, u32::MAX));
+                runs.any(|(_, run)| run.prompt.as_ref() == prompt)
+            }
+            _ => true,
+        };
+        if !its {
+            let what = format!("call {number} is told of {task}, which another asked for");
+            self.audit().broken("one's own answer", what);
+        }
+    }
+
     /// What an answer promises is saved, and a blocked caller has not waited too long.
     pub(crate) fn check_answer(&mut self, number: CallNo, twice: bool) {
         if twice {
@@ -134,10 +158,10 @@ impl World {
         if late {
             self.audit().broken("answered in time", format!("call {number} waited too long"));
         }
-        if let Some(task) = promised
-            && !self.audit().runs.contains_key(&(task, 0))
-        {
+        let Some(task) = promised else { return };
+        if !self.audit().runs.contains_key(&(task, 0)) {
             self.audit().broken("saved before said", format!("{task} is promised and unknown"));
         }
+        self.check_own(number, task);
     }
 }

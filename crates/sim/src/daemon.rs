@@ -31,6 +31,7 @@ impl World {
             let ms = self.dice.between(1, 400);
             self.plan(ms, Happening::Links(window));
         }
+        self.sweep_files();
         self.resend_of_person();
         self.check_view();
     }

@@ -14,6 +14,7 @@ mod checks;
 mod daemon;
 pub mod host;
 mod links;
+mod machine;
 pub mod memory;
 pub mod names;
 pub mod seeds;

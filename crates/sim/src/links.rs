@@ -40,6 +40,11 @@ impl World {
         if !alive || self.windows[number].linked || self.daemon.is_none() {
             return;
         }
+        // The daemon hears of the end of a link before the next one stands.
+        let cut_at = self.windows[number].cut_at;
+        if self.now <= cut_at.plus(1) {
+            return self.plan(2, Happening::Links(number));
+        }
         let window = &mut self.windows[number];
         window.linked = true;
         window.stream = true;
@@ -47,7 +52,7 @@ impl World {
         window.writing.clear();
         let host = window.host.clone();
         self.trace.tell(|| format!("{host} is connected"));
-        let place = self.place.clone();
+        let place = self.windows[number].place.clone();
         self.daemon_step(Input::Hint(Hint::HostCame { host, place, until: Until::Closed }));
         self.resend_of(number);
     }
@@ -59,6 +64,7 @@ impl World {
         }
         let host = self.windows[number].host.clone();
         self.trace.tell(|| format!("the link of {host} breaks"));
+        self.windows[number].cut_at = self.now;
         // First the host is away, then its callers: nothing is sent to it in between.
         self.arrives(1, Input::Hint(Hint::HostAway { host }));
         self.unlink(number);
@@ -196,6 +202,9 @@ impl World {
             return;
         }
         let given_up = flight.given_up;
+        if let (Deed::Open { task, .. }, Ok(_)) = (&flight.deed, &found) {
+            self.files.insert(*task);
+        }
         self.flights.remove(&(life, work));
         if !given_up && life == self.life {
             let ms = self.dice.between(0, 4);
@@ -260,7 +269,7 @@ fn hint(event: Event, host: legwork_protocol::HostId) -> Option<Hint> {
         Kind::Idle | Kind::Status(Status::Idle) | Kind::Updated => Hint::Stirred { session },
         Kind::Status(Status::Busy | Status::Retry { .. }) => return None,
         Kind::Error { why } => Hint::Erred { session, why: why.to_string() },
-        Kind::Deleted => Hint::Deleted { session },
+        Kind::Deleted => Hint::Deleted { host, session },
         Kind::Progress { tool, tokens } => Hint::Progress {
             session,
             tool: tool.map(|tool| tool.to_string()),

@@ -36,6 +36,8 @@ pub struct Memory {
     stops: BTreeMap<TaskId, Stop>,
     parents: BTreeMap<SessionId, Parent>,
     earlier_calls: BTreeMap<(TaskId, u32), CallKey>,
+    /// Earlier records were set aside.
+    pub incomplete: bool,
     undo: Vec<Undo>,
 }
 
@@ -98,6 +100,7 @@ impl Journal for Memory {
                 .iter()
                 .map(|((task, _), key)| (*task, key.clone()))
                 .collect(),
+            incomplete: self.incomplete,
         })
     }
 
@@ -114,7 +117,7 @@ impl Memory {
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
             Change::Retrieved { task, at } => self.retrieved(*task, *at),
-            Change::Forgotten { task } => self.forgotten(*task),
+            Change::Forgotten { task, .. } => self.forgotten(*task),
             Change::Owed(notice) => self.owed(notice),
             Change::Withdrawn(id) => self.withdrawn(*id),
             Change::LetterMade(letter) => self.letter_made(letter),

@@ -8,7 +8,7 @@ use crate::audit::Broken;
 use crate::books::Keeper;
 use crate::host::{Dice, Nasty};
 use crate::trace::Trace;
-use crate::world::{Faults, World};
+use crate::world::{Faults, Keys, World, other_place, place};
 
 /// How long a run may take in these histories.
 const LONGEST_RUN_MS: u64 = 3 * 60_000;
@@ -34,11 +34,22 @@ pub fn play(seed: u64, keeper: Keeper, trace: Trace) -> History {
     let mut dice = Dice::new(seed ^ 0x5eed);
     let calm = dice.chance(100);
     let nasty = if dice.chance(100) { Nasty::calm() } else { Nasty::default() };
-    let mut world = World::new(dice.roll(), nasty, settings(&mut dice), keeper, trace.clone());
+    let twist = Twist::pick(&mut dice);
+    let mut settings = settings(&mut dice);
+    if twist == Twist::HiddenDatabase {
+        // What goes on in the wrong database is opened there a second time, and no harm is done.
+        settings.interrupted = Interrupted::Fail;
+    }
+    let mut world = World::new(dice.roll(), nasty, settings, keeper, trace.clone());
+    world.hidden_database = twist == Twist::HiddenDatabase;
     if !calm {
         world.faults = faults(&mut dice);
     }
-    let mut play = Play { dice, calm, sessions: Vec::new(), tasks: Vec::new(), said: 0, world };
+    if twist == Twist::RepeatedIds {
+        world.keys = Keys::Providers;
+    }
+    let (sessions, tasks) = (Vec::new(), Vec::new());
+    let mut play = Play { dice, calm, twist, sessions, tasks, said: 0, world };
     play.begin();
     for _ in 0..play.dice.between(4, 22) {
         play.wait();
@@ -80,10 +91,37 @@ fn faults(dice: &mut Dice) -> Faults {
     }
 }
 
+/// What is unusual about a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Twist {
+    None,
+    /// Some windows have another database, and say so.
+    OtherDatabase,
+    /// Some have another database, and nobody knows.
+    HiddenDatabase,
+    /// The provider's ids of calls repeat, and the plugin trusts them.
+    RepeatedIds,
+    /// Windows run where the daemon cannot see whether they have ended.
+    Unseen,
+}
+
+impl Twist {
+    fn pick(dice: &mut Dice) -> Self {
+        match dice.below(100) {
+            0..=9 => Self::OtherDatabase,
+            10..=24 => Self::HiddenDatabase,
+            25..=32 => Self::RepeatedIds,
+            33..=39 => Self::Unseen,
+            _ => Self::None,
+        }
+    }
+}
+
 /// A history under way.
 struct Play {
     dice: Dice,
     calm: bool,
+    twist: Twist,
     world: World,
     /// Conversations.
     sessions: Vec<SessionId>,
@@ -95,18 +133,41 @@ struct Play {
 impl Play {
     fn begin(&mut self) {
         for _ in 0..self.dice.between(1, 2) {
-            self.world.boot();
+            self.boot(0);
         }
         for _ in 0..self.dice.between(1, 3) {
-            let window = self.window();
+            let window = self.some_window();
             let session = self.world.conversation(window);
             self.sessions.push(session);
         }
         self.world.run_for(50);
     }
 
-    /// Often nothing, sometimes a moment, sometimes long.
+    /// Opens a window with this database, or with one that the world makes likely.
+    fn boot(&mut self, database: u8) -> usize {
+        let place = if self.twist == Twist::OtherDatabase && database > 0 {
+            other_place()
+        } else {
+            place()
+        };
+        let window = self.world.boot_on(database, place);
+        self.world.windows[window].unseen = self.twist == Twist::Unseen && self.dice.chance(500);
+        window
+    }
+
+    /// Opens a window with whatever database this world has.
+    fn boot_any(&mut self) -> usize {
+        let two = matches!(self.twist, Twist::OtherDatabase | Twist::HiddenDatabase);
+        let database = u8::from(two && self.dice.chance(500));
+        self.boot(database)
+    }
+
+    /// Often nothing, sometimes a moment, sometimes long, and sometimes nothing runs at all.
     fn wait(&mut self) {
+        if self.dice.chance(15) {
+            let ms = *self.dice.pick(&[20_000, 31 * 60_000, 8 * 60 * 60_000]);
+            self.world.sleep(ms);
+        }
         let ms = match self.dice.below(100) {
             0..=39 => 0,
             40..=69 => self.dice.between(1, 200),
@@ -128,15 +189,27 @@ impl Play {
         }
     }
 
-    fn window(&mut self) -> usize {
+    fn some_window(&mut self) -> usize {
         match self.world.alive() {
-            alive if alive.is_empty() => self.world.boot(),
+            alive if alive.is_empty() => self.boot_any(),
             alive => *self.dice.pick(&alive),
         }
     }
 
-    fn session(&mut self) -> SessionId {
-        self.dice.pick(&self.sessions).clone()
+    /// A window that has the session in its database.
+    fn window_of(&mut self, session: &SessionId) -> usize {
+        let database = self.world.oc.once(session).map_or(0, |session| session.database);
+        let mut alive = self.world.alive();
+        alive.retain(|window| {
+            self.world.oc.database(self.world.windows[*window].process) == database
+        });
+        if alive.is_empty() { self.boot(database) } else { *self.dice.pick(&alive) }
+    }
+
+    /// A conversation, and a window that it can be seen in.
+    fn session(&mut self) -> (usize, SessionId) {
+        let session = self.dice.pick(&self.sessions).clone();
+        (self.window_of(&session), session)
     }
 
     fn some_task(&mut self) -> String {
@@ -147,7 +220,7 @@ impl Play {
     }
 
     fn act(&mut self) {
-        let most = if self.calm { 80 } else { 120 };
+        let most = if self.calm { 80 } else { 124 };
         match self.dice.below(most) {
             0..=34 => self.launch(),
             35..=46 => self.resume(),
@@ -165,27 +238,31 @@ impl Play {
             68..=71 => self.reply(),
             72..=74 => self.undo(),
             75..=77 => {
-                let (window, session) = (self.window(), self.session());
+                let (window, session) = self.session();
                 self.world.use_session(window, &session);
             }
             78..=79 => self.drop_call(),
             80..=85 => self.world.restart_daemon(),
             86..=91 => {
-                let window = self.window();
+                let window = self.some_window();
                 self.world.cut_link(window);
             }
             92..=97 => {
-                let window = self.window();
+                let window = self.some_window();
                 self.world.kill_window(window);
                 if self.dice.chance(700) {
-                    self.world.boot();
+                    self.boot_any();
                 }
             }
             98..=101 => {
-                self.world.boot();
+                let window = self.boot_any();
+                if self.dice.chance(300) {
+                    let session = self.world.conversation(window);
+                    self.sessions.push(session);
+                }
             }
             102..=105 => {
-                let window = self.window();
+                let window = self.some_window();
                 let deaf = self.dice.chance(500);
                 self.world.deafen(window, deaf);
             }
@@ -195,9 +272,10 @@ impl Play {
             }
             110..=113 => self.delete_child(),
             114..=116 => {
-                let (window, session) = (self.window(), self.session());
+                let (window, session) = self.session();
                 self.world.delete_session(window, &session);
             }
+            117 => self.world.set_store_aside(),
             _ => {
                 self.world.kill_daemon();
             }
@@ -205,7 +283,7 @@ impl Play {
     }
 
     fn ask(&mut self, ask: Ask) {
-        let (window, session) = (self.window(), self.session());
+        let (window, session) = self.session();
         self.world.ask(window, &session, ask);
     }
 
@@ -300,7 +378,7 @@ impl Play {
     }
 
     fn undo(&mut self) {
-        let (window, session) = (self.window(), self.session());
+        let (window, session) = self.session();
         let process = self.world.windows[window].process;
         // A host offers no way to send "unless an undo is pending", so a letter that is on its way
         // at this very moment cannot be helped; people are not that quick here.
@@ -338,12 +416,18 @@ impl Play {
         self.world.calm_since = Some(self.world.now);
         self.world.set_full(false);
         self.world.start_daemon();
-        self.window();
+        self.some_window();
+        for session in self.sessions.clone() {
+            self.window_of(&session);
+        }
         for window in self.world.alive() {
             self.world.deafen(window, false);
         }
+        if self.twist == Twist::Unseen {
+            self.come_back();
+        }
         for session in self.sessions.clone() {
-            let window = self.window();
+            let window = self.window_of(&session);
             let process = self.world.windows[window].process;
             // It may be deleted, and then there is nothing to undo.
             drop(self.world.oc.clear_revert(process, &session));
@@ -359,8 +443,17 @@ impl Play {
         self.world.run_for(5_000);
     }
 
+    /// Somebody uses again what was left where nobody could see it end.
+    fn come_back(&mut self) {
+        self.world.run_for(5_000);
+        for session in self.sessions.clone() {
+            let window = self.window_of(&session);
+            self.world.use_session(window, &session);
+        }
+    }
+
     fn is_settled(&mut self) -> bool {
-        self.world.waiting().next().is_none() && self.world.audit().is_settled()
+        self.world.waiting().next().is_none() && self.world.is_settled()
     }
 
     /// Where nothing goes wrong, a helper that can answer does not fail.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use legwork_engine::record::{About, NoticeId};
 use legwork_engine::task::Outcome;
-use legwork_protocol::{MessageId, TaskId, Time};
+use legwork_engine::text::words;
+use legwork_protocol::{MessageId, TaskId};
 
 use crate::audit::{Audit, Broken, NoticeFact, RunFact};
 use crate::host::{Body, Finish, Message, OpenCode, Session, User};
@@ -23,14 +24,15 @@ impl World {
             self.audit().broken("every caller answered", what);
         }
         let mut audit = std::mem::take(self.audit());
-        unsettled(&mut audit);
+        unsettled(&mut audit, &self);
         runs(&mut audit, &self.oc);
-        ends_found(&mut audit, &self.oc, self.calm_since);
+        ends_found(&mut audit, &self);
+        forgotten_for_a_reason(&mut audit, &self.oc);
         told(&mut audit, &self.oc);
         stored_once(&mut audit, &self);
         for session in self.oc.ever() {
-            if let Some(mark) = session.mark {
-                helper(&mut audit, &self.oc, session, mark);
+            if let Some(mark) = session.mark.filter(|mark| !self.set_aside.contains(mark)) {
+                helper(&mut audit, &self, session, mark);
             }
         }
         // Only a session that was deleted, or a helper that was cleared, expects nothing any more.
@@ -47,17 +49,50 @@ impl World {
     }
 }
 
-fn unsettled(audit: &mut Audit) {
+fn unsettled(audit: &mut Audit, world: &World) {
     let unfinished = audit.rows.values().find(|row| !row.task.is_finished());
     let what = unfinished.map(|row| format!("{} is at {:?}", row.task.id, row.task.stage));
     if let Some(what) = what {
         audit.broken("every run ends", what);
     }
-    if let Some(notice) = audit.owed.first().copied() {
+    // Nobody can be told who was deleted unheard.
+    let can_be_told = |notice: &&NoticeId| {
+        let to = audit.owed_to.get(notice).filter(|to| !world.is_out_of_sight(to));
+        to.and_then(|to| world.oc.once(to)).is_some_and(|to| !to.deleted)
+    };
+    if let Some(notice) = audit.owed.iter().find(can_be_told).copied() {
         audit.broken("every debt is paid", format!("{notice:?} is still owed"));
     }
-    if let Some((task, target)) = audit.stops.first_key_value().map(|(t, s)| (*t, s.clone())) {
+    let stop = audit.stops.iter().find(|(task, _)| can_be_stopped(audit, world, **task));
+    if let Some((task, target)) = stop.map(|(task, target)| (*task, target.clone())) {
         audit.broken("every stop is done", format!("{target:?} of {task} is not stopped"));
+    }
+}
+
+/// Not what was begun in a window that has ended out of our sight: it may be at work.
+fn can_be_stopped(audit: &Audit, world: &World, task: TaskId) -> bool {
+    audit.stop_hosts.get(&task).is_none_or(|host| !world.has_died_unseen(host))
+}
+
+/// Only what a deleted session launched is forgotten with it.
+fn forgotten_for_a_reason(audit: &mut Audit, host: &OpenCode) {
+    let with = &audit.deleted_with;
+    let wrong = with.iter().find(|(_, parent, _)| {
+        let deleted = host.once(parent).is_none_or(|parent| parent.deleted);
+        let above = with.iter().any(|(_, _, session)| session.as_ref() == Some(parent));
+        !deleted && !above
+    });
+    if let Some(what) = wrong.map(|(task, parent, _)| format!("{task} of {parent}, which is there"))
+    {
+        audit.broken("forgotten for a reason", what);
+    }
+    let deleted = |task: TaskId| host.ever().iter().any(|it| it.mark == Some(task) && it.deleted);
+    let wrong = audit.runs.iter().find(|((task, _), run)| {
+        let called_off = run.ended == Some(Outcome::Cancelled);
+        called_off && run.detail == words::SESSION_DELETED && !deleted(*task)
+    });
+    if let Some(what) = wrong.map(|((task, _), _)| format!("the session of {task} is there")) {
+        audit.broken("called off for a reason", what);
     }
 }
 
@@ -86,24 +121,30 @@ fn runs(audit: &mut Audit, host: &OpenCode) {
 }
 
 /// A helper whose answer was there to be read does not fail for want of one, nor wait for long.
-fn ends_found(audit: &mut Audit, host: &OpenCode, calm_since: Option<Time>) {
+fn ends_found(audit: &mut Audit, world: &World) {
+    let calm_since = world.calm_since;
     let mut found = Vec::new();
-    for session in host.ever().iter().filter(|session| !session.deleted) {
+    for session in world.oc.ever().iter().filter(|session| !session.deleted) {
         let Some(mark) = session.mark else { continue };
         for (_, run) in audit.runs.range((mark, 0)..=(mark, u32::MAX)) {
             let answer = session.replies().find(|reply| {
                 run.prompts.contains(&reply.answers) && reply.finish == Some(Finish::Stop)
             });
             let since = answer.and_then(|answer| answer.completed);
-            let unread = since.is_some_and(|since| run.ended_at.since(since) > FOUND_MS);
-            if run.ended == Some(Outcome::Failed) && run.readable && unread {
+            let unread = since.is_some_and(|since| world.awake_ms(since, run.ended_at) > FOUND_MS);
+            // Whoever was here may have had the other database.
+            let readable = run.readable && !world.has_two_databases();
+            if run.ended == Some(Outcome::Failed) && readable && unread {
                 found.push(format!("{mark} failed with its answer unread: {}", run.detail));
             }
             // While nothing goes wrong it is found soon, whatever went wrong before.
             let found_late = since.zip(calm_since).is_some_and(|(since, calm)| {
-                run.ended_at > calm && run.ended_at.since(since.max(calm)) > FOUND_MS
+                run.ended_at > calm && world.awake_ms(since.max(calm), run.ended_at) > FOUND_MS
             });
-            if run.ended == Some(Outcome::Completed) && found_late {
+            // Of a host that ended unseen it is known only by the run's limit.
+            let row = audit.rows.get(&mark);
+            let unseen = row.is_some_and(|row| world.has_died_unseen(&row.task.run.host));
+            if run.ended == Some(Outcome::Completed) && found_late && !unseen {
                 found.push(format!("{mark} was found out late"));
             }
         }
@@ -177,7 +218,10 @@ fn stored_once(audit: &mut Audit, world: &World) {
                 found.push(format!("{notice:?} is told in {other} and in {id}"));
             }
         }
-        if user.tally.answered as usize > windows.max(1) {
+        // One that is sent again through another is written down again, and may be answered once
+        // more by the first.
+        let most = if windows > 1 { windows + 1 } else { 1 };
+        if user.tally.answered as usize > most {
             found.push(format!("{id} was answered {} times", user.tally.answered));
         }
     }
@@ -197,8 +241,8 @@ fn user<'a>(session: &'a Session, id: &MessageId) -> Option<&'a User> {
 }
 
 /// One session for a task, one prompt for a run, nothing left running or lying about.
-fn helper(audit: &mut Audit, host: &OpenCode, session: &Session, mark: TaskId) {
-    let id = &session.id;
+fn helper(audit: &mut Audit, world: &World, session: &Session, mark: TaskId) {
+    let (host, id) = (&world.oc, &session.id);
     let row = audit.rows.get(&mark);
     // A helper that launched others may be answering what it was told of them, after its own answer
     // or after it was forgotten.
@@ -210,7 +254,13 @@ fn helper(audit: &mut Audit, host: &OpenCode, session: &Session, mark: TaskId) {
     }
     // A host that ends right after it took a prompt has stored nothing, and nobody can tell.
     let taken = audit.runs.get(&(mark, 0)).is_some_and(|run| run.taken);
-    if !session.deleted && !known && !taken && session.messages.is_empty() {
+    if !session.deleted
+        && !known
+        && !taken
+        && session.messages.is_empty()
+        && can_be_stopped(audit, world, mark)
+        && !world.hidden_database
+    {
         audit.broken("nothing left behind", format!("{id} of {mark} is nobody's"));
     }
     if host.sessions_marked(mark).count() > 1 {
@@ -227,7 +277,11 @@ fn helper(audit: &mut Audit, host: &OpenCode, session: &Session, mark: TaskId) {
             Some(((_, number), _)) => *sent.entry(*number).or_default() += 1,
             None => found.push(format!("{id} has {message}, which nobody meant to send")),
         }
-        if user.parts.len() > 1 || user.tally.answered > 1 {
+        // A helper that still answers a notice in one window while it is resumed in another may
+        // answer in both: nothing keeps two processes from one session (seen in 1.18.33).
+        let told = audit.letters_ever.values().any(|letter| letter.to == *id);
+        let most = if told && world.windows.len() > 1 { 2 } else { 1 };
+        if user.parts.len() > 1 || user.tally.answered > most {
             found.push(format!("{message} took effect more than once"));
         }
     }

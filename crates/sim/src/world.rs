@@ -1,10 +1,10 @@
-//! The world: one place with its windows, one daemon, callers and a person, on one virtual clock.
+//! The world: one project with its windows, one daemon, callers and a person, on one virtual clock.
 //! Everything that will happen is on the agenda; whatever is first happens next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_engine::{Hint, Input, Lane, WorkId};
-use legwork_protocol::{CallId, HostId, MessageId, Place, SessionId, Settings, Time};
+use legwork_protocol::{CallId, HostId, MessageId, Place, SessionId, Settings, TaskId, Time};
 use legwork_shell::Shell;
 
 use crate::adapter::Write;
@@ -45,6 +45,10 @@ pub struct Window {
     pub process: ProcessNo,
     /// Its name to the daemon.
     pub host: HostId,
+    /// Where it says that its sessions are kept.
+    pub place: Place,
+    /// Whether it runs where the daemon cannot see whether it has ended, as in a container.
+    pub unseen: bool,
     /// Whether it is connected with the daemon that lives now.
     pub linked: bool,
     /// Until when nothing at all is done.
@@ -55,6 +59,18 @@ pub struct Window {
     pub writing: BTreeMap<Lane, (u32, WorkId)>,
     /// Whether events reach the daemon.
     pub stream: bool,
+    /// When its link was last cut.
+    pub cut_at: Time,
+}
+
+/// Where the key of a call comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// The plugin makes one for each call.
+    Own,
+    /// From the provider's id, as plugins did once, with a provider that has only two. (Of resumes
+    /// nobody can tell two from one sent twice, once they are over.)
+    Providers,
 }
 
 /// Something that will happen.
@@ -105,7 +121,6 @@ pub struct World {
     /// How many requests the hosts have had.
     pub requests: u64,
     pub(crate) dice: Dice,
-    pub(crate) place: Place,
     pub(crate) life: u32,
     pub(crate) daemon: Option<Shell<Books, Wire>>,
     pub(crate) books: Option<Books>,
@@ -114,10 +129,20 @@ pub struct World {
     pub(crate) by_call: BTreeMap<CallId, CallNo>,
     pub(crate) next_call: u64,
     pub(crate) ended: BTreeSet<HostId>,
-    agenda: BTreeMap<(Time, u64), Happening>,
+    /// When the machine slept, and for how long.
+    pub(crate) naps: Vec<(Time, u64)>,
+    /// How calls are named: once for each, or as a careless provider names them.
+    pub keys: Keys,
+    /// Whether windows of one place have different databases, which cannot be.
+    pub(crate) hidden_database: bool,
+    /// Session files that an agent's host keeps, by task.
+    pub(crate) files: BTreeSet<TaskId>,
+    /// Tasks whose records were set aside.
+    pub(crate) set_aside: BTreeSet<TaskId>,
+    pub(crate) agenda: BTreeMap<(Time, u64), Happening>,
     count: u64,
-    alarm: Option<Time>,
-    events: Vec<Event>,
+    pub(crate) alarm: Option<Time>,
+    pub(crate) events: Vec<Event>,
 }
 
 impl World {
@@ -143,7 +168,6 @@ impl World {
             last_sent: BTreeMap::new(),
             requests: 0,
             dice,
-            place: place(),
             life: 0,
             daemon: None,
             flights: BTreeMap::new(),
@@ -151,6 +175,11 @@ impl World {
             by_call: BTreeMap::new(),
             next_call: 0,
             ended: BTreeSet::new(),
+            naps: Vec::new(),
+            keys: Keys::Own,
+            hidden_database: false,
+            files: BTreeSet::new(),
+            set_aside: BTreeSet::new(),
             agenda: BTreeMap::new(),
             count: 0,
             alarm: None,
@@ -236,7 +265,7 @@ impl World {
     }
 
     /// What the hosts announce since the last time reaches the daemon, more or less.
-    fn host_events(&mut self) {
+    pub(crate) fn host_events(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         self.oc.advance(self.now, &mut events);
         for event in events.drain(..) {
@@ -247,18 +276,26 @@ impl World {
 
     /// Opens an OpenCode window; it connects with the daemon by itself.
     pub fn boot(&mut self) -> usize {
-        let process = self.oc.boot();
+        self.boot_on(0, place())
+    }
+
+    /// Opens one with this database, which says that its sessions are kept in this place.
+    pub fn boot_on(&mut self, database: u8, place: Place) -> usize {
+        let process = self.oc.boot_on(database);
         let number = self.windows.len();
         let host = name(&format!("opencode-{}", number + 1));
         self.trace.tell(|| format!("{host} starts"));
         self.windows.push(Window {
             process,
             host,
+            place,
+            unseen: false,
             linked: false,
             slow_until: self.now,
             free_at: BTreeMap::new(),
             writing: BTreeMap::new(),
             stream: true,
+            cut_at: Time::default(),
         });
         self.plan(1, Happening::Links(number));
         number
@@ -273,14 +310,17 @@ impl World {
         self.trace.tell(|| format!("{host} is killed"));
         self.host_events();
         self.oc.kill(process);
-        self.ended.insert(host.clone());
-        if let Some(daemon) = &mut self.daemon {
-            daemon.outside().ended.insert(host.clone());
+        let unseen = self.windows[number].unseen;
+        if !unseen {
+            self.ended.insert(host.clone());
+            if let Some(daemon) = &mut self.daemon {
+                daemon.outside().ended.insert(host.clone());
+            }
         }
         // Its end is seen at once where the link is up, else when it is looked for.
         // Often only the broken link is seen first.
         if self.windows[number].linked {
-            let hint = match self.dice.chance(500) {
+            let hint = match !unseen && self.dice.chance(500) {
                 true => Hint::HostGone { host },
                 false => Hint::HostAway { host },
             };
@@ -297,7 +337,8 @@ impl World {
 
     /// A conversation that a person has in a window.
     pub fn conversation(&mut self, window: usize) -> SessionId {
-        let session = self.oc.create(NewSession::default());
+        let database = self.oc.database(self.windows[window].process);
+        let session = self.oc.create(NewSession { database, ..NewSession::default() });
         self.use_session(window, &session);
         session
     }
@@ -305,7 +346,9 @@ impl World {
     /// A person writes into a session, in a window.
     pub fn use_session(&mut self, window: usize, session: &SessionId) {
         let process = self.windows[window].process;
-        if self.oc.used(process, session, &"build".into(), "Hello").is_ok() {
+        if self.oc.shares(process, session)
+            && self.oc.used(process, session, &"build".into(), "Hello").is_ok()
+        {
             self.trace.tell(|| format!("a person writes into {session}"));
             self.used.insert((process, session.clone()));
         }
@@ -314,7 +357,7 @@ impl World {
     /// A session is deleted in a window.
     pub fn delete_session(&mut self, window: usize, session: &SessionId) {
         let process = self.windows[window].process;
-        if self.oc.delete(process, session).is_ok() {
+        if self.oc.shares(process, session) && self.oc.delete(process, session).is_ok() {
             self.trace.tell(|| format!("{session} is deleted"));
         }
     }
@@ -339,9 +382,14 @@ impl World {
     }
 }
 
-/// The one place of this world.
+/// The place of the first database.
 pub fn place() -> Place {
     name("project")
+}
+
+/// The place of another.
+pub fn other_place() -> Place {
+    name("project-elsewhere")
 }
 
 /// An id that is known to be one.

@@ -26,7 +26,7 @@ pub fn all<T>(
     let mut rows = query.query(()).map_err(Fault::when(TRIED))?;
     let mut made = Vec::new();
     while let Some(row) = rows.next().map_err(Fault::when(TRIED))? {
-        made.push(make(&mut Columns { row, next: 0 })?);
+        made.push(make(&mut Columns::of(row))?);
     }
     Ok(made)
 }
@@ -38,6 +38,10 @@ pub struct Columns<'r> {
 }
 
 impl<'r> Columns<'r> {
+    pub fn of(row: &'r Row<'r>) -> Self {
+        Self { row, next: 0 }
+    }
+
     /// A value as SQLite has it.
     pub fn plain<T: FromSql>(&mut self) -> Result<T, Fault> {
         let value = self.row.get(self.next).map_err(Fault::when(TRIED))?;

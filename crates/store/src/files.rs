@@ -11,6 +11,8 @@ use std::time::Duration;
 use crate::fault::Fault;
 
 const DATABASE: &str = "legwork.db";
+/// What a database is called that could not be read, with a number behind it.
+const UNREADABLE: &str = "legwork.db.unreadable-";
 const LOCK: &str = "legwork.lock";
 const LOCK_TRIES: u32 = 25;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
@@ -65,7 +67,7 @@ pub fn set_aside(dir: &Path) -> Result<PathBuf, Fault> {
     let path = dir.join(DATABASE);
     let mut number = 1u64;
     let target = loop {
-        let target = dir.join(format!("{DATABASE}.unreadable-{number}"));
+        let target = dir.join(format!("{UNREADABLE}{number}"));
         let mut taken = there(&target)?;
         for end in BESIDE {
             taken |= there(&with_end(&target, end))?;
@@ -84,6 +86,20 @@ pub fn set_aside(dir: &Path) -> Result<PathBuf, Fault> {
         }
     }
     Ok(target)
+}
+
+/// The databases that were set aside and that nobody has taken away since, the oldest first.
+pub fn all_set_aside(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).map_err(Fault::file("look into", dir))? {
+        let name = entry.map_err(Fault::file("look into", dir))?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(UNREADABLE));
+        if let Some(number) = number.and_then(|number| number.parse::<u64>().ok()) {
+            found.push((number, dir.join(&name)));
+        }
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
 fn private(path: &Path) -> Result<File, Fault> {

@@ -18,6 +18,7 @@ mod save;
 mod schema;
 mod tasks;
 mod timeline;
+mod tombstones;
 mod words;
 
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use fault::Fault;
 pub use open::{Opened, SetAside};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use timeline::{Entry, TIMELINE_MAX_LINES};
+pub use tombstones::Tombstone;
 
 /// The records of one user, on disk. Nobody else has them open.
 #[derive(Debug)]
@@ -48,6 +50,8 @@ pub struct Store {
     path: PathBuf,
     /// What opening read, kept for the first `load`, so that a start reads everything once.
     fresh: Option<Saved>,
+    /// Stores that could not be read, beside this one.
+    set_aside: Vec<PathBuf>,
     /// Locked as long as it is open.
     _lock: File,
 }
@@ -61,6 +65,16 @@ impl Store {
     /// The file that holds the records.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Earlier stores that could not be read and lie beside this one, the oldest first.
+    pub fn set_aside(&self) -> &[PathBuf] {
+        &self.set_aside
+    }
+
+    /// What is left of a task whose session was deleted lately.
+    pub fn tombstone(&self, task: TaskId, now: Time) -> Result<Option<Tombstone>, Fault> {
+        tombstones::find(&self.db, task, now)
     }
 
     /// A task's history in words, the oldest line first.
@@ -94,10 +108,11 @@ impl Journal for Store {
     }
 
     fn load(&mut self) -> Result<Saved, Fault> {
-        match self.fresh.take() {
-            Some(saved) => Ok(saved),
-            None => load::load(&self.db),
-        }
+        let saved = match self.fresh.take() {
+            Some(saved) => saved,
+            None => load::load(&self.db)?,
+        };
+        Ok(Saved { incomplete: !self.set_aside.is_empty(), ..saved })
     }
 
     fn probe(&mut self) -> Result<(), Fault> {

@@ -15,6 +15,7 @@ use crate::words;
 const TASKS: &str = "SELECT
         id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
         retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
+        paused_ms,
         CASE WHEN stage IN ('queued', 'opening', 'prompting', 'working') THEN (
             SELECT prompt FROM runs WHERE runs.task = tasks.id AND runs.run = tasks.run
         ) END AS prompt
@@ -50,6 +51,7 @@ pub fn load(db: &Connection) -> Result<Saved, Fault> {
         stops: all(db, STOPS, |row| stop(row, &mut known))?,
         parents: all(db, PARENTS, |row| parent(row, &mut known))?,
         earlier_calls: all(db, EARLIER_CALLS, |row| Ok((row.parsed()?, row.parsed()?)))?,
+        incomplete: false,
     })
 }
 
@@ -78,6 +80,7 @@ fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
         ended: row.maybe_time()?,
         tool_calls: row.plain()?,
         asked: words::questions(row.text()?)?,
+        paused_ms: row.number()?,
         prompt: row.maybe_text()?.map(Into::into),
     };
     Ok(Task {

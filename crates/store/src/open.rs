@@ -62,14 +62,14 @@ pub fn open(dir: &Path) -> Result<Opened, Fault> {
         "its changes lie there without it".to_owned()
     } else {
         match read(dir) {
-            Ok(read) => return Ok(Opened { store: read.with(lock), set_aside: None }),
+            Ok(read) => return Ok(Opened { store: read.with(dir, lock)?, set_aside: None }),
             Err(Fault::Damaged { source, .. }) => source.to_string(),
             Err(Fault::Foreign { .. }) => "it is not a store of legwork".to_owned(),
             Err(fault) => return Err(fault),
         }
     };
     let set_aside = Some(SetAside { path: files::set_aside(dir)?, why });
-    Ok(Opened { store: read(dir)?.with(lock), set_aside })
+    Ok(Opened { store: read(dir)?.with(dir, lock)?, set_aside })
 }
 
 struct Read {
@@ -79,8 +79,10 @@ struct Read {
 }
 
 impl Read {
-    fn with(self, lock: File) -> Store {
-        Store { db: self.db, path: self.path, fresh: Some(self.saved), _lock: lock }
+    fn with(self, dir: &Path, lock: File) -> Result<Store, Fault> {
+        let Self { db, path, saved } = self;
+        let set_aside = files::all_set_aside(dir)?;
+        Ok(Store { db, path, fresh: Some(saved), set_aside, _lock: lock })
     }
 }
 

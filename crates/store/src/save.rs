@@ -16,20 +16,20 @@ pub fn save(db: &mut Connection, at: Time, changes: &[Change]) -> Result<(), Fau
     let tx =
         db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::when(TRIED))?;
     for change in changes {
-        apply(&tx, change)?;
+        apply(&tx, at, change)?;
         timeline::append(&tx, at, change)?;
     }
     tx.commit().map_err(Fault::when(TRIED))
 }
 
-pub fn apply(tx: &Transaction<'_>, change: &Change) -> Result<(), Fault> {
+pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fault> {
     match change {
         Change::Launched { task, origin } => tasks::launched(tx, task, origin),
         Change::Resumed { task } => tasks::resumed(tx, task),
         Change::Moved { task, from } => tasks::moved(tx, task, *from),
         Change::Ended { task, from, detail } => tasks::ended(tx, task, *from, detail),
         Change::Retrieved { task, at } => tasks::retrieved(tx, *task, *at),
-        Change::Forgotten { task } => tasks::forgotten(tx, *task),
+        Change::Forgotten { task, why } => tasks::forgotten(tx, at, *task, *why),
         Change::Owed(notice) => debts::owed(tx, notice),
         Change::Withdrawn(notice) => debts::withdrawn(tx, *notice),
         Change::LetterMade(letter) => debts::letter_made(tx, letter),

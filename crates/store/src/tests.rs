@@ -75,8 +75,8 @@ fn n3_a_kill_in_the_middle_of_a_save_leaves_none_of_it() {
     // With so small a cache the pages go to the log before the commit.
     tx.pragma_update(None, "cache_size", 1).unwrap();
     let end = ended(&mut first, Outcome::Failed, &"reason ".repeat(100_000));
-    crate::save::apply(&tx, &end).unwrap();
-    crate::save::apply(&tx, &owed(end_of(&first))).unwrap();
+    crate::save::apply(&tx, NOW, &end).unwrap();
+    crate::save::apply(&tx, NOW, &owed(end_of(&first))).unwrap();
     let copy = TempDir::new().unwrap();
     for name in ["legwork.db", "legwork.db-wal"] {
         fs::copy(home.path().join(name), copy.path().join(name)).unwrap();

@@ -23,12 +23,19 @@ pub struct Row<'a> {
 }
 
 const GAP: usize = 4;
+/// S5.
+const NONE: &str = "No background tasks found.";
 
-/// The tasks in the order given; `total` is how many there are altogether.
-pub fn listing(rows: Vec<Row<'_>>, total: usize, now: Time) -> Answer {
-    if rows.is_empty() {
-        return Answer::done("No background tasks found.");
-    }
+/// The tasks in the order given; `total` is how many there are altogether, and `missing` says why
+/// some may not be among them.
+pub fn listing(rows: Vec<Row<'_>>, total: usize, missing: Option<&str>, now: Time) -> Answer {
+    let text = if rows.is_empty() { NONE.to_owned() } else { table(&rows, total, now) };
+    Answer::done(Text::from(
+        [Some(text.as_str()), missing].into_iter().flatten().collect::<Vec<_>>().join("\n\n"),
+    ))
+}
+
+fn table(rows: &[Row<'_>], total: usize, now: Time) -> String {
     let shown = rows.len();
     let cells: Vec<[String; 6]> = rows.iter().map(|row| cells(row, now)).collect();
     let mut widths = [0; 6];
@@ -41,7 +48,7 @@ pub fn listing(rows: Vec<Row<'_>>, total: usize, now: Time) -> Answer {
     if total > shown {
         lines.push(format!("({} older ones are not shown.)", total - shown));
     }
-    Answer::done(Text::from(lines.join("\n")))
+    lines.join("\n")
 }
 
 fn line(row: &[String; 6], widths: &[usize; 6]) -> String {

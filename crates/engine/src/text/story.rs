@@ -3,7 +3,7 @@
 use legwork_protocol::TaskId;
 
 use super::words::duration;
-use crate::record::{About, Change, DebtEnd, NoticeId, Target};
+use crate::record::{About, Change, DebtEnd, Forget, NoticeId, Target};
 use crate::task::{Stage, StageName};
 
 /// A line of a task's timeline: which task, which run, and a sentence.
@@ -47,7 +47,15 @@ fn line(change: &Change) -> Option<Line> {
             Some((task.id, task.run.number, line))
         }
         Change::Retrieved { task, .. } => Some((*task, 0, "its result was read".to_owned())),
-        Change::Forgotten { task } => Some((*task, 0, "forgotten".to_owned())),
+        Change::Forgotten { task, why } => {
+            let why = match why {
+                Forget::Cleared => "forgotten",
+                Forget::ParentDeleted => {
+                    "forgotten, because the session that launched it was deleted"
+                }
+            };
+            Some((*task, 0, why.to_owned()))
+        }
         Change::Owed(notice) => {
             notice_line(notice.id, format!("{} owed to {}", about(notice.id), notice.to))
         }

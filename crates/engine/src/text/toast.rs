@@ -95,6 +95,12 @@ pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
     Toast { title, message, kind, duration_ms: END_MS }
 }
 
+/// Something that a person should know.
+pub fn warning(title: &str, message: String) -> Toast {
+    let title = title.to_owned();
+    Toast { title, message, kind: ToastKind::Warning, duration_ms: QUESTION_MS }
+}
+
 /// A helper asks.
 pub(crate) fn asks(headline: &str) -> Toast {
     Toast {

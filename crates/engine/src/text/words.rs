@@ -30,6 +30,10 @@ pub const INTERRUPTED_WITH_RUN: &str = "interrupted: `opencode run` ended before
 pub const ABORTED: &str = "The run was aborted in its session.";
 /// A helper that was called off, failed or was cleared asks for another.
 pub const ASKER_ENDED: &str = "the session that asks was itself a helper that has ended.";
+/// Tasks may be missing from a listing.
+pub const SET_ASIDE: &str = "Note: earlier records of legwork could not be read and were set \
+     aside, so tasks from before that are not shown here. They are not deleted: `legwork doctor` \
+     tells the person where they are.";
 /// A launch was cleared before it had a session.
 pub const CLEARED: &str = "it was cleared before it started.";
 
@@ -68,6 +72,15 @@ pub fn never_answered(error: Option<&str>, last_text: &str) -> String {
 /// D4, the longest time.
 pub fn ran_too_long(minutes: u32) -> String {
     format!("Stopped: it ran longer than limits.max_run_minutes = {minutes} allows.")
+}
+
+/// A run that waited for a host that did not come back.
+pub fn waited_too_long(minutes: u32) -> String {
+    format!(
+        "interrupted: the host that it waited for could not be reached for longer than \
+         limits.max_run_minutes = {minutes} allows. Nothing of it ran; launch it again if it is \
+         still needed."
+    )
 }
 
 /// D4, the quiet time.

@@ -86,7 +86,7 @@ impl Desk {
                 self.details.insert((task.id, task.run.number), detail.clone());
                 self.tasks.insert(task.id, task.clone());
             }
-            Change::Forgotten { task } => {
+            Change::Forgotten { task, .. } => {
                 self.tasks.remove(task);
                 self.owed.retain(|id, _| id.task != *task);
             }

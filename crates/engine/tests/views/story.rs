@@ -1,7 +1,7 @@
 //! The timeline: each kind of change as a sentence.
 
 use legwork_engine::record::{
-    About, Change, DebtEnd, Letter, Notice, NoticeId, Origin, Parent, Stop, Target,
+    About, Change, DebtEnd, Forget, Letter, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
 use legwork_engine::task::{Outcome, Run, Stage, StageName, Task};
 use legwork_engine::text::story;
@@ -36,6 +36,7 @@ fn task(stage: Stage, number: u32) -> Task {
             prompt: None,
             continued: 0,
             started: DAWN,
+            paused_ms: 0,
             ended: matches!(stage, Stage::Finished(_)).then_some(LATER),
             tool_calls: 2,
             asked: Vec::new(),
@@ -115,7 +116,8 @@ fn changes() -> Vec<Change> {
         ended(Outcome::Cancelled, "Cancelled by a person."),
         ended(Outcome::Completed, ""),
         Change::Retrieved { task: id, at: DAWN },
-        Change::Forgotten { task: id },
+        Change::Forgotten { task: id, why: Forget::Cleared },
+        Change::Forgotten { task: id, why: Forget::ParentDeleted },
     ];
     all.extend(notices());
     all.extend([

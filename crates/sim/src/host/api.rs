@@ -46,6 +46,8 @@ pub struct NewSession {
     pub mark: Option<TaskId>,
     /// Whether its permissions let it launch tasks itself.
     pub may_nest: bool,
+    /// The database that it is kept in.
+    pub database: u8,
 }
 
 /// What a person answers to a permission.
@@ -79,6 +81,7 @@ impl OpenCode {
             title: new.title,
             mark: new.mark,
             may_nest: new.may_nest,
+            database: new.database,
             created: self.world.now,
             revert_pending: false,
             messages: Vec::new(),
@@ -103,6 +106,12 @@ impl OpenCode {
     /// `GET /session/:id`.
     pub fn get(&self, session: &SessionId) -> Result<&Session, ApiError> {
         self.known(session).map(|number| &self.storage.sessions[number])
+    }
+
+    /// Whether the process has the session in its database. To one that has not, it is as if it
+    /// had never been.
+    pub fn shares(&self, process: ProcessNo, session: &SessionId) -> bool {
+        self.once(session).is_some_and(|session| session.database == self.database(process))
     }
 
     /// `GET /session/:id/message`, oldest first.

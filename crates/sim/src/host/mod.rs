@@ -1,6 +1,7 @@
 //! A virtual OpenCode: the host as legwork meets it, with all of its bad habits, as a plain value.
 //!
-//! One [`OpenCode`] is one place: a database and any number of processes (windows, servers) on it.
+//! One [`OpenCode`] is one project: its databases and any number of processes (windows, servers),
+//! each with one of them open.
 //! Time comes in only by [`OpenCode::advance`], chance only by the seed, so that a history replays
 //! exactly. Calls take effect at once and events come out in the order in which they happen; to
 //! delay, lose or double either is the caller's business. This room knows nothing of legwork's
@@ -35,9 +36,9 @@ pub use storage::{
 
 use process::Process;
 use turn::Turn;
-use world::{Due, What, World};
+use world::{Due, Key, What, World};
 
-/// One place: its database and its processes.
+/// One project: its databases and its processes.
 #[derive(Debug, Clone)]
 pub struct OpenCode {
     storage: Storage,
@@ -80,8 +81,28 @@ impl OpenCode {
 
     /// A process begins. Nothing that another one left is taken up by it (seen in 1.18.33).
     pub fn boot(&mut self) -> ProcessNo {
-        self.processes.push(Process::new());
+        self.boot_on(0)
+    }
+
+    /// A process begins with another database than the first: it knows none of the sessions there.
+    pub fn boot_on(&mut self, database: u8) -> ProcessNo {
+        self.processes.push(Process::new(database));
         ProcessNo(self.processes.len() as u32 - 1)
+    }
+
+    /// The database that a process has open.
+    pub fn database(&self, process: ProcessNo) -> u8 {
+        self.processes.get(process.0 as usize).map_or(0, |process| process.database)
+    }
+
+    /// The machine sleeps: whatever would have happened happens so much later.
+    pub fn sleep(&mut self, ms: u64) {
+        let later = |(at, count): Key| (at.plus(ms), count);
+        let agenda = std::mem::take(&mut self.world.agenda);
+        self.world.agenda = agenda.into_iter().map(|(key, due)| (later(key), due)).collect();
+        for turn in self.processes.iter_mut().flat_map(|process| &mut process.turns) {
+            turn.timer = turn.timer.map(later);
+        }
     }
 
     /// Whether the process is there.

@@ -10,6 +10,8 @@ use super::turn::Turn;
 #[derive(Debug, Clone)]
 pub(super) struct Process {
     pub alive: bool,
+    /// The database that it has open.
+    pub database: u8,
     /// At most one for each session; nothing keeps another process from having one too.
     pub turns: Vec<Turn>,
     pub questions: Vec<Question>,
@@ -27,8 +29,8 @@ pub struct Question {
 }
 
 impl Process {
-    pub fn new() -> Self {
-        Self { alive: true, turns: Vec::new(), questions: Vec::new() }
+    pub fn new(database: u8) -> Self {
+        Self { alive: true, database, turns: Vec::new(), questions: Vec::new() }
     }
 
     pub fn turn(&self, session: usize) -> Option<&Turn> {

@@ -33,6 +33,8 @@ pub struct Session {
     pub mark: Option<TaskId>,
     /// Whether its permissions let it launch tasks itself.
     pub may_nest: bool,
+    /// The database that it is kept in.
+    pub database: u8,
     /// When it was created.
     pub created: Time,
     /// Whether a person has an undo pending here.

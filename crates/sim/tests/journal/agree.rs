@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use legwork_engine::record::{About, Change, Journal, NoticeId, Saved};
+use legwork_engine::record::{About, Change, Forget, Journal, NoticeId, Saved};
 use legwork_engine::task::{StageName, Task};
 use legwork_protocol::Time;
 use legwork_sim::memory::Memory;
@@ -100,7 +100,7 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
         }
         3..=6 => step(dice, task, from),
         7 => Change::Retrieved { task: task.id, at: Time(dice.below(1 << 40)) },
-        8 if dice.chance(25) => Change::Forgotten { task: task.id },
+        8 if dice.chance(25) => Change::Forgotten { task: task.id, why: Forget::ParentDeleted },
         8 | 9 => {
             let about = if dice.chance(50) { About::End } else { About::Question(1) };
             owed(NoticeId { task: task.id, run: task.run.number, about })

@@ -1,7 +1,7 @@
 //! What both take and refuse, one guard after another.
 
 use legwork_engine::record::{
-    About, Change, DebtEnd, Journal, Notice, NoticeId, Saved, Stop, Target,
+    About, Change, DebtEnd, Forget, Journal, Notice, NoticeId, Saved, Stop, Target,
 };
 use legwork_engine::task::StageName;
 use legwork_sim::memory::Memory;
@@ -49,7 +49,7 @@ fn a_launch_needs_a_new_id_and_an_unfinished_first_run(journal: &mut impl Journa
     for name in [StageName::Completed, StageName::Failed, StageName::Cancelled] {
         refuses(journal, launched(&at(task(2), name)));
     }
-    takes(journal, &[launched(&task(2)), Change::Forgotten { task: id(1) }]);
+    takes(journal, &[launched(&task(2)), Change::Forgotten { task: id(1), why: Forget::Cleared }]);
     takes(journal, &[launched(&task(1))]);
 }
 
@@ -74,7 +74,7 @@ fn only_the_arrows_of_the_lifecycle_are_moves(journal: &mut impl Journal) {
                 } else {
                     refuses(journal, right);
                 }
-                takes(journal, &[Change::Forgotten { task: id(1) }]);
+                takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
             }
         }
     }
@@ -95,7 +95,7 @@ fn r3_only_a_completed_run_is_resumed_and_by_the_next(journal: &mut impl Journal
             takes(journal, &[resumed(1)]);
         }
         refuses(journal, resumed(1));
-        takes(journal, &[Change::Forgotten { task: id(1) }]);
+        takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
     }
 }
 
@@ -144,7 +144,7 @@ fn n1_a_notice_is_owed_once(journal: &mut impl Journal) {
     takes(journal, &[done("l")]);
     refuses(journal, owed(end_of(1)));
     assert_eq!(load(journal).notices, []);
-    takes(journal, &[Change::Forgotten { task: id(1) }]);
+    takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
     takes(journal, &brought_to(1, StageName::Completed));
     takes(journal, &[owed(end_of(1))]);
 }
@@ -209,18 +209,18 @@ fn parents_are_known_until_they_are_forgotten(journal: &mut impl Journal) {
 }
 
 fn k1_forgetting_takes_everything_but_the_stop(journal: &mut impl Journal) {
-    refuses(journal, Change::Forgotten { task: id(1) });
+    refuses(journal, Change::Forgotten { task: id(1), why: Forget::Cleared });
     refuses(journal, Change::Retrieved { task: id(1), at: NOW });
     takes(journal, &brought_to(1, StageName::Completed));
     takes(journal, &[Change::Retrieved { task: id(1), at: NOW }]);
     assert_eq!(load(journal).tasks[0].retrieved, Some(NOW));
     takes(journal, &[owed(end_of(1)), made("l", &[end_of(1)]), Change::StopOwed(stop(1))]);
-    takes(journal, &[Change::Forgotten { task: id(1) }]);
+    takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
     let stops = vec![stop(1)];
     assert_eq!(load(journal), Saved { stops, ..Saved::default() });
     assert_eq!(detail(journal, 1, 0), None);
     refuses(journal, done("l"));
-    refuses(journal, Change::Forgotten { task: id(1) });
+    refuses(journal, Change::Forgotten { task: id(1), why: Forget::Cleared });
 }
 
 fn a_letter_outlives_the_notices_that_are_forgotten(journal: &mut impl Journal) {
@@ -229,9 +229,9 @@ fn a_letter_outlives_the_notices_that_are_forgotten(journal: &mut impl Journal) 
         takes(journal, &[owed(end_of(number))]);
     }
     takes(journal, &[made("l", &[end_of(3), end_of(1), end_of(2)])]);
-    takes(journal, &[Change::Forgotten { task: id(1) }]);
+    takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
     assert_eq!(load(journal).letters, [letter("l", &[end_of(3), end_of(2)])]);
-    takes(journal, &[Change::Forgotten { task: id(3) }, done("l")]);
+    takes(journal, &[Change::Forgotten { task: id(3), why: Forget::Cleared }, done("l")]);
     assert_eq!(load(journal).notices, []);
 }
 
@@ -249,7 +249,7 @@ fn n3_all_changes_are_saved_or_none(journal: &mut impl Journal) {
         launched(&task(3)),
         Change::Retrieved { task: id(2), at: NOW },
         done("l"),
-        Change::Forgotten { task: id(2) },
+        Change::Forgotten { task: id(2), why: Forget::Cleared },
         Change::StopDone { task: id(5) },
         Change::StopOwed(stop(6)),
         Change::ParentKnown(parent("ses_a", Some("host-2"))),

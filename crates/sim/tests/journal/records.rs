@@ -39,6 +39,7 @@ pub fn task(number: u64) -> Task {
             prompt: Some("look at it".into()),
             continued: 0,
             started: NOW,
+            paused_ms: 0,
             ended: None,
             tool_calls: 0,
             asked: Vec::new(),

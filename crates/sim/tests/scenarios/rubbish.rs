@@ -184,7 +184,7 @@ fn strange_hints() -> Vec<Hint> {
         Hint::HostAway { host: host() },
         Hint::HostGone { host: host() },
         Hint::Stirred { session: session() },
-        Hint::Deleted { session: session() },
+        Hint::Deleted { host: name("host"), session: session() },
         Hint::Erred { session: session(), why: "x".repeat(MEGABYTE) },
         progress(None),
         progress(Some("tool".repeat(MEGABYTE))),
@@ -398,7 +398,8 @@ fn g2_a_wrong_answer_to_a_survey_or_a_census_changes_nothing() {
         bare.at_work();
         let survey = bare.pass(6_000).remove(0);
         assert!(matches!(survey.deed, Deed::Survey { .. }));
-        let census = bare.hint(Hint::Deleted { session: name("ses_main") }).remove(0);
+        let census =
+            bare.hint(Hint::Deleted { host: name("host"), session: name("ses_main") }).remove(0);
         assert!(matches!(census.deed, Deed::Census { .. }));
         let before = bare.saved();
         bare.found(&survey, found.clone());

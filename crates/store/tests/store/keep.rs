@@ -1,7 +1,7 @@
 //! What is saved comes back, and a change that cannot be changes nothing.
 
 use crate::common::*;
-use legwork_engine::record::{About, Change, DebtEnd, Journal, NoticeId, Saved, Target};
+use legwork_engine::record::{About, Change, DebtEnd, Forget, Journal, NoticeId, Saved, Target};
 use legwork_engine::task::{Outcome, Stage, StageName, Task};
 use legwork_protocol::Time;
 use legwork_protocol::limits::DETAIL_MAX_BYTES;
@@ -44,6 +44,7 @@ fn everything_comes_back_after_a_restart() {
     notices[2].letter = Some(msg("l"));
     let expected = Saved {
         earlier_calls: Vec::new(),
+        incomplete: false,
         tasks: vec![other, whole],
         notices,
         letters: vec![letter("l", &[question, ends[0]])],
@@ -123,7 +124,7 @@ fn k1_nothing_of_a_forgotten_task_stays_but_its_stop() {
     let both = [end_of(&first), end_of(&second)];
     let stop = stop(1, Target::Marked);
     store.save(NOW, &[made("l", &both), Change::StopOwed(stop.clone())]).unwrap();
-    store.save(NOW, &[Change::Forgotten { task: first.id }]).unwrap();
+    store.save(NOW, &[Change::Forgotten { task: first.id, why: Forget::Cleared }]).unwrap();
     assert_eq!(store.detail(first.id, 0).unwrap(), None);
     assert_eq!(store.timeline(first.id).unwrap(), []);
     let saved = store.load().unwrap();
@@ -131,7 +132,7 @@ fn k1_nothing_of_a_forgotten_task_stays_but_its_stop() {
     assert_eq!(saved.letters, [letter("l", &both[1..])]);
     assert_eq!(saved.stops, [stop]);
 
-    store.save(NOW, &[Change::Forgotten { task: second.id }]).unwrap();
+    store.save(NOW, &[Change::Forgotten { task: second.id, why: Forget::Cleared }]).unwrap();
     let db = rusqlite::Connection::open(store.path()).unwrap();
     for table in ["tasks", "origins", "runs", "notices", "letters", "timeline"] {
         let count = format!("SELECT count(*) FROM {table}");
@@ -249,7 +250,7 @@ fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
         ("resume of bg_00000002 as run 2", resumes(&with(&again, |task| task.run.number = 2))),
         ("resume of bg_00000002 as run 0", resumes(&with(&again, |task| task.run.number = 0))),
         ("reading of bg_00000009", Change::Retrieved { task: id(9), at: NOW }),
-        ("forgetting of bg_00000009", Change::Forgotten { task: id(9) }),
+        ("forgetting of bg_00000009", Change::Forgotten { task: id(9), why: Forget::Cleared }),
         ("notice of bg_00000003 run 0 (End): it was owed before", owed(end_of(three))),
         ("notice of bg_00000004 run 0 (End): it was owed before", owed(end_of(four))),
         ("notice of bg_00000009", owed(unknown)),
@@ -290,4 +291,33 @@ fn n1_a_notice_that_was_told_cannot_be_owed_again_nor_one_of_a_dissolved_letter_
     assert_eq!(saved.notices, [notice(three)]);
     assert_eq!(saved.letters, []);
     store.save(NOW, &[made("k", &[three])]).unwrap();
+}
+
+#[test]
+fn k3_what_a_task_found_can_be_read_for_a_while_after_its_session_was_deleted() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let (mut deleted, mut cleared) = (task(1), task(2));
+    store.save(NOW, &finish(&mut deleted, "what it found")).unwrap();
+    store.save(NOW, &finish(&mut cleared, "what nobody wants")).unwrap();
+    let forget = |task: &Task, why| Change::Forgotten { task: task.id, why };
+    store.save(NOW, &[forget(&deleted, Forget::ParentDeleted)]).unwrap();
+    store.save(NOW, &[forget(&cleared, Forget::Cleared)]).unwrap();
+    assert!(store.load().unwrap().tasks.is_empty());
+    assert_eq!(store.detail(deleted.id, 0).unwrap(), None);
+
+    let left = store.tombstone(deleted.id, NOW).unwrap().unwrap();
+    assert_eq!(left.detail.as_deref(), Some("what it found"));
+    assert_eq!(
+        (left.description.as_str(), left.stage.as_str()),
+        (&*deleted.description, "completed")
+    );
+    assert_eq!(store.tombstone(cleared.id, NOW).unwrap(), None, "cleared is cleared");
+    let later = left.until.plus(1);
+    assert_eq!(store.tombstone(deleted.id, later).unwrap(), None);
+    // The next one to be put there takes the old ones away.
+    let third = task(3);
+    store.save(later, &[launched(&third)]).unwrap();
+    store.save(later, &[forget(&third, Forget::ParentDeleted)]).unwrap();
+    assert_eq!(store.tombstone(deleted.id, NOW).unwrap(), None);
 }

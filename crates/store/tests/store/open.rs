@@ -88,8 +88,18 @@ fn k4_a_file_that_is_no_database_is_set_aside() {
     assert_eq!(aside.path, home.path().join("legwork.db.unreadable-1"));
     assert!(aside.to_string().contains("legwork.db.unreadable-1"), "{aside}");
     assert_eq!(fs::read_to_string(&aside.path).unwrap(), rubbish);
-    assert_eq!(opened.store.load().unwrap(), Saved::default());
+    let empty = Saved { incomplete: true, ..Saved::default() };
+    assert_eq!(opened.store.load().unwrap(), empty);
     opened.store.save(NOW, &[launched(&task(1))]).unwrap();
+    drop(opened.store);
+
+    // As long as it lies there, what is missing may be in it.
+    let mut later = open(home.path());
+    assert!(later.load().unwrap().incomplete);
+    assert_eq!(later.set_aside(), [aside.path.clone()]);
+    drop(later);
+    fs::remove_file(&aside.path).unwrap();
+    assert!(!open(home.path()).load().unwrap().incomplete);
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! Time in which nothing ran. While the machine slept nobody worked, was silent or kept anybody
+//! waiting, so every moment that something is counted from or waits for moves on by as much.
+
+use legwork_protocol::{TaskId, Time};
+
+use crate::engine::Engine;
+use crate::record::Change;
+use crate::watch::{Activity, Watch};
+
+impl Engine {
+    pub(crate) fn slept(&mut self, ms: u64) {
+        self.timers.postpone(ms);
+        self.hosts.slept(ms);
+        self.stops.slept(ms);
+        for creditor in self.debts.creditors.values_mut() {
+            postpone(&mut creditor.held_until, ms);
+        }
+        let unfinished: Vec<TaskId> = self.tasks.unfinished().map(|live| live.task.id).collect();
+        for id in unfinished {
+            let Some(live) = self.tasks.live_mut(id) else { continue };
+            live.watch.slept(ms);
+            if live.task.stage.holds_place() {
+                live.task.run.paused_ms = live.task.run.paused_ms.saturating_add(ms);
+                let (task, from) = (live.task.clone(), live.task.stage.name());
+                self.save(Change::Moved { task, from });
+            }
+        }
+    }
+}
+
+impl Watch {
+    fn slept(&mut self, ms: u64) {
+        self.active = self.active.plus(ms);
+        if let Activity::Guessed(Some(told)) = &mut self.known {
+            *told = told.plus(ms);
+        }
+        for moment in [
+            &mut self.due,
+            &mut self.still_since,
+            &mut self.seen,
+            &mut self.cut_off,
+            &mut self.overdue,
+        ] {
+            postpone(moment, ms);
+        }
+    }
+}
+
+/// A moment that is waited for, or counted from, comes so much later.
+pub(crate) fn postpone(moment: &mut Option<Time>, ms: u64) {
+    *moment = moment.map(|moment| moment.plus(ms));
+}

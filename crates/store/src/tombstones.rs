@@ -1,0 +1,78 @@
+//! What is left of a task whose session was deleted. The session's owner may not have meant the
+//! helpers' results, and whoever judged that it was deleted may have been wrong; so a person can
+//! read them for a while.
+
+use legwork_protocol::{TaskId, Time};
+use rusqlite::{Connection, Transaction};
+
+use crate::columns::Columns;
+use crate::fault::Fault;
+use crate::save::run;
+use crate::words;
+
+/// A week: long enough to notice, and short enough that what was deleted is deleted.
+const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+const TRIED: &str = "read what is left of a forgotten task";
+
+/// What is left of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tombstone {
+    /// The task.
+    pub task: TaskId,
+    /// When it was forgotten.
+    pub forgotten: Time,
+    /// Until when this is kept.
+    pub until: Time,
+    /// Who did the work.
+    pub agent: String,
+    /// Its name for people.
+    pub description: String,
+    /// When it was launched.
+    pub created: Time,
+    /// How far its last run was.
+    pub stage: String,
+    /// The result, or the reason why there is none, of the last run that had one.
+    pub detail: Option<String>,
+}
+
+/// Keeps what a person may want of a task that is about to be forgotten. Old ones go.
+pub fn put(tx: &Transaction<'_>, at: Time, task: TaskId) -> Result<(), Fault> {
+    let oldest = words::int(at.0.saturating_sub(KEPT_MS));
+    run(tx, "DELETE FROM tombstones WHERE forgotten < ?1", [oldest])?;
+    run(
+        tx,
+        "INSERT OR REPLACE INTO tombstones
+            (task, forgotten, agent, description, created, stage, detail)
+         SELECT id, ?2, agent, description, created, stage, (
+            SELECT detail FROM runs WHERE task = id AND detail IS NOT NULL ORDER BY run DESC LIMIT 1
+         ) FROM tasks WHERE id = ?1",
+        (words::id(task), words::int(at.0)),
+    )?;
+    Ok(())
+}
+
+/// What is left of a task, if that is not too long ago.
+pub fn find(db: &Connection, task: TaskId, now: Time) -> Result<Option<Tombstone>, Fault> {
+    let mut read = db
+        .prepare_cached(
+            "SELECT forgotten, agent, description, created, stage, detail FROM tombstones
+             WHERE task = ?1 AND forgotten >= ?2",
+        )
+        .map_err(Fault::when(TRIED))?;
+    let oldest = words::int(now.0.saturating_sub(KEPT_MS));
+    let mut rows = read.query((words::id(task), oldest)).map_err(Fault::when(TRIED))?;
+    let Some(row) = rows.next().map_err(Fault::when(TRIED))? else { return Ok(None) };
+    let mut row = Columns::of(row);
+    let forgotten = row.time()?;
+    Ok(Some(Tombstone {
+        task,
+        forgotten,
+        until: forgotten.plus(KEPT_MS),
+        agent: row.text()?.to_owned(),
+        description: row.text()?.to_owned(),
+        created: row.time()?,
+        stage: row.text()?.to_owned(),
+        detail: row.maybe_text()?.map(str::to_owned),
+    }))
+}
