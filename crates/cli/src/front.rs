@@ -21,7 +21,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 use crate::fault::Fault;
-use crate::identity;
+use crate::identity::{self, Database};
 use crate::screen::remark;
 
 /// Between the end of a link and the next one.
@@ -32,8 +32,18 @@ const DRAIN: Duration = Duration::from_secs(15);
 /// Results that wait to be written; the rest wait where they are.
 const RESULTS: usize = 64;
 
+/// Whose sessions a server has. What it says itself proves nothing: any server can name any
+/// project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Its own.
+    ItsOwn,
+    /// Those of this user's OpenCode, as the person says.
+    ThisUsers,
+}
+
 /// Connects the server at this address to the daemon, and again whenever the link ends.
-pub fn run(url: &str, directory: Option<&str>) -> Result<(), Fault> {
+pub fn run(url: &str, directory: Option<&str>, data: Data) -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(Fault::Input)?.block_on(async {
         let mut remote = Remote::at(url).map_err(|fault| Fault::Usage(fault.to_string()))?;
@@ -44,7 +54,7 @@ pub fn run(url: &str, directory: Option<&str>) -> Result<(), Fault> {
         if let Some(directory) = directory {
             remote = remote.in_directory(directory);
         }
-        let role = introduce(&remote, url).await?;
+        let role = introduce(&remote, url, data).await?;
         loop {
             let mut front = Front::new(remote.clone());
             let ended = front.serve(&role).await?;
@@ -56,13 +66,18 @@ pub fn run(url: &str, directory: Option<&str>) -> Result<(), Fault> {
 }
 
 /// Who the server is, by its own words.
-async fn introduce(remote: &Remote, url: &str) -> Result<Role, Fault> {
+async fn introduce(remote: &Remote, url: &str, data: Data) -> Result<Role, Fault> {
     let project = get(remote, "/project/current").await?;
     let paths = get(remote, "/path").await?;
     let directory = paths["directory"].as_str().unwrap_or_default();
     let refuse = |bad: BadId| Fault::Refused(bad.to_string());
     let host = identity::server(url, directory).map_err(refuse)?;
-    let place = identity::place(project["id"].as_str(), directory).map_err(refuse)?;
+    let project = project["id"].as_str();
+    let place = match data {
+        Data::ItsOwn => identity::place_of_server(url, project, directory),
+        Data::ThisUsers => identity::place(project, directory, &Database::of_this_user()),
+    };
+    let place = place.map_err(refuse)?;
     Ok(Role::Host { host, place, kind: KIND.to_owned(), until: Until::Closed })
 }
 

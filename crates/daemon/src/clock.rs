@@ -7,16 +7,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use legwork_protocol::Time;
 use legwork_protocol::limits::POLL_EVERY_MS;
 
+use crate::limits::AWAKE_GAP_MS;
+
 #[derive(Debug)]
 pub struct Clock {
     /// The wall clock's time at some moment, or later.
     time: Time,
     at: Instant,
+    /// What it last said.
+    said: Time,
+    /// Time that passed between two readings that were too far apart, and that nobody knows of yet.
+    slept_ms: u64,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { time: wall(), at: Instant::now() }
+        let time = wall();
+        Self { time, at: Instant::now(), said: time, slept_ms: 0 }
     }
 }
 
@@ -31,7 +38,21 @@ impl Clock {
             // Taken anew, so that only a wall clock that was set back is corrected.
             (self.time, self.at) = (wall, at);
         }
-        wall.max(passed)
+        let now = wall.max(passed);
+        // Whoever is awake reads the clock at least with every poll.
+        let since = now.since(self.said);
+        if since > AWAKE_GAP_MS {
+            self.slept_ms = self.slept_ms.saturating_add(since);
+        }
+        self.said = now;
+        now
+    }
+
+    /// How long nothing ran: the machine slept, this process was stopped, or the wall clock was set
+    /// forward. Each time is told once.
+    pub fn slept(&mut self) -> Option<u64> {
+        let slept_ms = std::mem::take(&mut self.slept_ms);
+        (slept_ms > 0).then_some(slept_ms)
     }
 
     /// How long to sleep until a moment. Never long: the clock may be set meanwhile, and timers of
@@ -58,7 +79,7 @@ mod tests {
     #[test]
     fn time_is_the_wall_clocks_and_goes_on_when_that_is_set_back() {
         let start = Instant::now();
-        let mut clock = Clock { time: Time(1_000), at: start };
+        let mut clock = Clock { time: Time(1_000), at: start, said: Time(1_000), slept_ms: 0 };
         let mut read =
             |wall, passed| clock.read(Time(wall), start + Duration::from_millis(passed)).0;
         assert_eq!(read(1_010, 10), 1_010);
@@ -67,6 +88,22 @@ mod tests {
         assert_eq!(read(5_000, 130), 5_000, "set forward, or the machine slept");
         assert_eq!(read(5_001, 140), 5_010, "never backwards");
         assert_eq!(read(5_030, 150), 5_030);
+    }
+
+    #[test]
+    fn d4_time_in_which_nothing_ran_is_told_once_and_apart() {
+        let start = Instant::now();
+        let mut clock = Clock { time: Time(1_000), at: start, said: Time(1_000), slept_ms: 0 };
+        let mut read = |wall, passed| {
+            clock.read(Time(wall), start + Duration::from_millis(passed));
+            clock.slept()
+        };
+        assert_eq!(read(1_000 + AWAKE_GAP_MS, AWAKE_GAP_MS), None, "a slow disk is no sleep");
+        let suspended = 31 * 60_000;
+        let wall = 1_000 + AWAKE_GAP_MS + suspended;
+        assert_eq!(read(wall, AWAKE_GAP_MS), Some(suspended));
+        assert_eq!(read(wall + 5, AWAKE_GAP_MS + 5), None);
+        assert_eq!(read(500, AWAKE_GAP_MS + 10), None, "set back");
     }
 
     #[test]

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use legwork_client::Folders;
+use legwork_engine::text::toast;
 use legwork_engine::{Caller, Finding, Hint, HostError, Input, WorkId};
 use legwork_protocol::line::{Context, FromDaemon, LINE_VERSION, Role, ToDaemon, Until};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{Ask, CallKey, HostId, Settings, TaskId, Time};
 use legwork_shell::Shell;
-use legwork_store::Store;
+use legwork_store::{Opened, Store};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -31,6 +32,9 @@ use crate::version::{BUILD, is_newer};
 use crate::world::{Host, World};
 use crate::{Fault, opencode};
 
+/// What a screen shows in a life that begins with empty books.
+const SET_ASIDE_TITLE: &str = "legwork could not read its records";
+
 /// All that the loop owns.
 #[derive(Debug)]
 pub struct Daemon {
@@ -42,6 +46,8 @@ pub struct Daemon {
     pub(crate) leaving: Option<String>,
     /// The host that is built in.
     pub(crate) home: Home,
+    /// What was said of a store that could not be read when this daemon started.
+    set_aside: Option<String>,
     wake_at: Option<Time>,
     screens: Screens,
     /// What the hosts' events have told of conversations.
@@ -53,7 +59,7 @@ pub struct Daemon {
 impl Daemon {
     /// Starts from what the store holds.
     pub fn start(
-        store: Store,
+        Opened { store, set_aside }: Opened,
         settings: Settings,
         folders: Folders,
         findings: Findings,
@@ -71,6 +77,7 @@ impl Daemon {
             folders,
             started,
             leaving: None,
+            set_aside: set_aside.map(|set_aside| set_aside.to_string()),
             home,
             wake_at: Some(started),
             screens: Screens::default(),
@@ -87,8 +94,8 @@ impl Daemon {
         let now = self.clock.now();
         let shell = &mut self.shell;
         self.home.sweep(|task| {
-            let is_known = shell.read(now, |engine| engine.view(&task.to_string(), now).is_ok());
-            is_known != Some(false)
+            let is_nobodys = shell.read(now, |engine| engine.is_nobodys(task));
+            is_nobodys != Some(true)
         });
         let (host, place, until) = (self.home.id().clone(), self.home.place(), Until::Closed);
         let here = self.home.host(self.findings.clone());
@@ -168,6 +175,9 @@ impl Daemon {
         world.guests.insert(peer, Guest::new(Some(host.clone()), outbox));
         let here = Host { peer: Some(peer), kind, place: place.clone(), until, desk, requests };
         world.hosts.insert(host.clone(), here);
+        if let Some(message) = self.set_aside.clone() {
+            self.shell.outside().show(&host, toast::warning(SET_ASIDE_TITLE, message));
+        }
         self.step(Input::Hint(Hint::HostCame { host, place, until }));
     }
 
@@ -227,12 +237,24 @@ impl Daemon {
                 let Some(host) = host else { return };
                 self.overheard.hear(&name, &properties);
                 for hint in opencode::hints(&host, &name, &properties) {
-                    self.step(Input::Hint(hint));
+                    if self.may_tell(&host, &hint) {
+                        self.step(Input::Hint(hint));
+                    }
                 }
             }
             // These are dealt with where the connection is read.
             ToDaemon::Hello { .. } | ToDaemon::Result(_) => {}
         }
+    }
+
+    /// Whether a host may have news of this session: it is not known to be kept elsewhere. Nobody
+    /// but the person vouches for a server that is reached by its address.
+    fn may_tell(&mut self, host: &HostId, hint: &Hint) -> bool {
+        let Some(session) = hint.session().cloned() else { return true };
+        let place = self.shell.outside().hosts.get(host).map(|host| host.place.clone());
+        let Some(place) = place else { return false };
+        let now = self.clock.now();
+        self.shell.read(now, |engine| engine.may_be_of(&session, &place)) != Some(false)
     }
 
     /// Who calls: a host's call is a session's; one that comes with a session from elsewhere is
@@ -301,6 +323,10 @@ impl Daemon {
             self.screens.stir();
         }
         let now = self.clock.now();
+        if let Some(ms) = self.clock.slept() {
+            self.log.info(format_args!("nothing ran for {} s: no limit counts that", ms / 1000));
+            self.wake_at = self.shell.step(Input::Slept { ms }, now);
+        }
         self.wake_at = self.shell.step(input, now);
         let changes = self.shell.journal().take();
         if changes.is_empty() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use legwork_client::Folders;
 use legwork_engine::Hint;
-use legwork_store::Store;
+use legwork_store::{Opened, Store};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -54,12 +54,12 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
     };
     let log = Log::open(&options.folders.log, options.log_to_stderr)?;
     let outcome = opened.map_err(Fault::from).and_then(|opened| {
-        if let Some(set_aside) = opened.set_aside {
+        if let Some(set_aside) = &opened.set_aside {
             log.warn(set_aside);
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Fault::system("set up its runtime"))?;
-        runtime.block_on(live(opened.store, options.folders, log.clone()))
+        runtime.block_on(live(opened, options.folders, log.clone()))
     });
     if let Err(fault) = &outcome {
         log.warn(format_args!("the daemon cannot run: {}", chain(fault)));
@@ -67,7 +67,7 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
     outcome
 }
 
-async fn live(store: Store, folders: Folders, log: Log) -> Result<Outcome, Fault> {
+async fn live(store: Opened, folders: Folders, log: Log) -> Result<Outcome, Fault> {
     let config = read_config(&folders.config).unwrap_or_else(|fault| {
         fault.to_string().lines().for_each(|line| log.warn(line));
         *fault.config

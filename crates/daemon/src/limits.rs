@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use legwork_protocol::limits::POLL_EVERY_MS;
+
 // Connections.
 
 /// Connections at once: many windows and commands; each costs two buffers.
@@ -28,6 +30,12 @@ pub const OUTBOX_MAX_LINES: usize = 10_000;
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
 /// Lines that a watcher may be behind before some are left out for it.
 pub const WATCHER_MAX_BEHIND: usize = 256;
+
+// Time.
+
+/// More than this between two looks at the clock, and nothing ran in between: the loop sleeps for
+/// one poll at the most, and a disk that is slow is slow for seconds.
+pub const AWAKE_GAP_MS: u64 = 3 * POLL_EVERY_MS;
 
 // Hosts.
 

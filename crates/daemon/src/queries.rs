@@ -3,8 +3,8 @@
 
 use legwork_engine::{Caller, Journal};
 use legwork_protocol::line::{FromDaemon, Query};
-use legwork_protocol::view::{DaemonView, News, ResultView, TaskView};
-use legwork_protocol::{Ask, MessageId, Refusal};
+use legwork_protocol::view::{DaemonView, News, ResultView, TaskView, TasksView};
+use legwork_protocol::{Ask, MessageId, Refusal, Status};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,6 +14,8 @@ use crate::peer::PeerId;
 use crate::version::BUILD;
 
 type Found = Result<Value, Refusal>;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Daemon {
     pub(crate) fn query(&mut self, peer: PeerId, id: u64, query: Query) {
@@ -26,7 +28,7 @@ impl Daemon {
             }
             Query::Watch => return self.watch(peer, id),
             Query::Leave => return self.leave(peer, id),
-            Query::Tasks { status } => self.read(|engine, now| data(engine.views(status, now))),
+            Query::Tasks { status } => self.tasks(status),
             Query::Task { task } => self.task(&task).and_then(data),
             Query::Result { task } => self.result(&task),
             Query::Timeline { task } => self.timeline(&task),
@@ -71,12 +73,26 @@ impl Daemon {
         self.shell.read(now, |engine| read(engine, now)).unwrap_or(Err(Refusal::CannotRead))
     }
 
+    fn tasks(&mut self, status: Option<Status>) -> Found {
+        let view = self.read(|engine, now| Ok(engine.views(status, now)))?;
+        data(TasksView { set_aside: self.set_aside(), ..view })
+    }
+
+    /// Earlier records that could not be read.
+    fn set_aside(&mut self) -> Vec<String> {
+        let paths = self.shell.journal().journal().set_aside().iter();
+        paths.map(|path| path.display().to_string()).collect()
+    }
+
     fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
         self.read(|engine, now| engine.view(name, now))
     }
 
     fn result(&mut self, name: &str) -> Found {
-        let task = self.task(name)?;
+        let task = match self.task(name) {
+            Err(Refusal::NotFound(name)) => return Err(self.forgotten(name)),
+            found => found?,
+        };
         let detail = self.shell.journal().detail(task.id, task.resumes);
         let text = detail.map_err(|fault| self.cannot_read(&fault))?;
         data(ResultView { task, text })
@@ -88,6 +104,22 @@ impl Daemon {
         let lines = lines.map_err(|fault| self.cannot_read(&fault))?.into_iter();
         let news = lines.map(|(at, run, line)| News { at, task, run, line });
         data(news.collect::<Vec<News>>())
+    }
+
+    /// What is to be said of a task that is not there: perhaps it was, and something is left.
+    fn forgotten(&mut self, name: String) -> Refusal {
+        let Ok(task) = name.parse() else { return Refusal::NotFound(name) };
+        let now = self.clock.now();
+        match self.shell.journal().journal().tombstone(task, now) {
+            Ok(Some(left)) => Refusal::Forgotten {
+                task,
+                description: left.description,
+                days_left: left.until.since(now) / DAY_MS,
+                found: left.detail.unwrap_or_default(),
+            },
+            Ok(None) => Refusal::NotFound(name),
+            Err(fault) => self.cannot_read(&fault),
+        }
     }
 
     fn cannot_read(&mut self, fault: &legwork_store::Fault) -> Refusal {
@@ -109,6 +141,7 @@ impl Daemon {
             at_work: self.home.at_work(),
             owed: tally.owed,
             hosts: self.shell.outside().host_views(),
+            set_aside: self.set_aside(),
         })
     }
 }

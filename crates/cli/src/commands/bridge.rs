@@ -21,8 +21,9 @@ use serde::Deserialize;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::front;
+use crate::identity::{self, Database};
 use crate::plugin::Host;
-use crate::{front, identity};
 
 /// The plugin says who it is as soon as it has started us.
 const FIRST_LINE: Duration = Duration::from_secs(10);
@@ -45,6 +46,10 @@ pub struct Bridge {
     /// The project, if the server was started elsewhere
     #[arg(long, value_name = "DIR", requires = "url")]
     directory: Option<String>,
+    /// The server has the database open that OpenCode has here: it takes part in what this
+    /// project's windows began. Without this its sessions are its own
+    #[arg(long, requires = "url")]
+    same_data: bool,
 }
 
 /// The plugin's first line.
@@ -77,7 +82,8 @@ impl Bridge {
     /// Connects, copies, and ends with the first side that ends.
     pub fn run(self) -> Result<Exit, Fault> {
         if let Some(url) = &self.url {
-            return front::run(url, self.directory.as_deref()).map(|()| Exit::Done);
+            let data = if self.same_data { front::Data::ThisUsers } else { front::Data::ItsOwn };
+            return front::run(url, self.directory.as_deref(), data).map(|()| Exit::Done);
         }
         let (plugin, link) = listen();
         let role = match plugin.recv_timeout(FIRST_LINE) {
@@ -150,7 +156,9 @@ fn read_first(line: &[u8]) -> Result<Role, String> {
     }
     let mark = process_mark(pid).ok_or_else(|| format!("there is no process {pid}"))?;
     let host = identity::host(&mark, &directory).map_err(|bad| bad.to_string())?;
-    let place = identity::place(project.as_deref(), &directory).map_err(|bad| bad.to_string())?;
+    let database = Database::of_process(pid, &mark);
+    let place = identity::place(project.as_deref(), &directory, &database);
+    let place = place.map_err(|bad| bad.to_string())?;
     Ok(Role::Host { host, place, kind: KIND.to_owned(), until })
 }
 

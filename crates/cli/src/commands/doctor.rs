@@ -194,6 +194,18 @@ fn daemon_version(view: &DaemonView, took: Duration) -> Finding {
 
 fn records(view: &DaemonView) -> Finding {
     let says = format!("{} in {}", counted(view.tasks, "task"), view.store);
+    if let Some(last) = view.set_aside.last() {
+        let store = &view.store;
+        let remedy = format!(
+            "Nothing of it is deleted, and the conversations of its helpers are kept while it lies \
+             there. To get it back: `legwork daemon stop`, then `sqlite3 '{last}' .recover | \
+             sqlite3 '{store}.new' && mv '{store}.new' '{store}' && rm -f '{store}-wal' \
+             '{store}-shm'`, and move '{last}' away. What was launched since is lost then. To do \
+             without it, move '{last}' away, or remove it."
+        );
+        let says = format!("{says}; earlier records could not be read and lie at {last}");
+        return Finding::problem("records", says, remedy);
+    }
     if view.healthy {
         return Finding::good("records", says);
     }

@@ -44,7 +44,6 @@ impl List {
         }
         if found.tasks.is_empty() {
             screen.line("No background tasks found.")?;
-            return Ok(Exit::Done);
         }
         for line in views::list(&found.tasks, screen) {
             screen.line(line)?;
@@ -52,6 +51,13 @@ impl List {
         let older = found.total.saturating_sub(found.tasks.len());
         if older > 0 {
             screen.line(format!("({older} older ones are not shown.)"))?;
+        }
+        if let Some(last) = found.set_aside.last() {
+            screen.line("")?;
+            screen.line(format!(
+                "Earlier records could not be read and were set aside as {last}; their tasks are \
+                 not shown. Nothing of them is deleted: `legwork doctor` says how to get them back."
+            ))?;
         }
         Ok(Exit::Done)
     }

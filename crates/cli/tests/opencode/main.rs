@@ -16,6 +16,7 @@ mod launch;
 mod list;
 mod notices;
 mod output;
+mod places;
 mod processes;
 mod questions;
 mod resume;

@@ -97,7 +97,7 @@ fn k2_a_server_without_the_plugin_is_reached_over_http() {
 
 fn connect(stage: &Stage, password: Option<&str>) -> Run {
     let mut command = stage.home.command(LEGWORK);
-    command.args(["bridge", "opencode", "--url", stage.serve.url()]);
+    command.args(["bridge", "opencode", "--same-data", "--url", stage.serve.url()]);
     if let Some(password) = password {
         command.env("OPENCODE_SERVER_PASSWORD", password);
     }
