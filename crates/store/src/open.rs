@@ -56,20 +56,43 @@ impl fmt::Display for SetAside {
     }
 }
 
-pub fn open(dir: &Path) -> Result<Opened, Fault> {
-    let lock = files::claim(dir)?;
+/// A store that nobody else can open, and that is not open yet.
+#[derive(Debug)]
+pub struct Claim {
+    dir: PathBuf,
+    lock: File,
+}
+
+impl Claim {
+    pub(crate) fn new(dir: &Path) -> Result<Self, Fault> {
+        Ok(Self { dir: dir.to_owned(), lock: files::claim(dir)? })
+    }
+
+    /// Leaves a text in the lock, for whoever finds it held.
+    pub fn note(&self, text: &str) -> Result<(), Fault> {
+        files::note(&self.lock, &self.dir, text)
+    }
+
+    /// Opens it.
+    pub fn open(self) -> Result<Opened, Fault> {
+        open(self)
+    }
+}
+
+fn open(Claim { dir, lock }: Claim) -> Result<Opened, Fault> {
+    let dir = dir.as_path();
     let why = if files::is_orphaned(dir)? {
         "its changes lie there without it".to_owned()
     } else {
         match read(dir) {
-            Ok(read) => return Ok(Opened { store: read.with(lock), set_aside: None }),
+            Ok(read) => return Ok(Opened { store: read.with(dir, lock)?, set_aside: None }),
             Err(Fault::Damaged { source, .. }) => source.to_string(),
             Err(Fault::Foreign { .. }) => "it is not a store of legwork".to_owned(),
             Err(fault) => return Err(fault),
         }
     };
     let set_aside = Some(SetAside { path: files::set_aside(dir)?, why });
-    Ok(Opened { store: read(dir)?.with(lock), set_aside })
+    Ok(Opened { store: read(dir)?.with(dir, lock)?, set_aside })
 }
 
 struct Read {
@@ -79,8 +102,10 @@ struct Read {
 }
 
 impl Read {
-    fn with(self, lock: File) -> Store {
-        Store { db: self.db, path: self.path, fresh: Some(self.saved), _lock: lock }
+    fn with(self, dir: &Path, lock: File) -> Result<Store, Fault> {
+        let files = files::Opened::in_folder(dir)?;
+        let Self { db, path, saved } = self;
+        Ok(Store { db, path, fresh: Some(saved), dir: dir.to_owned(), files, lock })
     }
 }
 
