@@ -15,13 +15,12 @@ use serde_json::Value;
 use crate::fault::Fault;
 use crate::folders::Folders;
 use crate::link::Link;
-use crate::process::{is_alive, process_mark};
+use crate::process::process_mark;
+use crate::record::wait_for_end;
 use crate::start::Start;
 
 /// The longest silence of a daemon that owes an answer: it gives signs of life every 10 s.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A daemon that is told to end does so within 2 s.
-const FAREWELL: Duration = Duration::from_secs(10);
 /// Between two attempts to reach a daemon that is not there.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Links that one question outlives, if it may outlive several: one that ends every daemon that
@@ -144,14 +143,10 @@ impl Client {
             Ok(_) | Err(Fault::Leaving | Fault::Broken(_)) => {}
             Err(fault) => return Err(fault),
         }
-        let deadline = Instant::now() + FAREWELL;
-        while mark.as_deref().is_some_and(is_alive) {
-            if Instant::now() > deadline {
-                return Err(Fault::StillThere { pid: daemon.pid, seconds: FAREWELL.as_secs() });
-            }
-            thread::sleep(Duration::from_millis(10));
+        match mark {
+            Some(mark) => wait_for_end(daemon.pid, &mark),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The connection, and what was read from it so far, the daemon's hello first.
