@@ -128,6 +128,29 @@ impl Daemon {
         }
     }
 
+    /// The records.
+    pub fn store(&mut self) -> &Store {
+        self.shell.journal().journal()
+    }
+
+    /// Ends the daemon if its records were deleted or replaced while it has them open; says so.
+    ///
+    /// It could go on, but into a file that nobody finds: what it then accepts would be lost when
+    /// it ends. It could write the records out again, but whoever deletes them means it, and who
+    /// puts a backup in their place wants the backup. So it takes nothing more on, and the next
+    /// daemon begins with what is there. Records that were moved are whole in their new place.
+    pub fn check_records(&mut self) -> Option<String> {
+        let path = self.store().replaced()?.display().to_string();
+        let why = format!(
+            "{path} was deleted or replaced while the legwork daemon had it open, so nothing more \
+             can be kept and this daemon ends. Try again: the next one goes on with what is there \
+             now."
+        );
+        self.log.warn(&why);
+        self.leaving.get_or_insert_with(|| why.clone());
+        Some(why)
+    }
+
     /// Whether nothing is unfinished; not while that cannot be known for certain.
     pub fn has_nothing_to_do(&mut self) -> bool {
         let now = self.clock.now();
@@ -204,8 +227,16 @@ impl Daemon {
         // One that was displaced may still have lines under way.
         let Some(from) = self.shell.outside().guests.get(&peer) else { return };
         let host = from.host.clone();
+        if let ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } = &line {
+            let id = *id;
+            if !from.takes(id) {
+                return;
+            }
+            if let Some(why) = self.check_records() {
+                return self.refuse(peer, id, why);
+            }
+        }
         match line {
-            ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } if !from.takes(id) => {}
             ToDaemon::Call { id, key, tool, arguments, context } => {
                 let caller = self.caller(host, key, context);
                 let ask = caller.and_then(|caller| Ok((caller, read_call(&tool, arguments)?)));
@@ -216,7 +247,7 @@ impl Daemon {
             }
             ToDaemon::Query { id, query } => match host {
                 None => self.query(peer, id, query),
-                Some(_) => from.answer(id, true, "A host does not ask this.".to_owned()),
+                Some(_) => self.refuse(peer, id, "A host does not ask this.".to_owned()),
             },
             ToDaemon::Cancel { id } => {
                 if let Some(call) = self.shell.outside().close(peer, id) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use legwork_protocol::line::{FromDaemon, encode};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::limits::{ACCEPT_PAUSE, LAST_KNOCK, PEERS_MAX, WRITE_MAX};
@@ -35,11 +35,19 @@ impl Seats {
     }
 }
 
+/// The socket that is listened on; another one after it was lost.
+pub type Listener = watch::Receiver<Arc<UnixListener>>;
+
 /// Lets connections in for ever.
-pub async fn keep(listener: &UnixListener, seats: Seats, entrance: Entrance) -> ! {
+pub async fn keep(mut listener: Listener, seats: Seats, entrance: Entrance) -> ! {
     let mut next = 0;
     loop {
-        let stream = match listener.accept().await {
+        let current = listener.borrow_and_update().clone();
+        let accepted = tokio::select! {
+            accepted = current.accept() => accepted,
+            Ok(()) = listener.changed() => continue,
+        };
+        let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
                 entrance.log.peer(format_args!("a connection could not be taken: {error}"));
@@ -63,7 +71,8 @@ pub async fn keep(listener: &UnixListener, seats: Seats, entrance: Entrance) -> 
 }
 
 /// Whoever knocked and was not let in before the daemon ended is told so, and starts another.
-pub async fn close(listener: &UnixListener, why: &str) {
+pub async fn close(listener: &Listener, why: &str) {
+    let listener = listener.borrow().clone();
     while let Ok(Ok((stream, _))) = timeout(LAST_KNOCK, listener.accept()).await {
         if socket::check_peer(&stream).is_ok() {
             turn_away(stream, FromDaemon::Bye { why: why.to_owned(), leaving: true }).await;

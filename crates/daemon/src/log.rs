@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,6 +64,20 @@ impl Log {
         }
         if allowed != Allowed::No {
             self.write("peer", &what);
+        }
+    }
+
+    /// Begins a new file if the one that is open was deleted or moved; a folder that was deleted is
+    /// not made again.
+    pub fn reopen_if_gone(&self) {
+        let mut pages = self.pages();
+        let open = pages.file.metadata().map(|open| open.ino()).ok();
+        let named = fs::metadata(&pages.path).map(|named| named.ino()).ok();
+        if open != named
+            && let Ok(file) = private(&pages.path)
+        {
+            pages.bytes = file.metadata().map_or(0, |found| found.len());
+            pages.file = file;
         }
     }
 
