@@ -1,0 +1,185 @@
+//! The daemon is found, or the reason is said at once, whatever the environment is like.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use legwork_client::process::{is_alive, process_mark};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::home::{Home, Ran, eventually, ran};
+
+/// The daemon's process, by whoever asks like this.
+fn pid(command: Command) -> u64 {
+    let shown = ran(command).with_code(0).json();
+    shown["daemon"]["pid"].as_u64().unwrap()
+}
+
+fn signal(pid: u64, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// A command of somebody who has the ordinary folders, below this home.
+fn ordinary(home: &Home, name: &str, args: &[&str]) -> Command {
+    let mut command = home.command(args);
+    command.env_remove("LEGWORK_HOME").env("HOME", home.path(name));
+    command
+}
+
+fn stop(mut command: Command) {
+    command.env("LEGWORK_LINGER_MS", "0");
+    ran(command).with_code(0);
+}
+
+fn private(path: PathBuf) -> PathBuf {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(&path).unwrap();
+    path
+}
+
+#[test]
+fn p9_a_terminal_with_other_variables_finds_the_same_daemon() {
+    let home = Home::new();
+    let (run, tmp) = (private(home.path("run")), private(home.path("tmp")));
+    let mut first = ordinary(&home, "me", &["daemon", "start", "--json"]);
+    first.env("XDG_RUNTIME_DIR", &run);
+    let first = pid(first);
+    for (name, value) in [("TMPDIR", tmp.as_path()), ("XDG_RUNTIME_DIR", Path::new("/nowhere"))] {
+        let mut second = ordinary(&home, "me", &["daemon", "start", "--json"]);
+        second.env(name, value);
+        assert_eq!(pid(second), first, "{name}");
+    }
+    stop(ordinary(&home, "me", &["daemon", "stop", "--yes"]));
+}
+
+#[test]
+fn p9_a_home_is_the_same_however_it_is_spelled() {
+    let home = Home::new();
+    symlink(home.path("legwork"), home.path("link")).unwrap();
+    private(home.path("legwork"));
+    let first = pid(home.command(["daemon", "start", "--json"]));
+    let real = home.path("legwork");
+    for spelled in [real.join(""), home.path("link"), real.join("../link/."), "legwork".into()] {
+        let mut second = home.command(["daemon", "start", "--json"]);
+        second.env("LEGWORK_HOME", &spelled).current_dir(home.path(""));
+        assert_eq!(pid(second), first, "{}", spelled.display());
+    }
+}
+
+#[test]
+fn p9_a_daemon_that_is_started_with_a_relative_home_is_there() {
+    let home = Home::new();
+    let mut command = home.command(["daemon", "start", "--json"]);
+    command.env("LEGWORK_HOME", "legwork").current_dir(home.path(""));
+    let first = pid(command);
+    assert_eq!(pid(home.command(["daemon", "status", "--json"])), first);
+    assert!(home.path("legwork/store").exists());
+}
+
+#[test]
+fn p9_two_homes_with_one_runtime_folder_have_a_daemon_each() {
+    let home = Home::new();
+    let run = private(home.path("run"));
+    let start = |name: &str| {
+        let mut command = ordinary(&home, name, &["daemon", "start", "--json"]);
+        command.env("XDG_RUNTIME_DIR", &run);
+        ran(command).with_code(0).json()["daemon"].clone()
+    };
+    for _ in 0..2 {
+        for name in ["a", "b"] {
+            let store = start(name)["store"].as_str().unwrap().to_owned();
+            assert!(Path::new(&store).starts_with(home.path(name)), "{name} has {store}");
+        }
+    }
+    for name in ["a", "b"] {
+        stop(ordinary(&home, name, &["daemon", "stop", "--yes"]));
+    }
+}
+
+#[test]
+fn p9_a_lost_socket_is_made_again() {
+    let home = Home::new();
+    let first = pid(home.command(["daemon", "start", "--json"]));
+    let socket = home.path("legwork/legwork.sock");
+    fs::remove_file(&socket).unwrap();
+    assert_eq!(pid(home.command(["daemon", "status", "--json"])), first);
+    fs::remove_file(&socket).unwrap();
+    fs::write(&socket, "something else").unwrap();
+    assert_eq!(pid(home.command(["daemon", "status", "--json"])), first);
+    // Nobody need ask for it.
+    fs::remove_file(&socket).unwrap();
+    eventually("it listens again", || socket.exists().then_some(()));
+    let log = fs::read_to_string(home.path("legwork/daemon.log")).unwrap();
+    assert!(log.contains("was gone"), "{log}");
+}
+
+#[test]
+fn p9_a_daemon_that_cannot_be_reached_is_named_and_stopped_by_its_record() {
+    let home = Home::new();
+    let daemon = pid(home.command(["daemon", "start", "--json"]));
+    signal(daemon, Signal::STOP);
+    fs::remove_file(home.path("legwork/legwork.sock")).unwrap();
+    let ran: Ran = home.run(["list"]).with_code(6);
+    assert!(ran.err.contains(&format!("process {daemon}")), "{ran:?}");
+    assert!(ran.err.contains("legwork.sock") && ran.err.contains("daemon stop"), "{ran:?}");
+    let status = home.run(["daemon", "status"]).with_code(6);
+    assert!(status.out.contains(&daemon.to_string()), "{status:?}");
+    let mark = process_mark(u32::try_from(daemon).unwrap()).unwrap();
+    assert_eq!(home.run(["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
+    assert!(!is_alive(&mark));
+    home.run(["list"]).with_code(0);
+}
+
+#[test]
+fn p9_a_daemon_of_another_line_format_is_stopped_by_its_record() {
+    let home = Home::new();
+    // It speaks another language: nobody answers as it should, but it holds the lock.
+    let daemon = pid(home.command(["daemon", "start", "--json"]));
+    let socket = home.path("legwork/legwork.sock");
+    fs::remove_file(&socket).unwrap();
+    signal(daemon, Signal::STOP);
+    let lock = home.path("legwork/store/legwork.lock");
+    let foreign = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(&socket).unwrap());
+    let mut record = match legwork_client::holder(lock.parent().unwrap()).unwrap() {
+        legwork_client::Holder::Daemon(Some(record)) => record,
+        other => panic!("{other:?}"),
+    };
+    (record.inode, record.lines, record.at_work) = (inode, 0, 3);
+    fs::write(&lock, record.text()).unwrap();
+    let says = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = foreign.accept().unwrap();
+            let bye = "{\"type\":\"hello\",\"version\":0}\n";
+            std::io::Write::write_all(&mut stream, bye.as_bytes()).unwrap();
+        }
+    });
+    // Helpers are at work in it, and nobody is there to be asked.
+    let asks = home.run(["daemon", "stop"]).with_code(2);
+    assert!(asks.err.contains("3 helpers") && asks.err.contains("--yes"), "{asks:?}");
+    let stopped = home.run(["daemon", "stop", "--yes", "--json"]).with_code(0).json();
+    assert_eq!(stopped["done"], "stopped");
+    says.join().unwrap();
+}
+
+#[test]
+fn p9_after_a_kill_at_any_step_of_its_start_the_next_one_is_there() {
+    let home = Home::new();
+    for step in 0..40 {
+        let mut killed = home.command(["daemon", "run"]).spawn().unwrap();
+        // Before the lock, with the lock, with the socket, with the record: as it comes.
+        std::thread::sleep(Duration::from_millis(step));
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        if step % 4 == 0 {
+            let started = home.run(["daemon", "start", "--json"]).with_code(0).json();
+            assert_eq!(started["done"], "started", "after {step} ms");
+            let next = i32::try_from(started["daemon"]["pid"].as_u64().unwrap()).unwrap();
+            signal(u64::try_from(next).unwrap(), Signal::KILL);
+        }
+    }
+    assert_eq!(home.run(["daemon", "start", "--json"]).with_code(0).json()["done"], "started");
+}
