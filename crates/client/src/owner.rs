@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn g1_root_makes_nothing_in_a_folder_of_somebody_else() {
         let outer = tempfile::tempdir().unwrap();
-        // Only root can make a folder somebody else's; to anybody else it looks the other way round.
+        // Only root can make a folder somebody else's.
         if !rustix::process::geteuid().is_root() {
             return;
         }

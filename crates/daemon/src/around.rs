@@ -1,5 +1,5 @@
-//! What the daemon stands on and others can take away: its socket, its records and its log. They are
-//! looked at now and then, because nobody says when they go.
+//! What the daemon stands on and others can take away: its socket, its records and its log. They
+//! are looked at now and then, because nobody says when they go.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use legwork_client::Folders;
 use legwork_engine::{Caller, Finding, Hint, HostError, Input, WorkId};
@@ -21,6 +21,7 @@ use crate::driver::{Desk, Findings};
 use crate::feed::{self, Feed};
 use crate::guest::Guest;
 use crate::home::Home;
+use crate::limits::CLIENTS_MAX;
 use crate::link::Link;
 use crate::log::Log;
 use crate::opencode::{Memory, Overheard};
@@ -166,6 +167,9 @@ impl Daemon {
         }
         let (host, place, kind, until) = match role {
             Role::Client => {
+                if !self.make_room(peer, &outbox) {
+                    return;
+                }
                 self.log.peer(format_args!("{peer}: a program of legwork {build}"));
                 greet(&outbox);
                 self.shell.outside().guests.insert(peer, Guest::new(None, outbox));
@@ -192,6 +196,29 @@ impl Daemon {
         let here = Host { peer: Some(peer), kind, place: place.clone(), until, desk, requests };
         world.hosts.insert(host.clone(), here);
         self.step(Input::Hint(Hint::HostCame { host, place, until }));
+    }
+
+    /// Ends the idlest of too many clients. If none is idle, the newcomer cannot stay.
+    fn make_room(&mut self, newcomer: PeerId, outbox: &Outbox) -> bool {
+        match self.shell.outside().crowded() {
+            Ok(None) => true,
+            Ok(Some(idle)) => {
+                if let Some(guest) = self.shell.outside().guests.get(&idle) {
+                    // It may come again, and does so by itself when it has something to say.
+                    guest.outbox.bye("Others need the connection.", true);
+                }
+                self.left(idle, "others needed the connection");
+                true
+            }
+            Err(()) => {
+                let why = format!(
+                    "{CLIENTS_MAX} programs wait for answers of the legwork daemon already."
+                );
+                self.log.peer(format_args!("{newcomer}: {why}"));
+                outbox.bye(&why, false);
+                false
+            }
+        }
     }
 
     /// A host has one connection, the newest: the one before may be broken without our knowing.
@@ -225,7 +252,8 @@ impl Daemon {
 
     fn heard(&mut self, peer: PeerId, line: ToDaemon) {
         // One that was displaced may still have lines under way.
-        let Some(from) = self.shell.outside().guests.get(&peer) else { return };
+        let Some(from) = self.shell.outside().guests.get_mut(&peer) else { return };
+        from.heard = Instant::now();
         let host = from.host.clone();
         if let ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } = &line {
             let id = *id;

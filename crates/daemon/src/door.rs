@@ -5,11 +5,12 @@ use std::sync::Arc;
 use legwork_protocol::line::{FromDaemon, encode};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::limits::{ACCEPT_PAUSE, LAST_KNOCK, PEERS_MAX, WRITE_MAX};
-use crate::peer::{Entrance, PeerId, serve};
+use crate::limits::{ACCEPT_PAUSE, LAST_KNOCK, PEERS_MAX, SEAT_MAX, WRITE_MAX};
+use crate::peer::{Entrance, PeerId, Place, serve};
+use crate::silent::Silent;
 use crate::socket;
 
 /// Seats for connections. Clones are the same seats.
@@ -26,6 +27,14 @@ impl Seats {
     /// How many are taken, those included that have not said hello yet.
     pub fn taken(&self) -> usize {
         PEERS_MAX - self.0.available_permits()
+    }
+
+    /// Takes one. If none is free, somebody who has said nothing yet has to give theirs up.
+    async fn take(&self, silent: &Silent) -> Option<OwnedSemaphorePermit> {
+        if self.0.available_permits() == 0 && !silent.cut_first() {
+            return None;
+        }
+        timeout(SEAT_MAX, self.0.clone().acquire_owned()).await.ok()?.ok()
     }
 
     /// Waits until none is.
@@ -59,13 +68,14 @@ pub async fn keep(mut listener: Listener, seats: Seats, entrance: Entrance) -> !
             entrance.log.peer(format_args!("a connection was refused: {why}"));
             continue;
         }
-        let Ok(seat) = seats.0.clone().try_acquire_owned() else {
+        let Some(seat) = seats.take(&entrance.silent).await else {
             entrance.log.peer(format_args!("over {PEERS_MAX} connections; one was refused"));
             let why = format!("The legwork daemon has {PEERS_MAX} connections already.");
             tokio::spawn(turn_away(stream, FromDaemon::Bye { why, leaving: false }));
             continue;
         };
-        tokio::spawn(serve(stream, PeerId(next), entrance.clone(), seat));
+        let place = Place { seat, silent: entrance.silent.add(PeerId(next)) };
+        tokio::spawn(serve(stream, PeerId(next), entrance.clone(), place));
         next += 1;
     }
 }

@@ -128,7 +128,7 @@ fn born(store: Store, folders: Folders, record: Record, log: Log) -> Result<Born
         linger: linger(),
         alone_since: None,
     };
-    let entrance = Entrance { inbox, leaving, log: log.clone() };
+    let entrance = Entrance::new(inbox, leaving, log.clone());
     Ok(Born { life, listener, seats, entrance, leave, log })
 }
 
