@@ -119,6 +119,15 @@ pub enum Fault {
         /// Where it ought to listen.
         socket: PathBuf,
     },
+    /// The daemon does nothing because it was told to.
+    #[error(
+        "The legwork daemon (process {pid}) was suspended. `kill -CONT {pid}` lets it go on; \
+         `legwork daemon stop` ends it, and tasks are kept."
+    )]
+    Suspended {
+        /// Its process.
+        pid: u32,
+    },
     /// The store is open where we see no processes.
     #[error(
         "The records in {} are in use by a legwork daemon in another container or on another \

@@ -14,7 +14,7 @@ use crate::fault::Fault;
 use crate::folders::{Folders, check_private};
 use crate::inherited::close_for_children;
 use crate::owner::check_owner;
-use crate::process::INSIDE;
+use crate::process::{INSIDE, is_suspended};
 use crate::record::{Holder, Record, holder};
 
 /// A cold start opens the store and looks up what was unfinished: some 50 ms, more on a slow disk.
@@ -106,15 +106,30 @@ fn knock(folders: &Folders) -> Result<Knocked, Fault> {
     if record.leaving {
         return Ok(Knocked::Busy(Some(record.pid)));
     }
+    if !record.is_process_here() {
+        return knock_blindly(folders, record);
+    }
+    if is_suspended(record.pid) {
+        return Err(Fault::Suspended { pid: record.pid });
+    }
     match &record.socket {
-        // That of a killed daemon, which the next has not replaced yet, is nobody's.
-        None if record.is_process_here() => Ok(Knocked::Busy(Some(record.pid))),
-        None => Ok(Knocked::Unreached(Some(record))),
+        None => Ok(Knocked::Busy(Some(record.pid))),
         Some(socket) => Ok(match connect(socket, Some(&record))? {
             Some(stream) => Knocked::In(stream),
             None => Knocked::Unreached(Some(record)),
         }),
     }
+}
+
+/// The process of the record is none that we see: the daemon is in another container, or the next
+/// one has not replaced the record of one that was killed, and on a full disk it cannot.
+fn knock_blindly(folders: &Folders, record: Record) -> Result<Knocked, Fault> {
+    for socket in record.socket.iter().chain([&folders.socket]) {
+        if let Some(stream) = connect(socket, None)? {
+            return Ok(Knocked::In(stream));
+        }
+    }
+    Ok(Knocked::Unreached(Some(record)))
 }
 
 /// Nothing if nobody listens there, or somebody else than the daemon that the record names.

@@ -241,7 +241,8 @@ impl Daemon {
         if version > LINE_VERSION && self.may_be_replaced() {
             self.leaving = Some(why);
         } else {
-            outbox.bye(&format!("{why} Update the older one; restart both."), false);
+            let remedy = "Update the older one; `legwork daemon stop` lets the other start.";
+            outbox.bye(&format!("{why} {remedy}"), false);
         }
     }
 

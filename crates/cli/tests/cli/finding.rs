@@ -1,12 +1,15 @@
 //! The daemon is found, or the reason is said at once, whatever the environment is like.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 
-use legwork_client::process::{is_alive, process_mark};
-use legwork_client::{Holder, Record, holder};
+use legwork_client::process::{is_alive, is_suspended, process_mark};
+use legwork_client::{Folders, Holder, Record, holder};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::{Home, Ran, eventually, ran};
@@ -119,50 +122,103 @@ fn p9_a_lost_socket_is_made_again() {
 #[test]
 fn p9_a_daemon_that_cannot_be_reached_is_named_and_stopped_by_its_record() {
     let home = Home::new();
-    let daemon = pid(home.command(["daemon", "start", "--json"]));
-    signal(daemon, Signal::STOP);
-    fs::remove_file(home.path("legwork/legwork.sock")).unwrap();
-    let ran: Ran = home.run(["list"]).with_code(6);
-    assert!(ran.err.contains(&format!("process {daemon}")), "{ran:?}");
-    assert!(ran.err.contains("legwork.sock") && ran.err.contains("daemon stop"), "{ran:?}");
-    let status = home.run(["daemon", "status"]).with_code(6);
+    // There are no temporary files here to put a socket among.
+    let run = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.env("TMPDIR", "/dev/null");
+        ran(command)
+    };
+    let daemon = &run(&["daemon", "start", "--json"]).with_code(0).json()["daemon"]["pid"];
+    let daemon = daemon.as_u64().unwrap();
+    // A folder has the name of its socket and of every other that it could take.
+    let socket = home.path("legwork/legwork.sock");
+    fs::remove_file(&socket).unwrap();
+    let mut names = folders(&home).other_sockets();
+    names.push(socket);
+    names.retain(|name| name.starts_with(home.path("legwork")));
+    for name in &names {
+        // It may have been quick to listen again.
+        let _ = fs::remove_file(name);
+        fs::create_dir_all(name.join("full")).unwrap();
+    }
+    let lost: Ran = run(&["list"]).with_code(6);
+    assert!(lost.err.contains(&format!("process {daemon}")), "{lost:?}");
+    assert!(lost.err.contains("legwork.sock") && lost.err.contains("daemon stop"), "{lost:?}");
+    let status = run(&["daemon", "status"]).with_code(6);
     assert!(status.out.contains(&daemon.to_string()), "{status:?}");
     let mark = process_mark(u32::try_from(daemon).unwrap()).unwrap();
-    assert_eq!(home.run(["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
+    assert_eq!(run(&["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
     assert!(!is_alive(&mark));
+    // The next one cannot listen either, and says so.
+    let next = run(&["list"]).with_code(6);
+    assert!(next.err.contains("listen on"), "{next:?}");
+    fs::remove_dir_all(&names[0]).unwrap();
+    run(&["list"]).with_code(0);
+}
+
+fn folders(home: &Home) -> Folders {
+    let at = |name: &str| home.path("legwork").join(name);
+    Folders {
+        config: at("config.toml"),
+        store: at("store"),
+        sessions: at("sessions"),
+        socket: at("legwork.sock"),
+        log: at("daemon.log"),
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_daemon_that_was_suspended_is_named_at_once_and_can_be_stopped() {
+    let home = Home::new();
+    let daemon = pid(home.command(["daemon", "start", "--json"]));
+    signal(daemon, Signal::STOP);
+    eventually("it is suspended", || is_suspended(u32::try_from(daemon).unwrap()).then_some(()));
+    let ran = home.run(["list"]).with_code(6);
+    assert!(ran.err.contains(&format!("kill -CONT {daemon}")), "{ran:?}");
+    home.run(["daemon", "status"]).with_code(6);
+    assert_eq!(home.run(["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
     home.run(["list"]).with_code(0);
 }
 
-#[test]
-fn p9_a_daemon_of_another_line_format_is_stopped_by_its_record() {
-    let home = Home::new();
-    // It speaks another language: nobody answers as it should, but it holds the lock.
-    let daemon = pid(home.command(["daemon", "start", "--json"]));
-    let socket = home.path("legwork/legwork.sock");
-    fs::remove_file(&socket).unwrap();
-    signal(daemon, Signal::STOP);
+/// A daemon of another line format, which has helpers at work.
+#[cfg(target_os = "linux")]
+fn foreign_daemon(home: &Home) -> (Child, JoinHandle<()>) {
+    fs::create_dir_all(home.path("legwork/store")).unwrap();
     let lock = home.path("legwork/store/legwork.lock");
-    let foreign = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-    let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(&socket).unwrap());
-    let mut record = match holder(lock.parent().unwrap()).unwrap() {
-        Holder::Daemon(Some(record)) => record,
-        other => panic!("{other:?}"),
-    };
-    (record.inode, record.lines, record.at_work) = (inode, 0, 3);
+    let script = "flock 9; echo locked; exec cat";
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &format!("exec 9>>\"$0\"; {script}")]).arg(&lock);
+    let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    let socket = home.path("legwork/legwork.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let mut record = Record::of_this_process("0.0.1", 0);
+    (record.pid, record.mark) = (child.id(), process_mark(child.id()).unwrap());
+    (record.socket, record.at_work) = (Some(socket), 3);
     fs::write(&lock, record.text()).unwrap();
-    let says = std::thread::spawn(move || {
+    let turns_away = std::thread::spawn(move || {
         for _ in 0..2 {
-            let (mut stream, _) = foreign.accept().unwrap();
-            let bye = "{\"type\":\"hello\",\"version\":0}\n";
-            std::io::Write::write_all(&mut stream, bye.as_bytes()).unwrap();
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(b"{\"type\":\"hello\",\"version\":0}\n").unwrap();
         }
     });
+    (child, turns_away)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_busy_daemon_of_another_line_format_is_stopped_by_its_record() {
+    let home = Home::new();
+    let (mut daemon, turns_away) = foreign_daemon(&home);
     // Helpers are at work in it, and nobody is there to be asked.
     let asks = home.run(["daemon", "stop"]).with_code(2);
     assert!(asks.err.contains("3 helpers") && asks.err.contains("--yes"), "{asks:?}");
     let stopped = home.run(["daemon", "stop", "--yes", "--json"]).with_code(0).json();
     assert_eq!(stopped["done"], "stopped");
-    says.join().unwrap();
+    turns_away.join().unwrap();
+    assert!(!daemon.wait().unwrap().success(), "it was told to end");
 }
 
 /// How far a daemon has come, as others see it.
