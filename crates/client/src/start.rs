@@ -103,11 +103,11 @@ fn knock(folders: &Folders) -> Result<Knocked, Fault> {
             None => Knocked::Unreached(None),
         });
     };
-    if record.leaving {
-        return Ok(Knocked::Busy(Some(record.pid)));
-    }
     if !record.is_process_here() {
         return knock_blindly(folders, record);
+    }
+    if record.leaving {
+        return Ok(Knocked::Busy(Some(record.pid)));
     }
     if is_suspended(record.pid) {
         return Err(Fault::Suspended { pid: record.pid });

@@ -1,5 +1,5 @@
-//! Connections that have not said hello. They are few at a time, so that whoever opens many and says
-//! nothing keeps nobody else out.
+//! Connections that have not said hello. They are few at a time, so that whoever opens many and
+//! says nothing keeps nobody else out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

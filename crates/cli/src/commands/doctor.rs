@@ -37,8 +37,8 @@ const OPENCODE_PATIENCE: Duration = Duration::from_secs(10);
 /// Check that everything works, and say what to do if not
 ///
 /// Checks one thing after the other: the program, the settings, the folders, the daemon, its socket
-/// and records, the agents, the plugin, OpenCode. Each problem comes with what to do. Starts the daemon
-/// if it does not run. The exit code is 1 if there is a problem.
+/// and records, the agents, the plugin, OpenCode. Each problem comes with what to do. Starts the
+/// daemon if it does not run. The exit code is 1 if there is a problem.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -120,6 +120,15 @@ fn g1_a_folder_that_root_has_left_is_named_with_what_gives_it_back() {
         let remedy = format!("sudo chown -R {NOBODY} {}", home.path("home/.local").display());
         assert!(said.contains(&remedy), "{said}");
     }
+    // And it does.
+    let local = home.path("home/.local");
+    let given = Command::new("chown").args(["-R", &NOBODY.to_string()]).arg(local).status();
+    assert!(given.unwrap().success());
+    for args in [["daemon", "start"], ["daemon", "stop"]] {
+        let mut command = home.command(args);
+        command.env_remove("LEGWORK_HOME").uid(NOBODY).gid(NOBODY);
+        ran(command).with_code(0);
+    }
 }
 
 #[test]

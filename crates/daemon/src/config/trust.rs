@@ -1,5 +1,5 @@
-//! Whether a config file may name programs: only if nobody but the user (or root) could have written
-//! them there.
+//! Whether a config file may name programs: only if nobody but the user (or root) could have
+//! written them there.
 
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt;
