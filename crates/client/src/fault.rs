@@ -12,7 +12,10 @@ pub enum Fault {
     #[error("There is no home folder. Set HOME, or LEGWORK_HOME to a folder for all of legwork.")]
     NoHome,
     /// A folder cannot be looked at.
-    #[error("The folder {} cannot be looked at. See `legwork doctor`.", folder.display())]
+    #[error(
+        "The folder {} cannot be looked at. Check that it and the folders above it are yours.",
+        folder.display()
+    )]
     Folder {
         /// Which.
         folder: PathBuf,

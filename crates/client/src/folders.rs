@@ -87,7 +87,8 @@ fn passable(folders: Folders) -> Result<Folders, Fault> {
     let Folders { config, store, sessions, log, .. } = &folders;
     let all = [config, store, sessions, log];
     if let Some(path) = all.iter().find(|path| path.to_str().is_none()) {
-        return Err(Fault::NotUtf8 { folder: PathBuf::clone(path) });
+        let folder = path.parent().unwrap_or(path).to_owned();
+        return Err(Fault::NotUtf8 { folder });
     }
     Ok(folders)
 }

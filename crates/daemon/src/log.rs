@@ -234,6 +234,22 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_was_deleted_is_begun_anew_and_a_deleted_folder_stays_away() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("deep/daemon.log");
+        let log = Log::open(&path, false).unwrap();
+        log.info("before");
+        fs::remove_file(&path).unwrap();
+        log.reopen_if_gone();
+        log.info("after");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.ends_with("after\n") && !text.contains("before"), "{text}");
+        fs::remove_dir_all(home.path().join("deep")).unwrap();
+        log.reopen_if_gone();
+        assert!(!home.path().join("deep").exists());
+    }
+
+    #[test]
     fn a_noisy_peer_does_not_wash_out_the_log() {
         let mut quota = Quota::default();
         let start = Time(1_000_000);

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use legwork_acp::agents::REHEARSAL;
-use legwork_client::{Client, Folders, Holder, Start, check_owner, check_private, holder};
+use legwork_client::{
+    Client, Folders, Holder, Start, check_owner, check_owner_of, check_private, holder,
+};
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::DaemonView;
@@ -207,10 +209,11 @@ fn socket(folders: &Folders) -> Finding {
         return Finding::mind("socket", "the daemon has not written down where it listens", remedy);
     };
     let folder = folders.socket.parent().unwrap_or(&folders.socket);
-    match check_private(folder) {
+    match check_owner_of(folder).and_then(|()| check_private(folder)) {
         Err(fault) if socket.parent() != Some(folder) => {
-            let says = format!("the daemon listens on {} instead", socket.display());
-            Finding::mind("socket", says, Fault::from(fault).in_full())
+            let says = format!("{fault} The daemon listens on {} instead", socket.display());
+            let remedy = "That does no harm. If XDG_RUNTIME_DIR is another user's, unset it.";
+            Finding::mind("socket", says, remedy)
         }
         _ => Finding::good("socket", socket.display().to_string()),
     }

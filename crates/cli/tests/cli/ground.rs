@@ -99,6 +99,28 @@ fn g1_root_does_not_use_the_folders_of_somebody_else() {
 }
 
 #[test]
+fn g1_root_puts_no_socket_into_the_runtime_folder_of_somebody_else() {
+    let home = Home::new();
+    if !is_root() {
+        return;
+    }
+    let run = home.path("run");
+    fs::create_dir(&run).unwrap();
+    chown(&run, Some(NOBODY), None).unwrap();
+    // `sudo -H -E` changes HOME and keeps this.
+    let with_theirs = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.env_remove("LEGWORK_HOME").env("XDG_RUNTIME_DIR", &run);
+        ran(command)
+    };
+    with_theirs(&["list"]).with_code(0);
+    assert_eq!(fs::read_dir(&run).unwrap().count(), 0, "nothing was left there");
+    let doctor = with_theirs(&["doctor"]);
+    assert!(doctor.out.contains("listens on"), "{doctor:?}");
+    with_theirs(&["daemon", "stop"]).with_code(0);
+}
+
+#[test]
 fn g1_a_folder_that_root_has_left_is_named_with_what_gives_it_back() {
     let home = Home::new();
     if !is_root() {
