@@ -54,7 +54,7 @@ pub fn is_alive(mark: &str) -> bool {
 pub fn is_suspended(pid: u32) -> bool {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
     let stat = String::from_utf8_lossy(&stat);
-    state_and_start(&stat).is_some_and(|(state, _)| matches!(state, "T" | "t"))
+    state_and_start(&stat).is_some_and(|(state, _)| state == "T")
 }
 
 /// Elsewhere it shows in its silence.

@@ -106,7 +106,9 @@ fn status(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
         Ok(found) => found,
     };
     if screen.is_json() {
-        screen.value(&json!({ "running": found.is_some(), "daemon": found }))?;
+        let record = record(folders);
+        let running = found.is_some();
+        screen.value(&json!({ "running": running, "daemon": found, "record": record }))?;
         return Ok(if found.is_some() { Exit::Done } else { Exit::NoDaemon });
     }
     let Some(daemon) = found else {

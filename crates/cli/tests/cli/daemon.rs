@@ -25,11 +25,13 @@ fn commands_that_start_it_at_once_start_one() {
 fn one_that_is_started_inside_of_an_agent_does_not_end_itself_as_left_over() {
     let home = Home::new();
     let mut command = home.command(["daemon", "start"]);
-    // An agent of a daemon that is no more: the command itself is left over, and ended.
+    // An agent of a daemon that is no more: the command itself is left over, and ended; perhaps by
+    // the daemon of another test, before it has started one.
     command.env("LEGWORK_INSIDE", "1-1-00000000-0");
-    command.output().unwrap();
-    let is_there = || (home.run(["daemon", "status"]).code == 0).then_some(());
-    eventually("the daemon is there", is_there);
+    eventually("the daemon is there", || {
+        command.output().unwrap();
+        (home.run(["daemon", "status"]).code == 0).then_some(())
+    });
 }
 
 #[test]

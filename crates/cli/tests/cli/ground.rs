@@ -21,16 +21,17 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
+/// The daemon; one that is started stays for longer than a test takes.
 fn started(home: &Home) -> Value {
-    home.run(["daemon", "start", "--json"]).with_code(0).json()["daemon"].clone()
+    let mut command = home.command(["daemon", "start", "--json"]);
+    command.env("LEGWORK_LINGER_MS", "600000");
+    ran(command).with_code(0).json()["daemon"].clone()
 }
 
 #[test]
 fn k4_records_that_are_deleted_under_it_end_the_daemon_in_words() {
     let home = Home::new();
-    let mut command = home.command(["daemon", "start", "--json"]);
-    command.env("LEGWORK_LINGER_MS", "600000");
-    let first = ran(command).with_code(0).json()["daemon"].clone();
+    let first = started(&home);
     fs::remove_dir_all(home.path("legwork/store")).unwrap();
     // Nobody is told to go to a daemon whose records nobody finds.
     let second = started(&home);
@@ -68,9 +69,7 @@ fn k4_a_call_to_a_daemon_whose_records_are_gone_is_refused_in_words() {
 #[test]
 fn k4_a_home_that_is_deleted_under_it_ends_the_daemon_and_stays_deleted() {
     let home = Home::new();
-    let mut command = home.command(["daemon", "start", "--json"]);
-    command.env("LEGWORK_LINGER_MS", "600000");
-    let pid = ran(command).with_code(0).json()["daemon"]["pid"].as_u64().unwrap();
+    let pid = started(&home)["pid"].as_u64().unwrap();
     let mark = legwork_client::process::process_mark(u32::try_from(pid).unwrap()).unwrap();
     fs::remove_dir_all(home.path("legwork")).unwrap();
     let is_gone = || (!legwork_client::process::is_alive(&mark)).then_some(());
