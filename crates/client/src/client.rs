@@ -16,7 +16,7 @@ use crate::fault::Fault;
 use crate::folders::Folders;
 use crate::link::Link;
 use crate::process::process_mark;
-use crate::record::wait_for_end;
+use crate::record::{Holder, Record, holder};
 use crate::start::Start;
 
 /// The longest silence of a daemon that owes an answer: it gives signs of life every 10 s.
@@ -135,7 +135,14 @@ impl Client {
     pub fn leave(mut self) -> Result<(), Fault> {
         let daemon = self.query::<DaemonView>(Query::Daemon)?;
         let daemon = daemon.map_err(|why| Fault::TurnedAway { why })?;
-        let mark = process_mark(daemon.pid);
+        let record = match holder(&self.folders.store)? {
+            Holder::Daemon(Some(record)) => Some(record),
+            // Of a legwork that wrote none.
+            Holder::Daemon(None) | Holder::Nobody => None,
+        };
+        let mark = process_mark(daemon.pid).unwrap_or_default();
+        let older = || Record { pid: daemon.pid, mark, ..Record::of_this_process("", 0) };
+        let record = record.unwrap_or_else(older);
         let id = self.new_id();
         self.link.send(&ToDaemon::Query { id, query: Query::Leave })?;
         // Its answer, its bye or the end of the link: each is followed by its end.
@@ -143,10 +150,7 @@ impl Client {
             Ok(_) | Err(Fault::Leaving | Fault::Broken(_)) => {}
             Err(fault) => return Err(fault),
         }
-        match mark {
-            Some(mark) => wait_for_end(daemon.pid, &mark),
-            None => Ok(()),
-        }
+        record.wait_for_end(&self.folders.store)
     }
 
     /// The connection, and what was read from it so far, the daemon's hello first.

@@ -91,12 +91,41 @@ impl Record {
         self.signal(Signal::HUP);
     }
 
-    /// Ends the daemon, and waits until its process is gone.
-    pub fn end(&self) -> Result<(), Fault> {
+    /// Ends the daemon of this store, and waits until its process is gone.
+    pub fn end(&self, store: &Path) -> Result<(), Fault> {
         self.signal(Signal::TERM);
         // One that was stopped by a signal hears nothing else before.
         self.signal(Signal::CONT);
-        wait_for_end(self.pid, &self.mark)
+        self.wait_for_end(store)
+    }
+
+    /// Waits until this daemon, which was told to end, has: its process, or where we do not see
+    /// that, its hold on the store.
+    pub(crate) fn wait_for_end(&self, store: &Path) -> Result<(), Fault> {
+        let deadline = Instant::now() + FAREWELL;
+        let is_here = self.is_process_here();
+        loop {
+            let is_there = if is_here { is_alive(&self.mark) } else { self.holds(store)? };
+            if !is_there {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                let (pid, seconds, store) = (self.pid, FAREWELL.as_secs(), store.to_owned());
+                return Err(if is_here {
+                    Fault::StillThere { pid, seconds }
+                } else {
+                    Fault::Elsewhere { pid, store }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn holds(&self, store: &Path) -> Result<bool, Fault> {
+        Ok(match holder(store)? {
+            Holder::Daemon(Some(now)) => (now.pid, &now.mark) == (self.pid, &self.mark),
+            Holder::Daemon(None) | Holder::Nobody => false,
+        })
     }
 
     fn signal(&self, signal: Signal) {
@@ -106,18 +135,6 @@ impl Record {
             let _ = kill_process(pid, signal);
         }
     }
-}
-
-/// Waits until a process that was told to end is gone.
-pub(crate) fn wait_for_end(pid: u32, mark: &str) -> Result<(), Fault> {
-    let deadline = Instant::now() + FAREWELL;
-    while is_alive(mark) {
-        if Instant::now() > deadline {
-            return Err(Fault::StillThere { pid, seconds: FAREWELL.as_secs() });
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
 }
 
 /// Who has the store in this folder open.

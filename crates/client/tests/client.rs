@@ -360,6 +360,35 @@ fn p9_who_holds_the_lock_and_cannot_be_reached_is_named_at_once() {
 }
 
 #[test]
+fn p9_a_daemon_in_another_container_has_ended_when_it_lets_go_of_the_store() {
+    let home = home();
+    let folders = folders(&home);
+    let listener = UnixListener::bind(&folders.socket).unwrap();
+    let mut lock = locked(&folders, Some(&folders.socket));
+    // Its number is that of another process here, which does not end.
+    let mut record = Record::of_this_process("9.9.9", 1);
+    (record.pid, record.mark) = (std::process::id(), "1-1-00000000".to_owned());
+    record.socket = Some(folders.socket.clone());
+    lock.set_len(0).unwrap();
+    std::io::Seek::rewind(&mut lock).unwrap();
+    lock.write_all(record.text().as_bytes()).unwrap();
+    let daemon = thread::spawn(move || {
+        let mut peer = Peer(BufReader::new(listener.accept().unwrap().0));
+        peer.greet();
+        let (id, _) = peer.hear_query();
+        let data = json!({
+            "pid": std::process::id(), "build": "9.9.9", "started": 1, "store": "", "log": "",
+            "healthy": true, "unfinished": 0, "tasks": 0, "at_work": 0, "owed": 0, "hosts": [],
+        });
+        peer.say(&FromDaemon::Data { id, data });
+        assert_eq!(peer.hear_query().1, Query::Leave);
+        drop(lock);
+    });
+    connect(&folders).unwrap().leave().unwrap();
+    daemon.join().unwrap();
+}
+
+#[test]
 fn what_the_daemon_would_not_read_is_not_sent() {
     let home = home();
     let folders = folders(&home);

@@ -216,7 +216,7 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
             if !may_end(record.at_work)? {
                 return Ok(Exit::Refused);
             }
-            record.end().map(|()| "stopped")?
+            record.end(&folders.store).map(|()| "stopped")?
         }
     };
     if screen.is_json() {
