@@ -59,11 +59,20 @@ pub fn bind(path: &Path) -> Result<(UnixListener, Bound), Fault> {
     let new = with_end(path, ".new");
     remove(&new).map_err(Fault::file("remove", &new))?;
     let listener = UnixListener::bind(&new).map_err(Fault::file("listen on", &new))?;
+    let named = give_name(&new, path);
+    if named.is_err() {
+        // The fault is the one to tell of.
+        let _ = remove(&new);
+    }
+    Ok((listener, named?))
+}
+
+fn give_name(new: &Path, path: &Path) -> Result<Bound, Fault> {
     let private = Permissions::from_mode(0o600);
-    fs::set_permissions(&new, private).map_err(Fault::file("protect", &new))?;
-    let found = fs::symlink_metadata(&new).map_err(Fault::file("look at", &new))?;
-    fs::rename(&new, path).map_err(Fault::file("listen on", path))?;
-    Ok((listener, Bound { path: path.to_owned(), inode: found.ino() }))
+    fs::set_permissions(new, private).map_err(Fault::file("protect", new))?;
+    let found = fs::symlink_metadata(new).map_err(Fault::file("look at", new))?;
+    fs::rename(new, path).map_err(Fault::file("listen on", path))?;
+    Ok(Bound { path: path.to_owned(), inode: found.ino() })
 }
 
 fn make_folder(folder: &Path) -> Result<(), Fault> {
@@ -163,5 +172,14 @@ mod tests {
         bound.remove();
         assert!(names[0].exists());
         assert!(matches!(bind_one(&names), Err(Fault::SocketTaken { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_name_that_cannot_be_had_leaves_nothing_behind() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("run/legwork.sock");
+        fs::create_dir_all(path.join("full")).unwrap();
+        assert!(matches!(bind(&path), Err(Fault::File { .. })));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 }
