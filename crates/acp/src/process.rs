@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
+use legwork_client::inherited;
 use legwork_protocol::line::Splitter;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -61,7 +62,8 @@ impl Process {
             not_started(std::io::Error::new(error.kind(), why))
         })?;
         let mark = orphans::next_mark();
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .current_dir(folder)
             // Some believe this more than their working folder.
@@ -72,9 +74,9 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(not_started)?;
+            .kill_on_drop(true);
+        let mut child = inherited::spawning(|| command.spawn()).map_err(not_started)?;
+        child.id().into_iter().for_each(inherited::limit_files);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(not_started(std::io::Error::other("it has no pipes")));

@@ -6,6 +6,7 @@ use legwork_acp::agents::{Agent, REHEARSAL};
 use legwork_client::Folders;
 
 use crate::fault::Fault;
+use crate::screen::remark;
 
 /// The agents at this moment.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub struct Agents {
     pub known: Vec<Agent>,
     /// The one that the settings name.
     pub named: Option<String>,
+    /// Why those of the settings are not among them, if somebody else could have written them.
+    pub distrusted: Option<String>,
     config: PathBuf,
 }
 
@@ -24,7 +27,15 @@ impl Agents {
         let config =
             legwork_daemon::read_config(&folders.config).unwrap_or_else(|fault| *fault.config);
         let known = legwork_daemon::agents(config.agents, folders);
-        Self { known, named: config.run_agent, config: folders.config.clone() }
+        let (named, distrusted) = (config.run_agent, config.distrusted);
+        Self { known, named, distrusted, config: folders.config.clone() }
+    }
+
+    /// Tells the person if agents of the settings are missing that they may look for.
+    pub fn warn(&self) {
+        if let Some(why) = &self.distrusted {
+            remark(format_args!("{}: {why}", self.config.display()));
+        }
     }
 
     /// The agent that is taken if none is asked for.
@@ -60,6 +71,7 @@ mod tests {
         Agents {
             known: known.iter().map(agent).collect(),
             named: named.map(str::to_owned),
+            distrusted: None,
             config: "config.toml".into(),
         }
     }

@@ -15,13 +15,12 @@ use serde_json::Value;
 use crate::fault::Fault;
 use crate::folders::Folders;
 use crate::link::Link;
-use crate::process::{is_alive, process_mark};
+use crate::process::process_mark;
+use crate::record::{Holder, Record, holder};
 use crate::start::Start;
 
 /// The longest silence of a daemon that owes an answer: it gives signs of life every 10 s.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A daemon that is told to end does so within 2 s.
-const FAREWELL: Duration = Duration::from_secs(10);
 /// Between two attempts to reach a daemon that is not there.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Links that one question outlives, if it may outlive several: one that ends every daemon that
@@ -136,7 +135,14 @@ impl Client {
     pub fn leave(mut self) -> Result<(), Fault> {
         let daemon = self.query::<DaemonView>(Query::Daemon)?;
         let daemon = daemon.map_err(|why| Fault::TurnedAway { why })?;
-        let mark = process_mark(daemon.pid);
+        let record = match holder(&self.folders.store)? {
+            Holder::Daemon(Some(record)) => Some(record),
+            // Of a legwork that wrote none.
+            Holder::Daemon(None) | Holder::Nobody => None,
+        };
+        let mark = process_mark(daemon.pid).unwrap_or_default();
+        let older = || Record { pid: daemon.pid, mark, ..Record::of_this_process("", 0) };
+        let record = record.unwrap_or_else(older);
         let id = self.new_id();
         self.link.send(&ToDaemon::Query { id, query: Query::Leave })?;
         // Its answer, its bye or the end of the link: each is followed by its end.
@@ -144,14 +150,7 @@ impl Client {
             Ok(_) | Err(Fault::Leaving | Fault::Broken(_)) => {}
             Err(fault) => return Err(fault),
         }
-        let deadline = Instant::now() + FAREWELL;
-        while mark.as_deref().is_some_and(is_alive) {
-            if Instant::now() > deadline {
-                return Err(Fault::StillThere { pid: daemon.pid, seconds: FAREWELL.as_secs() });
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        Ok(())
+        record.wait_for_end(&self.folders.store)
     }
 
     /// The connection, and what was read from it so far, the daemon's hello first.

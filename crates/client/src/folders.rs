@@ -13,6 +13,9 @@ use crate::hash::hash8;
 /// The shortest `sun_path` of the systems that we know has 104 bytes, one of them for the end.
 const SOCKET_MAX_BYTES: usize = 100;
 const SOCKET: &str = "legwork.sock";
+/// In a folder that others can only read nobody can put a socket of their own, and ours lets nobody
+/// else in.
+const OTHERS_WRITE: u32 = 0o022;
 
 /// The places of legwork's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,8 +40,8 @@ impl Folders {
 
     fn find(var: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, Fault> {
         if let Some(home) = var("LEGWORK_HOME") {
-            let home = std::path::absolute(home).map_err(|_| Fault::NoHome)?;
-            return Ok(Self {
+            let home = without_links(&std::path::absolute(home).map_err(|_| Fault::NoHome)?);
+            return passable(Self {
                 config: home.join("config.toml"),
                 store: home.join("store"),
                 sessions: home.join("sessions"),
@@ -52,19 +55,55 @@ impl Folders {
             let given = var(name).map(PathBuf::from).filter(|path| path.is_absolute());
             given.or_else(|| Some(home.as_ref()?.join(below_home))).ok_or(Fault::NoHome)
         };
-        let runtime = var("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+        let runtime = var("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| is_usable(path));
         let socket = match runtime {
             Some(runtime) => short(runtime.join("legwork").join(SOCKET), var),
             None => temporary(var).join(SOCKET),
         };
         let data = folder("XDG_DATA_HOME", ".local/share")?.join("legwork");
-        Ok(Self {
+        passable(Self {
             config: folder("XDG_CONFIG_HOME", ".config")?.join("legwork/config.toml"),
             store: data.join("store"),
             sessions: data.join("sessions"),
             socket,
             log: folder("XDG_STATE_HOME", ".local/state")?.join("legwork/daemon.log"),
         })
+    }
+
+    /// Where a daemon may listen if it cannot at the wanted place: because that is somebody else's
+    /// folder, or because a daemon with other records listens there. Clients go by its record.
+    pub fn other_sockets(&self) -> Vec<PathBuf> {
+        let own = format!("{}.sock", hash8(self.store.as_os_str().as_bytes()));
+        let var = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let beside = self.socket.with_file_name(&own);
+        let all = [beside, temporary(&var).join(own), self.store.join(SOCKET)];
+        all.into_iter().filter(|path| path.as_os_str().len() <= SOCKET_MAX_BYTES).collect()
+    }
+}
+
+/// Agents are told these names, and what they are told is text. With a name that is close to it
+/// they would work in another folder.
+fn passable(folders: Folders) -> Result<Folders, Fault> {
+    let Folders { config, store, sessions, log, .. } = &folders;
+    let all = [config, store, sessions, log];
+    if let Some(path) = all.iter().find(|path| path.to_str().is_none()) {
+        let folder = path.parent().unwrap_or(path).to_owned();
+        return Err(Fault::NotUtf8 { folder });
+    }
+    Ok(folders)
+}
+
+fn is_usable(path: &Path) -> bool {
+    path.is_absolute() && path.to_str().is_some()
+}
+
+/// The same folder by its one name, as far as it is there.
+fn without_links(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, real)) = there else { return path.to_owned() };
+    match path.strip_prefix(above) {
+        Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+        _ => real,
     }
 }
 
@@ -80,26 +119,29 @@ fn short(wanted: PathBuf, var: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
 /// The user's own folder among the temporary files.
 fn temporary(var: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
     // Room for our folder and the longest name in it.
-    let fits = |path: &PathBuf| path.is_absolute() && path.as_os_str().len() <= 60;
+    let fits = |path: &PathBuf| is_usable(path) && path.as_os_str().len() <= 60;
     let base = var("TMPDIR").map(PathBuf::from).filter(fits).unwrap_or_else(|| "/tmp".into());
     base.join(format!("legwork-{}", rustix::process::getuid().as_raw()))
 }
 
-/// Whether a folder is the user's alone. One that is not there is `Ok(false)`; one that somebody
-/// else could have put a socket into is a fault.
+/// Whether only the user can change what is in a folder. One that is not there is `Ok(false)`; one
+/// that somebody else could have put a socket into is a fault.
 pub fn check_private(folder: &Path) -> Result<bool, Fault> {
-    let refuse = |why| Err(Fault::NotPrivate { folder: folder.to_owned(), why });
+    let refuse = |why, remedy, command| {
+        Err(Fault::NotPrivate { folder: folder.to_owned(), why, remedy, command })
+    };
     let found = match fs::symlink_metadata(folder) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(source) => return Err(Fault::Folder { folder: folder.to_owned(), source }),
     };
+    let user = rustix::process::geteuid().as_raw();
     if !found.is_dir() {
-        refuse("is not a folder")
-    } else if found.uid() != rustix::process::getuid().as_raw() {
-        refuse("belongs to another user")
-    } else if found.mode() & 0o077 != 0 {
-        refuse("can be entered by other users")
+        refuse("is not a folder", "Move it away", "rm")
+    } else if found.uid() != user {
+        Err(Fault::Foreign { path: folder.to_owned(), owner: found.uid(), user })
+    } else if found.mode() & OTHERS_WRITE != 0 {
+        refuse("can be changed by other users", "Make it yours alone", "chmod go-w")
     } else {
         Ok(true)
     }
@@ -180,19 +222,45 @@ mod tests {
     }
 
     #[test]
-    fn g1_a_folder_that_others_can_enter_is_refused() {
+    fn p9_a_folder_has_one_name_however_it_is_spelled() {
+        let outer = tempfile::tempdir().unwrap();
+        let real = outer.path().canonicalize().unwrap().join("real");
+        fs::create_dir(&real).unwrap();
+        symlink(&real, outer.path().join("link")).unwrap();
+        for (spelled, store) in
+            [("real/", "store"), ("link", "store"), ("link/not/yet", "not/yet/store")]
+        {
+            let spelled = outer.path().join(spelled);
+            let folders = find(&[("LEGWORK_HOME", spelled.to_str().unwrap())]).unwrap();
+            assert_eq!(folders.store, real.join(store));
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_is_refused_and_makes_no_other_folder() {
+        use std::os::unix::ffi::OsStringExt;
+        let name = OsString::from_vec(b"/tmp/caf\xe9".to_vec());
+        for variable in ["LEGWORK_HOME", "HOME"] {
+            let var = |asked: &str| (asked == variable).then(|| name.clone());
+            let fault = Folders::find(&var).unwrap_err().to_string();
+            assert!(fault.contains("UTF-8") && fault.contains("LEGWORK_HOME"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn g1_a_folder_that_others_can_change_is_refused() {
         let outer = tempfile::tempdir().unwrap();
         let folder = outer.path().join("run");
         assert!(!check_private(&folder).unwrap());
-        fs::DirBuilder::new().mode(0o700).create(&folder).unwrap();
+        fs::DirBuilder::new().mode(0o755).create(&folder).unwrap();
         assert!(check_private(&folder).unwrap());
 
         let link = outer.path().join("link");
         symlink(&folder, &link).unwrap();
         assert!(check_private(&link).is_err());
 
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o750)).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
         let fault = check_private(&folder).unwrap_err().to_string();
-        assert!(fault.contains("chmod 700"), "{fault}");
+        assert!(fault.contains("chmod go-w"), "{fault}");
     }
 }

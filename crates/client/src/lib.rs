@@ -11,12 +11,17 @@ mod client;
 mod fault;
 mod folders;
 mod hash;
+pub mod inherited;
 mod link;
+mod owner;
 pub mod process;
+mod record;
 mod start;
 
 pub use client::{Answered, Client, Watch};
 pub use fault::Fault;
 pub use folders::{Folders, check_private};
 pub use hash::hash8;
+pub use owner::{check_owner, check_owner_of, make_private};
+pub use record::{Holder, Record, holder};
 pub use start::{Start, program};

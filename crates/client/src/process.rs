@@ -49,6 +49,20 @@ pub fn is_alive(mark: &str) -> bool {
     }
 }
 
+/// Whether a process was stopped by a signal: it is there, and does nothing until it is told to.
+#[cfg(target_os = "linux")]
+pub fn is_suspended(pid: u32) -> bool {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let stat = String::from_utf8_lossy(&stat);
+    state_and_start(&stat).is_some_and(|(state, _)| state == "T")
+}
+
+/// Elsewhere it shows in its silence.
+#[cfg(not(target_os = "linux"))]
+pub fn is_suspended(_: u32) -> bool {
+    false
+}
+
 #[cfg(target_os = "linux")]
 fn look(pid: u32) -> Seen {
     // First, so that a system without this folder is told from a process that ended.

@@ -1,23 +1,33 @@
-//! Finding the daemon: connects to its socket, and starts it if nobody listens. Of several that are
-//! started at once the store's lock lets one live; the others end by themselves, so that everybody
-//! here only waits for the socket.
+//! Finding the daemon: by the record in the store's lock, and starting it if nobody holds that. Of
+//! several that are started at once the lock lets one live; the others end by themselves, so that
+//! everybody here only waits for the record.
 
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, io, thread};
+use std::{env, fs, io, thread};
 
 use crate::fault::Fault;
 use crate::folders::{Folders, check_private};
-use crate::process::INSIDE;
+use crate::inherited::close_for_children;
+use crate::owner::check_owner;
+use crate::process::{INSIDE, is_suspended};
+use crate::record::{Holder, Record, holder};
 
 /// A cold start opens the store and looks up what was unfinished: some 50 ms, more on a slow disk.
 /// A plugin gives its bridge 10 s, and should hear why there is no daemon.
 const PATIENCE: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(15);
-/// Before another daemon is started because the last one found a leaving one in its way.
+/// Between the starts of two daemons: the first may have found a leaving one in its way.
 const AGAIN: Duration = Duration::from_millis(200);
+/// How long a daemon that holds the lock and cannot be reached is given: one whose socket is gone
+/// is told so and listens again within milliseconds.
+const UNREACHED_MAX: Duration = Duration::from_secs(1);
+/// What is shown of a daemon's last words.
+const LAST_WORDS_MAX_BYTES: u64 = 4 << 10;
 
 /// What to do if nobody listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,70 +38,213 @@ pub enum Start {
     IfNeeded,
 }
 
-/// A connection to whoever listens, which is the daemon: nobody else can enter the folder.
+/// What is behind a store's lock.
+enum Knocked {
+    /// The daemon, connected.
+    In(UnixStream),
+    /// Nobody.
+    Free,
+    /// A daemon that does not listen yet, or not any more; and its process, if it says so.
+    Busy(Option<u32>),
+    /// A daemon that ought to listen. Without a record it is of a legwork that wrote none.
+    Unreached(Option<Record>),
+}
+
+/// A connection to the daemon of this store.
 pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault> {
-    match (knock(folders)?, start) {
-        (Some(stream), _) => Ok(stream),
-        (None, Start::Never) => Err(Fault::NotRunning),
-        (None, Start::IfNeeded) => start_and_wait(folders),
+    check_owner(folders)?;
+    let deadline = Instant::now() + PATIENCE;
+    let mut starter = Starter::default();
+    let mut unreached: Option<Instant> = None;
+    loop {
+        let knocked = knock(folders)?;
+        if !matches!(knocked, Knocked::Unreached(_)) {
+            unreached = None;
+        }
+        let pid = match knocked {
+            Knocked::In(stream) => {
+                starter.succeeded();
+                return Ok(stream);
+            }
+            Knocked::Free if start == Start::Never => return Err(Fault::NotRunning),
+            Knocked::Free => {
+                starter.start(folders)?;
+                None
+            }
+            Knocked::Busy(pid) => pid,
+            Knocked::Unreached(record) => {
+                if let (None, Some(record)) = (unreached, &record) {
+                    record.nudge();
+                }
+                let since = *unreached.get_or_insert_with(Instant::now);
+                if since.elapsed() > UNREACHED_MAX {
+                    return Err(not_reached(folders, record));
+                }
+                record.map(|record| record.pid)
+            }
+        };
+        if Instant::now() > deadline {
+            let store = folders.store.clone();
+            return Err(Fault::TooSlow { pid, store, seconds: PATIENCE.as_secs() });
+        }
+        starter.look()?;
+        thread::sleep(PAUSE);
     }
 }
 
-fn knock(folders: &Folders) -> Result<Option<UnixStream>, Fault> {
-    if let Some(folder) = folders.socket.parent()
+fn knock(folders: &Folders) -> Result<Knocked, Fault> {
+    let record = match holder(&folders.store)? {
+        Holder::Nobody => return Ok(Knocked::Free),
+        Holder::Daemon(record) => record,
+    };
+    let Some(record) = record else {
+        return Ok(match connect(&folders.socket, None)? {
+            Some(stream) => Knocked::In(stream),
+            None => Knocked::Unreached(None),
+        });
+    };
+    if !record.is_process_here() {
+        return knock_blindly(folders, record);
+    }
+    if record.leaving {
+        return Ok(Knocked::Busy(Some(record.pid)));
+    }
+    if is_suspended(record.pid) {
+        return Err(Fault::Suspended { pid: record.pid });
+    }
+    match &record.socket {
+        None => Ok(Knocked::Busy(Some(record.pid))),
+        Some(socket) => Ok(match connect(socket, Some(&record))? {
+            Some(stream) => Knocked::In(stream),
+            None => Knocked::Unreached(Some(record)),
+        }),
+    }
+}
+
+/// The process of the record is none that we see: the daemon is in another container, or the next
+/// one has not replaced the record of one that was killed, and on a full disk it cannot.
+fn knock_blindly(folders: &Folders, record: Record) -> Result<Knocked, Fault> {
+    for socket in record.socket.iter().chain([&folders.socket]) {
+        if let Some(stream) = connect(socket, None)? {
+            return Ok(Knocked::In(stream));
+        }
+    }
+    Ok(Knocked::Unreached(Some(record)))
+}
+
+/// Nothing if nobody listens there, or somebody else than the daemon that the record names.
+fn connect(socket: &Path, record: Option<&Record>) -> Result<Option<UnixStream>, Fault> {
+    if let Some(folder) = socket.parent()
         && !check_private(folder)?
     {
         return Ok(None);
     }
-    match UnixStream::connect(&folders.socket) {
-        Ok(stream) => Ok(Some(stream)),
+    match UnixStream::connect(socket) {
+        Ok(stream) => Ok(is_meant(socket, record).then_some(stream)),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => Ok(None),
-            _ => Err(Fault::Unreachable { socket: folders.socket.clone(), source: error }),
+            _ => Err(Fault::Unreachable { socket: socket.to_owned(), source: error }),
         },
     }
 }
 
-fn start_and_wait(folders: &Folders) -> Result<UnixStream, Fault> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut daemon = Some(spawn()?);
-    let mut ended = Instant::now();
-    while Instant::now() < deadline {
-        if let Some(stream) = knock(folders)? {
-            if let Some(daemon) = daemon {
-                reap(daemon);
-            }
-            return Ok(stream);
-        }
-        if let Some(how) = daemon.as_mut().and_then(exit_status) {
-            if !how.success() {
-                return Err(Fault::Ended { how });
-            }
-            // It found another one in its way; if that was leaving, nobody will listen.
-            daemon = None;
-            ended = Instant::now();
-        }
-        if daemon.is_none() && ended.elapsed() > AGAIN {
-            daemon = Some(spawn()?);
-        }
-        thread::sleep(PAUSE);
-    }
-    Err(Fault::TooSlow { socket: folders.socket.clone(), seconds: PATIENCE.as_secs() })
+/// Whether this is the socket that the daemon of the record has made. A daemon with other records
+/// may have taken the name of one that was lost.
+fn is_meant(socket: &Path, record: Option<&Record>) -> bool {
+    let made = record.map_or(0, |record| record.inode);
+    made == 0 || fs::symlink_metadata(socket).is_ok_and(|found| found.ino() == made)
 }
 
-fn spawn() -> Result<Child, Fault> {
+fn not_reached(folders: &Folders, record: Option<Record>) -> Fault {
+    let store = folders.store.clone();
+    match record {
+        None => Fault::NoRecord { store },
+        Some(record) if !record.is_process_here() => Fault::Elsewhere { pid: record.pid, store },
+        Some(Record { pid, socket, .. }) => {
+            Fault::Lost { pid, socket: socket.unwrap_or_else(|| folders.socket.clone()) }
+        }
+    }
+}
+
+/// The daemon that this process has started.
+#[derive(Default)]
+struct Starter {
+    child: Option<Child>,
+    started: Option<Instant>,
+}
+
+impl Starter {
+    /// Starts one, unless one is being started.
+    fn start(&mut self, folders: &Folders) -> Result<(), Fault> {
+        let is_due = self.started.is_none_or(|started| started.elapsed() > AGAIN);
+        if self.child.is_none() && is_due {
+            self.child = Some(spawn(folders)?);
+            self.started = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// A daemon that ended because it cannot run says why. One that found another in its way ends
+    /// in peace.
+    fn look(&mut self) -> Result<(), Fault> {
+        let Some(child) = &mut self.child else { return Ok(()) };
+        let Some(how) = child.try_wait().ok().flatten() else { return Ok(()) };
+        let said = last_words(child);
+        self.child = None;
+        if how.success() { Ok(()) } else { Err(Fault::Ended { how, said }) }
+    }
+
+    /// A bridge lives for days and is the daemon's parent: without this an ended daemon stays in
+    /// the process table as a zombie.
+    fn succeeded(self) {
+        if let Some(mut child) = self.child {
+            thread::spawn(move || child.wait());
+        }
+    }
+}
+
+/// What a daemon that has ended wrote to its stderr, without what could steer a terminal.
+fn last_words(child: &mut Child) -> String {
+    let mut said = Vec::new();
+    if let Some(stderr) = child.stderr.take() {
+        // What cannot be read was not said.
+        let _ = stderr.take(LAST_WORDS_MAX_BYTES).read_to_end(&mut said);
+    }
+    let said = String::from_utf8_lossy(&said);
+    let said = said.trim().trim_start_matches("legwork: ");
+    said.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+}
+
+fn spawn(folders: &Folders) -> Result<Child, Fault> {
     let program = program()
         .map_err(|source| Fault::NotStarted { program: "the running program".into(), source })?;
-    Command::new(&program)
+    // What whoever started us left open, a lock perhaps, is not for a daemon to keep.
+    close_for_children();
+    let mut command = Command::new(&program);
+    // Relative names mean something else in the daemon's folder.
+    if is_set("LEGWORK_HOME")
+        && let Some(home) = folders.store.parent()
+    {
+        command.env("LEGWORK_HOME", home);
+    }
+    if is_set("LEGWORK_BIN") {
+        command.env("LEGWORK_BIN", &program);
+    }
+    command
         .args(["daemon", "run"])
         // Whoever starts it may be inside of an agent; a daemon is in none, and outlives them.
         .env_remove(INSIDE)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        // Until it listens, it says here why it cannot.
+        .stderr(Stdio::piped())
         .spawn()
         .map_err(|source| Fault::NotStarted { program, source })
+}
+
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
 /// The program that is legwork, for whoever has to start it.
@@ -103,14 +256,4 @@ pub fn program() -> io::Result<PathBuf> {
     // Linux says so of a program that was replaced while it ran; the new one is what we want.
     let replaced = running.to_str().and_then(|path| path.strip_suffix(" (deleted)"));
     Ok(replaced.map_or_else(|| running.clone(), PathBuf::from))
-}
-
-fn exit_status(daemon: &mut Child) -> Option<ExitStatus> {
-    daemon.try_wait().ok().flatten()
-}
-
-/// A bridge lives for days and is the daemon's parent: without this an ended daemon stays in the
-/// process table as a zombie.
-fn reap(mut daemon: Child) {
-    thread::spawn(move || daemon.wait());
 }

@@ -2,14 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use legwork_client::{Answered, Client, Fault, Folders, Start};
+use legwork_client::{Answered, Client, Fault, Folders, Record, Start};
 use legwork_protocol::line::{FromDaemon, Query, Role, ToDaemon, decode_to_daemon, encode};
 use legwork_protocol::tools::tools;
 use legwork_protocol::view::News;
@@ -37,13 +38,27 @@ fn folders(home: &TempDir) -> Folders {
 fn daemon(folders: &Folders, parts: Vec<fn(&mut Peer)>) -> JoinHandle<()> {
     let listener = UnixListener::bind(&folders.socket).unwrap();
     let socket = folders.socket.clone();
+    let lock = locked(folders, Some(&socket));
     thread::spawn(move || {
         for part in parts {
             part(&mut Peer(BufReader::new(listener.accept().unwrap().0)));
         }
+        // First, so that nobody takes this process for a daemon that has lost its socket.
+        drop(lock);
         drop(listener);
         fs::remove_file(socket).unwrap();
     })
+}
+
+/// The lock of a daemon that is this process and listens there.
+fn locked(folders: &Folders, socket: Option<&Path>) -> File {
+    fs::create_dir_all(&folders.store).unwrap();
+    let mut lock = File::create(folders.store.join("legwork.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut record = Record::of_this_process("9.9.9", 1);
+    record.socket = socket.map(Path::to_owned);
+    lock.write_all(record.text().as_bytes()).unwrap();
+    lock
 }
 
 struct Peer(BufReader<UnixStream>);
@@ -299,8 +314,78 @@ fn g1_a_socket_in_a_folder_of_others_is_not_used() {
     let home = home();
     let folders = folders(&home);
     let _listener = UnixListener::bind(&folders.socket).unwrap();
-    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let _lock = locked(&folders, Some(&folders.socket));
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
     assert!(matches!(connect(&folders), Err(Fault::NotPrivate { .. })));
+}
+
+#[test]
+fn p9_the_daemon_is_found_by_its_record_wherever_it_listens() {
+    let home = home();
+    let real = folders(&home);
+    let daemon = daemon(&real, vec![|peer| peer.greet()]);
+    let other = Folders { socket: home.path().join("other/legwork.sock"), ..real };
+    assert_eq!(connect(&other).unwrap().daemon_build(), "9.9.9");
+    daemon.join().unwrap();
+}
+
+#[test]
+fn p9_a_socket_that_another_daemon_has_made_is_not_used() {
+    let home = home();
+    let folders = folders(&home);
+    let _other = UnixListener::bind(&folders.socket).unwrap();
+    // Left by a daemon that was killed: its lock is free.
+    drop(locked(&folders, Some(&folders.socket)));
+    assert!(matches!(connect(&folders), Err(Fault::NotRunning)));
+}
+
+#[test]
+fn p9_who_holds_the_lock_and_cannot_be_reached_is_named_at_once() {
+    let home = home();
+    let folders = folders(&home);
+    let nobody = home.path().join("gone.sock");
+    // The process is this one, so it must not be told to look after its socket: it would end.
+    let mut lock = locked(&folders, Some(&nobody));
+    let mut record = Record::of_this_process("9.9.9", 1);
+    record.socket = Some(nobody);
+    record.mark = "1-1-00000000".to_owned();
+    lock.set_len(0).unwrap();
+    std::io::Seek::rewind(&mut lock).unwrap();
+    lock.write_all(record.text().as_bytes()).unwrap();
+    let fault = connect(&folders).unwrap_err().to_string();
+    assert!(fault.contains("another container"), "{fault}");
+    lock.set_len(0).unwrap();
+    let fault = connect(&folders).unwrap_err().to_string();
+    assert!(fault.contains("legwork.lock"), "{fault}");
+}
+
+#[test]
+fn p9_a_daemon_in_another_container_has_ended_when_it_lets_go_of_the_store() {
+    let home = home();
+    let folders = folders(&home);
+    let listener = UnixListener::bind(&folders.socket).unwrap();
+    let mut lock = locked(&folders, Some(&folders.socket));
+    // Its number is that of another process here, which does not end.
+    let mut record = Record::of_this_process("9.9.9", 1);
+    (record.pid, record.mark) = (std::process::id(), "1-1-00000000".to_owned());
+    record.socket = Some(folders.socket.clone());
+    lock.set_len(0).unwrap();
+    std::io::Seek::rewind(&mut lock).unwrap();
+    lock.write_all(record.text().as_bytes()).unwrap();
+    let daemon = thread::spawn(move || {
+        let mut peer = Peer(BufReader::new(listener.accept().unwrap().0));
+        peer.greet();
+        let (id, _) = peer.hear_query();
+        let data = json!({
+            "pid": std::process::id(), "build": "9.9.9", "started": 1, "store": "", "log": "",
+            "healthy": true, "unfinished": 0, "tasks": 0, "at_work": 0, "owed": 0, "hosts": [],
+        });
+        peer.say(&FromDaemon::Data { id, data });
+        assert_eq!(peer.hear_query().1, Query::Leave);
+        drop(lock);
+    });
+    connect(&folders).unwrap().leave().unwrap();
+    daemon.join().unwrap();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use legwork_client::Folders;
 use legwork_engine::text::toast;
@@ -22,6 +22,7 @@ use crate::driver::{Desk, Findings};
 use crate::feed::{self, Feed};
 use crate::guest::Guest;
 use crate::home::Home;
+use crate::limits::CLIENTS_MAX;
 use crate::link::Link;
 use crate::log::Log;
 use crate::opencode::{Memory, Overheard};
@@ -135,6 +136,29 @@ impl Daemon {
         }
     }
 
+    /// The records.
+    pub fn store(&mut self) -> &Store {
+        self.shell.journal().journal()
+    }
+
+    /// Ends the daemon if its records were deleted or replaced while it has them open; says so.
+    ///
+    /// It could go on, but into a file that nobody finds: what it then accepts would be lost when
+    /// it ends. It could write the records out again, but whoever deletes them means it, and who
+    /// puts a backup in their place wants the backup. So it takes nothing more on, and the next
+    /// daemon begins with what is there. Records that were moved are whole in their new place.
+    pub fn check_records(&mut self) -> Option<String> {
+        let path = self.store().replaced()?.display().to_string();
+        let why = format!(
+            "{path} was deleted or replaced while the legwork daemon had it open, so nothing more \
+             can be kept and this daemon ends. Try again: the next one goes on with what is there \
+             now."
+        );
+        self.log.warn(&why);
+        self.leaving.get_or_insert_with(|| why.clone());
+        Some(why)
+    }
+
     /// Whether nothing is unfinished; not while that cannot be known for certain.
     pub fn has_nothing_to_do(&mut self) -> bool {
         let now = self.clock.now();
@@ -150,6 +174,9 @@ impl Daemon {
         }
         let (host, place, kind, until) = match role {
             Role::Client => {
+                if !self.make_room(peer, &outbox) {
+                    return;
+                }
                 self.log.peer(format_args!("{peer}: a program of legwork {build}"));
                 greet(&outbox);
                 self.shell.outside().guests.insert(peer, Guest::new(None, outbox));
@@ -181,6 +208,29 @@ impl Daemon {
         self.step(Input::Hint(Hint::HostCame { host, place, until }));
     }
 
+    /// Ends the idlest of too many clients. If none is idle, the newcomer cannot stay.
+    fn make_room(&mut self, newcomer: PeerId, outbox: &Outbox) -> bool {
+        match self.shell.outside().crowded() {
+            Ok(None) => true,
+            Ok(Some(idle)) => {
+                if let Some(guest) = self.shell.outside().guests.get(&idle) {
+                    // It may come again, and does so by itself when it has something to say.
+                    guest.outbox.bye("Others need the connection.", true);
+                }
+                self.left(idle, "others needed the connection");
+                true
+            }
+            Err(()) => {
+                let why = format!(
+                    "{CLIENTS_MAX} programs wait for answers of the legwork daemon already."
+                );
+                self.log.peer(format_args!("{newcomer}: {why}"));
+                outbox.bye(&why, false);
+                false
+            }
+        }
+    }
+
     /// A host has one connection, the newest: the one before may be broken without our knowing.
     fn displace(&mut self, host: &HostId) {
         let Some(older) = self.shell.outside().hosts.get(host).and_then(|here| here.peer) else {
@@ -201,7 +251,8 @@ impl Daemon {
         if version > LINE_VERSION && self.may_be_replaced() {
             self.leaving = Some(why);
         } else {
-            outbox.bye(&format!("{why} Update the older one; restart both."), false);
+            let remedy = "Update the older one; `legwork daemon stop` lets the other start.";
+            outbox.bye(&format!("{why} {remedy}"), false);
         }
     }
 
@@ -212,10 +263,19 @@ impl Daemon {
 
     fn heard(&mut self, peer: PeerId, line: ToDaemon) {
         // One that was displaced may still have lines under way.
-        let Some(from) = self.shell.outside().guests.get(&peer) else { return };
+        let Some(from) = self.shell.outside().guests.get_mut(&peer) else { return };
+        from.heard = Instant::now();
         let host = from.host.clone();
+        if let ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } = &line {
+            let id = *id;
+            if !from.takes(id) {
+                return;
+            }
+            if let Some(why) = self.check_records() {
+                return self.refuse(peer, id, why);
+            }
+        }
         match line {
-            ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } if !from.takes(id) => {}
             ToDaemon::Call { id, key, tool, arguments, context } => {
                 let caller = self.caller(host, key, context);
                 let ask = caller.and_then(|caller| Ok((caller, read_call(&tool, arguments)?)));
@@ -226,7 +286,7 @@ impl Daemon {
             }
             ToDaemon::Query { id, query } => match host {
                 None => self.query(peer, id, query),
-                Some(_) => from.answer(id, true, "A host does not ask this.".to_owned()),
+                Some(_) => self.refuse(peer, id, "A host does not ask this.".to_owned()),
             },
             ToDaemon::Cancel { id } => {
                 if let Some(call) = self.shell.outside().close(peer, id) {

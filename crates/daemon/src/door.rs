@@ -5,11 +5,12 @@ use std::sync::Arc;
 use legwork_protocol::line::{FromDaemon, encode};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::limits::{ACCEPT_PAUSE, LAST_KNOCK, PEERS_MAX, WRITE_MAX};
-use crate::peer::{Entrance, PeerId, serve};
+use crate::limits::{ACCEPT_PAUSE, LAST_KNOCK, PEERS_MAX, SEAT_MAX, WRITE_MAX};
+use crate::peer::{Entrance, PeerId, Place, serve};
+use crate::silent::Silent;
 use crate::socket;
 
 /// Seats for connections. Clones are the same seats.
@@ -28,6 +29,14 @@ impl Seats {
         PEERS_MAX - self.0.available_permits()
     }
 
+    /// Takes one. If none is free, somebody who has said nothing yet has to give theirs up.
+    async fn take(&self, silent: &Silent) -> Option<OwnedSemaphorePermit> {
+        if self.0.available_permits() == 0 && !silent.cut_first() {
+            return None;
+        }
+        timeout(SEAT_MAX, self.0.clone().acquire_owned()).await.ok()?.ok()
+    }
+
     /// Waits until none is.
     pub async fn all_free(&self) {
         // It is never closed.
@@ -35,11 +44,19 @@ impl Seats {
     }
 }
 
+/// The socket that is listened on; another one after it was lost.
+pub type Listener = watch::Receiver<Arc<UnixListener>>;
+
 /// Lets connections in for ever.
-pub async fn keep(listener: &UnixListener, seats: Seats, entrance: Entrance) -> ! {
+pub async fn keep(mut listener: Listener, seats: Seats, entrance: Entrance) -> ! {
     let mut next = 0;
     loop {
-        let stream = match listener.accept().await {
+        let current = listener.borrow_and_update().clone();
+        let accepted = tokio::select! {
+            accepted = current.accept() => accepted,
+            Ok(()) = listener.changed() => continue,
+        };
+        let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
                 entrance.log.peer(format_args!("a connection could not be taken: {error}"));
@@ -51,19 +68,21 @@ pub async fn keep(listener: &UnixListener, seats: Seats, entrance: Entrance) -> 
             entrance.log.peer(format_args!("a connection was refused: {why}"));
             continue;
         }
-        let Ok(seat) = seats.0.clone().try_acquire_owned() else {
+        let Some(seat) = seats.take(&entrance.silent).await else {
             entrance.log.peer(format_args!("over {PEERS_MAX} connections; one was refused"));
             let why = format!("The legwork daemon has {PEERS_MAX} connections already.");
             tokio::spawn(turn_away(stream, FromDaemon::Bye { why, leaving: false }));
             continue;
         };
-        tokio::spawn(serve(stream, PeerId(next), entrance.clone(), seat));
+        let place = Place { seat, silent: entrance.silent.add(PeerId(next)) };
+        tokio::spawn(serve(stream, PeerId(next), entrance.clone(), place));
         next += 1;
     }
 }
 
 /// Whoever knocked and was not let in before the daemon ended is told so, and starts another.
-pub async fn close(listener: &UnixListener, why: &str) {
+pub async fn close(listener: &Listener, why: &str) {
+    let listener = listener.borrow().clone();
     while let Ok(Ok((stream, _))) = timeout(LAST_KNOCK, listener.accept()).await {
         if socket::check_peer(&stream).is_ok() {
             turn_away(stream, FromDaemon::Bye { why: why.to_owned(), leaving: true }).await;

@@ -56,8 +56,13 @@ pub fn news(at: Time, change: &Change) -> impl Iterator<Item = News> {
     story::lines(change).into_iter().map(move |(task, run, line)| News { at, task, run, line })
 }
 
-/// A change as a line of the log, without a word of what a helper wrote.
+/// A change as a line of the log, without a word of what a helper wrote or was told. What a task is
+/// called is left out too: `legwork run` calls it after its prompt.
 pub fn log_line(change: &Change) -> String {
+    if let Change::Launched { task, .. } = change {
+        let called = format!(" as \"{}\"", task.description);
+        return story::sentence(change).replacen(&called, "", 1);
+    }
     if let Change::Ended { task, from, .. } = change {
         let silent = Change::Ended { task: task.clone(), from: *from, detail: String::new() };
         return story::sentence(&silent).trim_end_matches([':', ' ']).to_owned();

@@ -2,6 +2,7 @@
 //! what it watches.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use legwork_protocol::line::FromDaemon;
 use legwork_protocol::view::News;
@@ -18,6 +19,8 @@ pub struct Guest {
     pub outbox: Outbox,
     /// What has no answer yet, by the guest's own numbers.
     pub open: BTreeMap<u64, Open>,
+    /// When it last said something.
+    pub heard: Instant,
 }
 
 /// Something that a guest asked and that is not over.
@@ -30,7 +33,7 @@ pub enum Open {
 
 impl Guest {
     pub fn new(host: Option<HostId>, outbox: Outbox) -> Self {
-        Self { host, outbox, open: BTreeMap::new() }
+        Self { host, outbox, open: BTreeMap::new(), heard: Instant::now() }
     }
 
     pub fn answer(&self, id: u64, refused: bool, text: String) {

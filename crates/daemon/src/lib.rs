@@ -6,10 +6,11 @@
 //! host's format; it keeps order, keeps limits, and keeps out whoever is not the user.
 //!
 //! Read in this order: `life.rs`, `daemon.rs`, `queries.rs`; then the way in (`socket.rs`,
-//! `door.rs`, `peer.rs`, `outbox.rs`), then the way to the hosts (`world.rs`, `driver.rs`,
-//! `lanes.rs`, `link.rs`).
+//! `around.rs`, `door.rs`, `silent.rs`, `peer.rs`, `outbox.rs`), then the way to the hosts
+//! (`world.rs`, `driver.rs`, `lanes.rs`, `link.rs`).
 
 mod agents;
+mod around;
 mod clock;
 mod config;
 mod daemon;
@@ -29,6 +30,7 @@ mod outbox;
 mod peer;
 mod queries;
 mod screens;
+mod silent;
 mod socket;
 mod version;
 mod world;

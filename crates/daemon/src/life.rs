@@ -1,25 +1,29 @@
 //! From the first moment of the daemon to the last: one per user, gone when nobody needs it.
 
+use std::fs::File;
+use std::io;
 use std::time::Duration;
 
-use legwork_client::Folders;
+use legwork_client::{Folders, Record, inherited};
 use legwork_engine::Hint;
+use legwork_protocol::line::LINE_VERSION;
 use legwork_store::{Opened, Store};
-use tokio::net::UnixListener;
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::Fault;
+use crate::around::Around;
 use crate::config::read_config;
 use crate::daemon::Daemon;
-use crate::door::{self, Seats};
+use crate::door::{self, Listener, Seats};
 use crate::driver::Found;
 use crate::fault::chain;
 use crate::limits::{FAREWELL_MAX, INBOX_MAX_LINES, LINGER};
 use crate::log::Log;
 use crate::peer::{Arrival, Entrance, PeerId};
 use crate::version::BUILD;
-use crate::{Fault, socket};
 
 /// How the daemon is to run.
 #[derive(Debug, Clone)]
@@ -41,25 +45,40 @@ pub enum Outcome {
 
 /// Runs the daemon until it is not needed any more.
 pub fn run(options: Options) -> Result<Outcome, Fault> {
-    if !options.log_to_stderr {
+    let Options { folders, log_to_stderr } = options;
+    inherited::leave_behind();
+    if !log_to_stderr {
         // Whoever started it may go, and its terminal with it. A process that leads a group already
         // is refused this, and does not need it.
         let _ = rustix::process::setsid();
     }
-    // Opening takes the store's lock, and that is what makes a daemon the only one: nothing that
-    // another one has is touched before.
-    let opened = match Store::open(&options.folders.store) {
+    legwork_client::check_owner(&folders)?;
+    // The store's lock is what makes a daemon the only one: nothing that another one has is touched
+    // before.
+    let claim = match Store::claim(&folders.store) {
         Err(legwork_store::Fault::Locked { .. }) => return Ok(Outcome::AlreadyRunning),
-        opened => opened,
+        claim => claim?,
     };
-    let log = Log::open(&options.folders.log, options.log_to_stderr)?;
-    let outcome = opened.map_err(Fault::from).and_then(|opened| {
+    let record = Record::of_this_process(BUILD, LINE_VERSION);
+    // Whoever waits for this daemon sees that it has begun. If that cannot be written, they wait
+    // all the same.
+    let _ = claim.note(&record.text());
+    let log = Log::open(&folders.log, log_to_stderr)?;
+    let outcome = claim.open().map_err(Fault::from).and_then(|opened| {
         if let Some(set_aside) = &opened.set_aside {
             log.warn(set_aside);
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Fault::system("set up its runtime"))?;
-        runtime.block_on(live(opened, options.folders, log.clone()))
+        runtime.block_on(async {
+            let born = born(opened, folders, record, log.clone())?;
+            if !log_to_stderr {
+                // From now on nobody listens there.
+                silence().map_err(Fault::system("close its output"))?;
+            }
+            born.live().await;
+            Ok(Outcome::Ended)
+        })
     });
     if let Err(fault) = &outcome {
         log.warn(format_args!("the daemon cannot run: {}", chain(fault)));
@@ -67,22 +86,40 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
     outcome
 }
 
-async fn live(store: Opened, folders: Folders, log: Log) -> Result<Outcome, Fault> {
+/// Lets go of what whoever started it gave it to read and write.
+fn silence() -> io::Result<()> {
+    let nothing = File::options().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&nothing)?;
+    dup2_stdout(&nothing)?;
+    dup2_stderr(&nothing)?;
+    Ok(())
+}
+
+/// A daemon that listens and has not let anybody in.
+struct Born {
+    life: Life,
+    listener: Listener,
+    seats: Seats,
+    entrance: Entrance,
+    leave: watch::Sender<Option<String>>,
+    log: Log,
+}
+
+fn born(opened: Opened, folders: Folders, record: Record, log: Log) -> Result<Born, Fault> {
     let config = read_config(&folders.config).unwrap_or_else(|fault| {
         fault.to_string().lines().for_each(|line| log.warn(line));
         *fault.config
     });
     let signals = Signals::new().map_err(Fault::system("listen for signals"))?;
-    let listener = socket::bind(&folders.socket)?;
-    let path = folders.socket.clone();
-    log.info(format_args!("legwork {BUILD} listens on {}", path.display()));
+    let (around, listener) = Around::listen(&folders, &opened.store, record, log.clone())?;
     let (findings, found) = mpsc::unbounded_channel();
     let (hints, hinted) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
     let seats = Seats::default();
     let life = Life {
-        daemon: Daemon::start(store, config.settings, folders, findings, hints, log.clone())?,
+        daemon: Daemon::start(opened, config.settings, folders, findings, hints, log.clone())?,
+        around,
         arrivals,
         found,
         hinted,
@@ -91,20 +128,26 @@ async fn live(store: Opened, folders: Folders, log: Log) -> Result<Outcome, Faul
         linger: linger(),
         alone_since: None,
     };
-    let entrance = Entrance { inbox, leaving, log: log.clone() };
-    // The store, and with it the lock, is held until the socket is gone.
-    let (_daemon, why) = tokio::select! {
-        ended = life.run() => ended,
-        never = door::keep(&listener, seats.clone(), entrance) => never,
-    };
-    log.info(format_args!("ends: {why}"));
-    let _ = socket::remove(&path);
-    leave.send_replace(Some(why.clone()));
-    farewell(&listener, &seats, &why).await;
-    Ok(Outcome::Ended)
+    let entrance = Entrance::new(inbox, leaving, log.clone());
+    Ok(Born { life, listener, seats, entrance, leave, log })
 }
 
-async fn farewell(listener: &UnixListener, seats: &Seats, why: &str) {
+impl Born {
+    async fn live(self) {
+        let Self { life, listener, seats, entrance, leave, log } = self;
+        // The store, and with it the lock, is held until the socket is gone.
+        let (mut life, why) = tokio::select! {
+            ended = life.run() => ended,
+            never = door::keep(listener.clone(), seats.clone(), entrance) => never,
+        };
+        log.info(format_args!("ends: {why}"));
+        life.around.leave(life.daemon.store());
+        leave.send_replace(Some(why.clone()));
+        farewell(&listener, &seats, &why).await;
+    }
+}
+
+async fn farewell(listener: &Listener, seats: &Seats, why: &str) {
     let said = async {
         door::close(listener, why).await;
         seats.all_free().await;
@@ -121,6 +164,7 @@ fn linger() -> Duration {
 
 struct Life {
     daemon: Daemon,
+    around: Around,
     arrivals: mpsc::Receiver<(PeerId, Arrival)>,
     found: mpsc::UnboundedReceiver<Found>,
     hinted: mpsc::UnboundedReceiver<Hint>,
@@ -133,23 +177,34 @@ struct Life {
 
 impl Life {
     /// Gives back what it was about, and why it ended.
-    async fn run(mut self) -> (Daemon, String) {
+    async fn run(mut self) -> (Self, String) {
         loop {
             let nap = self.daemon.nap().min(self.alone_for().unwrap_or(Duration::MAX));
+            let nap = nap.min(self.around.look_in());
+            let mut look = false;
             tokio::select! {
                 Some((peer, arrival)) = self.arrivals.recv() => self.daemon.arrived(peer, arrival),
                 Some((work, found)) = self.found.recv() => self.daemon.found(work, found),
                 Some(hint) = self.hinted.recv() => self.daemon.hinted(hint),
-                name = self.signals.next() => {
-                    self.daemon.leaving = Some(format!("The legwork daemon got a {name}."));
-                }
+                name = self.signals.next() => match name {
+                    Some(name) => {
+                        self.daemon.leaving = Some(format!("The legwork daemon got a {name}."));
+                    }
+                    None => look = true,
+                },
                 () = sleep(nap) => self.daemon.wake(),
             }
+            // A home that was deleted must not be made again for a socket.
+            if (look || self.around.look_in().is_zero()) && self.daemon.check_records().is_none() {
+                self.around.look(self.daemon.store());
+            }
+            let at_work = self.daemon.home.at_work();
+            self.around.at_work(at_work, self.daemon.store());
             if self.alone_for() == Some(Duration::ZERO) {
                 self.daemon.leaving = Some("Nobody needs the legwork daemon.".to_owned());
             }
             if let Some(why) = self.daemon.leaving.take() {
-                return (self.daemon, why);
+                return (self, why);
             }
         }
     }
@@ -168,7 +223,7 @@ impl Life {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// Passed over: a terminal that is closed is no reason to end.
+    /// A terminal that is closed is no reason to end, but whoever cannot reach us says so with it.
     hangup: Signal,
 }
 
@@ -181,14 +236,12 @@ impl Signals {
         })
     }
 
-    /// The name of the next signal to end.
-    async fn next(&mut self) -> &'static str {
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return "SIGTERM",
-                _ = self.interrupt.recv() => return "SIGINT",
-                _ = self.hangup.recv() => {}
-            }
+    /// The name of the next signal, if it is one to end.
+    async fn next(&mut self) -> Option<&'static str> {
+        tokio::select! {
+            _ = self.terminate.recv() => Some("SIGTERM"),
+            _ = self.interrupt.recv() => Some("SIGINT"),
+            _ = self.hangup.recv() => None,
         }
     }
 }

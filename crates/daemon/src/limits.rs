@@ -9,14 +9,31 @@ use legwork_protocol::limits::POLL_EVERY_MS;
 
 /// Connections at once: many windows and commands; each costs two buffers.
 pub const PEERS_MAX: usize = 256;
+/// Those of people's programs among them. The rest is for hosts, which are not to be kept out by a
+/// script that forgets to close what it opens. Over it the one that was silent longest goes.
+pub const CLIENTS_MAX: usize = 192;
+/// Those that have not said hello among them. Over it the one that waited longest goes: ours say it
+/// at once.
+pub const SILENT_MAX: usize = 32;
 /// A peer says hello by then or is sent away. Ours say it at once.
 pub const HELLO_MAX: Duration = Duration::from_secs(5);
+/// How long somebody waits for the seat of one that has to go.
+pub const SEAT_MAX: Duration = Duration::from_secs(1);
 /// Bad lines of one peer before it is sent away. One now and then is a slip; this is rubbish.
 pub const BAD_LINES_MAX: u32 = 100;
 /// Bad lines of one peer that are logged one by one.
 pub const BAD_LINES_LOGGED: u32 = 3;
 /// Calls and queries of one peer without an answer: a session makes a few at once.
 pub const OPEN_CALLS_MAX: usize = 1_000;
+/// From here on an unfinished line is a long one. All connections together hold 70 MB of shorter
+/// ones at most.
+pub const LONG_LINE_BYTES: usize = 256 << 10;
+/// Long lines that are read at once, of all peers together; the others wait for their turn. So
+/// unfinished lines take at most 128 MB more: a line's buffer may be twice as long as the line.
+pub const LONG_LINES_AT_ONCE: usize = 4;
+/// How long a long line may take to come in; between processes of one machine it takes
+/// milliseconds.
+pub const LONG_LINE_MAX: Duration = Duration::from_secs(30);
 /// What is read from a peer at a time.
 pub const READ_BYTES: usize = 64 << 10;
 /// Lines that wait for the loop, of all peers together. Few, because each may be long; a peer whose
@@ -66,6 +83,10 @@ pub const FAREWELL_MAX: Duration = Duration::from_secs(2);
 pub const LAST_KNOCK: Duration = Duration::from_millis(10);
 /// A pause after a connection that could not be taken: the system is out of files.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How often the daemon looks whether its socket, its records and its log are still there. As often
+/// as it wakes up anyway.
+pub const LOOK_AROUND_EVERY: Duration = Duration::from_secs(5);
 
 // Files.
 

@@ -6,7 +6,7 @@
 use std::fmt::Display;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -64,6 +64,20 @@ impl Log {
         }
         if allowed != Allowed::No {
             self.write("peer", &what);
+        }
+    }
+
+    /// Begins a new file if the one that is open was deleted or moved; a folder that was deleted is
+    /// not made again.
+    pub fn reopen_if_gone(&self) {
+        let mut pages = self.pages();
+        let open = pages.file.metadata().map(|open| open.ino()).ok();
+        let named = fs::metadata(&pages.path).map(|named| named.ino()).ok();
+        if open != named
+            && let Ok(file) = private(&pages.path)
+        {
+            pages.bytes = file.metadata().map_or(0, |found| found.len());
+            pages.file = file;
         }
     }
 
@@ -217,6 +231,22 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("before\n"), "{text}");
         assert!(text.ends_with(" info after wards\n"), "{text}");
+    }
+
+    #[test]
+    fn a_log_that_was_deleted_is_begun_anew_and_a_deleted_folder_stays_away() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("deep/daemon.log");
+        let log = Log::open(&path, false).unwrap();
+        log.info("before");
+        fs::remove_file(&path).unwrap();
+        log.reopen_if_gone();
+        log.info("after");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.ends_with("after\n") && !text.contains("before"), "{text}");
+        fs::remove_dir_all(home.path().join("deep")).unwrap();
+        log.reopen_if_gone();
+        assert!(!home.path().join("deep").exists());
     }
 
     #[test]

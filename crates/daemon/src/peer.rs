@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 
 use legwork_protocol::line::{
     BadLine, FromDaemon, HostResult, Role, Splitter, ToDaemon, decode_to_daemon,
@@ -10,13 +11,17 @@ use legwork_protocol::line::{
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
-use tokio::time::timeout;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::limits::{BAD_LINES_LOGGED, BAD_LINES_MAX, HELLO_MAX, READ_BYTES};
+use crate::limits::{
+    BAD_LINES_LOGGED, BAD_LINES_MAX, HELLO_MAX, LONG_LINE_BYTES, LONG_LINE_MAX, LONG_LINES_AT_ONCE,
+    PEERS_MAX, READ_BYTES,
+};
 use crate::link::Unanswered;
 use crate::log::Log;
 use crate::outbox::Outbox;
+use crate::silent::{Silent, Waiting};
 
 /// Counts connections; never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,24 +74,48 @@ pub struct Entrance {
     pub inbox: mpsc::Sender<(PeerId, Arrival)>,
     /// Set once, when the daemon ends: why.
     pub leaving: watch::Receiver<Option<String>>,
+    /// Those that have not said hello.
+    pub silent: Silent,
+    /// Turns to read a long line.
+    pub long_lines: Arc<Semaphore>,
     /// The log.
     pub log: Log,
 }
 
+impl Entrance {
+    pub fn new(
+        inbox: mpsc::Sender<(PeerId, Arrival)>,
+        leaving: watch::Receiver<Option<String>>,
+        log: Log,
+    ) -> Self {
+        let long_lines = Arc::new(Semaphore::new(LONG_LINES_AT_ONCE));
+        Self { inbox, leaving, silent: Silent::default(), long_lines, log }
+    }
+}
+
+/// What a connection takes up.
+#[derive(Debug)]
+pub struct Place {
+    pub seat: OwnedSemaphorePermit,
+    /// Until it has said hello.
+    pub silent: Waiting,
+}
+
 /// Serves one connection until either side ends it, and gives its seat back.
-pub async fn serve(stream: UnixStream, id: PeerId, entrance: Entrance, seat: OwnedSemaphorePermit) {
+pub async fn serve(stream: UnixStream, id: PeerId, entrance: Entrance, place: Place) {
+    let Place { seat, silent } = place;
     let (read, write) = stream.into_split();
     let peer = Peer {
         id,
         outbox: Outbox::default(),
         unanswered: Unanswered::default(),
-        lines: Lines::new(read),
+        lines: Lines::new(read, entrance.long_lines.clone()),
         bad_lines: 0,
         entrance: entrance.clone(),
     };
     let outbox = peer.outbox.clone();
     let why = tokio::select! {
-        why = peer.listen() => why,
+        why = peer.listen(silent) => why,
         why = outbox.deliver(write) => why,
         never = say_bye(&outbox, entrance.leaving) => match never {},
     };
@@ -116,8 +145,15 @@ struct Peer {
 
 impl Peer {
     /// Passes on what comes in. Gives back why nothing more comes.
-    async fn listen(mut self) -> String {
-        let first = match timeout(HELLO_MAX, self.lines.next()).await {
+    async fn listen(mut self, silent: Waiting) -> String {
+        let first = tokio::select! {
+            first = timeout(HELLO_MAX, self.lines.next()) => first,
+            () = silent.cut() => {
+                return self.send_away("Too many connections say nothing.").await;
+            }
+        };
+        drop(silent);
+        let first = match first {
             Ok(Ok(first)) => first,
             Ok(Err(why)) => return why,
             Err(_) => {
@@ -197,12 +233,15 @@ struct Lines {
     splitter: Splitter,
     /// Whole lines that have come in and not been looked at.
     ready: VecDeque<Result<Vec<u8>, BadLine>>,
+    long_lines: Arc<Semaphore>,
+    /// Its turn to read a long line, and when that is over.
+    turn: Option<(OwnedSemaphorePermit, Instant)>,
 }
 
 impl Lines {
-    fn new(read: OwnedReadHalf) -> Self {
+    fn new(read: OwnedReadHalf, long_lines: Arc<Semaphore>) -> Self {
         let (buffer, splitter) = (vec![0; READ_BYTES], Splitter::new());
-        Self { read, buffer, splitter, ready: VecDeque::new() }
+        Self { read, buffer, splitter, ready: VecDeque::new(), long_lines, turn: None }
     }
 
     /// The next line, or why there is none.
@@ -211,7 +250,15 @@ impl Lines {
             if let Some(line) = self.ready.pop_front() {
                 return Ok(line.and_then(|line| decode_to_daemon(&line)));
             }
-            match self.read.read(&mut self.buffer).await {
+            let read = match self.take_turn().await? {
+                Some(until) => timeout_at(until, self.read.read(&mut self.buffer)).await,
+                None => Ok(self.read.read(&mut self.buffer).await),
+            };
+            let Ok(read) = read else {
+                let seconds = LONG_LINE_MAX.as_secs();
+                return Err(format!("a long line did not come in within {seconds} s"));
+            };
+            match read {
                 Ok(0) if self.splitter.is_inside_line() => {
                     return Err("it broke off in the middle of a line".to_owned());
                 }
@@ -220,5 +267,22 @@ impl Lines {
                 Err(error) => return Err(error.to_string()),
             }
         }
+    }
+
+    /// Waits until it may read on, if the line that is coming in is a long one. Gives back until
+    /// when it may.
+    async fn take_turn(&mut self) -> Result<Option<Instant>, String> {
+        if self.splitter.held() <= LONG_LINE_BYTES {
+            self.turn = None;
+            return Ok(None);
+        }
+        if self.turn.is_none() {
+            // As many turns as there can be connections take less time than this.
+            let wait = LONG_LINE_MAX * (PEERS_MAX / LONG_LINES_AT_ONCE) as u32;
+            let turn = timeout(wait, self.long_lines.clone().acquire_owned()).await;
+            let Ok(Ok(turn)) = turn else { return Err("its long line had no turn".to_owned()) };
+            self.turn = Some((turn, Instant::now() + LONG_LINE_MAX));
+        }
+        Ok(self.turn.as_ref().map(|(_, until)| *until))
     }
 }

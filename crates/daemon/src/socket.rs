@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream as Plain;
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,47 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::fault::Fault;
 
+/// A socket that this process listens on, and which file it is: its name may be lost, or come to
+/// mean another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    pub path: PathBuf,
+    pub inode: u64,
+}
+
+impl Bound {
+    /// Whether whoever looks for it under its name finds it.
+    pub fn is_in_place(&self) -> bool {
+        fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode)
+    }
+
+    /// Removes it, if its name still means it.
+    pub fn remove(&self) {
+        if self.is_in_place() {
+            // What stays behind is replaced by the next daemon.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Listens under the first of these names that can be had. If none can, the first says why.
+pub fn bind_one(names: &[PathBuf]) -> Result<(UnixListener, Bound), Fault> {
+    let mut first = None;
+    for name in names {
+        match bind(name) {
+            Ok(bound) => return Ok(bound),
+            Err(fault) => first = first.or(Some(fault)),
+        }
+    }
+    let none = || Fault::system("find a name for its socket")(io::ErrorKind::NotFound.into());
+    Err(first.unwrap_or_else(none))
+}
+
 /// Listens on a socket of this name. Whoever calls holds the store's lock, so a socket that is
 /// there and does not answer is left over.
-pub fn bind(path: &Path) -> Result<UnixListener, Fault> {
-    if let Some(folder) = path.parent()
-        && !legwork_client::check_private(folder)?
-    {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(Fault::file("create the folder", folder))?;
-        legwork_client::check_private(folder)?;
+pub fn bind(path: &Path) -> Result<(UnixListener, Bound), Fault> {
+    if let Some(folder) = path.parent() {
+        make_folder(folder)?;
     }
     if Plain::connect(path).is_ok() {
         return Err(Fault::SocketTaken { socket: path.to_owned() });
@@ -27,14 +59,34 @@ pub fn bind(path: &Path) -> Result<UnixListener, Fault> {
     let new = with_end(path, ".new");
     remove(&new).map_err(Fault::file("remove", &new))?;
     let listener = UnixListener::bind(&new).map_err(Fault::file("listen on", &new))?;
-    let private = Permissions::from_mode(0o600);
-    fs::set_permissions(&new, private).map_err(Fault::file("protect", &new))?;
-    fs::rename(&new, path).map_err(Fault::file("listen on", path))?;
-    Ok(listener)
+    let named = give_name(&new, path);
+    if named.is_err() {
+        // The fault is the one to tell of.
+        let _ = remove(&new);
+    }
+    Ok((listener, named?))
 }
 
-/// Removes the socket, if it is there.
-pub fn remove(path: &Path) -> io::Result<()> {
+fn give_name(new: &Path, path: &Path) -> Result<Bound, Fault> {
+    let private = Permissions::from_mode(0o600);
+    fs::set_permissions(new, private).map_err(Fault::file("protect", new))?;
+    let found = fs::symlink_metadata(new).map_err(Fault::file("look at", new))?;
+    fs::rename(new, path).map_err(Fault::file("listen on", path))?;
+    Ok(Bound { path: path.to_owned(), inode: found.ino() })
+}
+
+fn make_folder(folder: &Path) -> Result<(), Fault> {
+    if !legwork_client::make_private(folder)? {
+        legwork_client::check_owner_of(folder)?;
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(Fault::file("create the folder", folder))?;
+        legwork_client::check_private(folder)?;
+    }
+    Ok(())
+}
+
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -71,7 +123,7 @@ mod tests {
     async fn g1_the_socket_and_its_folder_are_the_users_alone() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("run/legwork.sock");
-        let listener = bind(&path).unwrap();
+        let (listener, _) = bind(&path).unwrap();
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let (_near, far) = tokio::join!(UnixStream::connect(&path), listener.accept());
         assert_eq!(check_peer(&far.unwrap().0), Ok(()));
@@ -85,9 +137,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn g1_a_folder_that_others_can_enter_is_refused() {
+    async fn g1_a_folder_that_others_can_change_is_refused() {
         let home = tempfile::tempdir().unwrap();
-        fs::set_permissions(home.path(), Permissions::from_mode(0o750)).unwrap();
+        fs::write(home.path().join("letter.txt"), "").unwrap();
+        fs::set_permissions(home.path(), Permissions::from_mode(0o770)).unwrap();
         let fault = bind(&home.path().join("legwork.sock")).unwrap_err();
         assert!(matches!(fault, Fault::Folder(_)), "{fault}");
     }
@@ -97,11 +150,36 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("run/legwork.sock");
         drop(bind(&path).unwrap());
-        let listener = bind(&path).unwrap();
+        let (listener, bound) = bind(&path).unwrap();
         assert!(matches!(bind(&path), Err(Fault::SocketTaken { .. })));
+        assert!(bound.is_in_place());
         drop(listener);
-        remove(&path).unwrap();
-        remove(&path).unwrap();
+        bound.remove();
         assert!(!path.exists());
+    }
+
+    #[tokio::test]
+    async fn p9_a_daemon_with_other_records_keeps_its_socket_and_the_next_takes_another_name() {
+        let home = tempfile::tempdir().unwrap();
+        let names = ["run/a.sock", "run/b.sock"].map(|name| home.path().join(name));
+        let (_first, bound) = bind_one(&names).unwrap();
+        let (_second, other) = bind_one(&names).unwrap();
+        assert_eq!([bound.path.clone(), other.path], names);
+        // Its name was lost to somebody, who keeps it.
+        fs::remove_file(&names[0]).unwrap();
+        let (_third, _) = bind_one(&names).unwrap();
+        assert!(!bound.is_in_place());
+        bound.remove();
+        assert!(names[0].exists());
+        assert!(matches!(bind_one(&names), Err(Fault::SocketTaken { .. })));
+    }
+
+    #[tokio::test]
+    async fn a_name_that_cannot_be_had_leaves_nothing_behind() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("run/legwork.sock");
+        fs::create_dir_all(path.join("full")).unwrap();
+        assert!(matches!(bind(&path), Err(Fault::File { .. })));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 }

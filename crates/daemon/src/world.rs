@@ -16,6 +16,7 @@ use legwork_shell::{Outside, Said};
 
 use crate::driver::{Desk, Findings};
 use crate::guest::{Guest, Open};
+use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
 use crate::peer::PeerId;
 
@@ -113,6 +114,17 @@ impl World {
             gone.host = Some(host);
         }
         Some(gone)
+    }
+
+    /// A person's program that waits for nothing and was silent longest, if there are so many that
+    /// one has to go for the next. Nothing, too, if all of them wait for something.
+    pub fn crowded(&self) -> Result<Option<PeerId>, ()> {
+        let clients = || self.guests.iter().filter(|(_, guest)| guest.host.is_none());
+        if clients().count() < CLIENTS_MAX {
+            return Ok(None);
+        }
+        let idle = clients().filter(|(_, guest)| guest.open.is_empty());
+        idle.min_by_key(|(_, guest)| guest.heard).map(|(id, _)| Some(*id)).ok_or(())
     }
 
     /// Tells all who watch.

@@ -130,7 +130,8 @@ class Link {
         for (const call of this.calls.values()) this.send(call.line)
         return
       case "bye":
-        this.lastWords = line.why
+        // It ends a sentence of ours.
+        this.lastWords = String(line.why).replace(/\.$/, "")
         return
       case "want":
         this.wanted = new Map(line.events.map((event) => [event.name, { ...event, last: new Map() }]))

@@ -51,10 +51,8 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
     if let Some(found) = not_there(host, process, deed) {
         return Plan::Over(found);
     }
-    let marked = |task: TaskId| {
-        let mut marked = host.sessions_marked(task);
-        marked.find(|session| session.database == host.database(process))
-    };
+    let here = |session: &&Session| session.database == host.database(process);
+    let marked = |task: TaskId| host.sessions_marked(task).find(here);
     match deed {
         Deed::Vet { agent } => Plan::Over(Ok(vet(host, agent))),
         Deed::Probe { session } => {

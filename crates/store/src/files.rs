@@ -3,7 +3,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -38,6 +38,42 @@ pub fn claim(dir: &Path) -> Result<File, Fault> {
         }
     }
     Err(Fault::Locked { dir: dir.to_owned() })
+}
+
+/// Writes what whoever finds the lock held may read: from the beginning, in one piece, so that a
+/// shorter text is followed by the rest of a longer one for a moment only.
+pub fn note(lock: &File, dir: &Path, text: &str) -> Result<(), Fault> {
+    lock.write_all_at(text.as_bytes(), 0)
+        .and_then(|()| lock.set_len(text.len() as u64))
+        .map_err(Fault::file("write into", dir.join(LOCK)))
+}
+
+/// The very files that are open, by their names.
+#[derive(Debug)]
+pub struct Opened(Vec<(PathBuf, u64, u64)>);
+
+impl Opened {
+    /// Remembers the lock and the database of this folder.
+    pub fn in_folder(dir: &Path) -> Result<Self, Fault> {
+        let mut files = Vec::new();
+        for path in [dir.join(LOCK), dir.join(DATABASE)] {
+            let found = fs::metadata(&path).map_err(Fault::file("look at", &path))?;
+            files.push((path, found.dev(), found.ino()));
+        }
+        Ok(Self(files))
+    }
+
+    /// The first file whose name is gone or means another file. A disk that cannot be asked for a
+    /// moment proves nothing.
+    pub fn replaced(&self) -> Option<&Path> {
+        let is_replaced = |(path, dev, ino): &&(PathBuf, u64, u64)| match fs::metadata(path) {
+            Ok(found) => (found.dev(), found.ino()) != (*dev, *ino),
+            Err(why) => {
+                matches!(why.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            }
+        };
+        self.0.iter().find(is_replaced).map(|(path, ..)| path.as_path())
+    }
 }
 
 /// Sees to it that the database is there and that it and its companions are the user's alone.

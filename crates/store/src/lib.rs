@@ -38,7 +38,7 @@ use legwork_protocol::{TaskId, Time};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 pub use fault::Fault;
-pub use open::{Opened, SetAside};
+pub use open::{Claim, Opened, SetAside};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use timeline::{Entry, TIMELINE_MAX_LINES};
 pub use tombstones::Tombstone;
@@ -52,14 +52,32 @@ pub struct Store {
     fresh: Option<Saved>,
     /// Stores that could not be read, beside this one.
     set_aside: Vec<PathBuf>,
+    dir: PathBuf,
+    files: files::Opened,
     /// Locked as long as it is open.
-    _lock: File,
+    lock: File,
 }
 
 impl Store {
     /// Opens the store in this folder, and makes both if they are not there.
     pub fn open(dir: &Path) -> Result<Opened, Fault> {
-        open::open(dir)
+        Self::claim(dir)?.open()
+    }
+
+    /// Takes the lock of the store in this folder, and makes both if they are not there.
+    pub fn claim(dir: &Path) -> Result<Claim, Fault> {
+        Claim::new(dir)
+    }
+
+    /// Leaves a text in the lock, for whoever finds it held.
+    pub fn note(&self, text: &str) -> Result<(), Fault> {
+        files::note(&self.lock, &self.dir, text)
+    }
+
+    /// A file of the store that was deleted or replaced by another while it was open. What is saved
+    /// from then on nobody will find.
+    pub fn replaced(&self) -> Option<&Path> {
+        self.files.replaced()
     }
 
     /// The file that holds the records.

@@ -56,8 +56,31 @@ impl fmt::Display for SetAside {
     }
 }
 
-pub fn open(dir: &Path) -> Result<Opened, Fault> {
-    let lock = files::claim(dir)?;
+/// A store that nobody else can open, and that is not open yet.
+#[derive(Debug)]
+pub struct Claim {
+    dir: PathBuf,
+    lock: File,
+}
+
+impl Claim {
+    pub(crate) fn new(dir: &Path) -> Result<Self, Fault> {
+        Ok(Self { dir: dir.to_owned(), lock: files::claim(dir)? })
+    }
+
+    /// Leaves a text in the lock, for whoever finds it held.
+    pub fn note(&self, text: &str) -> Result<(), Fault> {
+        files::note(&self.lock, &self.dir, text)
+    }
+
+    /// Opens it.
+    pub fn open(self) -> Result<Opened, Fault> {
+        open(self)
+    }
+}
+
+fn open(Claim { dir, lock }: Claim) -> Result<Opened, Fault> {
+    let dir = dir.as_path();
     let why = if files::is_orphaned(dir)? {
         "its changes lie there without it".to_owned()
     } else {
@@ -80,9 +103,11 @@ struct Read {
 
 impl Read {
     fn with(self, dir: &Path, lock: File) -> Result<Store, Fault> {
-        let Self { db, path, saved } = self;
+        let files = files::Opened::in_folder(dir)?;
         let set_aside = files::all_set_aside(dir)?;
-        Ok(Store { db, path, fresh: Some(saved), set_aside, _lock: lock })
+        let Self { db, path, saved } = self;
+        let dir = dir.to_owned();
+        Ok(Store { db, path, fresh: Some(saved), dir, set_aside, files, lock })
     }
 }
 

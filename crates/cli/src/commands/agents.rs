@@ -67,6 +67,7 @@ impl Agents {
     /// Shows them.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let known = Known::find(&Folders::from_env()?);
+        known.warn();
         let default = known.default().map(str::to_owned);
         let agents = self.chosen(known.known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use legwork_client::{Client, Fault as ClientFault, Folders, Start};
+use legwork_client::{Client, Fault as ClientFault, Folders, Holder, Record, Start, holder};
 use legwork_daemon::{Options, Outcome};
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::view::DaemonView;
@@ -101,22 +101,58 @@ fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault>
 }
 
 fn status(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
-    let found = running(folders, Start::Never)?;
+    let found = match running(folders, Start::Never) {
+        Err(fault) => return unreached(folders, fault, screen),
+        Ok(found) => found,
+    };
     if screen.is_json() {
-        screen.value(&json!({ "running": found.is_some(), "daemon": found }))?;
+        let record = record(folders);
+        let running = found.is_some();
+        screen.value(&json!({ "running": running, "daemon": found, "record": record }))?;
         return Ok(if found.is_some() { Exit::Done } else { Exit::NoDaemon });
     }
     let Some(daemon) = found else {
         screen.line("The daemon is not running. The next command that needs it starts it.")?;
         return Ok(Exit::NoDaemon);
     };
-    for line in page(&daemon) {
+    let mut page = page(&daemon);
+    if let Some(socket) = record(folders).and_then(|record| record.socket) {
+        page.push(("Socket", Cell::new(socket.display().to_string())));
+    }
+    for line in table(&rows(page)) {
         screen.line(line)?;
     }
     Ok(Exit::Done)
 }
 
-fn page(daemon: &DaemonView) -> Vec<String> {
+/// A daemon that does not answer is shown by its record.
+fn unreached(folders: &Folders, fault: Fault, screen: &Screen) -> Result<Exit, Fault> {
+    let Some(record) = record(folders) else { return Err(fault) };
+    if screen.is_json() {
+        let why = fault.in_full();
+        screen.value(&json!({ "running": true, "daemon": null, "record": record, "why": why }))?;
+        return Ok(Exit::NoDaemon);
+    }
+    let mut facts =
+        vec![("Process", Cell::new(format!("{} (legwork {})", record.pid, record.build)))];
+    let socket = record.socket.map(|socket| socket.display().to_string());
+    facts.push(("Socket", Cell::new(socket.unwrap_or_else(|| "none yet".to_owned()))));
+    facts.push(("At work", Cell::new(format!("{} over ACP", counted(record.at_work, "helper")))));
+    for line in table(&rows(facts)) {
+        screen.line(line)?;
+    }
+    Err(fault)
+}
+
+/// The record of the daemon that holds the store's lock, if that is a process that we see.
+fn record(folders: &Folders) -> Option<Record> {
+    match holder(&folders.store) {
+        Ok(Holder::Daemon(record)) => record.filter(Record::is_process_here),
+        Ok(Holder::Nobody) | Err(_) => None,
+    }
+}
+
+fn page(daemon: &DaemonView) -> Vec<(&'static str, Cell)> {
     let health = if daemon.healthy {
         Cell::new("can be saved").styled(GOOD)
     } else {
@@ -140,9 +176,11 @@ fn page(daemon: &DaemonView) -> Vec<String> {
     if daemon.hosts.is_empty() {
         facts.push(("Host", Cell::new("none is connected")));
     }
-    let rows: Vec<Vec<Cell>> =
-        facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect();
-    table(&rows)
+    facts
+}
+
+fn rows(facts: Vec<(&'static str, Cell)>) -> Vec<Vec<Cell>> {
+    facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect()
 }
 
 fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
@@ -159,18 +197,27 @@ fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
 }
 
 fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
+    let may_end = |helpers: usize| {
+        let question =
+            format!("End the daemon and cut off {} with it?", counted(helpers, "helper"));
+        Ok::<bool, Fault>(helpers == 0 || yes || agrees(&question)?)
+    };
     let done = match Client::connect(folders, Role::Client, Start::Never) {
         Ok(mut client) => {
-            let own = get::<DaemonView>(&mut client, Query::Daemon)?.at_work;
-            let question =
-                format!("End the daemon and cut off {} with it?", counted(own, "helper"));
-            if own > 0 && !yes && !agrees(&question)? {
+            if !may_end(get::<DaemonView>(&mut client, Query::Daemon)?.at_work)? {
                 return Ok(Exit::Refused);
             }
             client.leave().map(|()| "stopped")?
         }
         Err(ClientFault::NotRunning) => "not running",
-        Err(fault) => return Err(fault.into()),
+        // It speaks another version of the line format, hangs, or lost its socket.
+        Err(fault) => {
+            let Some(record) = record(folders) else { return Err(fault.into()) };
+            if !may_end(record.at_work)? {
+                return Ok(Exit::Refused);
+            }
+            record.end(&folders.store).map(|()| "stopped")?
+        }
     };
     if screen.is_json() {
         screen.value(&json!({ "done": done }))?;

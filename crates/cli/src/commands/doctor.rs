@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -9,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use legwork_acp::agents::REHEARSAL;
-use legwork_client::{Client, Folders, Start, check_private};
+use legwork_client::{
+    Client, Folders, Holder, Start, check_owner, check_owner_of, check_private, holder,
+};
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::DaemonView;
@@ -27,13 +30,17 @@ use crate::words::counted;
 
 /// The first OpenCode with everything that the plugin uses.
 const OPENCODE_LEAST: (u64, u64) = (1, 18);
+/// What others may do with a folder that is not the user's alone.
+const OTHERS_WRITE: u32 = 0o022;
+/// Connections, and three pipes for each of a few hundred agents.
+const OPEN_FILES_LEAST: u64 = 1_024;
 const OPENCODE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Check that everything works, and say what to do if not
 ///
-/// Checks one thing after the other: the program, the settings, the folders, the daemon, its
-/// records, the agents, the plugin, OpenCode. Each problem comes with what to do. Starts the daemon
-/// if it does not run. The exit code is 1 if there is a problem.
+/// Checks one thing after the other: the program, the settings, the folders, the daemon, its socket
+/// and records, the agents, the plugin, OpenCode. Each problem comes with what to do. Starts the
+/// daemon if it does not run. The exit code is 1 if there is a problem.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -87,18 +94,11 @@ impl Doctor {
             shown
         };
         add(program())?;
-        let folders = Folders::from_env()?;
-        add(settings(&folders.config))?;
-        add(runtime_folder(&folders.socket))?;
-        match daemon(&folders) {
-            Err(fault) => add(Finding::of_fault("daemon", &fault))?,
-            Ok((view, took)) => {
-                add(daemon_version(&view, took))?;
-                add(records(&view))?;
-                add(hosts(&view))?;
-            }
+        match Folders::from_env() {
+            Err(fault) => add(Finding::of_fault("folders", &fault.into()))?,
+            Ok(folders) => look_into(&folders, &mut add)?,
         }
-        add(agents(&folders))?;
+        add(open_files())?;
         add(plugin())?;
         add(opencode())?;
         let problems = all.iter().filter(|finding| finding.state == State::Problem).count();
@@ -113,6 +113,24 @@ impl Doctor {
         }
         Ok(if problems > 0 { Exit::Refused } else { Exit::Done })
     }
+}
+
+fn look_into(
+    folders: &Folders,
+    add: &mut dyn FnMut(Finding) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    add(settings(&folders.config))?;
+    add(owner(folders))?;
+    match daemon(folders) {
+        Err(fault) => add(Finding::of_fault("daemon", &fault))?,
+        Ok((view, took)) => {
+            add(daemon_version(&view, took))?;
+            add(socket(folders))?;
+            add(records(&view))?;
+            add(hosts(&view))?;
+        }
+    }
+    add(agents(folders))
 }
 
 fn show(finding: &Finding, screen: &Screen) -> Result<(), Fault> {
@@ -161,15 +179,56 @@ fn settings(config: &Path) -> Finding {
     }
 }
 
-fn runtime_folder(socket: &Path) -> Finding {
-    let folder = socket.parent().unwrap_or(socket);
-    match check_private(folder) {
-        Ok(true) => Finding::good("socket", format!("{} is yours alone", folder.display())),
-        Ok(false) => {
-            let says = format!("{} is not there yet; the daemon makes it", folder.display());
-            Finding::good("socket", says)
+/// Everything of legwork's is this user's, and in folders that nobody else can change.
+fn owner(folders: &Folders) -> Finding {
+    if let Err(fault) = check_owner(folders) {
+        return Finding::of_fault("folders", &fault.into());
+    }
+    let above = [folders.store.parent(), folders.log.parent()];
+    for folder in above.into_iter().flatten() {
+        let mode = folder.metadata().map_or(0, |found| found.permissions().mode());
+        if mode & OTHERS_WRITE != 0 {
+            let says = format!("{} can be changed by other users", folder.display());
+            let remedy = format!("`chmod go-w {}`.", folder.display());
+            return Finding::problem("folders", says, remedy);
         }
-        Err(fault) => Finding::of_fault("socket", &fault.into()),
+    }
+    let home = folders.store.parent().unwrap_or(&folders.store);
+    Finding::good("folders", format!("what is in {} is yours", home.display()))
+}
+
+/// The daemon was just asked, so it listens somewhere.
+fn socket(folders: &Folders) -> Finding {
+    let socket = match holder(&folders.store) {
+        Ok(Holder::Daemon(Some(record))) => record.socket,
+        Ok(_) => None,
+        Err(fault) => return Finding::of_fault("socket", &fault.into()),
+    };
+    let Some(socket) = socket else {
+        let remedy = "Its disk may be full, or it is an older legwork: `legwork daemon stop`.";
+        return Finding::mind("socket", "the daemon has not written down where it listens", remedy);
+    };
+    let folder = folders.socket.parent().unwrap_or(&folders.socket);
+    match check_owner_of(folder).and_then(|()| check_private(folder)) {
+        Err(fault) if socket.parent() != Some(folder) => {
+            let says = format!("{fault} The daemon listens on {} instead", socket.display());
+            let remedy = "That does no harm. If XDG_RUNTIME_DIR is another user's, unset it.";
+            Finding::mind("socket", says, remedy)
+        }
+        _ => Finding::good("socket", socket.display().to_string()),
+    }
+}
+
+fn open_files() -> Finding {
+    let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+    match most {
+        Some(most) if most < OPEN_FILES_LEAST => Finding::mind(
+            "files",
+            format!("processes here may have {most} files open, too few for many helpers"),
+            format!("Raise the hard limit (`ulimit -Hn {OPEN_FILES_LEAST}` as root)."),
+        ),
+        Some(most) => Finding::good("files", format!("up to {most} may be open at once")),
+        None => Finding::good("files", "any number may be open at once"),
     }
 }
 

@@ -57,6 +57,8 @@ impl Install {
             }
         };
         if done != "already up to date" {
+            let own = legwork_client::check_owner_of(&file);
+            own.map_err(|fault| Fault::Refused(fault.to_string()))?;
             write(&file, &wanted)?;
         }
         let in_build_folder = is_in_build_folder(&binary);

@@ -95,7 +95,9 @@ impl Run {
         if self.description.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err(Fault::Usage("The description is empty.".to_owned()));
         }
-        let agent = Agents::find(&Folders::from_env()?).choose(self.agent.as_deref())?;
+        let agents = Agents::find(&Folders::from_env()?);
+        agents.warn();
+        let agent = agents.choose(self.agent.as_deref())?;
         let of = prompts.len();
         let order = |(number, prompt): (usize, String)| {
             let description = description(self.description.as_deref(), &prompt, number, of);

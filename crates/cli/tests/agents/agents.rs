@@ -1,6 +1,7 @@
 //! `legwork agents`, and what the doctor says of them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::home::Home;
 
@@ -49,6 +50,40 @@ fn programs_get_the_same_and_nothing_is_started_if_not_wanted() {
     assert_eq!((&last["from"], &last["starts"]["resumes"]), (&"built in".into(), &true.into()));
     let looked = home.run(["agents", "--json", "--no-start"]).with_code(0).json();
     assert_eq!(looked[0]["starts"], serde_json::Value::Null);
+}
+
+#[test]
+fn g1_agents_that_somebody_else_could_have_written_are_not_started_and_it_is_said() {
+    let home = Home::new();
+    home.configure(&bad("planted", "exit"));
+    let config = home.path("legwork/config.toml");
+    fs::set_permissions(&config, PermissionsExt::from_mode(0o666)).unwrap();
+    let remedy = format!("chmod go-w {}", config.display());
+    let shown = home.run(["agents"]).with_code(0);
+    assert!(shown.err.contains(&remedy) && !shown.out.contains("planted"), "{shown:?}");
+    let run = home.run(["run", "--agent", "planted", "say hello"]).with_code(1);
+    assert!(run.err.contains(&remedy), "{run:?}");
+    let doctor = home.run(["doctor"]).with_code(1);
+    assert!(doctor.out.contains(&remedy), "{doctor:?}");
+    let log = fs::read_to_string(home.path("legwork/daemon.log")).unwrap();
+    assert!(log.contains(&remedy), "{log}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_writes_and_opens_as_whoever_started_the_daemon_may() {
+    let home = Home::new();
+    let seen = home.path("seen");
+    let script =
+        format!("umask > {0}; ulimit -Sn >> {0}; exec {LEGWORK} rehearsal", seen.display());
+    home.configure(&format!("[agents.mine]\ncommand = [\"sh\", \"-c\", {script:?}]\n"));
+    let legwork = home.command(["run", "--agent", "mine", "say hello"]);
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", "umask 027; ulimit -Sn 300; exec \"$0\" \"$@\""]);
+    shell.arg(legwork.get_program()).args(legwork.get_args()).env_clear();
+    shell.envs(legwork.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert!(shell.output().unwrap().status.success());
+    assert_eq!(fs::read_to_string(seen).unwrap(), "0027\n300\n");
 }
 
 #[test]

@@ -21,6 +21,17 @@ fn a_result_goes_to_stdout_and_all_else_to_stderr() {
 }
 
 #[test]
+fn g1_no_word_of_a_prompt_or_a_result_is_in_the_log() {
+    let home = Home::new();
+    let prompt = "say the-secret-word\nsay a-second-secret";
+    home.run(["run", "--agent", "rehearsal", prompt]).with_code(0);
+    home.run(["run", "--agent", "rehearsal", "fail another-secret"]).with_code(3);
+    let log = fs::read_to_string(home.path("legwork/daemon.log")).unwrap();
+    assert!(log.contains(": launched for rehearsal"), "{log}");
+    assert!(!log.contains("secret"), "{log}");
+}
+
+#[test]
 fn of_several_each_result_is_named_and_the_worst_end_counts() {
     let home = Home::new();
     let ran = home.run(["run", "--agent", "rehearsal", "say one", "fail no luck", "say three"]);

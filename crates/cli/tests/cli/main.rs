@@ -9,7 +9,9 @@
 
 mod bridge;
 mod daemon;
+mod finding;
 mod front;
+mod ground;
 mod help;
 mod home;
 mod host;

@@ -6,6 +6,7 @@ mod agents;
 mod names;
 #[cfg(test)]
 mod tests;
+mod trust;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -29,6 +30,8 @@ pub struct Config {
     pub agents: Vec<Agent>,
     /// The agent that `legwork run` takes if none is named.
     pub run_agent: Option<String>,
+    /// Why the agents of the file are not used, if somebody else could have written them.
+    pub distrusted: Option<String>,
 }
 
 /// What is wrong with a config file. Displays as a line for each problem.
@@ -77,11 +80,17 @@ pub fn read_config(path: &Path) -> Result<Config, ConfigFault> {
 
 fn read(path: &Path, home: Option<&Path>) -> Result<Config, ConfigFault> {
     let mut reading = Reading::default();
-    match text(path) {
+    let mut distrusted = None;
+    match text(path, &mut distrusted) {
         Ok(text) => reading.read(&text, home),
         Err(why) => reading.problems.push(Problem { line: None, what: why }),
     }
-    let Reading { config, mut problems } = reading;
+    let Reading { mut config, mut problems } = reading;
+    if let Some(why) = distrusted.filter(|_| !config.agents.is_empty()) {
+        config.agents.clear();
+        problems.push(Problem { line: None, what: why.clone() });
+        config.distrusted = Some(why);
+    }
     if problems.is_empty() {
         return Ok(config);
     }
@@ -89,10 +98,13 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Config, ConfigFault> {
     Err(ConfigFault { path: path.to_owned(), problems, config: Box::new(config) })
 }
 
-fn text(path: &Path) -> Result<String, String> {
+fn text(path: &Path, distrusted: &mut Option<String>) -> Result<String, String> {
     let mut text = String::new();
-    let read =
-        File::open(path).and_then(|file| file.take(CONFIG_MAX_BYTES + 1).read_to_string(&mut text));
+    let read = File::open(path).and_then(|file| {
+        // Of the very file that is read.
+        *distrusted = trust::distrust(path, &file);
+        file.take(CONFIG_MAX_BYTES + 1).read_to_string(&mut text)
+    });
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(format!("the file cannot be read: {error}")),

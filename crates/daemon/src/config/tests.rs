@@ -44,11 +44,46 @@ fn every_setting_can_be_set() {
         interrupted: Interrupted::Continue,
     };
     let run_agent = Some("mine".to_owned());
-    assert_eq!(config, Ok(Config { settings, agents: Vec::new(), run_agent }));
+    assert_eq!(config, Ok(Config { settings, agents: Vec::new(), run_agent, distrusted: None }));
     for name in NAMES {
         assert_ne!(set(&mut Config::default(), name, &DeValue::Boolean(true)), {
             Err(unknown(name))
         });
+    }
+}
+
+#[test]
+fn g1_agents_that_others_could_have_written_are_not_used_and_limits_are() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("config.toml");
+    std::fs::write(&path, "[limits]\nmax_depth = 3\n[agents.mine]\ncommand = [\"x\"]\n").unwrap();
+    let open = |path: &Path, mode| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    };
+    open(&path, 0o644);
+    assert_eq!(read_config(&path).unwrap().agents.len(), 1);
+    open(&path, 0o646);
+    let refused = |remedy: &str| {
+        let fault = read_config(&path).unwrap_err();
+        assert_eq!((fault.config.agents.len(), fault.config.settings.max_depth), (0, 3));
+        let why = fault.config.distrusted.clone().unwrap();
+        assert!(why.contains(remedy) && fault.to_string().contains(&why), "{fault}");
+    };
+    refused("chmod go-w");
+    open(&path, 0o600);
+    open(home.path(), 0o777);
+    refused("chmod go-w");
+    open(home.path(), 0o700);
+    // Only root can give a file away.
+    if rustix::process::geteuid().is_root() {
+        chown(&path, Some(65_534), None).unwrap();
+        refused("sudo chown 0");
+        chown(&path, Some(0), Some(65_534)).unwrap();
+        open(&path, 0o660);
+        refused("chmod go-w");
+        chown(&path, Some(0), Some(0)).unwrap();
+        assert_eq!(read_config(&path).unwrap().agents.len(), 1, "a group of one's own");
     }
 }
 

@@ -120,6 +120,10 @@ impl Daemon<'_> {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }

@@ -23,6 +23,11 @@ impl Peer {
         Self { write, read }
     }
 
+    /// Writes that nobody reads end after this time.
+    pub fn give_up_after(&mut self, time: std::time::Duration) {
+        self.write.set_write_timeout(Some(time)).unwrap();
+    }
+
     pub fn hello_as_client(&mut self) -> Value {
         self.hello(json!({ "is": "client" }), "0.0.1")
     }

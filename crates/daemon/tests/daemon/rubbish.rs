@@ -134,11 +134,76 @@ fn k5_twenty_clients_at_once_see_one_truth() {
 fn g3_connections_have_a_limit_and_places_are_given_back() {
     let home = Home::new();
     let daemon = home.start();
-    let many: Vec<_> = (0..256).map(|_| daemon.client()).collect();
-    let bye = daemon.peer().next();
-    assert_eq!(bye["type"], "bye");
+    // Each of them waits for something, so none can be sent away for another.
+    let watching = || {
+        let mut client = daemon.client();
+        client.send(json!({ "type": "query", "id": 1, "query": { "what": "watch" } }));
+        client
+    };
+    let mut many: Vec<_> = (0..192).map(|_| watching()).collect();
+    // The last has been heard when the one after it is answered.
+    let first = &mut many[0];
+    assert_eq!(first.view()["healthy"], true);
+    let bye = daemon.peer().hello_as_client();
+    assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(false)), "{bye}");
+    // There is always room for hosts.
+    let mut opencode = OpenCode::new();
+    Host::connect(&daemon, "opencode-1", &mut opencode).launched(1, "call-1");
     drop(many);
     crate::home::eventually("there is a place again", || {
         (daemon.peer().hello_as_client()["type"] == "hello").then_some(())
     });
+}
+
+#[test]
+fn g3_idle_clients_make_room_for_others() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut first = daemon.client();
+    let many: Vec<_> = (0..299).map(|_| daemon.client()).collect();
+    assert_eq!(daemon.client().view()["healthy"], true);
+    // It is told that it may come again.
+    assert_eq!(first.next()["leaving"], true);
+    drop(many);
+}
+
+#[test]
+fn g3_who_opens_many_connections_and_says_nothing_keeps_nobody_out() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut silent: Vec<_> = (0..300).map(|_| daemon.peer()).collect();
+    assert_eq!(daemon.client().view()["healthy"], true);
+    assert_eq!(silent[0].next()["why"], "Too many connections say nothing.");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn g3_half_lines_of_all_connections_together_are_bounded() {
+    let home = Home::new();
+    let mut daemon = home.start();
+    let half = [b"{\"type\":\"event\",\"name\":\"".as_slice(), &vec![b'x'; 15 << 20]].concat();
+    let mut good = daemon.client();
+    thread::scope(|scope| {
+        let peers: Vec<_> = (0..40).map(|_| daemon.client()).collect();
+        let senders: Vec<_> = peers
+            .into_iter()
+            .map(|mut peer| {
+                let half = &half;
+                scope.spawn(move || {
+                    // It is not read to its end, and nobody waits for that.
+                    peer.give_up_after(std::time::Duration::from_secs(2));
+                    let _ = peer.send_raw(half);
+                    peer
+                })
+            })
+            .collect();
+        let held: Vec<_> = senders.into_iter().map(|sender| sender.join().unwrap()).collect();
+        assert_eq!(good.view()["healthy"], true);
+        let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.pid())).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(peak < 250 << 10, "{peak} kB");
+        drop(held);
+    });
+    assert!(daemon.is_running());
 }

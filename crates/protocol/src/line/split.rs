@@ -45,6 +45,11 @@ impl Splitter {
         lines
     }
 
+    /// How many bytes of an unfinished line are held.
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// The stream is over. Whether it broke off in the middle of a line.
     pub fn is_inside_line(&self) -> bool {
         self.skipping || !self.held.is_empty()

@@ -1,0 +1,251 @@
+//! The daemon is found, or the reason is said at once, whatever the environment is like.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+
+use legwork_client::process::{is_alive, is_suspended, process_mark};
+use legwork_client::{Folders, Holder, Record, holder};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::home::{Home, Ran, eventually, ran};
+
+/// The daemon's process, by whoever asks like this.
+fn pid(command: Command) -> u64 {
+    let shown = ran(command).with_code(0).json();
+    shown["daemon"]["pid"].as_u64().unwrap()
+}
+
+fn signal(pid: u64, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// A command of somebody who has the ordinary folders, below this home.
+fn ordinary(home: &Home, name: &str, args: &[&str]) -> Command {
+    let mut command = home.command(args);
+    command.env_remove("LEGWORK_HOME").env("HOME", home.path(name));
+    command
+}
+
+fn stop(mut command: Command) {
+    command.env("LEGWORK_LINGER_MS", "0");
+    ran(command).with_code(0);
+}
+
+fn private(path: PathBuf) -> PathBuf {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(&path).unwrap();
+    path
+}
+
+#[test]
+fn p9_a_terminal_with_other_variables_finds_the_same_daemon() {
+    let home = Home::new();
+    let (run, tmp) = (private(home.path("run")), private(home.path("tmp")));
+    let mut first = ordinary(&home, "me", &["daemon", "start", "--json"]);
+    first.env("XDG_RUNTIME_DIR", &run);
+    let first = pid(first);
+    for (name, value) in [("TMPDIR", tmp.as_path()), ("XDG_RUNTIME_DIR", Path::new("/nowhere"))] {
+        let mut second = ordinary(&home, "me", &["daemon", "start", "--json"]);
+        second.env(name, value);
+        assert_eq!(pid(second), first, "{name}");
+    }
+    stop(ordinary(&home, "me", &["daemon", "stop", "--yes"]));
+}
+
+#[test]
+fn p9_a_home_is_the_same_however_it_is_spelled() {
+    let home = Home::new();
+    symlink(home.path("legwork"), home.path("link")).unwrap();
+    private(home.path("legwork"));
+    let first = pid(home.command(["daemon", "start", "--json"]));
+    let real = home.path("legwork");
+    for spelled in [real.join(""), home.path("link"), real.join("../link/."), "legwork".into()] {
+        let mut second = home.command(["daemon", "start", "--json"]);
+        second.env("LEGWORK_HOME", &spelled).current_dir(home.path(""));
+        assert_eq!(pid(second), first, "{}", spelled.display());
+    }
+}
+
+#[test]
+fn p9_a_daemon_that_is_started_with_a_relative_home_is_there() {
+    let home = Home::new();
+    let mut command = home.command(["daemon", "start", "--json"]);
+    command.env("LEGWORK_HOME", "legwork").current_dir(home.path(""));
+    let first = pid(command);
+    assert_eq!(pid(home.command(["daemon", "status", "--json"])), first);
+    assert!(home.path("legwork/store").exists());
+}
+
+#[test]
+fn p9_two_homes_with_one_runtime_folder_have_a_daemon_each() {
+    let home = Home::new();
+    let run = private(home.path("run"));
+    let start = |name: &str| {
+        let mut command = ordinary(&home, name, &["daemon", "start", "--json"]);
+        command.env("XDG_RUNTIME_DIR", &run);
+        ran(command).with_code(0).json()["daemon"].clone()
+    };
+    for _ in 0..2 {
+        for name in ["a", "b"] {
+            let store = start(name)["store"].as_str().unwrap().to_owned();
+            assert!(Path::new(&store).starts_with(home.path(name)), "{name} has {store}");
+        }
+    }
+    for name in ["a", "b"] {
+        stop(ordinary(&home, name, &["daemon", "stop", "--yes"]));
+    }
+}
+
+#[test]
+fn p9_a_lost_socket_is_made_again() {
+    let home = Home::new();
+    let first = pid(home.command(["daemon", "start", "--json"]));
+    let socket = home.path("legwork/legwork.sock");
+    fs::remove_file(&socket).unwrap();
+    assert_eq!(pid(home.command(["daemon", "status", "--json"])), first);
+    fs::remove_file(&socket).unwrap();
+    fs::write(&socket, "something else").unwrap();
+    assert_eq!(pid(home.command(["daemon", "status", "--json"])), first);
+    // Nobody need ask for it.
+    fs::remove_file(&socket).unwrap();
+    eventually("it listens again", || socket.exists().then_some(()));
+    let log = fs::read_to_string(home.path("legwork/daemon.log")).unwrap();
+    assert!(log.contains("was gone"), "{log}");
+}
+
+#[test]
+fn p9_a_daemon_that_cannot_be_reached_is_named_and_stopped_by_its_record() {
+    let home = Home::new();
+    // There are no temporary files here to put a socket among.
+    let run = |args: &[&str]| {
+        let mut command = home.command(args);
+        command.env("TMPDIR", "/dev/null");
+        ran(command)
+    };
+    let daemon = &run(&["daemon", "start", "--json"]).with_code(0).json()["daemon"]["pid"];
+    let daemon = daemon.as_u64().unwrap();
+    // A folder has the name of its socket and of every other that it could take.
+    let socket = home.path("legwork/legwork.sock");
+    fs::remove_file(&socket).unwrap();
+    let mut names = folders(&home).other_sockets();
+    names.push(socket);
+    names.retain(|name| name.starts_with(home.path("legwork")));
+    for name in &names {
+        // It may have been quick to listen again.
+        let _ = fs::remove_file(name);
+        fs::create_dir_all(name.join("full")).unwrap();
+    }
+    let lost: Ran = run(&["list"]).with_code(6);
+    assert!(lost.err.contains(&format!("process {daemon}")), "{lost:?}");
+    assert!(lost.err.contains("legwork.sock") && lost.err.contains("daemon stop"), "{lost:?}");
+    let status = run(&["daemon", "status"]).with_code(6);
+    assert!(status.out.contains(&daemon.to_string()), "{status:?}");
+    let mark = process_mark(u32::try_from(daemon).unwrap()).unwrap();
+    assert_eq!(run(&["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
+    assert!(!is_alive(&mark));
+    // The next one cannot listen either, and says so.
+    let next = run(&["list"]).with_code(6);
+    assert!(next.err.contains("listen on"), "{next:?}");
+    fs::remove_dir_all(&names[0]).unwrap();
+    run(&["list"]).with_code(0);
+}
+
+fn folders(home: &Home) -> Folders {
+    let at = |name: &str| home.path("legwork").join(name);
+    Folders {
+        config: at("config.toml"),
+        store: at("store"),
+        sessions: at("sessions"),
+        socket: at("legwork.sock"),
+        log: at("daemon.log"),
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_daemon_that_was_suspended_is_named_at_once_and_can_be_stopped() {
+    let home = Home::new();
+    let daemon = pid(home.command(["daemon", "start", "--json"]));
+    signal(daemon, Signal::STOP);
+    eventually("it is suspended", || is_suspended(u32::try_from(daemon).unwrap()).then_some(()));
+    let ran = home.run(["list"]).with_code(6);
+    assert!(ran.err.contains(&format!("kill -CONT {daemon}")), "{ran:?}");
+    home.run(["daemon", "status"]).with_code(6);
+    assert_eq!(home.run(["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
+    home.run(["list"]).with_code(0);
+}
+
+/// A daemon of another line format, which has helpers at work.
+#[cfg(target_os = "linux")]
+fn foreign_daemon(home: &Home) -> (Child, JoinHandle<()>) {
+    fs::create_dir_all(home.path("legwork/store")).unwrap();
+    let lock = home.path("legwork/store/legwork.lock");
+    let script = "flock 9; echo locked; exec cat";
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", &format!("exec 9>>\"$0\"; {script}")]).arg(&lock);
+    let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    let socket = home.path("legwork/legwork.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let mut record = Record::of_this_process("0.0.1", 0);
+    (record.pid, record.mark) = (child.id(), process_mark(child.id()).unwrap());
+    (record.socket, record.at_work) = (Some(socket), 3);
+    fs::write(&lock, record.text()).unwrap();
+    let turns_away = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(b"{\"type\":\"hello\",\"version\":0}\n").unwrap();
+        }
+    });
+    (child, turns_away)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_busy_daemon_of_another_line_format_is_stopped_by_its_record() {
+    let home = Home::new();
+    let (mut daemon, turns_away) = foreign_daemon(&home);
+    // Helpers are at work in it, and nobody is there to be asked.
+    let asks = home.run(["daemon", "stop"]).with_code(2);
+    assert!(asks.err.contains("3 helpers") && asks.err.contains("--yes"), "{asks:?}");
+    let stopped = home.run(["daemon", "stop", "--yes", "--json"]).with_code(0).json();
+    assert_eq!(stopped["done"], "stopped");
+    turns_away.join().unwrap();
+    assert!(!daemon.wait().unwrap().success(), "it was told to end");
+}
+
+/// How far a daemon has come, as others see it.
+fn progress(home: &Home) -> usize {
+    match holder(&home.path("legwork/store")) {
+        Ok(Holder::Nobody) if !home.path("legwork/store").exists() => 0,
+        Ok(Holder::Nobody) | Err(_) => 1,
+        Ok(Holder::Daemon(None)) => 2,
+        Ok(Holder::Daemon(Some(Record { socket: Some(_), .. }))) => 5,
+        Ok(Holder::Daemon(Some(_))) if home.path("legwork/legwork.sock").exists() => 4,
+        Ok(Holder::Daemon(Some(_))) => 3,
+    }
+}
+
+#[test]
+fn p9_after_a_kill_at_any_step_of_its_start_the_next_one_is_there() {
+    for step in 0..=5 {
+        let home = Home::new();
+        // The first time nothing is there, later what the killed one left.
+        for round in 0..5 {
+            let mut killed = home.command(["daemon", "run"]).spawn().unwrap();
+            eventually("it has come so far", || (progress(&home) >= step).then_some(()));
+            killed.kill().unwrap();
+            killed.wait().unwrap();
+            let started = home.run(["daemon", "start", "--json"]).with_code(0).json();
+            assert_eq!(started["done"], "started", "step {step}, round {round}");
+            signal(started["daemon"]["pid"].as_u64().unwrap(), Signal::KILL);
+        }
+    }
+}
