@@ -46,7 +46,7 @@ const fn process(number: &'static str, says: &'static str, why: &'static str) ->
     Requirement { number, says, shown: Shown::Process(why) }
 }
 
-const TABLE: [Requirement; 64] = [
+const TABLE: [Requirement; 65] = [
     scenario("L1", "a launch names every missing argument and leaves nothing behind"),
     scenario("L2", "a new task is running, was never resumed, and knows its origin"),
     scenario("L3", "a launch returns when the session is open, with both ids"),
@@ -103,6 +103,7 @@ const TABLE: [Requirement; 64] = [
     scenario("N6", "no notice into a session with an undo pending"),
     scenario("N7", "a lost sending is tried again until the parent is gone"),
     process("N8", "a toast shows progress and outcome", "needs a terminal UI"),
+    scenario("N10", "what a helper wrote is data that nobody can take for a notice"),
     scenario("K1", "tasks stay until cleared or their parent is deleted"),
     scenario("K2", "after a crash every unfinished task is looked up"),
     scenario("K3", "a deleted parent takes its own descendants only"),
