@@ -11,7 +11,7 @@ use legwork_protocol::limits::{
     BAD_LINE_MAX_CHARS, BLOCK_MAX_MS, BLOCK_MAX_TASKS, LINE_MAX_BYTES, REFUSAL_MAX_CHARS,
 };
 use legwork_protocol::line::{
-    BadLine, Splitter, decode_from_daemon, decode_to_daemon, encode, repair_surrogates,
+    BadLine, Splitter, decode_from_daemon, decode_to_daemon, encode, repair_surrogates, waiter_of,
 };
 use legwork_protocol::{
     Ask, CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId,
@@ -74,7 +74,8 @@ fn split_plainly(bytes: &[u8], max_bytes: usize) -> Vec<Split> {
     let mut found = Vec::new();
     for (number, piece) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if piece.len() > max_bytes {
-            found.push(Err(BadLine::TooLong { max_bytes }));
+            let waiter = waiter_of(&piece[..max_bytes]);
+            found.push(Err(BadLine::TooLong { max_bytes, waiter }));
             continue;
         }
         let line = piece.strip_suffix(b"\r").unwrap_or(piece);
