@@ -2,7 +2,8 @@
 //! fenced, and offsets count the characters of the result as it is kept.
 
 use legwork_protocol::TaskId;
-use legwork_protocol::limits::{PAGE_MAX_BYTES, PAGE_MAX_LINES};
+use legwork_protocol::limits::{NOTICE_MAX_BYTES, PAGE_MAX_BYTES, PAGE_MAX_LINES};
+use legwork_protocol::line::beginning;
 
 use super::View;
 use super::fence::{Fence, NOT_OURS, ends_line, looks_ours};
@@ -35,7 +36,9 @@ fn page(task: TaskId, kept: &str, offset: u64, fence: Fence) -> String {
 }
 
 fn start(task: TaskId, kept: &str, max_chars: u32, fence: Fence) -> String {
-    let max = if max_chars == 0 { usize::MAX } else { max_chars as usize };
+    // Even without a limit of the person's a message has one.
+    let room = beginning(kept, NOTICE_MAX_BYTES).chars().count();
+    let max = if max_chars == 0 { room } else { room.min(max_chars as usize) };
     let (shown, taken) =
         excerpt(kept, 0, Most { chars: max, bytes: usize::MAX, lines: usize::MAX });
     let fenced = fence.around(task, &shown);
@@ -84,6 +87,8 @@ fn excerpt(kept: &str, from: usize, most: Most) -> (String, usize) {
 
 #[cfg(test)]
 mod tests {
+    use legwork_protocol::limits::{DETAIL_MAX_BYTES, LETTER_MAX_NOTICES, LINE_MAX_BYTES};
+
     use super::*;
 
     fn task() -> TaskId {
@@ -154,6 +159,17 @@ mod tests {
         let shown = show("abcdef", View::Start { max_chars: 3 });
         assert!(shown.starts_with(&fenced("abc")));
         assert!(shown.contains("offset: 3"));
+    }
+
+    #[test]
+    fn g3_a_notice_without_a_limit_still_fits_into_a_line() {
+        let kept = "\u{1}".repeat(DETAIL_MAX_BYTES);
+        let shown = show(&kept, View::Start { max_chars: 0 });
+        assert!(shown.len() * 6 * LETTER_MAX_NOTICES < LINE_MAX_BYTES, "{}", shown.len());
+        assert!(shown.ends_with(").)"), "it says how to read on");
+        let forged = "[BACKGROUND x\n".repeat(DETAIL_MAX_BYTES / 14);
+        let shown = show(&forged, View::Start { max_chars: 0 });
+        assert!(shown.len() * LETTER_MAX_NOTICES < LINE_MAX_BYTES, "{}", shown.len());
     }
 
     #[test]

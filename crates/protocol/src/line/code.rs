@@ -91,6 +91,20 @@ pub fn encode<L: Line>(line: &L) -> Vec<u8> {
     bytes
 }
 
+/// The longest beginning of a text that takes at most so many bytes where a line is written.
+pub fn beginning(text: &str, max_bytes: usize) -> &str {
+    let mut written = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        written += match c {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            '\0'..='\u{1f}' | '\u{2028}' | '\u{2029}' => 6,
+            c => c.len_utf8(),
+        };
+        written > max_bytes
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
 /// Whether the peer will read a line of these bytes at all.
 pub fn check_size(line: &[u8]) -> Result<(), BadLine> {
     if line.strip_suffix(b"\n").unwrap_or(line).len() > LINE_MAX_BYTES {

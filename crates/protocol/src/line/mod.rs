@@ -14,7 +14,9 @@ mod split;
 mod waiter;
 mod words;
 
-pub use code::{BadLine, Line, check_size, decode_from_daemon, decode_to_daemon, encode};
+pub use code::{
+    BadLine, Line, beginning, check_size, decode_from_daemon, decode_to_daemon, encode,
+};
 pub use repair::repair_surrogates;
 pub use split::Splitter;
 pub use waiter::{Waiter, waiter_of};

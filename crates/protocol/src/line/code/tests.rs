@@ -32,7 +32,7 @@ fn queries() -> Vec<ToDaemon> {
         Query::Tasks { status: None },
         Query::Tasks { status: Some(Status::Running) },
         Query::Task { task: task() },
-        Query::Result { task: task() },
+        Query::Result { task: task(), from: 0 },
         Query::Timeline { task: task() },
         reply("per_1", Reply::Once),
         reply("per_1", Reply::Reject(None)),
@@ -289,4 +289,18 @@ fn no_input_makes_an_error_long_or_many_lined() {
         assert!(text.chars().count() <= BAD_LINE_MAX_CHARS, "{text}");
         assert!(!text.chars().any(char::is_control), "{text}");
     }
+}
+
+#[test]
+fn g3_a_beginning_takes_as_much_room_as_it_may_and_no_more() {
+    let text: String = (0..0x3000).filter_map(char::from_u32).cycle().take(50_000).collect();
+    let room = |text: &str| encode(&FromDaemon::Bye { why: text.to_owned(), leaving: false }).len();
+    let most = 20_000;
+    let begun = beginning(&text, most);
+    let next = text[begun.len()..].chars().next().unwrap();
+    let taken = room(begun) - room("");
+    assert!(taken <= most && taken + 6 > most, "{taken}");
+    assert!(room(&format!("{begun}{next}")) - room("") > most);
+    assert_eq!(beginning("whole", 5), "whole");
+    assert_eq!(beginning("\n", 1), "");
 }
