@@ -1,6 +1,8 @@
 //! The plugin file: where it belongs, what is in it, and whether one that lies there is ours.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -19,6 +21,9 @@ const BINARY: &str = "const BIN = process.env.LEGWORK_BIN || ";
 const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";
 /// Far more than the plugin has.
 const FILE_MAX_BYTES: u64 = 1 << 20;
+
+/// Names that are tried for a draft: one is taken once in 2⁶⁴ times.
+const DRAFT_TRIES: u32 = 8;
 
 /// The hosts that there is a plugin for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -52,10 +57,26 @@ impl Scope {
                 if !folder.is_dir() {
                     return Err(fault(io::ErrorKind::NotADirectory.into()));
                 }
-                Ok(file_in(&folder.join(".opencode")))
+                let file = file_in(&folder.join(".opencode"));
+                // What lies in a project may be anybody's; it does not decide where we write.
+                match linked(&folder, &file) {
+                    None => Ok(file),
+                    Some(link) => Err(Fault::Refused(format!(
+                        "{} is a symbolic link, so it may lead out of the project. Nothing was \
+                         changed. Remove the link, or install for all projects without --project.",
+                        link.display()
+                    ))),
+                }
             }
         }
     }
+}
+
+/// The first symbolic link on the way from a folder to a file in it, the file included.
+fn linked(folder: &Path, file: &Path) -> Option<PathBuf> {
+    let way: Vec<&Path> = file.ancestors().take_while(|path| *path != folder).collect();
+    let is_link = |path: &&Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    way.into_iter().rev().find(is_link).map(Path::to_owned)
 }
 
 /// The file in OpenCode's own configuration folder.
@@ -143,16 +164,33 @@ pub fn write(file: &Path, text: &str) -> Result<(), Fault> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(|source| fault("make the folder", folder, source))?;
     }
-    // OpenCode loads every .js file of the folder.
-    let draft = file.with_extension(format!("{}.draft", std::process::id()));
-    let written = fs::File::create(&draft)
-        .and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.sync_all()))
+    let (draft, mut out) = draft_of(file).map_err(|source| fault("write", file, source))?;
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.sync_all())
         .and_then(|()| fs::rename(&draft, file));
     written.map_err(|source| {
         // Gone already if the last step failed after all.
         let _ = fs::remove_file(&draft);
         fault("write", file, source)
     })
+}
+
+/// A new file beside another, under a name that was free: nobody can have put a link or a file of
+/// theirs there. OpenCode loads every .js file of the folder, so it is called otherwise.
+fn draft_of(file: &Path) -> io::Result<(PathBuf, fs::File)> {
+    let mut tries = 0;
+    loop {
+        let number = RandomState::new().build_hasher().finish();
+        let draft = file.with_extension(format!("{number:016x}.draft"));
+        // Together these never open what is there, nor follow a link.
+        match fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&draft) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < DRAFT_TRIES => {
+                tries += 1;
+            }
+            made => return made.map(|out| (draft, out)),
+        }
+    }
 }
 
 #[cfg(test)]
