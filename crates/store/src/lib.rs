@@ -9,6 +9,7 @@
 //! repairs a file that it cannot read: such a file is set aside under another name.
 
 mod columns;
+mod compact;
 mod debts;
 mod fault;
 mod files;
@@ -63,6 +64,11 @@ impl Store {
         &self.path
     }
 
+    /// Removes from the files what was forgotten. The records are the same before and after.
+    pub fn compact(&mut self) -> Result<(), Fault> {
+        compact::compact(&self.db)
+    }
+
     /// A task's history in words, the oldest line first.
     pub fn timeline(&self, task: TaskId) -> Result<Vec<Entry>, Fault> {
         timeline::read(&self.db, task)
@@ -95,7 +101,11 @@ impl Journal for Store {
 
     fn load(&mut self) -> Result<Saved, Fault> {
         match self.fresh.take() {
-            Some(saved) => Ok(saved),
+            Some(saved) => {
+                // The first load is the beginning of every life.
+                compact::overwrite_deleted(&self.db)?;
+                Ok(saved)
+            }
             None => load::load(&self.db),
         }
     }

@@ -67,9 +67,9 @@ fn g2_half_a_character_in_a_call_is_repaired_and_the_call_is_done() {
     block_on(async {
         let parent = stage.parent().await;
         let prompt = json!(script(&["say done"])).to_string();
-        let line = format!(
-            r#"call background_task {{"description":"half \ud83d of it","prompt":{prompt},"agent":"general"}}"#
-        );
+        let half = r#""description":"half \ud83d of it""#;
+        let line =
+            format!(r#"call background_task {{{half},"prompt":{prompt},"agent":"general"}}"#);
         stage.say(&parent, &[&line, "say ok"]).await;
         stage.until_asked(&parent, "[BACKGROUND TASK COMPLETED]").await;
         let listed = stage.legwork(&["list", "--json"]);
