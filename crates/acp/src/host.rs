@@ -1,6 +1,8 @@
 //! The host itself: does a deed and says what it found. Nearly all of it is reading and writing
 //! what is kept; agents work in the background, in a conversation for each session.
 
+mod forget;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::fmt;

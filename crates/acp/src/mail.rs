@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use legwork_protocol::MessageId;
 use legwork_protocol::view::Mail;
+use legwork_protocol::{MessageId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::kept::{append_line, read_lines};
@@ -71,6 +71,22 @@ impl Mailbox {
         Ok(())
     }
 
+    /// Removes every line about these tasks, from the file too, and messages that tell of no other.
+    pub fn forget(&mut self, tasks: &[TaskId]) -> io::Result<()> {
+        let names: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
+        let is_about = |line: &str| names.iter().any(|name| line.contains(name.as_str()));
+        if !fs::read_to_string(&self.path).is_ok_and(|text| is_about(&text)) {
+            return Ok(());
+        }
+        for mail in &mut self.unread {
+            let lines = mail.text.lines().filter(|line| !is_about(line));
+            mail.text = lines.collect::<Vec<_>>().join("\n");
+        }
+        // What is left without a headline only counts what is not there any more.
+        self.unread.retain(|mail| mail.text.lines().any(|line| line.starts_with('[')));
+        self.rewrite()
+    }
+
     fn has(&self, message: &MessageId) -> bool {
         self.unread.iter().any(|mail| mail.message == *message) || self.shown.contains(message)
     }
@@ -125,6 +141,30 @@ mod tests {
         let mut mailbox = Mailbox::open(&path).unwrap();
         mailbox.put(mail(1)).unwrap();
         assert_eq!(mailbox.unread(), [mail(2)]);
+    }
+
+    #[test]
+    fn p8_what_was_told_of_a_forgotten_task_is_removed_from_the_file_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mail");
+        let mut mailbox = Mailbox::open(&path).unwrap();
+        let [gone, stays] = [1, 2].map(TaskId::from_number);
+        let line = |task: TaskId| format!("[BACKGROUND TASK COMPLETED] {task} Look (2s)");
+        for (number, tasks) in [(1, vec![gone]), (2, vec![gone, stays]), (3, vec![gone])] {
+            let lines: Vec<String> = tasks.into_iter().map(line).collect();
+            let text = format!("{}\n1 background task finished.", lines.join("\n"));
+            mailbox.put(Mail { text, ..mail(number) }).unwrap();
+        }
+        mailbox.shown(&[mail(3).message]).unwrap();
+        mailbox.forget(&[gone]).unwrap();
+        let mut again = Mailbox::open(&path).unwrap();
+        for mailbox in [&mailbox, &again] {
+            let text = format!("{}\n1 background task finished.", line(stays));
+            assert_eq!(mailbox.unread(), [Mail { text, ..mail(2) }]);
+        }
+        assert!(!fs::read_to_string(&path).unwrap().contains(&gone.to_string()));
+        again.put(mail(3)).unwrap();
+        assert_eq!(again.unread().len(), 1, "what was seen is not shown again");
     }
 
     #[test]

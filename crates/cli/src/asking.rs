@@ -7,7 +7,7 @@ use legwork_protocol::TaskId;
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{TaskView, TasksView};
+use legwork_protocol::view::{ResultView, TaskView, TasksView};
 use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
@@ -36,6 +36,26 @@ pub fn get<T: DeserializeOwned>(client: &mut Client, query: Query) -> Result<T, 
 /// One task.
 pub fn task(client: &mut Client, id: TaskId) -> Result<TaskView, Fault> {
     get(client, Query::Task { task: id.to_string() })
+}
+
+/// The whole result or reason of a task's last run.
+pub fn result(client: &mut Client, id: TaskId) -> Result<ResultView, Fault> {
+    let page = |client: &mut Client, from| -> Result<ResultView, Fault> {
+        get(client, Query::Result { task: id.to_string(), from })
+    };
+    let mut whole = page(client, 0)?;
+    while let Some(next) = whole.next {
+        let more = page(client, next)?;
+        if more.task.resumes != whole.task.resumes {
+            // It was resumed meanwhile, so this is another result.
+            whole = page(client, 0)?;
+            continue;
+        }
+        let mut text = whole.text.unwrap_or_default();
+        text.push_str(more.text.as_deref().unwrap_or_default());
+        whole = ResultView { text: Some(text), ..more };
+    }
+    Ok(whole)
 }
 
 /// The task that a person means by an id or the beginning of one, with or without `bg_`.

@@ -1,12 +1,17 @@
 //! The plugin file: where it belongs, what is in it, and whether one that lies there is ours.
 
+use std::ffi::OsStr;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use clap::{Args, ValueEnum};
 use legwork_opencode::PLUGIN;
 use legwork_protocol::tools::tools;
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, unlinkat};
+use rustix::io::Errno;
 
 use crate::fault::Fault;
 
@@ -19,6 +24,9 @@ const BINARY: &str = "const BIN = process.env.LEGWORK_BIN || ";
 const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";
 /// Far more than the plugin has.
 const FILE_MAX_BYTES: u64 = 1 << 20;
+
+/// Names that are tried for a draft: one is taken once in 2⁶⁴ times.
+const DRAFT_TRIES: u32 = 8;
 
 /// The hosts that there is a plugin for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -38,10 +46,15 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Where the plugin file belongs.
-    pub fn file(&self) -> Result<PathBuf, Fault> {
+    /// The plugin file, and the folder that is trusted to be where it says: the project's, or the
+    /// one of the user's own that the file lies in, which may well be a link.
+    pub fn file(&self) -> Result<(PathBuf, PathBuf), Fault> {
         match &self.project {
-            None => global_file(),
+            None => {
+                let file = global_file()?;
+                let folder = file.parent().unwrap_or(&file).to_owned();
+                Ok((file, folder))
+            }
             Some(project) => {
                 let fault = |source| Fault::File {
                     tried: "find the project",
@@ -52,10 +65,26 @@ impl Scope {
                 if !folder.is_dir() {
                     return Err(fault(io::ErrorKind::NotADirectory.into()));
                 }
-                Ok(file_in(&folder.join(".opencode")))
+                let file = file_in(&folder.join(".opencode"));
+                // What lies in a project may be anybody's; it does not decide where we write.
+                match linked(&folder, &file) {
+                    None => Ok((file, folder)),
+                    Some(link) => Err(Fault::Refused(format!(
+                        "{} is a symbolic link, so it may lead out of the project. Nothing was \
+                         changed. Remove the link, or install for all projects without --project.",
+                        link.display()
+                    ))),
+                }
             }
         }
     }
+}
+
+/// The first symbolic link on the way from a folder to a file in it, the file included.
+fn linked(folder: &Path, file: &Path) -> Option<PathBuf> {
+    let way: Vec<&Path> = file.ancestors().take_while(|path| *path != folder).collect();
+    let is_link = |path: &&Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    way.into_iter().rev().find(is_link).map(Path::to_owned)
 }
 
 /// The file in OpenCode's own configuration folder.
@@ -137,22 +166,55 @@ pub fn binary_of(plugin: &str) -> Option<PathBuf> {
     serde_json::from_str(quoted.trim_end_matches(';')).ok()
 }
 
-/// Puts a text in the place of a file, so that a reader sees the old or the new one whole.
-pub fn write(file: &Path, text: &str) -> Result<(), Fault> {
-    let fault = |tried, path: &Path, source| Fault::File { tried, path: path.to_owned(), source };
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder).map_err(|source| fault("make the folder", folder, source))?;
-    }
-    // OpenCode loads every .js file of the folder.
-    let draft = file.with_extension(format!("{}.draft", std::process::id()));
-    let written = fs::File::create(&draft)
-        .and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.sync_all()))
-        .and_then(|()| fs::rename(&draft, file));
+/// Puts a text in the place of a file, so that a reader sees the old or the new one whole. From
+/// this folder on no symbolic link is followed.
+pub fn write(file: &Path, from: &Path, text: &str) -> Result<(), Fault> {
+    let fault = |source: io::Error| Fault::File { tried: "write", path: file.to_owned(), source };
+    let name = file.file_name().ok_or_else(|| fault(io::ErrorKind::InvalidInput.into()))?;
+    let folder = enter(from, file).map_err(fault)?;
+    let (draft, mut out) = draft_in(&folder, name).map_err(fault)?;
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| out.sync_all())
+        .and_then(|()| renameat(&folder, &draft, &folder, name).map_err(io::Error::from));
     written.map_err(|source| {
         // Gone already if the last step failed after all.
-        let _ = fs::remove_file(&draft);
-        fault("write", file, source)
+        let _ = unlinkat(&folder, &draft, AtFlags::empty());
+        fault(source)
     })
+}
+
+/// Opens the folder that a file belongs into, and makes what is missing of it. What is above
+/// `from` is the user's own; below, each step is taken from the one before, so that nobody can
+/// change the way meanwhile.
+fn enter(from: &Path, file: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    fs::create_dir_all(from)?;
+    let mut folder = open(from, flags, Mode::empty())?;
+    let below = file.parent().and_then(|parent| parent.strip_prefix(from).ok());
+    for name in below.into_iter().flatten() {
+        match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        folder = openat(&folder, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(folder)
+}
+
+/// A new file in a folder, under a name that was free: nobody can have put a link or a file of
+/// theirs there. OpenCode loads every .js file of the folder, so it is called otherwise.
+fn draft_in(folder: &OwnedFd, name: &OsStr) -> io::Result<(PathBuf, fs::File)> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut tries = 0;
+    loop {
+        let number = RandomState::new().build_hasher().finish();
+        let draft = Path::new(name).with_extension(format!("{number:016x}.draft"));
+        match openat(folder, &draft, flags, Mode::from_raw_mode(0o666)) {
+            Err(Errno::EXIST) if tries < DRAFT_TRIES => tries += 1,
+            made => return Ok((draft, made?.into())),
+        }
+    }
 }
 
 #[cfg(test)]

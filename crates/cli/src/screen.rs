@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use legwork_protocol::Status;
+use legwork_protocol::refusal::steers;
 use serde::Serialize;
 
 use crate::fault::Fault;
@@ -60,14 +61,14 @@ impl Screen {
 
     /// Writes a value for programs, on many lines.
     pub fn value(&self, value: &impl Serialize) -> Result<(), Fault> {
-        let text = serde_json::to_string_pretty(value);
-        writeln!(io::stdout(), "{}", text.map_err(no_json)?).map_err(Fault::Output)
+        let text = serde_json::to_string_pretty(value).map_err(no_json)?;
+        writeln!(io::stdout(), "{}", harmless_json(&text)).map_err(Fault::Output)
     }
 
     /// Writes a value for programs, on one line of several.
     pub fn value_line(&self, value: &impl Serialize) -> Result<(), Fault> {
-        let text = serde_json::to_string(value);
-        writeln!(io::stdout(), "{}", text.map_err(no_json)?).map_err(Fault::Output)
+        let text = serde_json::to_string(value).map_err(no_json)?;
+        writeln!(io::stdout(), "{}", harmless_json(&text)).map_err(Fault::Output)
     }
 
     /// Writes a text of somebody else as it is; on a terminal without what could steer it.
@@ -89,9 +90,23 @@ impl Screen {
     }
 }
 
-/// A text of somebody else without what could steer a terminal.
+/// A text of somebody else without what could steer a terminal or turn the text around.
 pub fn harmless(text: &str) -> String {
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !steers(*c)).collect()
+}
+
+/// The same JSON with such characters as escapes. The writer has escaped those below U+0020, and
+/// outside of texts JSON has none of the others.
+fn harmless_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // All that steer are within the first plane, so one escape is enough.
+        match c {
+            '\u{7f}'.. if steers(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 fn no_json(error: serde_json::Error) -> Fault {
@@ -119,4 +134,29 @@ pub fn complain(fault: &Fault) {
 /// Tells a person something beside the output, on stderr.
 pub fn remark(text: impl std::fmt::Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEERING: &str =
+        "a\u{7}\u{1b}[2J\u{9b}2J\u{7f}\u{202e}b\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}c";
+
+    #[test]
+    fn a_text_keeps_its_lines_and_loses_what_steers() {
+        assert_eq!(harmless(STEERING), "a[2J2Jbc");
+        assert_eq!(harmless("one\n\ttwo é 日本語 😀"), "one\n\ttwo é 日本語 😀");
+    }
+
+    #[test]
+    fn json_stays_the_same_and_has_nothing_raw_that_steers() {
+        let value = serde_json::json!({ STEERING: [STEERING, "é 😀 \\u202e"] });
+        for json in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let shown = harmless_json(&json);
+            assert!(!shown.chars().any(|c| c != '\n' && steers(c)), "{shown:?}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        }
+        assert!(harmless_json(&value.to_string()).contains("é 😀"));
+    }
 }

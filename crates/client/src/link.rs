@@ -72,7 +72,7 @@ impl Link {
             Ok(FromDaemon::Bye { why, leaving: false }) => Err(Fault::TurnedAway { why }),
             Ok(_) => {
                 let what = "it did not begin with hello".to_owned();
-                Err(Fault::Garbled(BadLine::NotALine { what, call: None }))
+                Err(Fault::Garbled(BadLine::NotALine { what }))
             }
             Err(bad @ BadLine::OtherVersion { .. }) => {
                 Err(Fault::TurnedAway { why: bad.to_string() })
@@ -103,7 +103,7 @@ impl Link {
         let deadline = patience.map(|patience| Instant::now() + patience);
         while line.last() != Some(&b'\n') {
             if line.len() > LINE_MAX_BYTES {
-                let bad = BadLine::TooLong { max_bytes: LINE_MAX_BYTES };
+                let bad = BadLine::TooLong { max_bytes: LINE_MAX_BYTES, waiter: None };
                 return Err(Fault::Garbled(bad));
             }
             // A timeout of zero would mean to wait for ever.

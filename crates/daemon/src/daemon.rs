@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use legwork_client::Folders;
 use legwork_engine::text::toast;
-use legwork_engine::{Caller, Finding, Hint, HostError, Input, WorkId};
+use legwork_engine::{Caller, Change, Finding, Hint, HostError, Input, WorkId};
 use legwork_protocol::line::{Context, FromDaemon, LINE_VERSION, Role, ToDaemon, Until};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{Ask, CallKey, HostId, Settings, TaskId, Time};
@@ -399,10 +399,34 @@ impl Daemon {
                 self.shell.outside().tell(&news);
             }
         }
+        self.remove_forgotten(now, &changes);
         let toasts = self.shell.read(now, |engine| engine.toasts(&changes));
         for (host, toast) in toasts.into_iter().flatten() {
             self.screens.taken(&host, &toast, now);
             self.shell.outside().show(&host, toast);
+        }
+    }
+
+    /// What was forgotten leaves the files too. The session of a task that was at work goes when it
+    /// is stopped.
+    fn remove_forgotten(&mut self, now: Time, changes: &[Change]) {
+        let stopped = |shell: &mut Shell<_, _>, task: TaskId| {
+            shell.read(now, |engine| engine.view(&task.to_string(), now).is_err()) == Some(true)
+        };
+        let mut tasks = Vec::new();
+        for change in changes {
+            match change {
+                Change::Forgotten { task, .. } => tasks.push(*task),
+                Change::StopDone { task } if stopped(&mut self.shell, *task) => tasks.push(*task),
+                _ => {}
+            }
+        }
+        if tasks.is_empty() {
+            return;
+        }
+        self.home.forget(&tasks);
+        if let Err(fault) = self.shell.journal().journal_mut().compact() {
+            self.log.warn(format_args!("what was forgotten is still in the file: {fault}"));
         }
     }
 

@@ -27,6 +27,11 @@ impl<J> Feed<J> {
     pub fn journal(&self) -> &J {
         &self.journal
     }
+
+    /// The same, for what changes no record.
+    pub fn journal_mut(&mut self) -> &mut J {
+        &mut self.journal
+    }
 }
 
 impl<J: Journal> Journal for Feed<J> {

@@ -100,6 +100,13 @@ impl Home {
         }
     }
 
+    /// Removes what is kept of these tasks, which are forgotten.
+    pub fn forget(&self, tasks: &[TaskId]) {
+        if let Err(error) = self.acp.forget(tasks) {
+            self.log.warn(format_args!("sessions of forgotten tasks cannot be removed: {error}"));
+        }
+    }
+
     /// What terminals were told and nobody has seen.
     pub fn mail(&self) -> Vec<Mail> {
         self.acp.mail()

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use legwork_protocol::line::{
-    BadLine, FromDaemon, HostResult, Role, Splitter, ToDaemon, decode_to_daemon,
+    BadLine, FromDaemon, HostResult, Role, Splitter, ToDaemon, Waiter, decode_to_daemon, waiter_of,
 };
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -166,12 +166,14 @@ impl Peer {
                 let (outbox, unanswered) = (self.outbox.clone(), self.unanswered.clone());
                 self.pass_on(Arrival::Came(Newcomer { build, role, outbox, unanswered })).await;
             }
-            Err(BadLine::OtherVersion { theirs }) => {
+            Err((BadLine::OtherVersion { theirs }, _)) => {
                 let outbox = self.outbox.clone();
                 self.pass_on(Arrival::Foreign { version: theirs, outbox }).await;
                 return std::future::pending().await;
             }
-            Err(bad) => return self.send_away(&format!("The first line is no hello: {bad}")).await,
+            Err((bad, _)) => {
+                return self.send_away(&format!("The first line is no hello: {bad}")).await;
+            }
             Ok(_) => return self.send_away("The first line must be a hello.").await,
         }
         loop {
@@ -185,13 +187,13 @@ impl Peer {
         }
     }
 
-    async fn hear(&mut self, line: Result<ToDaemon, BadLine>) {
+    async fn hear(&mut self, line: Read) {
         match line {
             Ok(ToDaemon::Result(result)) => self.settle(result),
             Ok(ToDaemon::Hello { .. }) => self.bad_line("a second hello", None),
             Ok(line) => self.pass_on(Arrival::Line(line)).await,
-            Err(BadLine::NotALine { what, call }) => self.bad_line(&what, call),
-            Err(bad) => self.bad_line(&bad.to_string(), None),
+            Err((BadLine::NotALine { what }, waiter)) => self.bad_line(&what, waiter),
+            Err((bad, waiter)) => self.bad_line(&bad.to_string(), waiter),
         }
     }
 
@@ -202,15 +204,23 @@ impl Peer {
         self.unanswered.settle(result);
     }
 
-    fn bad_line(&mut self, what: &str, call: Option<u64>) {
+    /// Whoever waits for an answer to it is told, so that nobody waits for ever.
+    fn bad_line(&mut self, what: &str, waiter: Option<Waiter>) {
         self.bad_lines += 1;
         if self.bad_lines <= BAD_LINES_LOGGED {
             self.entrance.log.peer(format_args!("{}: a bad line: {what}", self.id));
         }
-        if let Some(id) = call {
-            let text = format!("The call could not be understood: {what}");
-            // A refusal is short.
-            let _ = self.outbox.send(&FromDaemon::Answer { id, refused: true, text });
+        match waiter {
+            Some(Waiter::Call(id)) => {
+                let text = format!("The call could not be understood: {what}");
+                // A refusal is short.
+                let _ = self.outbox.send(&FromDaemon::Answer { id, refused: true, text });
+            }
+            Some(Waiter::HostCall(id)) => {
+                let reply = Err(format!("its answer could not be read: {what}"));
+                self.unanswered.settle(HostResult { id, reply });
+            }
+            None => {}
         }
     }
 
@@ -225,6 +235,9 @@ impl Peer {
         std::future::pending().await
     }
 }
+
+/// A line as it was read, or what is wrong with it and who waits for an answer to it.
+type Read = Result<ToDaemon, (BadLine, Option<Waiter>)>;
 
 /// The lines of a connection.
 struct Lines {
@@ -245,10 +258,10 @@ impl Lines {
     }
 
     /// The next line, or why there is none.
-    async fn next(&mut self) -> Result<Result<ToDaemon, BadLine>, String> {
+    async fn next(&mut self) -> Result<Read, String> {
         loop {
             if let Some(line) = self.ready.pop_front() {
-                return Ok(line.and_then(|line| decode_to_daemon(&line)));
+                return Ok(read(line));
             }
             let read = match self.take_turn().await? {
                 Some(until) => timeout_at(until, self.read.read(&mut self.buffer)).await,
@@ -284,5 +297,13 @@ impl Lines {
             self.turn = Some((turn, Instant::now() + LONG_LINE_MAX));
         }
         Ok(self.turn.as_ref().map(|(_, until)| *until))
+    }
+}
+
+fn read(line: Result<Vec<u8>, BadLine>) -> Read {
+    match line {
+        Ok(line) => decode_to_daemon(&line).map_err(|bad| (bad, waiter_of(&line))),
+        Err(bad @ BadLine::TooLong { waiter, .. }) => Err((bad, waiter)),
+        Err(bad) => Err((bad, None)),
     }
 }

@@ -2,7 +2,8 @@
 //! engine like any other ask, and for `leave`.
 
 use legwork_engine::{Caller, Journal};
-use legwork_protocol::line::{FromDaemon, Query};
+use legwork_protocol::limits::RESULT_LINE_MAX_BYTES;
+use legwork_protocol::line::{FromDaemon, Query, beginning};
 use legwork_protocol::view::{DaemonView, News, ResultView, TaskView, TasksView};
 use legwork_protocol::{Ask, MessageId, Refusal, Status};
 use serde::Serialize;
@@ -30,7 +31,7 @@ impl Daemon {
             Query::Leave => return self.leave(peer, id),
             Query::Tasks { status } => self.tasks(status),
             Query::Task { task } => self.task(&task).and_then(data),
-            Query::Result { task } => self.result(&task),
+            Query::Result { task, from } => self.result(&task, from),
             Query::Timeline { task } => self.timeline(&task),
             Query::Daemon => self.view().and_then(data),
             Query::Mail => data(self.home.mail()),
@@ -88,14 +89,20 @@ impl Daemon {
         self.read(|engine, now| engine.view(name, now))
     }
 
-    fn result(&mut self, name: &str) -> Found {
+    fn result(&mut self, name: &str, from: u64) -> Found {
         let task = match self.task(name) {
             Err(Refusal::NotFound(name)) => return Err(self.forgotten(name)),
             found => found?,
         };
         let detail = self.shell.journal().detail(task.id, task.resumes);
-        let text = detail.map_err(|fault| self.cannot_read(&fault))?;
-        data(ResultView { task, text })
+        let whole = detail.map_err(|fault| self.cannot_read(&fault))?;
+        // Somebody who asks for another place than the one that was named gets nothing.
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        let rest = whole.as_deref().map(|whole| whole.get(from..).unwrap_or_default());
+        let text = rest.map(|rest| beginning(rest, RESULT_LINE_MAX_BYTES));
+        let is_cut = text.zip(rest).is_some_and(|(text, rest)| text.len() < rest.len());
+        let next = text.filter(|_| is_cut).map(|text| (from + text.len()) as u64);
+        data(ResultView { task, text: text.map(str::to_owned), next })
     }
 
     fn timeline(&mut self, name: &str) -> Found {

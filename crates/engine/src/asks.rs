@@ -14,6 +14,7 @@ use crate::record::{Change, Forget};
 use crate::runs::{Halt, Tell};
 use crate::task::{Outcome, Task};
 use crate::tasks::Live;
+use crate::text::fence::Fence;
 use crate::text::{Answer, answers, listing, words};
 use crate::timers::Timer;
 use crate::work::{Deed, Finding, HostError};
@@ -39,6 +40,7 @@ impl Engine {
         name: &str,
         offset: u64,
         waits: bool,
+        spare: TaskId,
     ) -> Answered {
         let id = self.find(caller, name)?;
         if let Some(live) = self.tasks.live(id) {
@@ -53,7 +55,9 @@ impl Engine {
         let first = task.retrieved.is_none();
         task.retrieved.get_or_insert(now);
         let run = task.run.number;
-        let answer = answers::outcome(task, offset, waits);
+        // Made by dice after the helper wrote.
+        let fence = Fence::of(&spare.to_string(), task.run.key.as_str());
+        let answer = answers::outcome(task, offset, waits, fence);
         if first {
             self.save(Change::Retrieved { task: id, at: now });
         }

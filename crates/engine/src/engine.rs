@@ -95,7 +95,9 @@ impl Engine {
                 self.launch(call, caller, Launch { prompt, description, agent }, spare)
             }
             Ask::Resume { task, prompt, extra } => self.resume(call, caller, &task, prompt, extra),
-            Ask::Output { task, offset, waits } => self.output(&caller, &task, offset, waits),
+            Ask::Output { task, offset, waits } => {
+                self.output(&caller, &task, offset, waits, spare)
+            }
             Ask::Block { tasks, timeout_ms, cut } => {
                 self.block(call, &caller, tasks, timeout_ms, cut)
             }

@@ -74,10 +74,12 @@ impl Engine {
         let Some(sending) = self.debts.letters.get_mut(id) else { return };
         sending.under_way = true;
         let letter = &sending.letter;
-        let notices: Vec<_> =
-            letter.notices.iter().filter_map(|id| self.debts.notices.get(id)).collect();
+        let notices = letter.notices.iter().filter_map(|id| self.debts.notices.get(id));
+        let notices: Vec<_> = notices
+            .map(|notice| (notice, self.tasks.key_of(notice.id.task, notice.id.run)))
+            .collect();
         // A question is for the person; the model can do nothing about it, so no turn is paid for.
-        let worth_a_turn = notices.iter().any(|notice| notice.id.about == About::End);
+        let worth_a_turn = notices.iter().any(|(notice, _)| notice.id.about == About::End);
         let wake = if worth_a_turn { route.wake } else { Wake::StayIdle };
         let parts = texts::parts(letter, &notices, max_chars);
         let tried = if sending.attempted { Tried::Perhaps } else { Tried::Never };

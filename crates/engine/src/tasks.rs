@@ -201,6 +201,15 @@ impl Tasks {
         self.earlier_calls.entry(id).or_default().push(key);
     }
 
+    /// The call that a run of the task came of.
+    pub fn key_of(&self, id: TaskId, run: u32) -> Option<&CallKey> {
+        let task = self.get(id)?;
+        if task.run.number == run {
+            return Some(&task.run.key);
+        }
+        self.earlier_calls.get(&id)?.get(run as usize)
+    }
+
     /// An unfinished task's session is open.
     pub fn set_session(&mut self, id: TaskId, session: SessionId) {
         if let Some(live) = self.live.get_mut(&id) {

@@ -8,7 +8,10 @@
 
 const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
 const NAMES = ["@LEGWORK_TOOLS@"]
-const LINE_MAX = 16 * 1024 * 1024 // the daemon reads no longer line
+const LINE_MAX = 16 * 1024 * 1024 // bytes: the daemon reads no longer line
+const DEPTH_MAX = 100 // the daemon reads 127 levels, its own line among them
+const READ_DEPTH = 6 // the daemon reads nothing that stands deeper in an answer of OpenCode
+const VALUES_MAX = 500_000 // the daemon reads a little more in one line
 const TEXT_MAX = 64 * 1024 // a longer text is left out of an event: who needs it reads it
 const BACKLOG_MAX = 64 * 1024 * 1024 // a bridge that does not read is ended
 const HELLO_MS = 10_000 // for the bridge to find or start the daemon
@@ -19,6 +22,10 @@ const DRAIN_MS = 15_000 // how long a new link waits for what the old one still 
 const LATELY_MS = 60_000
 const STARTS_FREE = 10 // so many bridges in that time are started without growing pauses
 const PAUSES_MS = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000]
+// A provider's call id may be repeated or empty, so a call's key is made here: this plugin, this
+// execution. However often a call is sent, its key is the same.
+const SELF = crypto.randomUUID()
+let executions = 0
 const REMEDY = "Run `legwork doctor` in a terminal to see what is wrong."
 
 // OpenCode loads a plugin twice in some modes, and again after a dispose: one link a directory.
@@ -26,7 +33,7 @@ const links = (globalThis[Symbol.for("legwork.links")] ??= new Map())
 
 class Link {
   users = 0
-  calls = new Map() // id -> { line, resolve, reject, progress, wait }
+  calls = new Map() // id -> { text, resolve, reject, progress, wait }
   hostCalls = new Map() // id -> AbortController
   underWay = new Set() // promises of host calls
   wanted = new Map() // event -> { keep, every_ms, last }
@@ -100,7 +107,7 @@ class Link {
   }
 
   send(line) {
-    this.write(JSON.stringify(line))
+    this.write(encode(line))
   }
 
   write(text) {
@@ -127,7 +134,7 @@ class Link {
         this.failures = 0
         this.isReady()
         // Sent again under their keys, so nothing is done twice.
-        for (const call of this.calls.values()) this.send(call.line)
+        for (const call of this.calls.values()) this.write(call.text)
         return
       case "bye":
         // It ends a sentence of ours.
@@ -167,12 +174,16 @@ class Link {
       const options = { query, body: body ?? undefined, signal: dropped.signal }
       const { data, error, response } = await this.request(method, path, options)
       if (!response) throw error ?? new Error("no response")
-      const told = (response.ok ? data : error) ?? null
-      result = JSON.stringify({ type: "result", id, status: response.status, body: told })
-      if (result.length > LINE_MAX / 2) throw new Error("the answer is too long")
+      let told = (response.ok ? data : error) ?? null
+      // What nobody reads, such as the arguments of a strange call, must not hide what is read.
+      if (unreadable(told)) told = pruned(told, READ_DEPTH)
+      const why = unreadable(told)
+      if (why) throw new Error(`the answer has ${why}`)
+      result = encode({ type: "result", id, status: response.status, body: told })
+      if (Buffer.byteLength(result) > LINE_MAX) throw new Error("the answer is too long")
     } catch (error) {
       const why = String(error?.message ?? error).slice(0, 500)
-      result = JSON.stringify({ type: "result", id, error: why })
+      result = encode({ type: "result", id, error: why })
     }
     this.hostCalls.delete(id)
     // What was asked over an earlier link is nobody's business any more.
@@ -198,10 +209,10 @@ class Link {
 
   call(tool, args, context) {
     const id = this.nextId++
-    const { sessionID, messageID, callID, agent, directory, abort } = context
+    const { sessionID, messageID, agent, directory, abort } = context
     const origin = { session: sessionID, message: messageID, agent, directory }
-    const key = `${sessionID}/${callID}`
-    const line = { type: "call", id, key, tool, arguments: args, context: origin }
+    const key = `${sessionID}/${SELF}/${++executions}`
+    const line = { type: "call", id, key, tool, context: origin, arguments: args }
     return new Promise((resolve, reject) => {
       let patience
       let titled = Promise.resolve()
@@ -226,12 +237,21 @@ class Link {
         clearTimeout(patience)
         patience = setTimeout(() => this.linked || refuse(this.unavailable()), UNLINKED_MS)
       }
-      this.calls.set(id, { line, progress, resolve: end(resolve), reject: refuse, wait })
-      if (JSON.stringify(line).length > LINE_MAX / 2) return refuse("The arguments are too long.")
+      let text
+      try {
+        const why = unreadable(line)
+        if (why) throw new Error(why)
+        text = encode(line)
+        if (Buffer.byteLength(text) > LINE_MAX) throw new Error("longer than 16 MB")
+      } catch (error) {
+        const why = String(error?.message ?? error).slice(0, 200)
+        return refuse(`The arguments cannot be passed on: ${why}. Call again with less.`)
+      }
+      this.calls.set(id, { text, progress, resolve: end(resolve), reject: refuse, wait })
       abort?.addEventListener("abort", stopped, { once: true })
       if (abort?.aborted) return stopped()
       if (this.closed || (!this.linked && this.failures > 2)) return refuse(this.unavailable())
-      if (this.linked) this.send(line)
+      if (this.linked) this.write(text)
       else wait()
     })
   }
@@ -243,8 +263,9 @@ class Link {
   async entitle(id, { sessionID, messageID, callID }, title) {
     const url = `/session/${sessionID}/message/${messageID}`
     const { data } = await this.request("get", url)
-    const part = data?.parts.find((part) => part.callID === callID)
-    if (part?.state.status !== "running" || !this.calls.has(id)) return
+    const isThis = (part) => part.callID === callID && part.state?.status === "running"
+    const part = data?.parts.find(isThis)
+    if (!part || !this.calls.has(id)) return
     const body = { ...part, state: { ...part.state, title } }
     await this.request("patch", `${url}/part/${part.id}`, { body })
   }
@@ -292,6 +313,41 @@ class Link {
 
 function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms).unref?.())
+}
+
+/**
+ * A value as JSON that every reader takes. Half a character of two stands in JSON as an escape that
+ * strict readers refuse; it becomes the sign for an unreadable character.
+ */
+function encode(value) {
+  const text = JSON.stringify(value)
+  if (!text.includes("\\ud")) return text
+  return text.replace(/\\(\\|ud[89a-f]..)/g, (all, what) => (what === "\\" ? all : "\\ufffd"))
+}
+
+/**
+ * Why the daemon would not read a value in a line, or nothing. It counts brackets and commas, and
+ * goes only so deep.
+ */
+function unreadable(value, depth = 1, counted = { values: 0 }) {
+  counted.values++
+  if (typeof value !== "object" || value === null) return
+  if (depth > DEPTH_MAX) return `nested deeper than ${DEPTH_MAX} levels`
+  counted.values++
+  for (const inner of Object.values(value)) {
+    const why = unreadable(inner, depth + 1, counted)
+    if (why) return why
+    if (counted.values > VALUES_MAX) return `more than ${VALUES_MAX} values`
+  }
+}
+
+/** A value without what stands deeper than this in it. */
+function pruned(value, levels) {
+  if (typeof value !== "object" || value === null) return value
+  if (levels === 0) return null
+  if (Array.isArray(value)) return value.map((inner) => pruned(inner, levels - 1))
+  const inner = Object.entries(value).map(([name, inner]) => [name, pruned(inner, levels - 1)])
+  return Object.fromEntries(inner)
 }
 
 /** The properties with these dotted paths, and no others. */

@@ -12,7 +12,7 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::{Response, Uri};
 use hyper_util::rt::TokioIo;
 use legwork_protocol::limits::LINE_MAX_BYTES;
-use legwork_protocol::line::{HostReply, Method};
+use legwork_protocol::line::{HostReply, Method, repair_surrogates};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
@@ -153,7 +153,7 @@ fn read(body: &[u8]) -> Value {
         return Value::Null;
     }
     let text = || Value::String(String::from_utf8_lossy(body).into_owned());
-    serde_json::from_slice(body).unwrap_or_else(|_| text())
+    serde_json::from_slice(&repair_surrogates(body)).unwrap_or_else(|_| text())
 }
 
 fn encoded(text: &str) -> String {

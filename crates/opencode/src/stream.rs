@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use legwork_protocol::line::{HostReply, Splitter, Wanted};
+use legwork_protocol::line::{HostReply, Splitter, Wanted, repair_surrogates};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -141,7 +141,8 @@ struct Sieve {
 impl Sieve {
     /// A line of the stream: `data: {type, properties}`, one for each event (1.18.33).
     fn pass(&mut self, line: &[u8], now: Instant) -> Option<(String, Value)> {
-        let event: Value = serde_json::from_slice(line.strip_prefix(b"data:")?).ok()?;
+        let data = repair_surrogates(line.strip_prefix(b"data:")?);
+        let event: Value = serde_json::from_slice(&data).ok()?;
         let name = event.get("type")?.as_str()?;
         let properties = event.get("properties").unwrap_or(&Value::Null);
         let kept = project(&self.wanted, name, properties)?;

@@ -53,6 +53,18 @@ fn request(method: Method, path: &str, body: Value) -> Request {
 }
 
 #[tokio::test]
+async fn g2_half_a_character_in_an_answer_does_not_lose_the_rest() {
+    let server = Server::start().await;
+    let remote = server.remote();
+    let ok = answer("200 OK", r#"{"id":"ses_1","title":"half \ud83d"}"#);
+    let (reply, _) = tokio::join!(
+        remote.send(request(Method::Get, "/session/ses_1", Value::Null)),
+        server.serve(&ok)
+    );
+    assert_eq!(reply.unwrap().body, json!({ "id": "ses_1", "title": "half \u{fffd}" }));
+}
+
+#[tokio::test]
 async fn a_request_carries_everything_and_the_answer_comes_back() {
     let server = Server::start().await;
     let remote = server.remote().signed_in(DEFAULT_USER, "secret").in_directory("/a b/é");

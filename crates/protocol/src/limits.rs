@@ -30,6 +30,12 @@ pub const DETAIL_MAX_BYTES: usize = 4 << 20;
 pub const PAGE_MAX_BYTES: usize = 40_000;
 /// Lines of a result in one `background_output`: OpenCode cuts at 2,000 lines.
 pub const PAGE_MAX_LINES: usize = 1_800;
+/// Bytes of a result in one line to a person's program, as they are written there: a control
+/// character takes six. The rest is asked for.
+pub const RESULT_LINE_MAX_BYTES: usize = 8 << 20;
+/// Bytes of one result in a notice, as they are written in a line. Ten notices go in one line, and
+/// a mark may stand before every line of a result.
+pub const NOTICE_MAX_BYTES: usize = 512 << 10;
 /// Tasks in one listing; the answer says how many there are besides.
 pub const LIST_MAX_TASKS: usize = 200;
 /// Notices in one message: ten full results are already more than a model likes.

@@ -166,16 +166,17 @@ pub fn plain(text: &str, max_chars: usize) -> String {
     let line: String = text
         .chars()
         .take(max_chars.saturating_add(1))
-        .map(|c| if breaks_line(c) { ' ' } else { c })
+        .map(|c| if steers(c) { ' ' } else { c })
         .collect();
     cut(&line, max_chars)
 }
 
-fn breaks_line(c: char) -> bool {
-    // Line and paragraph separators, and the marks that change the direction of writing.
+/// Whether a character is no text but an order to whoever shows it: to a terminal (C0 and C1), to
+/// break the line, or to write in another direction, so that a text reads as what it is not.
+pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' | '\u{61c}')
 }
 
 /// At most so many characters, the last of them `…` where something was cut.

@@ -78,13 +78,16 @@ pub struct TasksView {
     pub set_aside: Vec<String>,
 }
 
-/// The result or reason of a task's last run, whole.
+/// The result or reason of a task's last run, as much of it as fits on a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultView {
     /// The task.
     pub task: TaskView,
     /// The text; nothing while the run is unfinished.
     pub text: Option<String>,
+    /// The byte from which on the rest is to be asked for, if there is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
 }
 
 /// Something that was decided about a task, in words.

@@ -12,6 +12,7 @@ pub mod calls;
 pub mod campaign;
 mod checks;
 mod daemon;
+pub mod fence;
 pub mod host;
 mod links;
 mod machine;

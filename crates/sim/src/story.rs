@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::books::Keeper;
 use crate::calls::CallNo;
 use crate::campaign::in_memory;
+use crate::fence;
 use crate::host::{Nasty, Session, User};
 use crate::names::Names;
 use crate::trace::Trace;
@@ -105,10 +106,10 @@ impl Story {
         self.answer(call)
     }
 
-    /// Waits for the answer to a call.
+    /// Waits for the answer to a call. What it quotes is checked and given without its fence.
     pub fn answer(&mut self, call: CallNo) -> String {
         self.until("an answer", |story| story.world.calls[call].answer.is_some());
-        self.world.calls[call].text().unwrap_or_default().to_owned()
+        plain(self.world.calls[call].text().unwrap_or_default())
     }
 
     /// Whether the call has an answer by now.
@@ -207,6 +208,7 @@ impl Story {
         let mut names = Names::new(self.names.clone(), "helper");
         let text = self.world.trace.text();
         let lines = text.lines().map(|line| names.apply(line.get(11..).unwrap_or_default()));
+        let lines = lines.map(|line| fence::without_numbers(&line));
         let shown: Vec<String> = lines.filter(|line| !line.contains("who is busy?")).collect();
         shown.join("\n")
     }
@@ -227,8 +229,10 @@ impl Story {
 pub struct LetterSeen {
     /// What everybody sees.
     pub headline: String,
-    /// What only the model sees.
+    /// What only the model sees, without the fences, which were checked.
     pub results: Vec<String>,
+    /// The same to the letter.
+    pub raw: Vec<String>,
     /// Whether it was sent without asking for a turn.
     pub quiet: bool,
 }
@@ -239,7 +243,16 @@ impl LetterSeen {
             let parts = user.parts.iter().filter(move |part| part.synthetic == synthetic);
             parts.map(|part| part.text.to_string()).collect::<Vec<_>>()
         };
-        Self { headline: text(false).join("\n"), results: text(true), quiet: user.no_reply }
+        let raw = text(true);
+        let results = raw.iter().map(|text| plain(text)).collect();
+        Self { headline: text(false).join("\n"), results, raw, quiet: user.no_reply }
+    }
+}
+
+fn plain(text: &str) -> String {
+    match fence::unfenced(text) {
+        Ok(plain) => plain,
+        Err(why) => panic!("{why}:\n{text}"),
     }
 }
 

@@ -1,14 +1,15 @@
 //! What must be true when a history is over: everything ended, everybody told once, nothing left
 //! running, nothing left behind. Looks into the hosts, not only into the books.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_engine::record::{About, NoticeId};
 use legwork_engine::task::Outcome;
 use legwork_engine::text::words;
-use legwork_protocol::{MessageId, TaskId};
+use legwork_protocol::{Ask, MessageId, TaskId};
 
 use crate::audit::{Audit, Broken, NoticeFact, RunFact};
+use crate::fence;
 use crate::host::{Body, Finish, Message, OpenCode, Session, User};
 use crate::world::World;
 
@@ -30,6 +31,7 @@ impl World {
         forgotten_for_a_reason(&mut audit, &self.oc);
         told(&mut audit, &self.oc);
         stored_once(&mut audit, &self);
+        fenced(&mut audit, &self);
         for session in self.oc.ever() {
             if let Some(mark) = session.mark.filter(|mark| !self.set_aside.contains(mark)) {
                 helper(&mut audit, &self, session, mark);
@@ -201,8 +203,47 @@ fn tells(user: &User, notice: &NoticeId, run: &RunFact) -> bool {
     let headline = format!("{kind}{} ", notice.task);
     let head = user.parts.iter().filter(|part| !part.synthetic);
     let headed = head.flat_map(|part| part.text.lines()).any(|line| line.starts_with(&headline));
-    let result = format!("What came of {}:\n\n{}", notice.task, run.detail);
-    headed && user.parts.iter().any(|part| part.synthetic && *part.text == *result)
+    let tells = |text: &str| {
+        let told = fence::read(text).ok().flatten();
+        told.is_some_and(|told| {
+            told.task == notice.task.to_string()
+                && *told.words == *run.detail
+                && told.before == format!("What came of {}:", notice.task)
+                && told.behind.is_empty()
+        })
+    };
+    headed && user.parts.iter().any(|part| part.synthetic && tells(&part.text))
+}
+
+/// What helpers wrote stands in fences, in messages and in answers, each with a number of its own.
+fn fenced(audit: &mut Audit, world: &World) {
+    let mut numbers = BTreeSet::new();
+    let mut found = Vec::new();
+    let mut check = |whose: String, text: &str| match fence::read(text) {
+        Ok(Some(told)) if !numbers.insert(told.number.clone()) => {
+            found.push(format!("{whose} has a fence that was used before: {told}"));
+        }
+        Ok(Some(_)) => {}
+        Ok(None) => found.push(format!("{whose} quotes without a fence: {text:?}")),
+        Err(why) => found.push(format!("{whose}: {why}")),
+    };
+    for Message { id, body, .. } in world.oc.ever().iter().flat_map(|session| &session.messages) {
+        let (Body::User(user), true) = (body, audit.letters_ever.contains_key(id)) else {
+            continue;
+        };
+        for part in user.parts.iter().filter(|part| part.synthetic) {
+            check(id.to_string(), &part.text);
+        }
+    }
+    for (number, call) in world.calls.iter().enumerate() {
+        let Ask::Output { offset: 0, .. } = call.ask else { continue };
+        if let Some(text) = call.text().filter(|text| text.contains("\nTook: ")) {
+            check(format!("answer {number}"), text);
+        }
+    }
+    for what in found {
+        audit.broken("words of others", what);
+    }
 }
 
 /// No notice is in two messages, wherever they are.

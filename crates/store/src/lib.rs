@@ -9,6 +9,7 @@
 //! repairs a file that it cannot read: such a file is set aside under another name.
 
 mod columns;
+mod compact;
 mod debts;
 mod fault;
 mod files;
@@ -95,6 +96,11 @@ impl Store {
         tombstones::find(&self.db, task, now)
     }
 
+    /// Removes from the files what was forgotten. The records are the same before and after.
+    pub fn compact(&mut self) -> Result<(), Fault> {
+        compact::compact(&self.db)
+    }
+
     /// A task's history in words, the oldest line first.
     pub fn timeline(&self, task: TaskId) -> Result<Vec<Entry>, Fault> {
         timeline::read(&self.db, task)
@@ -127,7 +133,11 @@ impl Journal for Store {
 
     fn load(&mut self) -> Result<Saved, Fault> {
         let saved = match self.fresh.take() {
-            Some(saved) => saved,
+            Some(saved) => {
+                // The first load is the beginning of every life.
+                compact::overwrite_deleted(&self.db)?;
+                saved
+            }
             None => load::load(&self.db)?,
         };
         Ok(Saved { incomplete: !self.set_aside.is_empty(), ..saved })

@@ -10,8 +10,12 @@
 //! wait MS               take time                    drop                 cut the connection
 //! gate NAME             wait for `Model::open`       count                say how many prompts
 //! call TOOL {json}      call a tool                  echo-history         say what was said before
-//! break-off             end the stream too early     drop-once            cut it, one time
+//! call-as ID TOOL {..}  the same, under this id      drop-once            cut it, one time
+//! break-off             end the stream too early
 //! ```
+//!
+//! Each call has an id of its own, as providers should have it, but for `call-as`, whose id `-` is
+//! an empty one.
 //!
 //! In `say` and `call`, `{{last_task}}` and `{{task:N}}` (from 1) stand for task ids that occur in
 //! the conversation. A script that runs out, and a prompt that is none, are answered `noted`.
@@ -35,6 +39,8 @@ pub enum Line {
     Gate(String),
     /// Call a tool with this JSON, as written.
     Call(String, String),
+    /// Call a tool under this id, with this JSON, as written.
+    CallAs(String, String, String),
     /// Refuse the request.
     Fail(u16, String),
     /// Refuse the request once. Several such lines refuse it several times.
@@ -86,6 +92,13 @@ pub fn parse(text: &str) -> Option<Result<Vec<Vec<Line>>, String>> {
     Some(Ok(steps))
 }
 
+/// A tool and its arguments. Any JSON will do, also what strict readers refuse.
+fn tool_call(rest: &str) -> Option<(String, String)> {
+    let (tool, json) = rest.split_once(' ').unwrap_or((rest, "{}"));
+    serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;
+    Some((tool.to_owned(), json.to_owned()))
+}
+
 fn parse_line(line: &str) -> Option<Line> {
     let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
     Some(match verb {
@@ -103,9 +116,13 @@ fn parse_line(line: &str) -> Option<Line> {
         "wait" => Line::Wait(rest.parse().ok()?),
         "gate" if !rest.is_empty() => Line::Gate(rest.to_owned()),
         "call" => {
-            let (tool, json) = rest.split_once(' ').unwrap_or((rest, "{}"));
-            serde_json::from_str::<Value>(json).ok()?;
-            Line::Call(tool.to_owned(), json.to_owned())
+            let (tool, json) = tool_call(rest)?;
+            Line::Call(tool, json)
+        }
+        "call-as" => {
+            let (id, rest) = rest.split_once(' ')?;
+            let (tool, json) = tool_call(rest)?;
+            Line::CallAs(if id == "-" { String::new() } else { id.to_owned() }, tool, json)
         }
         "fail" => code(rest).map(|(code, text)| Line::Fail(code, text))?,
         "fail-once" => code(rest).map(|(code, text)| Line::FailOnce(code, text))?,

@@ -46,7 +46,7 @@ const fn process(number: &'static str, says: &'static str, why: &'static str) ->
     Requirement { number, says, shown: Shown::Process(why) }
 }
 
-const TABLE: [Requirement; 65] = [
+const TABLE: [Requirement; 67] = [
     scenario("L1", "a launch names every missing argument and leaves nothing behind"),
     scenario("L2", "a new task is running, was never resumed, and knows its origin"),
     scenario("L3", "a launch returns when the session is open, with both ids"),
@@ -103,11 +103,13 @@ const TABLE: [Requirement; 65] = [
     scenario("N6", "no notice into a session with an undo pending"),
     scenario("N7", "a lost sending is tried again until the parent is gone"),
     process("N8", "a toast shows progress and outcome", "needs a terminal UI"),
+    scenario("N10", "what a helper wrote is data that nobody can take for a notice"),
     scenario("K1", "tasks stay until cleared or their parent is deleted"),
     scenario("K2", "after a crash every unfinished task is looked up"),
     scenario("K3", "a deleted parent takes its own descendants only"),
     scenario("K4", "an unreadable store is set aside, a full disk loses nothing"),
     scenario("K5", "several clients see one truth"),
+    in_crate("P8", "what is cleared is removed from every file"),
     in_crate("G1", "files belong to the user alone"),
     scenario("G2", "bad input is refused and hurts nobody"),
     scenario("G3", "everything that waits or grows has a limit"),
@@ -276,14 +278,18 @@ mod tests {
         let mut expected: Vec<String> = letters
             .flat_map(|(letter, count)| (1..=count).map(move |n| format!("{letter}{n}")))
             .collect();
-        expected.push("P9".to_owned());
-        assert_eq!(TABLE.map(|requirement| requirement.number).to_vec(), expected);
+        let known = TABLE.map(|requirement| requirement.number);
+        // Chapters of which not every number has a test yet.
+        let late = ["N10", "P8", "P9"];
+        assert!(late.iter().all(|number| known.contains(number)));
+        let known: Vec<&str> = known.into_iter().filter(|number| !late.contains(number)).collect();
+        assert_eq!(known, expected);
     }
 
     #[test]
     fn a_number_without_a_test_is_named() {
         let bare = found("crates/sim/tests/launch.rs", "");
-        assert_eq!(bare.len(), 64);
+        assert_eq!(bare.len(), TABLE.len() - 1);
         assert!(bare[0].what.starts_with("L1 ("), "{}", bare[0]);
         let lines = include_str!("requirements.rs").lines().nth(bare[0].line - 1);
         assert!(lines.is_some_and(|line| line.contains("\"L1\"")));
@@ -292,10 +298,14 @@ mod tests {
     #[test]
     fn only_a_marked_test_in_the_right_place_counts() {
         let test = "#[test]\nfn l1_is_shown() {}\n#[test]\nfn g1_is_shown() {}\n";
-        assert_eq!(found("crates/sim/tests/launch.rs", test).len(), 62);
-        assert_eq!(found("crates/store/src/open.rs", test).len(), 63);
-        assert_eq!(found("crates/sim/tests/launch.rs", "fn l1_is_not() {}").len(), 64);
-        assert_eq!(found("crates/sim/tests/launch.rs", "#[test] fn l10_is_not() {}").len(), 65);
+        let all = TABLE.len() - 1;
+        assert_eq!(found("crates/sim/tests/launch.rs", test).len(), all - 2);
+        assert_eq!(found("crates/store/src/open.rs", test).len(), all - 1);
+        assert_eq!(found("crates/sim/tests/launch.rs", "fn l1_is_not() {}").len(), all);
+        assert_eq!(
+            found("crates/sim/tests/launch.rs", "#[test] fn l10_is_not() {}").len(),
+            all + 1
+        );
     }
 
     #[test]

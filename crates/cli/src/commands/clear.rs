@@ -3,6 +3,7 @@
 use clap::Args;
 use legwork_client::Client;
 use legwork_protocol::Status;
+use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::line::Query;
 use legwork_protocol::view::{TaskView, TasksView};
 use serde::Serialize;
@@ -44,11 +45,11 @@ struct Shown {
 }
 
 impl Clear {
-    /// Asks, then forgets exactly what was shown.
+    /// Asks, then forgets what was shown, and of more than one listing holds the older ones too.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
-        let (tasks, older) = self.chosen(&mut client)?;
-        if tasks.is_empty() {
+        let first = self.chosen(&mut client)?;
+        if first.tasks.is_empty() {
             if screen.is_json() {
                 let text = "No background tasks to clear.".to_owned();
                 screen.value(&Shown { forgotten: Vec::new(), refused: false, text })?;
@@ -57,62 +58,109 @@ impl Clear {
             }
             return Ok(Exit::Done);
         }
-        if !self.yes && !agreed(&tasks, screen)? {
+        if !self.yes && !agreed(&first, screen)? {
             remark("Nothing was forgotten.");
             return Ok(Exit::Refused);
         }
-        let forgotten: Vec<String> = tasks.iter().map(|task| task.id.to_string()).collect();
-        let answered = client.ask(Query::Forget { tasks: forgotten.clone() })?;
+        let cleared = self.forget(&mut client, first)?;
+        let refused = cleared.refusal.is_some();
+        let done = format!("Cleared {}.", counted(cleared.forgotten.len(), "task"));
+        let text = match (cleared.refusal, cleared.forgotten.len()) {
+            (Some(why), 0) => why,
+            (Some(why), _) => format!("{done} {why}"),
+            (None, _) => cleared.answer.unwrap_or(done),
+        };
         if screen.is_json() {
-            let forgotten = if answered.refused { Vec::new() } else { forgotten };
-            screen.value(&Shown { forgotten, refused: answered.refused, text: answered.text })?;
-        } else if answered.refused {
-            return Err(Fault::Refused(answered.text));
+            screen.value(&Shown { forgotten: cleared.forgotten, refused, text })?;
+        } else if refused {
+            return Err(Fault::Refused(text));
         } else {
-            screen.line(&answered.text)?;
-            if older > 0 {
-                screen.line(format!("{} are left; run it again for them.", older_tasks(older)))?;
-            }
+            screen.line(text)?;
         }
-        Ok(if answered.refused { Exit::Refused } else { Exit::Done })
+        Ok(if refused { Exit::Refused } else { Exit::Done })
     }
 
-    /// The tasks, and how many fit besides.
-    fn chosen(&self, client: &mut Client) -> Result<(Vec<TaskView>, usize), Fault> {
+    /// Forgets these, and as long as there are older ones those, a listing at a time. What was
+    /// launched after the person was asked stays.
+    fn forget(&self, client: &mut Client, first: Chosen) -> Result<Cleared, Fault> {
+        let newest = first.tasks.iter().map(|task| task.created).max();
+        let mut cleared = Cleared::default();
+        let mut next = first;
+        let listings = 1 + next.older.div_ceil(LIST_MAX_TASKS);
+        for listing in 0..listings {
+            let tasks = next.tasks.iter().filter(|task| Some(task.created) <= newest);
+            let ids: Vec<String> = tasks.map(|task| task.id.to_string()).collect();
+            if ids.is_empty() {
+                break;
+            }
+            let answered = client.ask(Query::Forget { tasks: ids.clone() })?;
+            if answered.refused {
+                cleared.refusal = Some(answered.text);
+                break;
+            }
+            cleared.forgotten.extend(ids);
+            // The daemon's words are about one step.
+            cleared.answer = (listings == 1).then_some(answered.text);
+            if listing + 1 < listings {
+                next = self.chosen(client)?;
+            }
+        }
+        Ok(cleared)
+    }
+
+    fn chosen(&self, client: &mut Client) -> Result<Chosen, Fault> {
         if !self.tasks.is_empty() {
             let ids = find_all(client, &self.tasks)?;
             let tasks: Result<_, Fault> = ids.into_iter().map(|id| task(client, id)).collect();
-            return Ok((tasks?, 0));
+            return Ok(Chosen { tasks: tasks?, older: 0 });
         }
         let wanted: &[Option<Status>] = if self.finished {
             &[Some(Status::Completed), Some(Status::Error), Some(Status::Cancelled)]
         } else {
             &[None]
         };
-        let (mut tasks, mut older) = (Vec::new(), 0);
+        let mut chosen = Chosen { tasks: Vec::new(), older: 0 };
         for status in wanted {
             let found: TasksView = get(client, Query::Tasks { status: *status })?;
-            older += found.total.saturating_sub(found.tasks.len());
-            tasks.extend(found.tasks);
+            chosen.older += found.total.saturating_sub(found.tasks.len());
+            chosen.tasks.extend(found.tasks);
         }
-        Ok((tasks, older))
+        Ok(chosen)
     }
 }
 
-fn older_tasks(count: usize) -> String {
-    counted(count, "older task")
+/// Tasks to be forgotten.
+struct Chosen {
+    tasks: Vec<TaskView>,
+    /// How many there are besides.
+    older: usize,
+}
+
+/// What was forgotten.
+#[derive(Default)]
+struct Cleared {
+    forgotten: Vec<String>,
+    /// The daemon's words, if they are about all of it.
+    answer: Option<String>,
+    /// Why not all of it was.
+    refusal: Option<String>,
 }
 
 /// Shows the tasks on stderr and asks there.
-fn agreed(tasks: &[TaskView], screen: &Screen) -> Result<bool, Fault> {
-    for line in views::list(tasks, screen) {
+fn agreed(chosen: &Chosen, screen: &Screen) -> Result<bool, Fault> {
+    for line in views::list(&chosen.tasks, screen) {
         remark(line);
     }
-    let unfinished = tasks.iter().filter(|task| task.status.is_unfinished()).count();
+    if chosen.older > 0 {
+        remark(format!("({} older ones are not shown.)", chosen.older));
+    }
+    let unfinished = chosen.tasks.iter().filter(|task| task.status.is_unfinished()).count();
     let stopped = match unfinished {
         0 => String::new(),
-        some => format!(" and call off {some} of them"),
+        some if chosen.older == 0 => format!(" and call off {some} of them"),
+        some => format!(" and call off at least {some} of them"),
     };
-    let question = format!("Forget {}{stopped}?", counted(tasks.len(), "task"));
+    let all = counted(chosen.tasks.len() + chosen.older, "task");
+    let question = format!("Forget {all}{stopped}?");
     agrees(&question)
 }

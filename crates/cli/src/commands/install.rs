@@ -40,7 +40,7 @@ struct Shown {
 impl Install {
     /// Writes the plugin, if it is not there already.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        let file = self.scope.file()?;
+        let (file, from) = self.scope.file()?;
         let binary = this_binary()?;
         let wanted = text(&binary)?;
         let done = match look(&file)? {
@@ -59,7 +59,7 @@ impl Install {
         if done != "already up to date" {
             let own = legwork_client::check_owner_of(&file);
             own.map_err(|fault| Fault::Refused(fault.to_string()))?;
-            write(&file, &wanted)?;
+            write(&file, &from, &wanted)?;
         }
         let in_build_folder = is_in_build_folder(&binary);
         let (file, binary) = (file.display().to_string(), binary.display().to_string());

@@ -1,10 +1,8 @@
 //! `legwork output`.
 
 use clap::Args;
-use legwork_protocol::line::Query;
-use legwork_protocol::view::ResultView;
 
-use crate::asking::{connect, find, get};
+use crate::asking::{connect, find, result};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::Screen;
@@ -29,7 +27,7 @@ impl Output {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let id = find(&mut client, &self.task)?;
-        let found: ResultView = get(&mut client, Query::Result { task: id.to_string() })?;
+        let found = result(&mut client, id)?;
         if found.task.status.is_unfinished() && !screen.is_json() {
             return Err(Fault::Refused(format!(
                 "{id} is still {}. `legwork wait {id}` waits for it.",

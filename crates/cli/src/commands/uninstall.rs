@@ -36,7 +36,7 @@ struct Shown {
 impl Uninstall {
     /// Removes our plugin, if it is there.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        let file = self.scope.file()?;
+        let (file, _) = self.scope.file()?;
         let done = match look(&file)? {
             Found::Nothing => "not installed",
             Found::Ours(_) => "removed",

@@ -153,7 +153,7 @@ impl Attending<'_> {
     }
 
     /// Results go to stdout. Who they are of stands there only if there are several.
-    fn tell_end(&mut self, ResultView { task, text }: &ResultView) -> Result<(), Fault> {
+    fn tell_end(&mut self, ResultView { task, text, .. }: &ResultView) -> Result<(), Fault> {
         if self.screen.is_json() {
             return Ok(());
         }

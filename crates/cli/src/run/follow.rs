@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 use legwork_client::Client;
 use legwork_protocol::TaskId;
 use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
-use legwork_protocol::line::{Context, Query};
-use legwork_protocol::view::ResultView;
+use legwork_protocol::line::Context;
 use serde_json::json;
 
 use super::Event;
-use crate::asking::{connect_for_long, get, task};
+use crate::asking::{connect_for_long, result, task};
 use crate::fault::Fault;
 use crate::mail;
 use crate::progress::LOOK;
@@ -145,7 +144,7 @@ fn look_at(client: &mut Client, session: &Context, id: TaskId) -> Result<(Event,
         }
         // Read as the parent, so that the notice is not needed any more; then whole.
         client.call_for(session, "background_output", json!({ "task_id": id }), &mut |_| {})?;
-        let result: ResultView = get(client, Query::Result { task: id.to_string() })?;
+        let result = result(client, id)?;
         if result.task.status.is_unfinished() {
             return Ok((Event::Seen(result.task), false));
         }

@@ -92,8 +92,9 @@ impl Stage {
     /// How its last run ended: the status and the whole result or reason.
     pub fn result(&mut self, task: &str) -> (String, String) {
         self.finish(task);
-        let found = self.client.query::<ResultView>(Query::Result { task: task.to_owned() });
-        let ResultView { task, text } = found.unwrap().unwrap();
+        let found =
+            self.client.query::<ResultView>(Query::Result { task: task.to_owned(), from: 0 });
+        let ResultView { task, text, .. } = found.unwrap().unwrap();
         (task.status.to_string(), text.unwrap_or_default())
     }
 

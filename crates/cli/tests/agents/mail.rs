@@ -69,3 +69,37 @@ fn somebody_who_watches_sees_it_as_it_comes() {
     watching.wait().unwrap();
     eventually("it is not shown again", || home.run(["list"]).err.is_empty().then_some(()));
 }
+
+/// Whether a file in this folder holds these words. An agent's own memory is a folder of its own.
+fn is_kept(folder: &std::path::Path, words: &str) -> bool {
+    std::fs::read_dir(folder).unwrap().any(|entry| {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap_or_default();
+        bytes.windows(words.len()).any(|window| window == words.as_bytes())
+    })
+}
+
+#[test]
+fn p8_what_is_cleared_leaves_the_records_the_sessions_and_the_mail() {
+    let home = Home::new();
+    let prompts = ["say prefix-of-a-secret", "say another-word"];
+    let launch = ["run", "--agent", "rehearsal", "--detach", prompts[0], prompts[1]];
+    let launched = home.run(launch).with_code(0).out;
+    let [task, kept] = launched.lines().collect::<Vec<_>>().try_into().unwrap();
+    for task in [task, kept] {
+        until_finished(&home, task);
+    }
+    until_all_is_told(&home);
+    let own = home.path("legwork");
+    for folder in ["store", "sessions"] {
+        assert!(is_kept(&own.join(folder), "prefix-of-a-secret"), "{folder}");
+    }
+    home.run(["clear", task, "--yes", "--json"]).with_code(0);
+    for folder in ["store", "sessions"] {
+        eventually("it is removed", || {
+            (!is_kept(&own.join(folder), "prefix-of-a-secret")).then_some(())
+        });
+        assert!(is_kept(&own.join(folder), "another-word"), "{folder}");
+    }
+    let listed = home.run(["list"]).with_code(0);
+    assert!(listed.err.contains(kept) && !listed.err.contains(task), "{listed:?}");
+}

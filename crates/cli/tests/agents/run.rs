@@ -163,3 +163,16 @@ fn k2_a_killed_daemon_is_not_the_end_of_waiting() {
     assert!(ran.err.contains(&format!("{task} say half (")), "{ran:?}");
     assert!(ran.out.contains("Allowed: to go on\n\nwhole"), "{ran:?}");
 }
+
+/// Each takes six bytes on a line between our processes, so they do not fit into one.
+#[test]
+fn g3_a_result_of_millions_of_control_characters_is_read_whole() {
+    let home = Home::new();
+    let prompt = format!("repeat 2800: say {}", "\u{1}".repeat(1_000));
+    let ran = home.run(["run", "--agent", "rehearsal", &prompt]).with_code(0);
+    assert_eq!(ran.out.matches('\u{1}').count(), 2_800_000);
+    let task = home.run(["list", "--json"]).json()["tasks"][0]["id"].as_str().unwrap().to_owned();
+    assert!(home.run(["output", &task]).with_code(0).out == ran.out);
+    let json = home.run(["output", &task, "--json"]).with_code(0).json();
+    assert!(json["text"].as_str().unwrap() == ran.out.trim_end_matches('\n'));
+}

@@ -163,3 +163,20 @@ fn a_result_that_goes_to_a_file_leaves_the_terminal_to_the_progress() {
         "{kept:?}"
     );
 }
+
+#[test]
+fn what_a_helper_writes_neither_steers_the_terminal_nor_turns_its_text_around() {
+    let home = Home::new();
+    let said = "say begin\u{202e}\u{2066}\u{9b}2J\u{1b}[2J\u{7}end";
+    let line = format!(
+        "legwork run --agent rehearsal '{said}'; \
+         legwork output $(legwork list --json | grep -o 'bg_[0-9a-z]*' | head -1)"
+    );
+    let terminal = Terminal::run(&home, ("100", "20"), &line);
+    let screen = terminal.until_has("code 0.");
+    assert_eq!(
+        screen.lines().filter(|line| line.trim_end() == "begin2J[2Jend").count(),
+        2,
+        "{screen}"
+    );
+}

@@ -72,3 +72,42 @@ fn uninstalling_removes_our_file_and_nothing_else() {
     home.run(["uninstall", "opencode"]).with_code(0);
     assert!(folder.join("plugin/other.js").exists());
 }
+
+#[test]
+fn a_project_that_links_elsewhere_is_left_alone_and_nothing_is_written_through_the_link() {
+    let home = Home::new();
+    for (number, link) in
+        [".opencode", ".opencode/plugin", ".opencode/plugin/legwork.js"].into_iter().enumerate()
+    {
+        let (project, target) =
+            (home.path(&format!("p{number}")), home.path(&format!("t{number}")));
+        let link = project.join(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        fs::create_dir_all(&target).unwrap();
+        std::os::unix::fs::symlink(&target, &link).unwrap();
+        for command in ["install", "uninstall"] {
+            let folder = project.to_str().unwrap();
+            let refused = home.run([command, "opencode", "--project", folder]).with_code(1);
+            assert!(refused.err.contains("is a symbolic link"), "{refused:?}");
+        }
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0, "nothing was written");
+    }
+}
+
+#[test]
+fn a_planted_draft_is_neither_followed_nor_overwritten() {
+    let home = Home::new();
+    let folder = home.path("home/.config/opencode/plugin");
+    fs::create_dir_all(&folder).unwrap();
+    let victim = home.path("victim");
+    fs::write(&victim, "mine").unwrap();
+    // Whichever process it is that writes the plugin.
+    for pid in 1..=65_536 {
+        std::os::unix::fs::symlink(&victim, folder.join(format!("legwork.{pid}.draft"))).unwrap();
+    }
+    home.run(["install", "opencode"]).with_code(0);
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    let text = fs::read_to_string(folder.join("legwork.js")).unwrap();
+    assert!(text.starts_with("// legwork for OpenCode"));
+    assert!(!fs::symlink_metadata(folder.join("legwork.js")).unwrap().is_symlink());
+}

@@ -124,3 +124,35 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     let output = list.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr.is_empty()), (Some(0), true), "{output:?}");
 }
+
+/// On a terminal it does not; that is shown where there is one.
+#[test]
+fn what_steers_a_terminal_passes_a_pipe_unchanged_and_is_escaped_in_json() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (task, session) = host.launch("steering");
+    let text = "a\u{202e}b\u{9b}2Jc\u{1b}[2J\u{7f}\u{2066}d";
+    host.finish(&session, text);
+    home.run(["wait", &task]).with_code(0);
+    assert_eq!(home.run(["output", &task]).with_code(0).out, format!("{text}\n"));
+    let json = home.run(["output", &task, "--json"]).with_code(0);
+    assert_eq!(json.json()["text"], text);
+    let raw = ['\u{202e}', '\u{9b}', '\u{1b}', '\u{7f}', '\u{2066}'];
+    assert!(!json.out.contains(raw), "{:?}", json.out);
+}
+
+#[test]
+fn p8_clear_forgets_all_that_was_asked_for_however_much_it_is() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n");
+    let mut host = Host::connect(&home);
+    for number in 0..250 {
+        host.launch(&format!("number {number}"));
+    }
+    assert_eq!(home.run(["list", "--json"]).json()["total"], 250);
+    let cleared = home.run(["clear", "--yes"]).with_code(0);
+    assert_eq!(cleared.out, "Cleared 250 tasks.\n");
+    assert_eq!(home.run(["list", "--json"]).json()["total"], 0);
+    let again = home.run(["clear", "--yes", "--json"]).with_code(0).json();
+    assert_eq!(again["text"], "No background tasks to clear.");
+}

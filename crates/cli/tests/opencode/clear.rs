@@ -3,7 +3,7 @@
 use legwork_testkit::{block_on, call, script};
 use serde_json::json;
 
-use crate::stage::{Stage, block, printed};
+use crate::stage::{Stage, block, printed, until};
 
 #[test]
 fn c1_c2_what_a_session_clears_is_stopped_and_forgotten_and_other_sessions_keep_theirs() {
@@ -73,5 +73,26 @@ fn c3_who_is_blocked_on_a_cleared_task_is_answered_at_once() {
         assert_eq!(printed(&done), "Cancelled 1 unfinished task and cleared 1 task.\n");
         let expected = format!("None of these tasks was found.\n\n{}  not found", task.id);
         assert_eq!(stage.until_call(&other, blocked).await.text, expected);
+    });
+}
+
+#[test]
+fn p8_what_a_session_clears_is_in_none_of_our_files() {
+    block_on(async {
+        let stage = Stage::new().await;
+        let parent = stage.parent().await;
+        let secret = "prefix-of-a-secret";
+        let task = stage.launch(&parent, "Secret", &[&format!("say {secret}")]).await;
+        stage.until_settled(&task).await;
+        let store = stage.home.root().join("legwork/store");
+        let holds = || {
+            let files = std::fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
+            let mut bytes = files.map(|path| std::fs::read(path).unwrap_or_default());
+            bytes.any(|bytes| bytes.windows(secret.len()).any(|some| some == secret.as_bytes()))
+        };
+        assert!(holds());
+        let cleared = stage.call(&parent, "background_clear", json!({})).await;
+        assert_eq!(cleared.text, "Cleared 1 task; none was unfinished.");
+        until("it is removed", async || (!holds()).then_some(())).await;
     });
 }

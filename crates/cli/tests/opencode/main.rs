@@ -9,6 +9,7 @@ mod cancel;
 mod clear;
 mod commands;
 mod cost;
+mod edges;
 mod ends;
 mod gates;
 mod kills;

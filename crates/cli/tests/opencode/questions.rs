@@ -37,7 +37,7 @@ fn d5_a_permission_is_shown_told_once_without_a_turn_and_given_from_the_command_
         stage.model.open("d5-ask");
         let notices = stage.until_notices(&parent, 1).await;
         let first = notices[0].headline.lines().next().unwrap();
-        let begin = format!("{WAITING} {} Ask: bash: echo permitted ", task.id);
+        let begin = format!("{WAITING} {} Ask: it asks «bash: echo permitted» ", task.id);
         assert!(first.starts_with(&begin), "{first}");
         assert_eq!(notices[0].hidden, "", "there is no result");
         let toast = stage.events.until("a toast about it", |event| {
@@ -46,7 +46,7 @@ fn d5_a_permission_is_shown_told_once_without_a_turn_and_given_from_the_command_
         });
         toast.await;
         let id = questions(stage, &task, 1).await[0]["id"].as_str().unwrap().to_owned();
-        let waits = format!("for a person to answer {id}: bash: echo permitted");
+        let waits = format!("for a person to answer {id}: «bash: echo permitted»");
         let output = stage.call(&parent, "background_output", json!({ "task_id": task.id })).await;
         assert!(output.text.contains(&format!("\nWaiting: {waits}\n")), "{output:?}");
         let list = stage.call(&parent, "background_list", json!({})).await;

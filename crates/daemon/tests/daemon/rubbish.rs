@@ -60,6 +60,64 @@ fn g2_a_bad_line_that_is_a_call_is_refused_and_the_next_is_heard() {
     assert_eq!(client.view()["healthy"], true);
 }
 
+/// Valid JSON of a kind that is not read: too deep, too many values, too long, half a character.
+#[test]
+fn g2_a_call_of_any_size_and_depth_is_answered() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut client = daemon.client();
+    let call = |more: &str| {
+        format!(
+            "{{\"type\":\"call\",\"id\":5,\"key\":\"k\",\"tool\":\"background_list\",\
+             \"arguments\":{{\"status\":{more}}}}}\n"
+        )
+    };
+    for more in [
+        format!("{}1{}", "[".repeat(129), "]".repeat(129)),
+        format!("[{}0]", "0,".repeat(600_000)),
+        format!("\"{}\"", "x".repeat(17 << 20)),
+    ] {
+        client.send_raw(call(&more).as_bytes()).unwrap();
+        let answer = client.next();
+        assert_eq!((&answer["id"], &answer["refused"]), (&json!(5), &json!(true)), "{answer}");
+        let text = answer["text"].as_str().unwrap();
+        assert!(text.starts_with("The call could not be understood: the line "), "{text}");
+    }
+    client.send_raw(call(r#""half \ud83d""#).as_bytes()).unwrap();
+    let answer = client.next();
+    assert!(answer["text"].as_str().unwrap().contains("half \u{fffd}"), "{answer}");
+    assert_eq!(client.view()["healthy"], true);
+}
+
+/// Whoever waits for a result that is dropped unread would drop it after ten seconds.
+#[test]
+fn g2_a_result_that_cannot_be_read_fails_its_host_call_at_once() {
+    let home = Home::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    host.launch(1, "call-1");
+    let asked = loop {
+        let line = host.peer.next();
+        if line["type"] == "host-call" && line["path"] == "/agent" {
+            break line["id"].clone();
+        }
+    };
+    let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    let line = format!("{{\"type\":\"result\",\"id\":{asked},\"status\":200,\"body\":{deep}}}\n");
+    host.peer.send_raw(line.as_bytes()).unwrap();
+    // It is asked again, or the caller is told; nobody waits for the first any more.
+    loop {
+        let line = host.peer.next();
+        assert!(line["type"] != "drop" || line["id"] != asked, "{line}");
+        let again = line["type"] == "host-call" && line["path"] == "/agent";
+        if again || line["type"] == "answer" {
+            break;
+        }
+    }
+    assert!(home.log().contains("a bad line"), "{}", home.log());
+}
+
 #[test]
 fn g2_who_only_talks_rubbish_is_sent_away() {
     let home = Home::new();

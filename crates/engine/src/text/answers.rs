@@ -5,6 +5,7 @@ use legwork_protocol::line::Until;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{SessionId, Status, Time};
 
+use super::fence::{Fence, named, quoted};
 use super::words::{self, counted, duration};
 use super::{Answer, Piece, Text, View};
 use crate::task::{Stage, Task};
@@ -84,7 +85,7 @@ pub(crate) fn progress(
     text.push_str(&format!("Time so far: {}\n", duration(task.elapsed_ms(now))));
     text.push_str(&format!("Tool calls: {}\n", task.run.tool_calls));
     if !watch.tools.is_empty() {
-        let tools: Vec<&str> = watch.tools.iter().map(String::as_str).collect();
+        let tools: Vec<String> = watch.tools.iter().map(|tool| named(tool)).collect();
         text.push_str(&format!("Last tools: {}\n", tools.join(", ")));
     }
     text.push_str(&format!("Last activity: {}\n", words::ago(watch.quiet_ms(now))));
@@ -122,18 +123,19 @@ pub(crate) fn waiting_for(
         all.push(format!("provider retry {} in {next} ({})", retry.attempt, retry.why));
     }
     for (id, text) in &watch.questions {
-        all.push(format!("for a person to answer {id}: {text}"));
+        all.push(format!("for a person to answer {id}: {}", quoted(text)));
     }
     all
 }
 
 /// What came of a finished run.
-pub fn outcome(task: &Task, offset: u64, waits: bool) -> Answer {
+pub fn outcome(task: &Task, offset: u64, waits: bool, fence: Fence) -> Answer {
     let mut head = if waits { WAITS_NOTE.to_owned() } else { String::new() };
     let took = duration(task.elapsed_ms(task.created));
     head.push_str(&format!("Task ID: {}\nStatus: {}\n", task.id, task.status()));
     head.push_str(&format!("Description: {}\nTook: {took}\n\n", task.description));
-    let detail = Piece::Detail { task: task.id, run: task.run.number, view: View::Page { offset } };
+    let (run, view) = (task.run.number, View::Page { offset });
+    let detail = Piece::Detail { task: task.id, run, view, fence };
     Answer::done(Text(vec![Piece::Plain(head), detail]))
 }
 

@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use legwork_protocol::Time;
 
 use super::answers::waiting_for;
+use super::fence::named;
 use super::words::{ago, duration};
 use super::{Answer, Text};
 use crate::task::Task;
@@ -80,7 +81,7 @@ fn activity(watch: &Watch, row: &Row<'_>, now: Time) -> String {
     }
     let ago = ago(watch.quiet_ms(now));
     match watch.tools.back() {
-        Some(tool) => format!("{tool}, {ago}"),
+        Some(tool) => format!("{}, {ago}", named(tool)),
         None => format!("active {ago}"),
     }
 }

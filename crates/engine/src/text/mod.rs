@@ -1,9 +1,10 @@
 //! Everything that a model or a person reads, made in this folder and nowhere else.
 //!
 //! Results are long and stay in the store; a text has holes for them, which the shell fills when it
-//! hands the text over.
+//! hands the text over. They are a helper's words, so they are fenced there (`fence.rs`).
 
 pub mod answers;
+pub mod fence;
 pub mod listing;
 pub mod notices;
 pub mod pages;
@@ -12,6 +13,8 @@ pub mod toast;
 pub mod words;
 
 use legwork_protocol::{Refusal, TaskId};
+
+use fence::Fence;
 
 /// A text with holes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,6 +33,8 @@ pub enum Piece {
         run: u32,
         /// How much of it.
         view: View,
+        /// What sets it apart from our own words.
+        fence: Fence,
     },
 }
 
@@ -76,9 +81,9 @@ impl Text {
         for piece in &self.0 {
             match piece {
                 Piece::Plain(words) => all.push_str(words),
-                Piece::Detail { task, run, view } => {
+                Piece::Detail { task, run, view, fence } => {
                     let kept = detail(*task, *run)?.unwrap_or_default();
-                    all.push_str(&pages::show(*task, &kept, *view));
+                    all.push_str(&pages::show(*task, &kept, *view, *fence));
                 }
             }
         }

@@ -1,7 +1,8 @@
 //! Notices as a parent reads them: headlines for everybody, results for the model.
 
-use legwork_protocol::QuestionId;
+use legwork_protocol::{CallKey, QuestionId};
 
+use super::fence::{Fence, quoted};
 use super::words::{counted, duration};
 use super::{Piece, Text, View};
 use crate::record::{About, Letter, Notice};
@@ -25,9 +26,12 @@ pub fn end_headline(task: &Task) -> String {
 /// The first line about a question.
 pub fn question_headline(task: &Task, question: &QuestionId, text: &str) -> String {
     format!(
-        "[BACKGROUND TASK WAITING] {} {}: {text} (A person has to answer {question}: \
+        "[BACKGROUND TASK WAITING] {} {}: it asks {} (A person has to answer {question}: \
          `legwork answer {}`.)",
-        task.id, task.description, task.id
+        task.id,
+        task.description,
+        quoted(text),
+        task.id
     )
 }
 
@@ -36,23 +40,27 @@ pub fn counts(finished: usize, unfinished: usize) -> String {
     format!("{} finished, {unfinished} still running.", counted(finished, "background task"))
 }
 
+/// A notice of a letter, and the call that its run came of, which no helper is told.
+pub(crate) type Told<'a> = (&'a Notice, Option<&'a CallKey>);
+
 /// The letter's parts: all headlines in one that everybody sees, then each result.
-pub fn parts(letter: &Letter, notices: &[&Notice], max_chars: u32) -> Vec<Part> {
-    let mut head: Vec<&str> = notices.iter().map(|notice| notice.headline.as_str()).collect();
+pub(crate) fn parts(letter: &Letter, notices: &[Told<'_>], max_chars: u32) -> Vec<Part> {
+    let mut head: Vec<&str> = notices.iter().map(|(notice, _)| notice.headline.as_str()).collect();
     head.push(&letter.counts);
     let headlines =
         Part { id: letter.id.part(0), shown: Shown::ToAll, text: Text::from(head.join("\n")) };
-    let results = notices.iter().filter(|notice| notice.id.about == About::End);
-    let results = results.enumerate().map(|(number, notice)| Part {
-        id: letter.id.part(number + 1),
-        shown: Shown::ToModel,
-        text: result(notice, max_chars),
+    let results = notices.iter().filter(|(notice, _)| notice.id.about == About::End);
+    let results = results.enumerate().map(|(number, (notice, key))| {
+        let id = letter.id.part(number + 1);
+        let fence = Fence::of(id.as_str(), key.map_or("", CallKey::as_str));
+        Part { id, shown: Shown::ToModel, text: result(notice, max_chars, fence) }
     });
     std::iter::once(headlines).chain(results).collect()
 }
 
-fn result(notice: &Notice, max_chars: u32) -> Text {
+fn result(notice: &Notice, max_chars: u32, fence: Fence) -> Text {
     let (task, run) = (notice.id.task, notice.id.run);
     let view = View::Start { max_chars };
-    Text(vec![Piece::Plain(format!("What came of {task}:\n\n")), Piece::Detail { task, run, view }])
+    let head = Piece::Plain(format!("What came of {task}:\n\n"));
+    Text(vec![head, Piece::Detail { task, run, view, fence }])
 }

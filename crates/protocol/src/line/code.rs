@@ -8,6 +8,8 @@ use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
 use super::LINE_VERSION;
+use super::repair::repair_surrogates;
+use super::waiter::{Waiter, waiter_of};
 use super::words::{FromDaemon, ToDaemon};
 use crate::limits::{BAD_LINE_MAX_CHARS, LINE_MAX_BYTES, LINE_MAX_VALUES};
 use crate::refusal::plain;
@@ -21,6 +23,8 @@ pub enum BadLine {
     TooLong {
         /// The limit.
         max_bytes: usize,
+        /// Who waits for an answer to it, if its beginning tells.
+        waiter: Option<Waiter>,
     },
     /// More than [`LINE_MAX_VALUES`].
     #[error("the line holds more than {LINE_MAX_VALUES} values")]
@@ -39,9 +43,6 @@ pub enum BadLine {
     NotALine {
         /// What is wrong.
         what: String,
-        /// The call or query that it was meant to be, if that can be seen: somebody waits for its
-        /// answer.
-        call: Option<u64>,
     },
     /// A hello in another version of this format, readable otherwise or not.
     #[error(
@@ -90,10 +91,24 @@ pub fn encode<L: Line>(line: &L) -> Vec<u8> {
     bytes
 }
 
+/// The longest beginning of a text that takes at most so many bytes where a line is written.
+pub fn beginning(text: &str, max_bytes: usize) -> &str {
+    let mut written = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        written += match c {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            '\0'..='\u{1f}' | '\u{2028}' | '\u{2029}' => 6,
+            c => c.len_utf8(),
+        };
+        written > max_bytes
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
 /// Whether the peer will read a line of these bytes at all.
 pub fn check_size(line: &[u8]) -> Result<(), BadLine> {
     if line.strip_suffix(b"\n").unwrap_or(line).len() > LINE_MAX_BYTES {
-        return Err(BadLine::TooLong { max_bytes: LINE_MAX_BYTES });
+        return Err(BadLine::TooLong { max_bytes: LINE_MAX_BYTES, waiter: waiter_of(line) });
     }
     if count_values(line) > LINE_MAX_VALUES { Err(BadLine::TooMany) } else { Ok(()) }
 }
@@ -125,15 +140,17 @@ pub fn decode_from_daemon(line: &[u8]) -> Result<FromDaemon, BadLine> {
 
 fn decode<L: Line>(line: &[u8]) -> Result<L, BadLine> {
     check_size(line)?;
-    let text = std::str::from_utf8(line).map_err(|_| BadLine::NotUtf8)?;
+    // Half a character is no reason to lose the rest.
+    let line = repair_surrogates(line);
+    let text = std::str::from_utf8(&line).map_err(|_| BadLine::NotUtf8)?;
     // Derived readers would take an array of the fields as well.
     if !text.trim_start().starts_with('{') {
-        return Err(BadLine::NotALine { what: "expected one JSON object".into(), call: None });
+        return Err(BadLine::NotALine { what: "expected one JSON object".into() });
     }
-    let line: L = serde_json::from_str(text).map_err(|error| bad(text, &error))?;
-    match line.version() {
+    let read: L = serde_json::from_str(text).map_err(|error| bad(text, &error))?;
+    match read.version() {
         Some(theirs) if theirs != LINE_VERSION => Err(BadLine::OtherVersion { theirs }),
-        _ => Ok(line),
+        _ => Ok(read),
     }
 }
 
@@ -145,7 +162,7 @@ fn bad(text: &str, error: &serde_json::Error) -> BadLine {
     let glimpse: Glimpse = serde_json::from_str(text).unwrap_or_default();
     match glimpse.hello() {
         Some(theirs) if theirs != LINE_VERSION => BadLine::OtherVersion { theirs },
-        _ => BadLine::NotALine { what, call: glimpse.call() },
+        _ => BadLine::NotALine { what },
     }
 }
 
@@ -154,7 +171,6 @@ fn bad(text: &str, error: &serde_json::Error) -> BadLine {
 #[serde(default)]
 struct Glimpse {
     r#type: Value,
-    id: Value,
     version: Value,
 }
 
@@ -162,10 +178,6 @@ impl Glimpse {
     fn hello(&self) -> Option<u32> {
         let version = self.version.as_u64().filter(|_| self.r#type == "hello")?;
         u32::try_from(version).ok()
-    }
-
-    fn call(&self) -> Option<u64> {
-        self.id.as_u64().filter(|_| self.r#type == "call" || self.r#type == "query")
     }
 }
 

@@ -2,6 +2,7 @@
 //! nothing at all.
 
 use super::code::BadLine;
+use super::waiter::waiter_of;
 use crate::limits::LINE_MAX_BYTES;
 
 /// Takes bytes as they come and gives back the lines that are whole. The lines do not depend on
@@ -61,8 +62,10 @@ impl Splitter {
         }
         if self.held.len() + bytes.len() > self.max_bytes {
             self.skipping = true;
-            self.held = Vec::new();
-            lines.push(Err(BadLine::TooLong { max_bytes: self.max_bytes }));
+            let mut begin = std::mem::take(&mut self.held);
+            begin.extend_from_slice(&bytes[..self.max_bytes - begin.len()]);
+            let waiter = waiter_of(&begin);
+            lines.push(Err(BadLine::TooLong { max_bytes: self.max_bytes, waiter }));
             return;
         }
         self.held.extend_from_slice(bytes);
@@ -83,6 +86,7 @@ impl Splitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::line::Waiter;
 
     fn line(text: &str) -> Result<Vec<u8>, BadLine> {
         Ok(text.as_bytes().to_vec())
@@ -101,11 +105,20 @@ mod tests {
     #[test]
     fn an_overlong_line_is_one_error_and_the_next_line_is_read() {
         let mut splitter = Splitter::with_limit(4);
-        let too_long = Err(BadLine::TooLong { max_bytes: 4 });
+        let too_long = Err(BadLine::TooLong { max_bytes: 4, waiter: None });
         assert_eq!(splitter.push(b"1234\n123"), [line("1234")]);
         assert_eq!(splitter.push(b"45"), std::slice::from_ref(&too_long));
         assert_eq!(splitter.push(b"678901234567890"), []);
         assert_eq!(splitter.push(b"123\nnext\n12345\n"), [line("next"), too_long]);
+    }
+
+    #[test]
+    fn g2_an_overlong_call_still_says_who_waits_for_its_answer() {
+        let mut splitter = Splitter::with_limit(40);
+        let bytes =
+            [br#"{"type":"call","id":7,"key":""#.as_slice(), &[b'x'; 40], b"\"}\n"].concat();
+        let waiter = Some(Waiter::Call(7));
+        assert_eq!(splitter.push(&bytes), [Err(BadLine::TooLong { max_bytes: 40, waiter })]);
     }
 
     #[test]

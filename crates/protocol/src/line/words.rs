@@ -117,10 +117,13 @@ pub enum Query {
         /// Its id.
         task: String,
     },
-    /// The whole result or reason of its last run. → `ResultView`
+    /// The result or reason of its last run. → `ResultView`
     Result {
         /// The task's id.
         task: String,
+        /// The byte to begin at: 0, or what the view before named as its next.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        from: u64,
     },
     /// Every decision about a task, in words. → a list of `News`
     Timeline {
@@ -327,6 +330,11 @@ pub enum Method {
     Patch,
     /// Remove.
     Delete,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn bounded<'de, D: Deserializer<'de>>(input: D, max_bytes: usize) -> Result<String, D::Error> {

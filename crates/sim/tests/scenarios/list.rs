@@ -186,7 +186,7 @@ fn s1_the_activity_shows_what_a_task_waits_for() {
     let answer = list(&mut story);
     let lines: Vec<&str> = answer.lines().collect();
     assert!(lines[0].ends_with("    waits: in the queue, next in line"), "{answer}");
-    let waits = format!("    waits: for a person to answer {question}: rm -r build");
+    let waits = format!("    waits: for a person to answer {question}: «rm -r build»");
     assert!(lines[1].ends_with(&waits), "{answer}");
     story.person(Ask::Cancel { task: asks.to_string() });
     insta::assert_snapshot!(story.end());

@@ -23,3 +23,4 @@ mod resume_ends;
 mod rubbish;
 mod silence;
 mod telling;
+mod words_of_others;

@@ -28,15 +28,15 @@ fn d5_a_permission_shows_in_list_and_output_and_is_told() {
     let task = story.launch("Explore", "ask bash; say found it");
     let question = question(&mut story);
     story.pass(1_000);
-    let waits = format!("for a person to answer {question}: bash");
+    let waits = format!("for a person to answer {question}: «bash»");
     let list = story.ask("background_list", json!({}));
     assert!(list.starts_with(&format!("{task}    running    Explore")), "{list}");
     assert!(list.ends_with(&waits), "{list}");
     let shown = output(&mut story, task);
     assert!(shown.lines().any(|line| line == format!("Waiting: {waits}")), "{shown}");
     let headline = format!(
-        "[BACKGROUND TASK WAITING] {task} Explore: bash (A person has to answer {question}: \
-         `legwork answer {task}`.)\n\
+        "[BACKGROUND TASK WAITING] {task} Explore: it asks «bash» (A person has to answer \
+         {question}: `legwork answer {task}`.)\n\
          0 background tasks finished, 1 still running."
     );
     let told = story.told();

@@ -13,6 +13,7 @@ use legwork_protocol::line::Until;
 use legwork_protocol::{CallId, Refusal, Settings, Status, TaskId, Time};
 use legwork_shell::{Said, Shell};
 use legwork_sim::Story;
+use legwork_sim::fence::unfenced;
 use legwork_sim::memory::Memory;
 use legwork_sim::wire::Wire;
 use legwork_sim::world::{START, name};
@@ -132,7 +133,8 @@ impl Bare {
     }
 
     fn output(&mut self, task: TaskId, offset: u64) -> String {
-        self.answer(Ask::Output { task: task.to_string(), offset, waits: false })
+        let answer = self.answer(Ask::Output { task: task.to_string(), offset, waits: false });
+        unfenced(&answer).unwrap()
     }
 }
 

@@ -321,3 +321,44 @@ fn k3_what_a_task_found_can_be_read_for_a_while_after_its_session_was_deleted() 
     store.save(later, &[forget(&third, Forget::ParentDeleted)]).unwrap();
     assert_eq!(store.tombstone(deleted.id, NOW).unwrap(), None);
 }
+
+/// Every file of the store.
+fn bytes(home: &TempDir) -> Vec<u8> {
+    let files = std::fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path());
+    files.flat_map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+fn holds(home: &TempDir, words: &str) -> bool {
+    bytes(home).windows(words.len()).any(|window| window == words.as_bytes())
+}
+
+#[test]
+fn p8_what_was_forgotten_is_in_no_file_and_the_file_shrinks() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let mut tasks: Vec<Task> = (1..=40).map(task).collect();
+    for task in &mut tasks {
+        let detail = format!("secret of {} ", task.id).repeat(5_000);
+        let changes = [launched(task), ended(task, Outcome::Failed, &detail)];
+        store.save(NOW, &changes).unwrap();
+    }
+    let kept = tasks.pop().unwrap();
+    let before = store.path().metadata().unwrap().len() + store_log(&store);
+    for task in &tasks {
+        store.save(NOW, &[Change::Forgotten { task: task.id, why: Forget::Cleared }]).unwrap();
+        store.compact().unwrap();
+    }
+    for task in &tasks {
+        assert!(!holds(&home, &format!("secret of {}", task.id)), "{} is still there", task.id);
+    }
+    assert!(holds(&home, &format!("secret of {}", kept.id)));
+    let after = store.path().metadata().unwrap().len() + store_log(&store);
+    assert!(after < before / 5, "{before} became {after}");
+    assert_eq!(store.load().unwrap().tasks.len(), 1);
+    assert!(store.detail(kept.id, 0).unwrap().is_some());
+}
+
+fn store_log(store: &legwork_store::Store) -> u64 {
+    let log = store.path().with_extension("db-wal");
+    log.metadata().map_or(0, |file| file.len())
+}

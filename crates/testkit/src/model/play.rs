@@ -164,6 +164,7 @@ fn prepare(lines: Vec<Line>, before: usize, messages: &[Said]) -> Result<Vec<Lin
         out.push(match line {
             Line::Say(text) => Line::Say(script::fill(&text, &tasks)?),
             Line::Call(tool, json) => Line::Call(tool, script::fill(&json, &tasks)?),
+            Line::CallAs(id, tool, json) => Line::CallAs(id, tool, script::fill(&json, &tasks)?),
             Line::FailOnce(code, text) => {
                 refusals += 1;
                 if refusals <= before {
@@ -264,7 +265,11 @@ impl Player {
                     }
                 }
             }
-            Line::Call(tool, json) => self.call(&tool, &json).await,
+            Line::Call(tool, json) => {
+                let id = self.new_id();
+                self.call(&id, &tool, &json).await;
+            }
+            Line::CallAs(id, tool, json) => self.call(&id, &tool, &json).await,
             Line::EchoHistory => self.say(&self.history.clone()).await,
             Line::Count => self.say(&self.prompts.to_string()).await,
             Line::Wait(_) | Line::Gate(_) | Line::Hang => {
@@ -290,11 +295,14 @@ impl Player {
         self.chunk(json!({ "role": "assistant", "content": text }), json!(null), json!(null)).await;
     }
 
-    async fn call(&mut self, tool: &str, arguments: &str) {
-        let id = self.shared.change(|state| {
+    fn new_id(&self) -> String {
+        self.shared.change(|state| {
             state.calls += 1;
             format!("call_{:06}", state.calls)
-        });
+        })
+    }
+
+    async fn call(&mut self, id: &str, tool: &str, arguments: &str) {
         let function = json!({ "name": tool, "arguments": arguments });
         let call =
             json!({ "index": self.calls, "id": id, "type": "function", "function": function });

@@ -46,7 +46,11 @@ fn each_helper_has_a_line_until_it_is_over() {
     assert!(!party.is_over());
 
     party.launched(1, Ok(task(1, json!({}))));
-    party.ended(ResultView { task: task(0, json!({ "status": "completed" })), text: None });
+    party.ended(ResultView {
+        task: task(0, json!({ "status": "completed" })),
+        text: None,
+        next: None,
+    });
     assert_eq!(party.at_work(), [TaskId::from_number(1)]);
     party.gone(TaskId::from_number(1), "forgotten".to_owned());
     assert!(party.is_over() && lines(&party, now, 79, 20).is_empty());
@@ -97,7 +101,7 @@ fn the_exit_is_the_worst_of_all() {
             }
             let task = task(number as u64, json!({ "status": end }));
             party.launched(number, Ok(task.clone()));
-            party.ended(ResultView { task, text: None });
+            party.ended(ResultView { task, text: None, next: None });
         }
         party.exit()
     };

@@ -32,7 +32,7 @@ fn queries() -> Vec<ToDaemon> {
         Query::Tasks { status: None },
         Query::Tasks { status: Some(Status::Running) },
         Query::Task { task: task() },
-        Query::Result { task: task() },
+        Query::Result { task: task(), from: 0 },
         Query::Timeline { task: task() },
         reply("per_1", Reply::Once),
         reply("per_1", Reply::Reject(None)),
@@ -184,7 +184,7 @@ fn a_hello_of_another_version_is_known_for_what_it_is() {
     let daemon = br#"{"type":"hello","version":2}"#;
     assert_eq!(decode_from_daemon(daemon), Err(BadLine::OtherVersion { theirs: 2 }));
     let broken = br#"{"type":"hello","version":1}"#;
-    assert!(matches!(decode_to_daemon(broken), Err(BadLine::NotALine { call: None, .. })));
+    assert!(matches!(decode_to_daemon(broken), Err(BadLine::NotALine { .. })));
 }
 
 #[test]
@@ -196,7 +196,8 @@ fn a_call_that_does_not_read_still_says_who_waits() {
     );
     for line in [r#"{"type":"call","id":9}"#, r#"{"id":9,"type":"call","key":""}"#, &long] {
         let error = decode_to_daemon(line.as_bytes()).unwrap_err();
-        assert!(matches!(error, BadLine::NotALine { call: Some(9), .. }), "{error:?}");
+        assert!(matches!(error, BadLine::NotALine { .. }), "{error:?}");
+        assert_eq!(waiter_of(line.as_bytes()), Some(Waiter::Call(9)), "{line}");
     }
 }
 
@@ -250,11 +251,18 @@ fn rubbish_is_an_error_of_its_kind() {
 }
 
 #[test]
+fn g2_half_a_character_does_not_lose_the_line() {
+    let line = br#"{"type":"bye","why":"a \ud83d b"}"#;
+    let why = "a \u{fffd} b".to_owned();
+    assert_eq!(decode_from_daemon(line), Ok(FromDaemon::Bye { why, leaving: false }));
+}
+
+#[test]
 fn length_and_number_of_values_are_bounded() {
     let longest = vec![b' '; LINE_MAX_BYTES];
     assert!(matches!(decode_to_daemon(&longest), Err(BadLine::NotALine { .. })));
     let too_long = vec![b' '; LINE_MAX_BYTES + 1];
-    let error = Err(BadLine::TooLong { max_bytes: LINE_MAX_BYTES });
+    let error = Err(BadLine::TooLong { max_bytes: LINE_MAX_BYTES, waiter: None });
     assert_eq!(decode_to_daemon(&too_long), error);
 
     let event = |values: usize| {
@@ -281,4 +289,18 @@ fn no_input_makes_an_error_long_or_many_lined() {
         assert!(text.chars().count() <= BAD_LINE_MAX_CHARS, "{text}");
         assert!(!text.chars().any(char::is_control), "{text}");
     }
+}
+
+#[test]
+fn g3_a_beginning_takes_as_much_room_as_it_may_and_no_more() {
+    let text: String = (0..0x3000).filter_map(char::from_u32).cycle().take(50_000).collect();
+    let room = |text: &str| encode(&FromDaemon::Bye { why: text.to_owned(), leaving: false }).len();
+    let most = 20_000;
+    let begun = beginning(&text, most);
+    let next = text[begun.len()..].chars().next().unwrap();
+    let taken = room(begun) - room("");
+    assert!(taken <= most && taken + 6 > most, "{taken}");
+    assert!(room(&format!("{begun}{next}")) - room("") > most);
+    assert_eq!(beginning("whole", 5), "whole");
+    assert_eq!(beginning("\n", 1), "");
 }
