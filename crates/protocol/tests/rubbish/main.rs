@@ -10,7 +10,9 @@ mod inputs;
 use legwork_protocol::limits::{
     BAD_LINE_MAX_CHARS, BLOCK_MAX_MS, BLOCK_MAX_TASKS, LINE_MAX_BYTES, REFUSAL_MAX_CHARS,
 };
-use legwork_protocol::line::{BadLine, Splitter, decode_from_daemon, decode_to_daemon, encode};
+use legwork_protocol::line::{
+    BadLine, Splitter, decode_from_daemon, decode_to_daemon, encode, repair_surrogates,
+};
 use legwork_protocol::{
     Ask, CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId,
 };
@@ -185,6 +187,34 @@ proptest! {
         let expected: Vec<Split> =
             lines.iter().map(|line| Ok(line[..line.len() - 1].to_vec())).collect();
         prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn g2_any_halves_of_characters_are_repaired_as_texts_are(
+        units in vec(prop_oneof![any::<u16>(), 0xd7f0_u16..=0xe00f], 0..12),
+        escaped in vec(any::<bool>(), 12),
+    ) {
+        let mut line = String::from("[\"");
+        for (unit, escaped) in units.iter().zip(&escaped) {
+            // What is no half may also stand as it is.
+            match char::from_u32((*unit).into()).filter(|c| !escaped && c.is_alphanumeric()) {
+                Some(plain) => line.push(plain),
+                None => line.push_str(&format!("\\u{unit:04x}")),
+            }
+        }
+        line.push_str("\"]");
+        let repaired = repair_surrogates(line.as_bytes());
+        let read: Value = serde_json::from_slice(&repaired).unwrap();
+        prop_assert_eq!(read, json!([String::from_utf16_lossy(&units)]));
+    }
+
+    #[test]
+    fn g2_repairing_changes_nothing_else(bytes in vec(any::<u8>(), 0..60), value in json_value()) {
+        let repaired = repair_surrogates(&bytes);
+        prop_assert_eq!(repaired.len(), bytes.len());
+        prop_assert_eq!(&repair_surrogates(&repaired), &repaired);
+        let line = value.to_string();
+        prop_assert_eq!(&*repair_surrogates(line.as_bytes()), line.as_bytes());
     }
 
     #[test]
