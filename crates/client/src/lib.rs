@@ -14,6 +14,7 @@ mod hash;
 mod link;
 pub mod process;
 mod start;
+pub mod table;
 
 pub use client::{Answered, Client, Watch};
 pub use fault::Fault;
