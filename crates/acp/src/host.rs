@@ -11,26 +11,32 @@ use legwork_engine::record::Target;
 use legwork_engine::work::{Part, Shown, Sight, Sighted};
 use legwork_engine::{Deed, Finding, Hint, HostError};
 use legwork_protocol::ask::Reply;
+use legwork_protocol::line::Environment;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::agents::Agent;
 use crate::conversation::{Command, Commands, Conversation, Facts};
+use crate::environment::Environments;
 use crate::failure::What;
-use crate::kept::{End, Kept, Line};
+use crate::kept::{End, Kept, Line, sync_file};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::lock::lock;
 use crate::mail::Mailbox;
 use crate::now::{Turns, now};
+use crate::orphans::Family;
 
 type Found = Result<Finding, HostError>;
 
 /// What the host needs to know from outside.
 pub struct Outside {
-    /// Reads which agents there are, at this moment.
-    pub agents: Box<dyn Fn() -> Vec<Agent> + Send + Sync>,
+    /// Reads which agents there are, at this moment, for somebody with this PATH.
+    pub agents: Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>,
+    /// Looks after what the agents start.
+    pub family: Arc<Family>,
     /// Something for the log.
     pub trouble: Box<dyn Fn(&str) + Send + Sync>,
     /// Where news goes.
@@ -50,6 +56,8 @@ pub struct Inner {
     live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
     /// Those whose process only waits; the one that waits longest first.
     idle: Mutex<VecDeque<SessionId>>,
+    pub environments: Environments,
+    pub family: Arc<Family>,
     outside: Outside,
 }
 
@@ -62,6 +70,7 @@ impl fmt::Debug for Inner {
 /// A helper's session, as kept.
 struct Session {
     lines: Vec<Line>,
+    parent: SessionId,
     agent: String,
     directory: PathBuf,
 }
@@ -72,7 +81,21 @@ impl Host {
         let kept = Kept::open(folder)?;
         let mail = Mutex::new(Mailbox::open(&folder.join("mail"))?);
         let (turns, live, idle) = (Turns::default(), Mutex::default(), Mutex::default());
-        Ok(Self(Arc::new(Inner { kept, turns, mail, live, idle, outside })))
+        let (environments, family) = (Environments::default(), outside.family.clone());
+        let inner = Inner { kept, turns, mail, live, idle, environments, family, outside };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// What is launched by this terminal from now on is to have this environment.
+    pub fn launches_with(&self, terminal: &SessionId, environment: Environment) {
+        self.0.environments.keep(terminal, environment);
+    }
+
+    /// What goes on with this task is to have this environment.
+    pub fn resumes_with(&self, task: TaskId, environment: Environment) {
+        if let Ok(session) = marked(task) {
+            self.0.environments.keep(&session, environment);
+        }
     }
 
     /// A terminal in this folder is going to call.
@@ -111,12 +134,14 @@ impl Host {
             // A terminal is never deleted.
             Deed::Census { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
             Deed::Open { task, parent, title, agent, .. } => {
-                self.open_session(*task, parent, agent, title)
+                self.open_session(*task, parent, agent, title).await
             }
-            Deed::Prompt { session, message, text, .. } => self.prompt(session, message, text),
+            Deed::Prompt { session, message, text, .. } => {
+                self.prompt(session, message, text).await
+            }
             Deed::Look { session, message } => self.look(session, message),
             Deed::Survey { .. } => Ok(self.survey()),
-            Deed::Tell { session, message, parts, .. } => self.tell(session, message, parts),
+            Deed::Tell { session, message, parts, .. } => self.tell(session, message, parts).await,
             Deed::Stop { task, target } => self.stop(*task, target),
             Deed::Answer { session, question, reply } => {
                 self.answer(session, question, reply).await
@@ -125,11 +150,20 @@ impl Host {
     }
 
     fn vet(&self, name: &str) -> Finding {
-        let agents = (self.0.outside.agents)();
-        if agents.iter().any(|agent| agent.name == name) {
-            return Finding::Vetted;
+        let paths = self.0.environments.paths();
+        let paths = paths.iter().map(|path| Some(path.as_str())).chain([None]);
+        let mut known: Vec<String> = Vec::new();
+        for path in paths {
+            for Agent { name: found, .. } in (self.0.outside.agents)(path) {
+                if found == name {
+                    return Finding::Vetted;
+                }
+                if !known.contains(&found) {
+                    known.push(found);
+                }
+            }
         }
-        Finding::NoSuchAgent { known: agents.into_iter().map(|agent| agent.name).collect() }
+        Finding::NoSuchAgent { known }
     }
 
     /// Whether the conversation can be gone on with. The agent alone knows, so it is asked to take
@@ -150,13 +184,20 @@ impl Host {
             Err(_) | Ok(Ok(Ok(()))) => Ok(Finding::Done),
             Ok(Ok(Err(failure))) => match failure.what() {
                 What::Refused { .. } | What::CannotLoad => Err(HostError::Gone),
+                _ if failure.is_shortage() => Err(HostError::Busy),
                 _ => Err(HostError::Rejected { why: failure.to_string() }),
             },
             Ok(Err(_)) => Err(HostError::Unreachable),
         }
     }
 
-    fn open_session(&self, task: TaskId, parent: &SessionId, agent: &str, title: &str) -> Found {
+    async fn open_session(
+        &self,
+        task: TaskId,
+        parent: &SessionId,
+        agent: &str,
+        title: &str,
+    ) -> Found {
         let session = marked(task)?;
         if self.read(&session)?.is_some() {
             return Ok(Finding::Opened { session });
@@ -174,12 +215,16 @@ impl Host {
             directory: directory.clone(),
         };
         self.append(&session, &line)?;
+        self.sync(parent).await?;
+        self.sync(&session).await?;
+        let kept = self.0.kept.clone();
+        self.synced(&session, blocking(move || kept.sync_names()).await)?;
         Ok(Finding::Opened { session })
     }
 
     /// Writes the prompt down first: one that is there is not handed over again, even if a crash
     /// came in between, because the agent may have begun.
-    fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
+    async fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
         let mut helper = self.helper(session)?;
         let is_it = |line: &Line| matches!(line, Line::Prompt { message: id, .. } if id == message);
         if helper.lines.iter().any(is_it) {
@@ -187,6 +232,7 @@ impl Host {
         }
         let line = Line::Prompt { message: message.clone(), text: text.to_owned() };
         self.append(session, &line)?;
+        self.sync(session).await?;
         helper.lines.push(line);
         let (message, text) = (message.clone(), text.to_owned());
         // Seen at once, so that no look finds it idle.
@@ -222,7 +268,7 @@ impl Host {
         Finding::Surveyed { busy, questions: questions.collect() }
     }
 
-    fn tell(&self, session: &SessionId, message: &MessageId, parts: &[Part]) -> Found {
+    async fn tell(&self, session: &SessionId, message: &MessageId, parts: &[Part]) -> Found {
         if self.read(session)?.is_none() {
             return Err(HostError::Gone);
         }
@@ -232,9 +278,14 @@ impl Host {
             text
         });
         let text = shown.collect::<Vec<_>>().join("\n");
-        let (message, session) = (message.clone(), session.clone());
-        let mail = Mail { message, session, at: now(), text };
-        lock(&self.0.mail).put(mail).map_err(|_| HostError::Busy)?;
+        let (message, addressee) = (message.clone(), session.clone());
+        let mail = Mail { message, session: addressee, at: now(), text };
+        let path = {
+            let mut mailbox = lock(&self.0.mail);
+            mailbox.put(mail).map_err(|_| HostError::Busy)?;
+            mailbox.path().to_owned()
+        };
+        self.synced(session, blocking(move || sync_file(&path)).await)?;
         Ok(Finding::Told)
     }
 
@@ -280,9 +331,9 @@ impl Host {
         let (commands, incoming) = mpsc::unbounded_channel();
         let _ = commands.send(command);
         live.insert(session.clone(), commands);
-        let Session { lines, agent, directory } = helper;
+        let Session { lines, parent, agent, directory } = helper;
         let hints = self.0.outside.hints.clone();
-        let facts = Facts { session: session.clone(), agent, directory, hints };
+        let facts = Facts { session: session.clone(), parent, agent, directory, hints };
         let commands = Commands::new(incoming);
         tokio::spawn(Conversation::new(self.0.clone(), facts, commands, &lines).run());
     }
@@ -290,9 +341,9 @@ impl Host {
     fn helper(&self, session: &SessionId) -> Result<Session, HostError> {
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
         match lines.first() {
-            Some(Line::Helper { agent, directory, .. }) => {
-                let (agent, directory) = (agent.clone(), directory.clone());
-                Ok(Session { lines, agent, directory })
+            Some(Line::Helper { parent, agent, directory, .. }) => {
+                let (parent, agent) = (parent.clone(), agent.clone());
+                Ok(Session { parent, agent, directory: directory.clone(), lines })
             }
             _ => Err(HostError::Gone),
         }
@@ -307,6 +358,15 @@ impl Host {
         done.map_err(|error| self.cannot("written", session, &error))
     }
 
+    async fn sync(&self, session: &SessionId) -> Result<(), HostError> {
+        let done = self.0.sync(session).await;
+        self.synced(session, done)
+    }
+
+    fn synced(&self, session: &SessionId, done: std::io::Result<()>) -> Result<(), HostError> {
+        done.map_err(|error| self.cannot("synced to the disk", session, &error))
+    }
+
     /// A disk that is full or broken may be mended: it is tried again.
     fn cannot(&self, what: &str, session: &SessionId, error: &std::io::Error) -> HostError {
         self.0.trouble(&format!("{session} cannot be {what}: {error}"));
@@ -315,9 +375,16 @@ impl Host {
 }
 
 impl Inner {
-    /// The agent with this name.
-    pub fn agent(&self, name: &str) -> Option<Agent> {
-        (self.outside.agents)().into_iter().find(|agent| agent.name == name)
+    /// The agent with this name, for somebody with this PATH; else the one that we would call.
+    pub fn agent(&self, name: &str, path: Option<&str>) -> Option<Agent> {
+        let of = |path| (self.outside.agents)(path).into_iter().find(|agent| agent.name == name);
+        of(path).or_else(|| of(None))
+    }
+
+    /// Sees to it that what a session has outlives a power cut.
+    pub async fn sync(&self, session: &SessionId) -> std::io::Result<()> {
+        let (kept, session) = (self.kept.clone(), session.clone());
+        blocking(move || kept.sync(&session)).await
     }
 
     /// Something for the log.
@@ -348,6 +415,13 @@ impl Inner {
             let _ = conversation.send(Command::End);
         }
     }
+}
+
+/// Does what waits for the disk, while everybody else goes on.
+async fn blocking(
+    act: impl FnOnce() -> std::io::Result<()> + Send + 'static,
+) -> std::io::Result<()> {
+    spawn_blocking(act).await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
 }
 
 /// The session that bears a task's mark: it is named after it.

@@ -23,7 +23,8 @@ impl Agents {
         // What is wrong with the settings is the doctor's to say.
         let config =
             legwork_daemon::read_config(&folders.config).unwrap_or_else(|fault| *fault.config);
-        let known = legwork_daemon::agents(config.agents, folders);
+        let path = std::env::var_os("PATH");
+        let known = legwork_daemon::agents(config.agents, folders, path.as_deref());
         Self { known, named: config.run_agent, config: folders.config.clone() }
     }
 

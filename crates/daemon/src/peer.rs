@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use crate::limits::{BAD_LINES_LOGGED, BAD_LINES_MAX, HELLO_MAX, READ_BYTES};
 use crate::link::Unanswered;
 use crate::log::Log;
+use crate::origin::Origin;
 use crate::outbox::Outbox;
 
 /// Counts connections; never used again.
@@ -60,6 +61,8 @@ pub struct Newcomer {
     pub outbox: Outbox,
     /// Where results of host calls arrive.
     pub unanswered: Unanswered,
+    /// Where it comes from.
+    pub origin: Origin,
 }
 
 /// What every connection shares with the loop.
@@ -75,9 +78,11 @@ pub struct Entrance {
 
 /// Serves one connection until either side ends it, and gives its seat back.
 pub async fn serve(stream: UnixStream, id: PeerId, entrance: Entrance, seat: OwnedSemaphorePermit) {
+    let origin = Origin::of(&stream).await;
     let (read, write) = stream.into_split();
     let peer = Peer {
         id,
+        origin,
         outbox: Outbox::default(),
         unanswered: Unanswered::default(),
         lines: Lines::new(read),
@@ -107,6 +112,7 @@ async fn say_bye(
 
 struct Peer {
     id: PeerId,
+    origin: Origin,
     outbox: Outbox,
     unanswered: Unanswered,
     lines: Lines,
@@ -128,7 +134,9 @@ impl Peer {
         match first {
             Ok(ToDaemon::Hello { build, role, .. }) => {
                 let (outbox, unanswered) = (self.outbox.clone(), self.unanswered.clone());
-                self.pass_on(Arrival::Came(Newcomer { build, role, outbox, unanswered })).await;
+                let origin = self.origin.clone();
+                let newcomer = Newcomer { build, role, outbox, unanswered, origin };
+                self.pass_on(Arrival::Came(newcomer)).await;
             }
             Err(BadLine::OtherVersion { theirs }) => {
                 let outbox = self.outbox.clone();

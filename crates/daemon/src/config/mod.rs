@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
 use legwork_acp::agents::Agent;
+use legwork_acp::keep::KEPT;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{Interrupted, Settings};
 use toml::de::{DeTable, DeValue};
@@ -21,7 +22,7 @@ use self::names::unknown;
 use crate::limits::CONFIG_MAX_BYTES;
 
 /// What the file says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// What the engine goes by.
     pub settings: Settings,
@@ -29,6 +30,15 @@ pub struct Config {
     pub agents: Vec<Agent>,
     /// The agent that `legwork run` takes if none is named.
     pub run_agent: Option<String>,
+    /// Programs that do not end with the agent that started them, by their names.
+    pub keep: Vec<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let keep = KEPT.map(str::to_owned).to_vec();
+        Self { settings: Settings::default(), agents: Vec::new(), run_agent: None, keep }
+    }
 }
 
 /// What is wrong with a config file. Displays as a line for each problem.
@@ -128,7 +138,9 @@ impl Reading {
                 }
                 None => wrong(at, unknown(name)),
                 Some(agents) if name == "agents" => {
-                    self.config.agents = agents::read(agents, home, &mut wrong);
+                    let read = agents::read(agents, home, &mut wrong);
+                    self.config.agents = read.0;
+                    self.config.keep = read.1.unwrap_or(std::mem::take(&mut self.config.keep));
                 }
                 Some(keys) => {
                     for (key, value) in keys {

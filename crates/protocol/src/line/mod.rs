@@ -9,11 +9,13 @@
 //! words in [`decode_to_daemon`] and [`decode_from_daemon`]; what does not fit is a [`BadLine`].
 
 mod code;
+mod environment;
 mod repair;
 mod split;
 mod words;
 
 pub use code::{BadLine, Line, check_size, decode_from_daemon, decode_to_daemon, encode};
+pub use environment::{BadEnvironment, Environment};
 pub use repair::repair_surrogates;
 pub use split::Splitter;
 pub use words::{
