@@ -31,10 +31,13 @@ use crate::orphans::Family;
 
 type Found = Result<Finding, HostError>;
 
+/// Finds agents on a PATH, or on our own.
+pub type Agents = Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>;
+
 /// What the host needs to know from outside.
 pub struct Outside {
     /// Reads which agents there are, at this moment, for somebody with this PATH.
-    pub agents: Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>,
+    pub agents: Agents,
     /// Looks after what the agents start.
     pub family: Arc<Family>,
     /// Something for the log.
@@ -215,10 +218,10 @@ impl Host {
             directory: directory.clone(),
         };
         self.append(&session, &line)?;
-        self.sync(parent).await?;
-        self.sync(&session).await?;
+        self.sync(parent).await;
+        self.sync(&session).await;
         let kept = self.0.kept.clone();
-        self.synced(&session, blocking(move || kept.sync_names()).await)?;
+        self.synced(&session, blocking(move || kept.sync_names()).await);
         Ok(Finding::Opened { session })
     }
 
@@ -232,7 +235,7 @@ impl Host {
         }
         let line = Line::Prompt { message: message.clone(), text: text.to_owned() };
         self.append(session, &line)?;
-        self.sync(session).await?;
+        self.sync(session).await;
         helper.lines.push(line);
         let (message, text) = (message.clone(), text.to_owned());
         // Seen at once, so that no look finds it idle.
@@ -285,7 +288,7 @@ impl Host {
             mailbox.put(mail).map_err(|_| HostError::Busy)?;
             mailbox.path().to_owned()
         };
-        self.synced(session, blocking(move || sync_file(&path)).await)?;
+        self.synced(session, blocking(move || sync_file(&path)).await);
         Ok(Finding::Told)
     }
 
@@ -358,13 +361,17 @@ impl Host {
         done.map_err(|error| self.cannot("written", session, &error))
     }
 
-    async fn sync(&self, session: &SessionId) -> Result<(), HostError> {
+    async fn sync(&self, session: &SessionId) {
         let done = self.0.sync(session).await;
-        self.synced(session, done)
+        self.synced(session, done);
     }
 
-    fn synced(&self, session: &SessionId, done: std::io::Result<()>) -> Result<(), HostError> {
-        done.map_err(|error| self.cannot("synced to the disk", session, &error))
+    /// What cannot be synced is written all the same, and only a power cut could lose it: to say
+    /// that it is not there would be worse, because what is there is not done again.
+    fn synced(&self, session: &SessionId, done: std::io::Result<()>) {
+        if let Err(error) = done {
+            self.cannot("synced to the disk", session, &error);
+        }
     }
 
     /// A disk that is full or broken may be mended: it is tried again.

@@ -11,8 +11,8 @@ pub const TEXT_MAX_BYTES: usize = 8 << 20;
 pub const RUBBISH_MAX_LINES: u32 = 50;
 /// What is kept of the end of an agent's stderr.
 pub const TAIL_BYTES: usize = 4 << 10;
-/// Lines that wait to be read by an agent, in bytes: the longest prompt, escaped, and then some. One
-/// that leaves more does not read, and is ended.
+/// Lines that wait to be read by an agent, in bytes: the longest prompt, escaped, and then some.
+/// One that leaves more does not read, and is ended.
 pub const OUTGOING_MAX_BYTES: usize = 16 << 20;
 /// The id of an agent's request, of an option or of a session: theirs are under 100 bytes. They are
 /// kept as long as their subject, so a longer one is refused.

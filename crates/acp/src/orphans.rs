@@ -286,7 +286,7 @@ impl Known {
         }
     }
 
-    /// Those who became our children and have ended wait for us; nobody else may be waited for here.
+    /// Collects the exit codes of orphans that became our children. Those of agents are tokio's.
     fn bury(&self, table: &Table) {
         for (id, entry) in &table.0 {
             let is_ours = entry.parent == std::process::id() && !self.agents.contains_key(id);

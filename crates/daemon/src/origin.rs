@@ -151,8 +151,8 @@ impl Standing {
             }
             Self::InHost => {
                 "This was started by a host in which helpers work, so it may be a helper's doing. \
-                 It may look and launch, but not answer, resume, cancel, clear or stop: use another \
-                 terminal for that."
+                 It may look and launch, but not answer, resume, cancel, clear or stop: use \
+                 another terminal for that."
             }
             Self::Lost => {
                 "It cannot be told which program asks this: it may be a helper's. It may look, but \

@@ -83,9 +83,10 @@ fn g3_long_ids_of_tool_calls_are_not_kept() {
 #[test]
 fn g3_what_is_asked_at_length_is_not_kept_whole() {
     let option = r#"{"optionId":"a","kind":"allow_once"}"#;
-    let ask = format!(
-        r#"{{"id":'"$number"',"method":"session/request_permission","params":{{"sessionId":"s","toolCall":{{"toolCallId":"'"$number"'","rawInput":{{"command":"'"$long"'"}}}},"options":[{option}]}}}}"#
-    );
+    let call = r#"{"toolCallId":"'"$number"'","rawInput":{"command":"'"$long"'"}}"#;
+    let params = format!(r#"{{"sessionId":"s","toolCall":{call},"options":[{option}]}}"#);
+    let method = "session/request_permission";
+    let ask = format!(r#"{{"id":'"$number"',"method":"{method}","params":{params}}}"#);
     let work = format!(
         "long=$(head -c 8000000 /dev/zero | tr '\\0' x)\n\
          for number in $(seq 30); do line '{ask}'; done\n\

@@ -30,6 +30,7 @@ fn tries_what(prefix: &str) {
     let asking = stage.launch("ask remove everything\nsay done");
     let victim = stage.launch("wait 600s");
     stage.until(&asking, "it asks", |task| !task.questions.is_empty());
+    eventually("the person is told", || (!stage.mail().is_empty()).then_some(()));
     let work = stage.home.path("work");
     let home = stage.home.path("legwork").display().to_string();
     let orphan = "orphan() { sh -c 'setsid env -i \"$@\" & exec true' sh \"$@\"; sleep 1; }\n";

@@ -1,5 +1,5 @@
-//! The environment of whoever launches a helper. Its values are secrets as likely as not: they cross
-//! the socket and stay in memory, and no text for people shows them.
+//! The environment of whoever launches a helper. Its values are secrets as likely as not: they
+//! cross the socket and stay in memory, and no text for people shows them.
 
 use std::collections::BTreeMap;
 use std::fmt;
