@@ -203,11 +203,13 @@ impl Family {
             known.look(table);
         }
         let begun = known.agents.get(&agent).map_or(0, |agent| agent.at);
+        // Its number may be another process's by now, and then its group is.
+        let is_used_again = table.0.get(&agent).is_some_and(|entry| entry.start != begun);
         let is_its = |id: &u32| {
             let Some(entry) = table.0.get(id) else { return false };
             let seen = known.seen.get(&(*id, entry.start));
-            *id == agent
-                || entry.group == agent && entry.start >= begun
+            !is_used_again && entry.group == agent && entry.start >= begun
+                || *id == agent && !is_used_again
                 || seen.is_some_and(|by| by == mark)
                 || seen.is_none() && marks.get(id).is_some_and(|bears| bears == mark)
         };
@@ -254,11 +256,12 @@ impl Known {
     fn look(&mut self, table: &Table) {
         let mut seen = BTreeMap::new();
         for (id, entry) in &table.0 {
-            if self.agents.contains_key(id) {
+            let agent = |id: &u32, at: u64| self.agents.get(id).filter(|agent| agent.at == at);
+            if agent(id, entry.start).is_some() {
                 continue;
             }
             let by = table.line_of(*id).find_map(|(above, entry)| {
-                let agent = self.agents.get(&above).map(|agent| &agent.mark);
+                let agent = agent(&above, entry.start).map(|agent| &agent.mark);
                 agent.or_else(|| self.seen.get(&(above, entry.start)))
             });
             if let Some(by) = by {

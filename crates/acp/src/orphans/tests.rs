@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use legwork_client::process::process_mark;
+use legwork_client::table::Entry;
 
 use super::*;
 
@@ -94,4 +95,82 @@ fn a_store_has_one_name_and_another_store_another() {
     for none in [format!("{mark}-{other}-3"), mark, String::new(), "a-b".to_owned()] {
         assert!(!family.is_mark(&none), "{none}");
     }
+}
+
+/// Numbers that no process has, so that only the table speaks of them.
+const AGENT: u32 = 4_000_000_000;
+const OTHER: u32 = AGENT + 1;
+const CHILD: u32 = AGENT + 10;
+
+fn entry(parent: u32, group: u32, start: u64) -> Entry {
+    Entry { parent, group, start, is_zombie: false, name: "x".to_owned() }
+}
+
+/// A table of these processes and ourselves.
+fn table<const N: usize>(all: [(u32, Entry); N]) -> Table {
+    let ourselves = (std::process::id(), entry(1, std::process::id(), 1));
+    Table(all.into_iter().chain([ourselves]).collect())
+}
+
+/// Two agents that began at 100 and 200, in a daemon that adopts.
+fn adopting(folder: &Path) -> Arc<Family> {
+    let family = family(folder);
+    family.adopts.store(true, Ordering::Relaxed);
+    let started = |mark: &str, at| Started { mark: mark.to_owned(), at };
+    let agents = [(AGENT, started("one", 100)), (OTHER, started("two", 200))];
+    lock(&family.known).agents.extend(agents);
+    family
+}
+
+fn left(family: &Family, table: &Table, mark: &str, agent: u32) -> Vec<u32> {
+    family.left_by(table, mark, agent, &[])
+}
+
+#[test]
+fn x1_what_was_seen_below_an_agent_is_its_own_wherever_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (family, daemon) = (adopting(folder.path()), std::process::id());
+    let agents =
+        || [(AGENT, entry(daemon, AGENT, 100)), (OTHER, entry(daemon, OTHER, 200))].into_iter();
+    let with = |more: &[(u32, Entry)]| {
+        let mut all = table([]);
+        all.0.extend(agents().chain(more.iter().cloned()));
+        all
+    };
+    let below = with(&[(CHILD, entry(OTHER, CHILD, 300)), (CHILD + 1, entry(CHILD, CHILD, 301))]);
+    lock(&family.known).look(&below);
+    // It has lost its parent and a child of it was started since.
+    let orphaned = with(&[(CHILD, entry(daemon, CHILD, 300)), (CHILD + 2, entry(CHILD, 7, 400))]);
+    assert_eq!(left(&family, &orphaned, "one", AGENT), [AGENT]);
+    assert_eq!(left(&family, &orphaned, "two", OTHER), [OTHER, CHILD, CHILD + 2]);
+    // Another process that has its number is not it.
+    let again = with(&[(CHILD, entry(1, CHILD, 900))]);
+    assert_eq!(left(&family, &again, "two", OTHER), [OTHER]);
+}
+
+#[test]
+fn x1_an_orphan_that_nobody_saw_ends_when_no_agent_is_left_that_can_have_started_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (family, daemon) = (adopting(folder.path()), std::process::id());
+    let mut all = table([
+        (AGENT, entry(daemon, AGENT, 100)),
+        (OTHER, entry(daemon, OTHER, 200)),
+        (CHILD, entry(daemon, CHILD, 150)),
+        (CHILD + 1, entry(daemon, CHILD + 1, 250)),
+        (CHILD + 2, entry(daemon, daemon, 250)),
+    ]);
+    assert_eq!(left(&family, &all, "two", OTHER), [OTHER], "the first agent may have started it");
+    assert_eq!(left(&family, &all, "one", AGENT), [AGENT, CHILD], "the second was not there yet");
+    family.forget(AGENT);
+    all.0.remove(&AGENT);
+    let left = left(&family, &all, "two", OTHER);
+    assert_eq!(left, [OTHER, CHILD + 1], "what is in our own group is no orphan");
+}
+
+#[test]
+fn a_number_that_is_used_again_is_not_the_agents() {
+    let folder = tempfile::tempdir().unwrap();
+    let family = adopting(folder.path());
+    let all = table([(AGENT, entry(1, AGENT, 500)), (CHILD, entry(AGENT, AGENT, 501))]);
+    assert_eq!(left(&family, &all, "one", AGENT), Vec::<u32>::new());
 }
