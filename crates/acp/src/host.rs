@@ -137,7 +137,7 @@ impl Host {
             // A terminal is never deleted.
             Deed::Census { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
             Deed::Open { task, parent, title, agent, .. } => {
-                self.open_session(*task, parent, agent, title).await
+                self.open_session(*task, parent, agent, title)
             }
             Deed::Prompt { session, message, text, .. } => {
                 self.prompt(session, message, text).await
@@ -194,13 +194,7 @@ impl Host {
         }
     }
 
-    async fn open_session(
-        &self,
-        task: TaskId,
-        parent: &SessionId,
-        agent: &str,
-        title: &str,
-    ) -> Found {
+    fn open_session(&self, task: TaskId, parent: &SessionId, agent: &str, title: &str) -> Found {
         let session = marked(task)?;
         if self.read(&session)?.is_some() {
             return Ok(Finding::Opened { session });
@@ -218,10 +212,6 @@ impl Host {
             directory: directory.clone(),
         };
         self.append(&session, &line)?;
-        self.sync(parent).await;
-        self.sync(&session).await;
-        let kept = self.0.kept.clone();
-        self.synced(&session, blocking(move || kept.sync_names()).await);
         Ok(Finding::Opened { session })
     }
 
@@ -235,7 +225,15 @@ impl Host {
         }
         let line = Line::Prompt { message: message.clone(), text: text.to_owned() };
         self.append(session, &line)?;
-        self.sync(session).await;
+        if helper.lines.iter().any(|line| matches!(line, Line::Prompt { .. })) {
+            self.sync(session).await;
+        } else {
+            // All that is new, at once: a disk does it in the time of one.
+            let kept = self.0.kept.clone();
+            let names = blocking(move || kept.sync_names());
+            let (_, _, names) = tokio::join!(self.sync(session), self.sync(&helper.parent), names);
+            self.synced(session, names);
+        }
         helper.lines.push(line);
         let (message, text) = (message.clone(), text.to_owned());
         // Seen at once, so that no look finds it idle.

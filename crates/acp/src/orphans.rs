@@ -18,7 +18,7 @@ use std::time::Instant;
 use legwork_client::hash8;
 pub use legwork_client::process::INSIDE;
 use legwork_client::process::{has_ended_here, process_mark};
-use legwork_client::table::{Table, variable};
+use legwork_client::table::{self, Entry, Table, variable};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal as listen};
@@ -127,7 +127,7 @@ impl Family {
         let mark = format!("{}-{}", self.own, self.next.fetch_add(1, Ordering::Relaxed));
         let child = spawn(&mark)?;
         if let Some(id) = child.id() {
-            let at = legwork_client::table::entry(id).map_or(0, |entry| entry.start);
+            let at = table::entry(id).map_or(0, |entry| entry.start);
             known.agents.insert(id, Started { mark: mark.clone(), at });
         }
         self.started.notify_one();
@@ -160,7 +160,7 @@ impl Family {
 
     /// Looks who has started what, before parents are gone, and buries the dead that became ours.
     pub fn look_around(&self) {
-        if let Some(table) = Table::read() {
+        if let Some(table) = Table::below(std::process::id()) {
             let mut known = lock(&self.known);
             known.look(&table);
             if self.adopts.load(Ordering::Relaxed) {
@@ -171,7 +171,7 @@ impl Family {
 
     /// Ends what this agent has left, and the agent itself if it still runs.
     pub fn end_left_by(&self, mark: &str, agent: u32, pace: Pace) -> usize {
-        if Table::read().is_none() {
+        if cfg!(not(target_os = "linux")) {
             end_group(agent, pace);
             return 0;
         }
@@ -183,7 +183,7 @@ impl Family {
     pub fn end_all_left(&self) -> usize {
         self.end_where(Pace::Gently, |table, keep| {
             let is_left = |mark: &String| self.daemon_in(mark).is_some_and(has_ended_here);
-            let mut marked = marks(table);
+            let mut marked = marks(table, |_| true);
             marked.retain(|_, mark| is_left(mark));
             let below = |id: u32| table.line_of(id).any(|(above, _)| marked.contains_key(&above));
             let left = table.0.keys().copied().filter(|id| below(*id));
@@ -193,11 +193,13 @@ impl Family {
 
     /// What has not ended yet of an agent's.
     fn left_by(&self, table: &Table, mark: &str, agent: u32, keep: &[String]) -> Vec<u32> {
-        // Before the lock is taken: a process that hangs in the kernel may keep us waiting here.
-        let marks = marks(table);
+        let adopts = self.adopts.load(Ordering::Relaxed);
+        // What we adopt is known by its ancestors, and nothing else is looked at. Before the lock is
+        // taken, because a process that hangs in the kernel may keep us waiting here.
+        let marks = marks(table, |entry| !adopts || entry.parent == std::process::id());
         let mut known = lock(&self.known);
         known.look(table);
-        if self.adopts.load(Ordering::Relaxed) {
+        if adopts {
             known.bury(table);
             known.claim(table, mark, &marks);
             known.look(table);
@@ -268,7 +270,13 @@ impl Known {
                 seen.insert((*id, entry.start), by.clone());
             }
         }
-        self.seen = seen;
+        // What is missing in a table need not be gone.
+        let before = std::mem::replace(&mut self.seen, seen);
+        let is_there = |(id, start): &(u32, u64)| {
+            let entry = table.0.get(id).cloned().or_else(|| table::entry(*id));
+            entry.is_some_and(|entry| entry.start == *start && !entry.is_zombie)
+        };
+        self.seen.extend(before.into_iter().filter(|(process, _)| is_there(process)));
     }
 
     /// What has become our child and was never seen below its agent is taken for one of this
@@ -302,9 +310,9 @@ impl Known {
     }
 }
 
-/// The processes that bear a mark.
-fn marks(table: &Table) -> BTreeMap<u32, String> {
-    let alive = table.0.iter().filter(|(_, entry)| !entry.is_zombie);
+/// The marks of processes, where they are wanted.
+fn marks(table: &Table, is_wanted: impl Fn(&Entry) -> bool) -> BTreeMap<u32, String> {
+    let alive = table.0.iter().filter(|(_, entry)| !entry.is_zombie && is_wanted(entry));
     alive.filter_map(|(id, _)| Some((*id, variable(*id, INSIDE)?))).collect()
 }
 

@@ -41,6 +41,24 @@ impl Table {
         all.contains_key(&std::process::id()).then_some(Self(all))
     }
 
+    /// Reads a process and all below it, which takes far less time than reading all. One that has
+    /// just lost its parent may be missing. Nothing where there is no table.
+    pub fn below(root: u32) -> Option<Self> {
+        // Not every kernel tells children.
+        if !std::path::Path::new(&format!("/proc/{root}/task/{root}/children")).exists() {
+            return Self::read();
+        }
+        let (mut all, mut open) = (BTreeMap::new(), vec![root]);
+        while let Some(id) = open.pop() {
+            if let Some(entry) = entry(id)
+                && all.insert(id, entry).is_none()
+            {
+                open.extend(children(id));
+            }
+        }
+        Some(Self(all))
+    }
+
     /// The process itself and its ancestors, the nearest first.
     pub fn line_of(&self, id: u32) -> impl Iterator<Item = (u32, &Entry)> {
         let next = |(_, entry): &(u32, &Entry)| self.found(entry.parent);
@@ -50,6 +68,17 @@ impl Table {
     fn found(&self, id: u32) -> Option<(u32, &Entry)> {
         self.0.get(&id).map(|entry| (id, entry))
     }
+}
+
+/// The children of all threads of a process.
+fn children(id: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{id}/task"));
+    let threads = threads.into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| {
+        let list = std::fs::read_to_string(thread.path().join("children")).ok()?;
+        Some(list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>())
+    });
+    lists.flatten().collect()
 }
 
 /// One process; nothing if there is none with this number.
@@ -109,6 +138,30 @@ mod tests {
         let line: Vec<u32> = table.line_of(std::process::id()).map(|(id, _)| id).collect();
         assert_eq!(line.first(), Some(&std::process::id()));
         assert!(line.len() > 1, "{line:?}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_below_us_is_found_without_reading_all() {
+        use std::process::{Command, Stdio};
+        let script = "cat & read line";
+        let mut child = Command::new("sh");
+        let child = child.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = child.spawn().unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        loop {
+            let table = Table::below(std::process::id()).unwrap();
+            let is_below = |(id, _): &(&u32, &Entry)| {
+                table.line_of(**id).any(|(above, _)| above == child.id())
+            };
+            if table.0.iter().filter(is_below).count() == 2 {
+                break;
+            }
+            assert!(std::time::Instant::now() < deadline, "{table:?}");
+            std::thread::yield_now();
+        }
+        drop(child.stdin.take());
+        child.wait().unwrap();
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use legwork_client::process::process_mark;
-use legwork_client::table::Entry;
 
 use super::*;
 
