@@ -194,8 +194,8 @@ impl Family {
     /// What has not ended yet of an agent's.
     fn left_by(&self, table: &Table, mark: &str, agent: u32, keep: &[String]) -> Vec<u32> {
         let adopts = self.adopts.load(Ordering::Relaxed);
-        // What we adopt is known by its ancestors, and nothing else is looked at. Before the lock is
-        // taken, because a process that hangs in the kernel may keep us waiting here.
+        // What we adopt is known by its ancestors, and nothing else is looked at. Before the lock
+        // is taken, because a process that hangs in the kernel may keep us waiting here.
         let marks = marks(table, |entry| !adopts || entry.parent == std::process::id());
         let mut known = lock(&self.known);
         known.look(table);

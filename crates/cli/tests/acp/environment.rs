@@ -31,6 +31,22 @@ fn p2_a_helper_has_the_variables_of_its_terminal_and_not_those_of_the_daemon() {
     assert!(ran(command).with_code(0).out.starts_with("[][][][]["));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn p2_a_helper_has_the_file_mode_mask_of_its_terminal() {
+    let home = home();
+    for mask in ["0027", "0002"] {
+        let like = home.command(["x"]);
+        let mut command = std::process::Command::new("sh");
+        let legwork = env!("CARGO_BIN_EXE_legwork");
+        let script = format!("umask {mask}; exec {legwork} run --agent teller go");
+        command.args(["-c", &script]).env_clear().stdin(std::process::Stdio::null());
+        command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let said = ran(command).with_code(0).out;
+        assert_eq!(said.trim(), format!("[][][][][{mask}]"));
+    }
+}
+
 #[test]
 fn p2_the_values_are_nowhere_but_in_memory() {
     let home = home();

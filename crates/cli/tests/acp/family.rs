@@ -112,3 +112,22 @@ fn x1_what_a_helper_leaves_is_asked_to_end_and_what_others_use_is_kept() {
         let _ = kill_process(Pid::from_raw(id.cast_signed()).unwrap(), Signal::KILL);
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn x1_a_real_tmux_that_a_helper_started_is_kept_with_its_windows() {
+    let tmux = "TMUX_TMPDIR=$PWD tmux -L kept -f /dev/null";
+    let work = format!("{tmux} new-session -d 'sleep 640'\nsay started\nsleep 641");
+    let mut stage = Stage::with(&agent("opener", &work));
+    let work = stage.home.path("work");
+    let task = stage.launch_as("opener", "go");
+    eventually("both sleep", || (sleeps(&work, 640) && sleeps(&work, 641)).then_some(()));
+    stage.until(&task, "it is at work", |task| task.stage == "working");
+    stage.done("background_cancel", json!({ "task_id": task }));
+    eventually("the agent's own is gone", || (!sleeps(&work, 641)).then_some(()));
+    eventually("nothing of it runs", || (named(&work, "sh").is_empty()).then_some(()));
+    assert!(sleeps(&work, 640));
+    let end = format!("{tmux} kill-server");
+    let ended = std::process::Command::new("sh").args(["-c", &end]).current_dir(&work).status();
+    assert!(ended.unwrap().success(), "the server was there");
+}
