@@ -3,6 +3,8 @@
 
 use std::process::{Child, Command, Stdio};
 
+use legwork_client::process::{is_alive, mark_in, pid_here};
+
 use crate::home::{Home, eventually};
 use crate::stage::processes_in;
 
@@ -55,4 +57,25 @@ fn k5_a_daemon_leaves_the_helpers_of_another_container_alone() {
     outer.run(["daemon", "start"]).with_code(0);
     outer.run(["list"]).with_code(0);
     assert_eq!(helpers(), Some(before), "the daemon outside has ended what is not its own");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn k5_a_host_in_another_container_is_never_taken_for_gone() {
+    let home = Home::new();
+    home.configure("");
+    std::fs::create_dir(home.path("work")).unwrap();
+    home.run(["daemon", "start"]).with_code(0);
+    let legwork = env!("CARGO_BIN_EXE_legwork");
+    let init = r#"{"type":"init","pid":'$$',"directory":"/d","project":"p"}"#;
+    let script = format!("(echo '{init}'; cat) | {legwork} bridge opencode >hello");
+    let Some(_container) = contained(&home, &script) else { return };
+    let host = eventually("the host is there", || {
+        let status = home.run(["daemon", "status", "--json"]).json();
+        status["daemon"]["hosts"][0]["host"].as_str().map(str::to_owned)
+    });
+    let mark = mark_in(&host).unwrap();
+    assert!(mark.starts_with("1-"), "the first process of its container: {host}");
+    assert!(is_alive(mark), "{host}");
+    assert_eq!(pid_here(mark), None, "{host}");
 }
