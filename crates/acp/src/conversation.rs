@@ -11,13 +11,13 @@ use legwork_engine::{Hint, HostError};
 use legwork_protocol::ask::Reply;
 use legwork_protocol::{MessageId, QuestionId, SessionId};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::agents::Permissions;
 use crate::failure::{Failure, What};
 use crate::host::Inner;
 use crate::kept::{End, Line};
-use crate::limits::{LOADED_MAX, SAVE_AGAIN};
+use crate::limits::{LOADED_MAX, SAVE_AGAIN, START_AGAIN, START_AGAIN_MAX};
 use crate::talk::Talk;
 use crate::turn::Turn;
 
@@ -61,6 +61,8 @@ pub struct Commands {
 pub struct Facts {
     /// Which.
     pub session: SessionId,
+    /// Who asked for it.
+    pub parent: SessionId,
     /// The agent's name.
     pub agent: String,
     /// The folder that it works in.
@@ -202,7 +204,9 @@ impl Conversation {
 
     async fn work(&mut self, text: &str) -> End {
         let started = tokio::select! {
-            started = start(&self.host, &self.facts, &mut self.talk, &mut self.theirs) => started,
+            started = start_in_time(
+                &self.host, &self.facts, &mut self.talk, &mut self.theirs
+            ) => started,
             () = self.commands.cancelled() => {
                 return End::Aborted { text: String::new() };
             }
@@ -228,11 +232,39 @@ impl Conversation {
             self.host.trouble(&format!("the end of a turn in {session} cannot be kept: {error}"));
             sleep(SAVE_AGAIN).await;
         }
+        // Written it is, and a kill of the daemon does not lose it.
+        if let Err(error) = self.host.sync(&self.facts.session).await {
+            let session = &self.facts.session;
+            self.host.trouble(&format!("{session} cannot be synced to the disk: {error}"));
+        }
     }
 
     async fn end(&mut self) {
         if let Some((talk, _)) = self.talk.take() {
             talk.process.end().await;
+        }
+    }
+}
+
+/// The same, and waits while the system has no file or process left for it: others will end.
+async fn start_in_time(
+    host: &Inner,
+    facts: &Facts,
+    talk: &mut Option<(Talk, Permissions)>,
+    theirs: &mut Option<String>,
+) -> Result<(), Failure> {
+    let deadline = Instant::now() + START_AGAIN_MAX;
+    let mut is_said = false;
+    loop {
+        match start(host, facts, talk, theirs).await {
+            Err(failure) if failure.is_shortage() && Instant::now() < deadline => {
+                if !std::mem::replace(&mut is_said, true) {
+                    let session = &facts.session;
+                    host.trouble(&format!("{session} has to wait. {failure}"));
+                }
+                sleep(START_AGAIN).await;
+            }
+            started => return started,
         }
     }
 }
@@ -247,8 +279,11 @@ async fn start(
     if talk.is_some() {
         return Ok(());
     }
-    let agent = host.agent(&facts.agent).ok_or_else(|| not_there(&facts.agent))?;
-    let mut new = Talk::begin(&agent, &facts.directory).await?;
+    let environment = host.environments.of([&facts.session, &facts.parent]);
+    let environment = environment.as_deref();
+    let path = environment.and_then(|environment| environment.get("PATH"));
+    let agent = host.agent(&facts.agent, path).ok_or_else(|| not_there(&facts.agent))?;
+    let mut new = Talk::begin(&agent, &facts.directory, environment, &host.family).await?;
     if let Some(session) = theirs {
         new.take_up(session, &facts.directory).await?;
     } else {

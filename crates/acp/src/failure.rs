@@ -5,6 +5,7 @@ use std::io;
 
 use legwork_protocol::refusal::plain;
 
+use crate::process::is_shortage;
 use crate::wire::{LOGIN_NEEDED, RpcError};
 
 /// Characters of an agent's own words in a reason.
@@ -59,6 +60,12 @@ pub enum What {
         /// What was too long.
         what: &'static str,
         /// How long it may be.
+        max_bytes: usize,
+    },
+    /// It leaves unread what it was asked to be told.
+    #[error("does not read: more than {} MB wait for it.", max_bytes >> 20)]
+    Deaf {
+        /// How much may wait.
         max_bytes: usize,
     },
     /// Another language.
@@ -119,6 +126,11 @@ impl Failure {
     /// What it did.
     pub fn what(&self) -> &What {
         &self.what
+    }
+
+    /// Whether the system has nothing left to start it with, at the moment.
+    pub fn is_shortage(&self) -> bool {
+        matches!(&self.what, What::NotStarted { source, .. } if is_shortage(source))
     }
 }
 

@@ -13,26 +13,35 @@ use legwork_engine::record::Target;
 use legwork_engine::work::{Part, Shown, Sight, Sighted};
 use legwork_engine::{Deed, Finding, Hint, HostError};
 use legwork_protocol::ask::Reply;
+use legwork_protocol::line::Environment;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::agents::Agent;
 use crate::conversation::{Command, Commands, Conversation, Facts};
+use crate::environment::Environments;
 use crate::failure::What;
-use crate::kept::{End, Kept, Line};
+use crate::kept::{End, Kept, Line, sync_file};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::lock::lock;
 use crate::mail::Mailbox;
 use crate::now::{Turns, now};
+use crate::orphans::Family;
 
 type Found = Result<Finding, HostError>;
 
+/// Finds agents on a PATH, or on our own.
+pub type Agents = Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>;
+
 /// What the host needs to know from outside.
 pub struct Outside {
-    /// Reads which agents there are, at this moment.
-    pub agents: Box<dyn Fn() -> Vec<Agent> + Send + Sync>,
+    /// Reads which agents there are, at this moment, for somebody with this PATH.
+    pub agents: Agents,
+    /// Looks after what the agents start.
+    pub family: Arc<Family>,
     /// Something for the log.
     pub trouble: Box<dyn Fn(&str) + Send + Sync>,
     /// Where news goes.
@@ -52,6 +61,8 @@ pub struct Inner {
     live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
     /// Those whose process only waits; the one that waits longest first.
     idle: Mutex<VecDeque<SessionId>>,
+    pub environments: Environments,
+    pub family: Arc<Family>,
     outside: Outside,
 }
 
@@ -64,6 +75,7 @@ impl fmt::Debug for Inner {
 /// A helper's session, as kept.
 struct Session {
     lines: Vec<Line>,
+    parent: SessionId,
     agent: String,
     directory: PathBuf,
 }
@@ -74,7 +86,21 @@ impl Host {
         let kept = Kept::open(folder)?;
         let mail = Mutex::new(Mailbox::open(&folder.join("mail"))?);
         let (turns, live, idle) = (Turns::default(), Mutex::default(), Mutex::default());
-        Ok(Self(Arc::new(Inner { kept, turns, mail, live, idle, outside })))
+        let (environments, family) = (Environments::default(), outside.family.clone());
+        let inner = Inner { kept, turns, mail, live, idle, environments, family, outside };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// What is launched by this terminal from now on is to have this environment.
+    pub fn launches_with(&self, terminal: &SessionId, environment: Environment) {
+        self.0.environments.keep(terminal, environment);
+    }
+
+    /// What goes on with this task is to have this environment.
+    pub fn resumes_with(&self, task: TaskId, environment: Environment) {
+        if let Ok(session) = marked(task) {
+            self.0.environments.keep(&session, environment);
+        }
     }
 
     /// A terminal in this folder is going to call.
@@ -115,10 +141,12 @@ impl Host {
             Deed::Open { task, parent, title, agent, .. } => {
                 self.open_session(*task, parent, agent, title)
             }
-            Deed::Prompt { session, message, text, .. } => self.prompt(session, message, text),
+            Deed::Prompt { session, message, text, .. } => {
+                self.prompt(session, message, text).await
+            }
             Deed::Look { session, message } => self.look(session, message),
             Deed::Survey { .. } => Ok(self.survey()),
-            Deed::Tell { session, message, parts, .. } => self.tell(session, message, parts),
+            Deed::Tell { session, message, parts, .. } => self.tell(session, message, parts).await,
             Deed::Stop { task, target } => self.stop(*task, target),
             Deed::Answer { session, question, reply } => {
                 self.answer(session, question, reply).await
@@ -127,11 +155,20 @@ impl Host {
     }
 
     fn vet(&self, name: &str) -> Finding {
-        let agents = (self.0.outside.agents)();
-        if agents.iter().any(|agent| agent.name == name) {
-            return Finding::Vetted;
+        let paths = self.0.environments.paths();
+        let paths = paths.iter().map(|path| Some(path.as_str())).chain([None]);
+        let mut known: Vec<String> = Vec::new();
+        for path in paths {
+            for Agent { name: found, .. } in (self.0.outside.agents)(path) {
+                if found == name {
+                    return Finding::Vetted;
+                }
+                if !known.contains(&found) {
+                    known.push(found);
+                }
+            }
         }
-        Finding::NoSuchAgent { known: agents.into_iter().map(|agent| agent.name).collect() }
+        Finding::NoSuchAgent { known }
     }
 
     /// Whether the conversation can be gone on with. The agent alone knows, so it is asked to take
@@ -152,6 +189,7 @@ impl Host {
             Err(_) | Ok(Ok(Ok(()))) => Ok(Finding::Done),
             Ok(Ok(Err(failure))) => match failure.what() {
                 What::Refused { .. } | What::CannotLoad => Err(HostError::Gone),
+                _ if failure.is_shortage() => Err(HostError::Busy),
                 _ => Err(HostError::Rejected { why: failure.to_string() }),
             },
             Ok(Err(_)) => Err(HostError::Unreachable),
@@ -181,7 +219,7 @@ impl Host {
 
     /// Writes the prompt down first: one that is there is not handed over again, even if a crash
     /// came in between, because the agent may have begun.
-    fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
+    async fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
         let mut helper = self.helper(session)?;
         let is_it = |line: &Line| matches!(line, Line::Prompt { message: id, .. } if id == message);
         if helper.lines.iter().any(is_it) {
@@ -189,6 +227,15 @@ impl Host {
         }
         let line = Line::Prompt { message: message.clone(), text: text.to_owned() };
         self.append(session, &line)?;
+        if helper.lines.iter().any(|line| matches!(line, Line::Prompt { .. })) {
+            self.sync(session).await;
+        } else {
+            // All that is new, at once: a disk does it in the time of one.
+            let kept = self.0.kept.clone();
+            let names = blocking(move || kept.sync_names());
+            let (_, _, names) = tokio::join!(self.sync(session), self.sync(&helper.parent), names);
+            self.synced(session, names);
+        }
         helper.lines.push(line);
         let (message, text) = (message.clone(), text.to_owned());
         // Seen at once, so that no look finds it idle.
@@ -224,7 +271,7 @@ impl Host {
         Finding::Surveyed { busy, questions: questions.collect() }
     }
 
-    fn tell(&self, session: &SessionId, message: &MessageId, parts: &[Part]) -> Found {
+    async fn tell(&self, session: &SessionId, message: &MessageId, parts: &[Part]) -> Found {
         if self.read(session)?.is_none() {
             return Err(HostError::Gone);
         }
@@ -234,9 +281,14 @@ impl Host {
             text
         });
         let text = shown.collect::<Vec<_>>().join("\n");
-        let (message, session) = (message.clone(), session.clone());
-        let mail = Mail { message, session, at: now(), text };
-        lock(&self.0.mail).put(mail).map_err(|_| HostError::Busy)?;
+        let (message, addressee) = (message.clone(), session.clone());
+        let mail = Mail { message, session: addressee, at: now(), text };
+        let path = {
+            let mut mailbox = lock(&self.0.mail);
+            mailbox.put(mail).map_err(|_| HostError::Busy)?;
+            mailbox.path().to_owned()
+        };
+        self.synced(session, blocking(move || sync_file(&path)).await);
         Ok(Finding::Told)
     }
 
@@ -282,9 +334,9 @@ impl Host {
         let (commands, incoming) = mpsc::unbounded_channel();
         let _ = commands.send(command);
         live.insert(session.clone(), commands);
-        let Session { lines, agent, directory } = helper;
+        let Session { lines, parent, agent, directory } = helper;
         let hints = self.0.outside.hints.clone();
-        let facts = Facts { session: session.clone(), agent, directory, hints };
+        let facts = Facts { session: session.clone(), parent, agent, directory, hints };
         let commands = Commands::new(incoming);
         tokio::spawn(Conversation::new(self.0.clone(), facts, commands, &lines).run());
     }
@@ -292,9 +344,9 @@ impl Host {
     fn helper(&self, session: &SessionId) -> Result<Session, HostError> {
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
         match lines.first() {
-            Some(Line::Helper { agent, directory, .. }) => {
-                let (agent, directory) = (agent.clone(), directory.clone());
-                Ok(Session { lines, agent, directory })
+            Some(Line::Helper { parent, agent, directory, .. }) => {
+                let (parent, agent) = (parent.clone(), agent.clone());
+                Ok(Session { parent, agent, directory: directory.clone(), lines })
             }
             _ => Err(HostError::Gone),
         }
@@ -309,6 +361,19 @@ impl Host {
         done.map_err(|error| self.cannot("written", session, &error))
     }
 
+    async fn sync(&self, session: &SessionId) {
+        let done = self.0.sync(session).await;
+        self.synced(session, done);
+    }
+
+    /// What cannot be synced is written all the same, and only a power cut could lose it: to say
+    /// that it is not there would be worse, because what is there is not done again.
+    fn synced(&self, session: &SessionId, done: std::io::Result<()>) {
+        if let Err(error) = done {
+            self.cannot("synced to the disk", session, &error);
+        }
+    }
+
     /// A disk that is full or broken may be mended: it is tried again.
     fn cannot(&self, what: &str, session: &SessionId, error: &std::io::Error) -> HostError {
         self.0.trouble(&format!("{session} cannot be {what}: {error}"));
@@ -317,9 +382,16 @@ impl Host {
 }
 
 impl Inner {
-    /// The agent with this name.
-    pub fn agent(&self, name: &str) -> Option<Agent> {
-        (self.outside.agents)().into_iter().find(|agent| agent.name == name)
+    /// The agent with this name, for somebody with this PATH; else the one that we would call.
+    pub fn agent(&self, name: &str, path: Option<&str>) -> Option<Agent> {
+        let of = |path| (self.outside.agents)(path).into_iter().find(|agent| agent.name == name);
+        of(path).or_else(|| of(None))
+    }
+
+    /// Sees to it that what a session has outlives a power cut.
+    pub async fn sync(&self, session: &SessionId) -> std::io::Result<()> {
+        let (kept, session) = (self.kept.clone(), session.clone());
+        blocking(move || kept.sync(&session)).await
     }
 
     /// Something for the log.
@@ -350,6 +422,13 @@ impl Inner {
             let _ = conversation.send(Command::End);
         }
     }
+}
+
+/// Does what waits for the disk, while everybody else goes on.
+async fn blocking(
+    act: impl FnOnce() -> std::io::Result<()> + Send + 'static,
+) -> std::io::Result<()> {
+    spawn_blocking(act).await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
 }
 
 /// The session that bears a task's mark: it is named after it.

@@ -1,6 +1,7 @@
 //! The sessions that legwork keeps itself: a file for each, a line for each thing that happened.
 //! Appended to and never changed, so that a crash leaves at most half a line at the end, which is
-//! passed over.
+//! passed over. What the records then rely on is synced first (`Kept::sync`): after a power cut a
+//! completed task still has its conversation.
 //!
 //! Two kinds: a helper's, with its prompts and how they ended, and that of a terminal, which asks
 //! for helpers and is only a folder to work in.
@@ -104,6 +105,16 @@ impl Kept {
         append_line(&self.path(session)?, line)
     }
 
+    /// Sees to it that what a session has outlives a power cut. Takes as long as the disk does.
+    pub fn sync(&self, session: &SessionId) -> io::Result<()> {
+        sync_file(&self.path(session)?)
+    }
+
+    /// The same for the names of sessions that are new.
+    pub fn sync_names(&self) -> io::Result<()> {
+        File::open(&self.folder)?.sync_all()
+    }
+
     /// Removes a session.
     pub fn remove(&self, session: &SessionId) -> io::Result<()> {
         match fs::remove_file(self.path(session)?) {
@@ -179,6 +190,11 @@ pub fn append_line(path: &Path, line: &impl Serialize) -> io::Result<()> {
         bytes.insert(0, b'\n');
     }
     file.write_all(&bytes)
+}
+
+/// Has the system write a file to the disk.
+pub fn sync_file(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_data()
 }
 
 fn ends_with_a_break(file: &File) -> io::Result<bool> {

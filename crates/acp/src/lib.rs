@@ -7,8 +7,10 @@
 
 pub mod agents;
 mod conversation;
+mod environment;
 mod failure;
 mod host;
+pub mod keep;
 mod kept;
 mod limits;
 mod lock;

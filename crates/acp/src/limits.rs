@@ -11,8 +11,24 @@ pub const TEXT_MAX_BYTES: usize = 8 << 20;
 pub const RUBBISH_MAX_LINES: u32 = 50;
 /// What is kept of the end of an agent's stderr.
 pub const TAIL_BYTES: usize = 4 << 10;
-/// Tool calls of one turn that are told apart by their ids; further ones are only counted.
+/// Lines that wait to be read by an agent, in bytes: the longest prompt, escaped, and then some.
+/// One that leaves more does not read, and is ended.
+pub const OUTGOING_MAX_BYTES: usize = 16 << 20;
+/// The id of an agent's request, of an option or of a session: theirs are under 100 bytes. They are
+/// kept as long as their subject, so a longer one is refused.
+pub const ID_MAX_BYTES: usize = 1 << 10;
+/// What an agent says of itself in one word: a name, a version, a way to log in.
+pub const NAME_MAX_CHARS: usize = 200;
+/// Ways to log in that are remembered.
+pub const LOGINS_MAX: usize = 10;
+/// Options of a permission that are looked at: agents offer four.
+pub const OPTIONS_MAX: usize = 100;
+/// Tool calls of one turn that are told apart by their ids; further ones are only counted. Of an id
+/// only its hash is kept, however long it is.
 pub const TOOL_CALLS_MAX: usize = 10_000;
+/// Beginnings of tool calls that are passed on in the time of one progress; further ones are only
+/// counted. Nobody can read more, and each is a record that waits.
+pub const TOOLS_SHOWN_MAX: u32 = 20;
 /// Open questions of one turn; OpenCode asks one at a time, others a few.
 pub const QUESTIONS_MAX: usize = 32;
 /// A tool's title, as shown.
@@ -21,8 +37,29 @@ pub const TITLE_MAX_CHARS: usize = 80;
 pub const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 /// A turn that was called off is to end within this time; then its process is ended.
 pub const CANCEL_MAX: Duration = Duration::from_secs(5);
-/// A process whose stdin was closed is to end within this time; then its group is killed.
+/// A process whose stdin was closed is to end within this time; then it is asked to.
 pub const END_MAX: Duration = Duration::from_secs(2);
+/// What an agent has left, and was asked to end (SIGTERM), is to end within this time; then it is
+/// killed. Long enough to write a file, short enough that a person who cancels does not wait.
+pub const LEAVE_MAX: Duration = Duration::from_secs(1);
+/// How often it is looked whether it has ended. Reading the process table takes milliseconds.
+pub const LEAVE_LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How often what does not stop starting processes is killed again.
+pub const WALKS_MAX: usize = 5;
+/// While agents run it is looked this often who has started what: what is orphaned within this time
+/// is known by its beginning only.
+pub const LOOK_AROUND_EVERY: Duration = Duration::from_millis(500);
+/// When the system has no file or process left for an agent, it is tried again this often.
+pub const START_AGAIN: Duration = Duration::from_secs(1);
+/// And for so long, before the run fails for it.
+pub const START_AGAIN_MAX: Duration = Duration::from_secs(600);
+/// Environments of terminals that are remembered: one for each `legwork run`. The oldest is
+/// forgotten first, and what it still wants to start gets that of the daemon.
+pub const ENVIRONMENTS_MAX: usize = 4_096;
+/// The same in bytes. An environment has some 5 KB.
+pub const ENVIRONMENTS_MAX_BYTES: usize = 64 << 20;
+/// PATHs of terminals in which an agent is looked for, the newest first.
+pub const PATHS_MAX: usize = 8;
 /// How long an agent may take to say whether it still has a conversation. Whoever resumes a task
 /// waits for it, and after ten seconds its host would count as not reachable. What is not said by
 /// then shows when the prompt is handed over.

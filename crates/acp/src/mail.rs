@@ -9,7 +9,7 @@ use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, TaskId};
 use serde::{Deserialize, Serialize};
 
-use crate::kept::{append_line, read_lines};
+use crate::kept::{append_line, read_lines, sync_file};
 use crate::limits::SHOWN_MAX;
 
 /// What has come and what of it was seen.
@@ -53,6 +53,11 @@ impl Mailbox {
             self.unread.push(mail);
         }
         Ok(())
+    }
+
+    /// The file that it is in.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What nobody has seen yet, oldest first.
@@ -108,6 +113,8 @@ impl Mailbox {
         for mail in &self.unread {
             append_line(&new, &Line::Came(mail.clone()))?;
         }
+        // Else a power cut could leave neither the old file nor the new one.
+        sync_file(&new)?;
         fs::rename(&new, &self.path)
     }
 }

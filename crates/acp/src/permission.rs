@@ -7,7 +7,47 @@ use legwork_protocol::refusal::plain;
 use serde_json::{Value, json};
 
 use crate::agents::Permissions;
+use crate::limits::{ID_MAX_BYTES, OPTIONS_MAX};
 use crate::transcript::tool_title;
+
+/// The options of a request that an answer can choose. All that is kept of a request until somebody
+/// answers it: the rest may be megabytes of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The id of the first option of each kind.
+    ids: Vec<(&'static str, String)>,
+}
+
+/// Every kind of option, as the protocol names them.
+const KINDS: [&str; 4] = ["allow_once", "allow_always", "reject_once", "reject_always"];
+
+impl Options {
+    /// Those of a request. One with an id that nobody can keep is not offered.
+    pub fn of(params: &Value) -> Self {
+        let options = params["options"].as_array().into_iter().flatten().take(OPTIONS_MAX);
+        let mut ids: Vec<(&'static str, String)> = Vec::new();
+        for option in options {
+            let kind = KINDS.into_iter().find(|kind| option["kind"] == *kind);
+            let id = option["optionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
+            if let (Some(kind), Some(id)) = (kind, id)
+                && !ids.iter().any(|(known, _)| *known == kind)
+            {
+                ids.push((kind, id.to_owned()));
+            }
+        }
+        Self { ids }
+    }
+
+    /// The answer that chooses the first of these kinds that there is. An agent that offers none
+    /// gets none.
+    fn chosen(&self, kinds: [&str; 2]) -> Value {
+        let of_kind = |kind: &str| self.ids.iter().find(|(known, _)| *known == kind);
+        match kinds.into_iter().find_map(of_kind) {
+            Some((_, id)) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
+            None => called_off(),
+        }
+    }
+}
 
 /// What the answer to a request says when nobody will answer it any more.
 pub fn called_off() -> Value {
@@ -27,20 +67,20 @@ pub fn text(params: &Value) -> String {
 }
 
 /// The answer by policy; nothing if a person is to be asked.
-pub fn by_policy(permissions: Permissions, params: &Value) -> Option<Value> {
+pub fn by_policy(permissions: Permissions, options: &Options) -> Option<Value> {
     match permissions {
         Permissions::Ask => None,
-        Permissions::Allow => Some(chosen(params, &["allow_once", "allow_always"])),
-        Permissions::Reject => Some(chosen(params, &["reject_once", "reject_always"])),
+        Permissions::Allow => Some(options.chosen(["allow_once", "allow_always"])),
+        Permissions::Reject => Some(options.chosen(["reject_once", "reject_always"])),
     }
 }
 
 /// The answer that a person gave, or why it is none.
-pub fn by_person(reply: &Reply, params: &Value) -> Result<Value, String> {
+pub fn by_person(reply: &Reply, options: &Options) -> Result<Value, String> {
     match reply {
-        Reply::Once => Ok(chosen(params, &["allow_once", "allow_always"])),
-        Reply::Always => Ok(chosen(params, &["allow_always", "allow_once"])),
-        Reply::Reject(None) => Ok(chosen(params, &["reject_once", "reject_always"])),
+        Reply::Once => Ok(options.chosen(["allow_once", "allow_always"])),
+        Reply::Always => Ok(options.chosen(["allow_always", "allow_once"])),
+        Reply::Reject(None) => Ok(options.chosen(["reject_once", "reject_always"])),
         Reply::Reject(Some(_)) => {
             Err("This agent takes no words with a no: answer with a plain reject.".to_owned())
         }
@@ -48,16 +88,6 @@ pub fn by_person(reply: &Reply, params: &Value) -> Result<Value, String> {
             Err("This asks for a permission, not for words: answer with once, always or reject."
                 .to_owned())
         }
-    }
-}
-
-/// The first option of the first kind that there is. An agent that offers none gets none.
-fn chosen(params: &Value, kinds: &[&str]) -> Value {
-    let options = || params["options"].as_array().into_iter().flatten();
-    let option = kinds.iter().find_map(|kind| options().find(|option| option["kind"] == *kind));
-    match option.map(|option| &option["optionId"]) {
-        Some(id) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
-        None => called_off(),
     }
 }
 
@@ -71,14 +101,30 @@ mod tests {
         json!({ "toolCall": { "title": "remove a.rs" }, "options": options })
     }
 
+    fn options(kinds: &[&str]) -> Options {
+        Options::of(&request(kinds))
+    }
+
+    #[test]
+    fn g3_of_a_request_no_more_is_kept_than_an_answer_needs() {
+        let long = "x".repeat(1 << 20);
+        let option = |id: &str, kind: &str| json!({ "optionId": id, "kind": kind, "name": long });
+        let mut all: Vec<Value> = (0..1_000).map(|_| option("b", "allow_always")).collect();
+        all.insert(0, option(&long, "reject_once"));
+        all.insert(0, option("a", "allow_once"));
+        let kept = Options::of(&json!({ "options": all, "toolCall": { "rawInput": long } }));
+        let ids = [("allow_once", "a".to_owned()), ("allow_always", "b".to_owned())];
+        assert_eq!(kept, Options { ids: ids.to_vec() });
+    }
+
     fn selected(kind: &str) -> Value {
         json!({ "outcome": { "outcome": "selected", "optionId": format!("id-{kind}") } })
     }
 
     #[test]
     fn an_answer_chooses_the_option_that_fits_best() {
-        let all = request(&["allow_always", "allow_once", "reject_once"]);
-        let once_only = request(&["allow_once"]);
+        let all = options(&["allow_always", "allow_once", "reject_once"]);
+        let once_only = options(&["allow_once"]);
         let cases = [
             (Reply::Once, &all, selected("allow_once")),
             (Reply::Always, &all, selected("allow_always")),
@@ -95,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_policy_answers_for_the_person() {
-        let all = request(&["allow_always", "allow_once", "reject_once"]);
+        let all = options(&["allow_always", "allow_once", "reject_once"]);
         assert_eq!(by_policy(Permissions::Ask, &all), None);
         assert_eq!(by_policy(Permissions::Allow, &all), Some(selected("allow_once")));
         assert_eq!(by_policy(Permissions::Reject, &all), Some(selected("reject_once")));

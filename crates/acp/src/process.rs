@@ -1,14 +1,14 @@
 //! An agent's process: started in a group of its own, read line by line within bounds, and ended
-//! with its whole group and what left that. Knows lines and bytes, not what they mean.
+//! with all that it has started. Knows lines and bytes, not what they mean.
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use legwork_client::inherited;
-use legwork_protocol::line::Splitter;
-use rustix::process::{Pid, Signal, kill_process_group};
+use legwork_protocol::line::{Environment, Splitter};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
@@ -16,11 +16,12 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
 use crate::agents::Agent;
+use crate::environment::give;
 use crate::failure::{Failure, What};
-use crate::limits::{END_MAX, LINE_MAX_BYTES, RUBBISH_MAX_LINES, TAIL_BYTES};
+use crate::limits::{END_MAX, LINE_MAX_BYTES, OUTGOING_MAX_BYTES, RUBBISH_MAX_LINES, TAIL_BYTES};
 use crate::lock::lock;
-use crate::orphans;
-use crate::wire::{self, Message};
+use crate::orphans::{Family, INSIDE, Pace};
+use crate::wire::{self, Message, Unread};
 
 /// A running agent. Dropped, it is killed with all that it started.
 #[derive(Debug)]
@@ -28,25 +29,36 @@ pub struct Process {
     /// What it is called.
     agent: String,
     child: Child,
-    group: Option<Pid>,
+    /// Its number, also when it has ended.
+    id: u32,
+    family: Arc<Family>,
     /// What it started bears this, until that is ended.
     mark: Option<String>,
     /// What is to be written; closed, its stdin is too.
     outgoing: Option<mpsc::UnboundedSender<String>>,
+    /// How much of that has not been written.
+    unwritten: Arc<AtomicUsize>,
     stdout: ChildStdout,
     buffer: Vec<u8>,
     splitter: Splitter,
     ready: VecDeque<Vec<u8>>,
     flooded: bool,
     rubbish: u32,
+    /// Messages that could not be read since this was last asked.
+    unread: u32,
     tail: Arc<Mutex<Tail>>,
     /// Ends when nobody writes to its stderr any more.
     tail_is_whole: JoinHandle<()>,
 }
 
 impl Process {
-    /// Starts it in this folder.
-    pub fn start(agent: &Agent, directory: &Path) -> Result<Self, Failure> {
+    /// Starts it in this folder and environment.
+    pub fn start(
+        agent: &Agent,
+        directory: &Path,
+        environment: Option<&Environment>,
+        family: &Arc<Family>,
+    ) -> Result<Self, Failure> {
         let not_started = |source| {
             let command = agent.command.join(" ");
             Failure::new(&agent.name, What::NotStarted { command, source }, "")
@@ -56,66 +68,88 @@ impl Process {
             .split_first()
             .ok_or_else(|| not_started(std::io::Error::other("the command is empty")))?;
         let folder = agent.cwd.as_deref().unwrap_or(directory);
-        // Else the system would blame the program.
-        std::fs::read_dir(folder).map_err(|error| {
-            let why = format!("the folder {}: {error}", folder.display());
-            not_started(std::io::Error::new(error.kind(), why))
-        })?;
-        let mark = orphans::next_mark();
+        check_folder(folder).map_err(not_started)?;
         let mut command = Command::new(program);
+        give(&mut command, environment);
         command
             .args(arguments)
             .current_dir(folder)
             // Some believe this more than their working folder.
             .env("PWD", folder)
-            .env(orphans::INSIDE, &mark)
             .envs(&agent.env)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        let mut child = inherited::spawning(|| command.spawn()).map_err(not_started)?;
-        child.id().into_iter().for_each(inherited::limit_files);
+        let mask = environment.and_then(Environment::umask);
+        let started = family.start(|mark| {
+            // Settings may take the mark away, for an agent that is to be like any other program.
+            if !agent.env.contains_key(INSIDE) {
+                command.env(INSIDE, mark);
+            }
+            inherited::spawning(mask, || command.spawn())
+        });
+        let (mut child, mark) = started.map_err(not_started)?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+        let (Some(stdin), Some(stdout), Some(stderr), Some(id)) =
+            (pipes.0, pipes.1, pipes.2, child.id())
+        else {
             return Err(not_started(std::io::Error::other("it has no pipes")));
         };
-        let tail = Arc::default();
+        inherited::limit_files(id);
+        let (tail, unwritten) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
         let (outgoing, lines) = mpsc::unbounded_channel();
-        tokio::spawn(write(stdin, lines));
+        tokio::spawn(write(stdin, lines, unwritten.clone()));
         let tail_is_whole = tokio::spawn(keep_tail(stderr, Arc::clone(&tail)));
         Ok(Self {
             agent: agent.name.clone(),
-            group: child.id().and_then(|id| Pid::from_raw(id.cast_signed())),
+            id,
+            family: family.clone(),
             mark: Some(mark),
             child,
             outgoing: Some(outgoing),
+            unwritten,
             stdout,
             buffer: vec![0; 64 << 10],
             splitter: Splitter::with_limit(LINE_MAX_BYTES),
             ready: VecDeque::new(),
             flooded: false,
             rubbish: 0,
+            unread: 0,
             tail,
             tail_is_whole,
         })
     }
 
-    /// Writes a line to it, in its own time. That it does not read shows in its silence.
+    /// Writes a line to it, in its own time. That it does not read shows when too much waits.
     pub fn send(&self, line: String) {
-        if let Some(outgoing) = &self.outgoing {
+        if let Some(outgoing) = &self.outgoing
+            && self.unwritten.load(Ordering::Relaxed) <= OUTGOING_MAX_BYTES
+        {
+            self.unwritten.fetch_add(line.len(), Ordering::Relaxed);
             let _ = outgoing.send(line);
         }
+    }
+
+    /// How many of its messages could not be read since this was last asked.
+    pub fn take_unread(&mut self) -> u32 {
+        std::mem::take(&mut self.unread)
     }
 
     /// Its next message. Can be dropped and called again.
     pub async fn next(&mut self, when: &'static str) -> Result<Message, Failure> {
         loop {
+            if self.unwritten.load(Ordering::Relaxed) > OUTGOING_MAX_BYTES {
+                return Err(self.failure(What::Deaf { max_bytes: OUTGOING_MAX_BYTES }));
+            }
             while let Some(line) = self.ready.pop_front() {
                 match wire::read(&line) {
-                    Some(message) => return Ok(message),
-                    None => self.rubbish(&line)?,
+                    Ok(message) => return Ok(message),
+                    Err(unread) => {
+                        self.unread += u32::from(unread == Unread::Message);
+                        self.rubbish(&line)?;
+                    }
                 }
             }
             if self.flooded {
@@ -143,24 +177,21 @@ impl Process {
 
     /// Ends it: gently first, then with all that it started.
     pub async fn end(mut self) {
+        let family = self.family.clone();
+        // What it has started is still below it, and will not be when it has ended.
+        let _ = spawn_blocking(move || family.look_around()).await;
         self.outgoing = None;
         let _ = timeout(END_MAX, self.child.wait()).await;
-        self.kill().await;
+        self.end_all().await;
         let _ = timeout(END_MAX, self.child.wait()).await;
     }
 
-    async fn kill(&mut self) {
-        self.kill_group();
+    async fn end_all(&mut self) {
         if let Some(mark) = self.mark.take() {
-            // It reads what is known of every process, which takes a few milliseconds.
-            let _ = spawn_blocking(move || orphans::end_left_by(&mark)).await;
-        }
-    }
-
-    fn kill_group(&mut self) {
-        if let Some(group) = self.group.take() {
-            // Fails if nobody is left in it, which is what is wanted.
-            let _ = kill_process_group(group, Signal::KILL);
+            let (family, id) = (self.family.clone(), self.id);
+            // It reads the process table, and waits.
+            let ended = spawn_blocking(move || family.end_left_by(&mark, id, Pace::Gently));
+            let _ = ended.await;
         }
     }
 
@@ -184,7 +215,7 @@ impl Process {
             Ok(Err(_)) | Err(_) => "it closed its stdout".to_owned(),
         };
         // What it left running may hold its stderr.
-        self.kill().await;
+        self.end_all().await;
         let _ = timeout(END_MAX, &mut self.tail_is_whole).await;
         self.failure(What::Ended { how, when })
     }
@@ -192,18 +223,40 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.kill_group();
         if let Some(mark) = self.mark.take() {
-            orphans::end_left_by(&mark);
+            self.family.end_left_by(&mark, self.id, Pace::AtOnce);
         }
+        self.family.forget(self.id);
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut lines: mpsc::UnboundedReceiver<String>) {
+/// Else the system would blame the program.
+fn check_folder(folder: &Path) -> std::io::Result<()> {
+    let Err(error) = std::fs::read_dir(folder) else { return Ok(()) };
+    if is_shortage(&error) {
+        return Err(error);
+    }
+    let why = format!("the folder {}: {error}", folder.display());
+    Err(std::io::Error::new(error.kind(), why))
+}
+
+/// Whether the system has no file, process or memory left for it at the moment.
+pub fn is_shortage(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let short = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+    error.raw_os_error().is_some_and(|code| short.contains(&Errno::from_raw_os_error(code)))
+}
+
+async fn write(
+    mut stdin: ChildStdin,
+    mut lines: mpsc::UnboundedReceiver<String>,
+    unwritten: Arc<AtomicUsize>,
+) {
     while let Some(line) = lines.recv().await {
         if stdin.write_all(line.as_bytes()).await.is_err() {
             return;
         }
+        unwritten.fetch_sub(line.len(), Ordering::Relaxed);
     }
 }
 

@@ -2,13 +2,17 @@
 //! Everything in it has a deadline. What a turn is like is in `turn.rs`.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use legwork_protocol::line::Environment;
+use legwork_protocol::refusal::plain;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use crate::agents::Agent;
 use crate::failure::{Failure, What};
-use crate::limits::QUIET_MAX;
+use crate::limits::{ID_MAX_BYTES, LOGINS_MAX, NAME_MAX_CHARS, QUIET_MAX};
+use crate::orphans::Family;
 use crate::process::Process;
 use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
 
@@ -43,8 +47,12 @@ pub struct Introduction {
 }
 
 /// Starts an agent, lets it introduce itself, and ends it.
-pub async fn check(agent: &Agent, directory: &Path) -> Result<Introduction, Failure> {
-    let talk = Talk::begin(agent, directory).await?;
+pub async fn check(
+    agent: &Agent,
+    directory: &Path,
+    family: &Arc<Family>,
+) -> Result<Introduction, Failure> {
+    let talk = Talk::begin(agent, directory, None, family).await?;
     let introduction = talk.introduction.clone();
     talk.process.end().await;
     Ok(introduction)
@@ -52,8 +60,13 @@ pub async fn check(agent: &Agent, directory: &Path) -> Result<Introduction, Fail
 
 impl Talk {
     /// Starts the agent and lets it introduce itself.
-    pub async fn begin(agent: &Agent, directory: &Path) -> Result<Self, Failure> {
-        let process = Process::start(agent, directory)?;
+    pub async fn begin(
+        agent: &Agent,
+        directory: &Path,
+        environment: Option<&Environment>,
+        family: &Arc<Family>,
+    ) -> Result<Self, Failure> {
+        let process = Process::start(agent, directory, environment, family)?;
         let deadline = Instant::now() + agent.start_max;
         let (introduction, agent) = (Introduction::default(), agent.clone());
         let mut talk = Self { process, introduction, last_id: 0, agent, deadline };
@@ -77,8 +90,8 @@ impl Talk {
         const METHOD: &str = "session/new";
         let params = json!({ "cwd": self.folder(directory), "mcpServers": [] });
         let answer = self.call(METHOD, &params).await?.map_err(|e| self.refused(METHOD, &e))?;
-        let id = answer["sessionId"].as_str().map(str::to_owned);
-        id.ok_or_else(|| {
+        let id = answer["sessionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
+        id.map(str::to_owned).ok_or_else(|| {
             self.process.failure(What::Incomplete { method: METHOD, missing: "a session id" })
         })
     }
@@ -171,14 +184,17 @@ impl Talk {
     fn introduced(&self, answer: &Value) -> Result<Introduction, Failure> {
         let version = &answer["protocolVersion"];
         if version.as_u64() != Some(ACP_VERSION) {
-            let what = What::OtherVersion { theirs: version.to_string(), ours: ACP_VERSION };
+            let what = What::OtherVersion {
+                theirs: plain(&version.to_string(), NAME_MAX_CHARS),
+                ours: ACP_VERSION,
+            };
             return Err(self.process.failure(what));
         }
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let text = |value: &Value| plain(value.as_str().unwrap_or_default(), NAME_MAX_CHARS);
         let info = &answer["agentInfo"];
         let can = &answer["agentCapabilities"];
         let resumes = can["sessionCapabilities"]["resume"].is_object();
-        let logins = answer["authMethods"].as_array().into_iter().flatten();
+        let logins = answer["authMethods"].as_array().into_iter().flatten().take(LOGINS_MAX);
         Ok(Introduction {
             name: text(&info["name"]),
             version: text(&info["version"]),

@@ -2,6 +2,7 @@
 //! Updates of kinds that are not known are signs of life.
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher, RandomState};
 
 use legwork_protocol::refusal::plain;
 use serde_json::Value;
@@ -16,7 +17,9 @@ pub struct Transcript {
     /// The last text before that.
     before: String,
     bytes: usize,
-    calls: BTreeSet<String>,
+    /// The hashes of the calls' ids.
+    calls: BTreeSet<u64>,
+    hasher: RandomState,
     /// How many tool calls there were.
     pub tool_calls: u32,
 }
@@ -83,11 +86,12 @@ impl Transcript {
 
     fn tool(&mut self, update: &Value) -> Update {
         let id = update["toolCallId"].as_str().unwrap_or_default();
-        if self.calls.contains(id) {
+        let hash = self.hasher.hash_one(id);
+        if self.calls.contains(&hash) {
             return Update::Life;
         }
         if self.calls.len() < TOOL_CALLS_MAX && !id.is_empty() {
-            self.calls.insert(id.to_owned());
+            self.calls.insert(hash);
         }
         self.tool_calls += 1;
         if !self.text.trim().is_empty() {

@@ -14,9 +14,9 @@ use crate::agents::Permissions;
 use crate::conversation::{Command, Commands, Facts};
 use crate::failure::{Failure, What};
 use crate::kept::End;
-use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES};
+use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
 use crate::now::{Turns, now};
-use crate::permission;
+use crate::permission::{self, Options};
 use crate::talk::{Talk, refuse_unknown};
 use crate::transcript::{Transcript, Update};
 use crate::wire::{self, Message};
@@ -38,12 +38,14 @@ pub struct Turn<'a> {
     /// Set when it was called off: how long it may still take.
     called_off: Option<Instant>,
     next_progress: Instant,
+    /// Tool calls that were passed on since the last progress.
+    tools_shown: u32,
 }
 
 struct Asked {
     question: QuestionId,
     request: Value,
-    params: Value,
+    options: Options,
 }
 
 impl<'a> Turn<'a> {
@@ -65,6 +67,7 @@ impl<'a> Turn<'a> {
             asked: 0,
             called_off: None,
             next_progress: Instant::now(),
+            tools_shown: 0,
         }
     }
 
@@ -73,8 +76,10 @@ impl<'a> Turn<'a> {
         let prompt = json!([{ "type": "text", "text": text }]);
         let params = json!({ "sessionId": self.theirs, "prompt": prompt });
         let id = self.talk.ask(PROMPT, &params);
+        // What an earlier turn said is not this one's.
+        self.talk.process.take_unread();
         let end = self.until_answered(id, commands).await;
-        let text = self.transcript.answer().to_owned();
+        let text = with_note(self.transcript.answer(), self.talk.process.take_unread());
         match end {
             Ok(Some(stop)) if stop == "end_turn" => End::Answered { text },
             _ if self.called_off.is_some() => End::Aborted { text },
@@ -123,7 +128,7 @@ impl<'a> Turn<'a> {
                 }
             }
             Message::Request { id, method, params } if method == "session/request_permission" => {
-                self.permission(id, params);
+                self.permission(id, &params);
             }
             Message::Request { id, method, .. } => {
                 self.talk.process.send(refuse_unknown(&id, &method));
@@ -144,19 +149,27 @@ impl<'a> Turn<'a> {
             Update::Life => {}
         }
         self.turns.moved(&session, self.transcript.tool_calls);
-        if tool.is_some() || Instant::now() >= self.next_progress {
-            self.next_progress = Instant::now() + PROGRESS_EVERY;
+        let is_due = Instant::now() >= self.next_progress;
+        if is_due {
+            self.tools_shown = 0;
+        }
+        if is_due || tool.is_some() && self.tools_shown < TOOLS_SHOWN_MAX {
+            self.tools_shown += 1;
+            if is_due || self.tools_shown == 1 {
+                self.next_progress = Instant::now() + PROGRESS_EVERY;
+            }
             self.facts.hint(Hint::Progress { session, tool, tokens, cost_micros });
         }
     }
 
-    fn permission(&mut self, request: Value, params: Value) {
+    fn permission(&mut self, request: Value, params: &Value) {
+        let options = Options::of(params);
         let update = self.transcript.mentioned(&params["toolCall"]);
         self.progress(update);
         let by_policy = if self.called_off.is_some() || self.open.len() >= QUESTIONS_MAX {
             Some(permission::called_off())
         } else {
-            permission::by_policy(self.permissions, &params)
+            permission::by_policy(self.permissions, &options)
         };
         if let Some(answer) = by_policy {
             self.talk.process.send(wire::answer(&request, &answer));
@@ -164,8 +177,8 @@ impl<'a> Turn<'a> {
         }
         let Some(id) = question_id(&self.facts.session, self.asked) else { return };
         self.asked += 1;
-        let question = Question { id: id.clone(), text: permission::text(&params) };
-        self.open.push(Asked { question: id, request, params });
+        let question = Question { id: id.clone(), text: permission::text(params) };
+        self.open.push(Asked { question: id, request, options });
         self.turns.asked(&self.facts.session, question.clone());
         self.facts.hint(Hint::Asked { session: self.facts.session.clone(), question });
     }
@@ -188,7 +201,7 @@ impl<'a> Turn<'a> {
     fn answer(&mut self, question: &QuestionId, reply: &Reply) -> Result<(), HostError> {
         let at = self.open.iter().position(|asked| asked.question == *question);
         let asked = &self.open[at.ok_or(HostError::Gone)?];
-        let answer = permission::by_person(reply, &asked.params)
+        let answer = permission::by_person(reply, &asked.options)
             .map_err(|why| HostError::Rejected { why })?;
         self.talk.process.send(wire::answer(&asked.request, &answer));
         self.open.retain(|asked| asked.question != *question);
@@ -230,6 +243,20 @@ fn stopped(reason: &str) -> String {
 
 fn with_text(failure: &Failure, text: &str) -> String {
     if text.is_empty() { failure.to_string() } else { format!("{failure}\n\n{text}") }
+}
+
+/// What is missing of an answer is said with it: whoever reads it takes it for the whole.
+fn with_note(text: &str, unread: u32) -> String {
+    let lines = match unread {
+        0 => return text.to_owned(),
+        1 => "1 line".to_owned(),
+        many => format!("{many} lines"),
+    };
+    let note = format!(
+        "Note by legwork: {lines} of the agent's output could not be read, so something of what it \
+         said or did may be missing here."
+    );
+    if text.is_empty() { note } else { format!("{text}\n\n{note}") }
 }
 
 fn far_away() -> Instant {

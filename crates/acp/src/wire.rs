@@ -5,8 +5,10 @@
 //! we use eight of its messages, have to bound what an agent may send, and must live through what
 //! is no message at all; the library is what the tests hold this against.
 
-use serde::Deserialize;
+use legwork_protocol::line::{check_size, repair_surrogates};
 use serde_json::{Value, json};
+
+use crate::limits::ID_MAX_BYTES;
 
 /// The version of ACP that this is.
 pub const ACP_VERSION: u64 = 1;
@@ -50,43 +52,90 @@ pub enum Message {
 }
 
 /// Why a request was not done.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
     /// What kind of reason.
-    #[serde(default)]
     pub code: i64,
     /// The reason in words.
-    #[serde(default)]
     pub message: String,
     /// More of it; agents put the cause here.
-    #[serde(default)]
     pub data: Value,
 }
 
-#[derive(Deserialize)]
-struct Envelope {
-    id: Option<Value>,
-    method: Option<String>,
-    #[serde(default)]
-    params: Value,
-    result: Option<Value>,
-    error: Option<RpcError>,
+/// Why a line is no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unread {
+    /// It cannot be read, and it may have been one: something of the agent's is lost.
+    Message,
+    /// It is something else, like a line of a log.
+    Other,
 }
 
-/// Reads a line; nothing if it is no message.
-pub fn read(line: &[u8]) -> Option<Message> {
-    let Envelope { id, method, params, result, error } = serde_json::from_slice(line).ok()?;
-    match (method, id) {
-        (Some(method), Some(id)) => Some(Message::Request { id, method, params }),
-        (Some(method), None) => Some(Message::Notification { method, params }),
-        (None, Some(id)) => {
-            let id = id.as_u64()?;
-            let outcome = error.map_or_else(|| Ok(result.unwrap_or(Value::Null)), Err);
+/// Reads a line. What is wrong with its characters is repaired: an agent that cuts an emoji in two
+/// has still said the rest.
+pub fn read(line: &[u8]) -> Result<Message, Unread> {
+    let text = String::from_utf8_lossy(line);
+    let value: Option<Value> = match check_size(text.as_bytes()) {
+        Ok(()) => serde_json::from_slice(&repair_surrogates(text.as_bytes())).ok(),
+        Err(_) => None,
+    };
+    match value {
+        None if text.trim_start().starts_with('{') => Err(Unread::Message),
+        None => Err(Unread::Other),
+        Some(value) => {
+            let is_said_to_be_one = value["jsonrpc"].is_string();
+            let unread = if is_said_to_be_one { Unread::Message } else { Unread::Other };
+            message(value).ok_or(unread)
+        }
+    }
+}
+
+/// Reads leniently: an answer that is not understood is one that never comes.
+fn message(mut value: Value) -> Option<Message> {
+    let id = value.get("id").filter(|id| !id.is_null()).cloned();
+    let mut take = |name: &str| value.get_mut(name).map(Value::take);
+    match (take("method"), id) {
+        (Some(Value::String(method)), id) => {
+            let params = take("params").unwrap_or_default();
+            Some(match id {
+                Some(id) => Message::Request { id: fit(id)?, method, params },
+                None => Message::Notification { method, params },
+            })
+        }
+        (None | Some(Value::Null), Some(id)) => {
+            let id = own_id(&id)?;
+            let error = take("error").filter(|error| !error.is_null());
+            let result = take("result").unwrap_or_default();
+            let outcome = error.map_or(Ok(result), |error| Err(rpc_error(error)));
             Some(Message::Response { id, outcome })
         }
-        (None, None) => None,
+        _ => None,
     }
+}
+
+/// A request's id as it is kept until the request is answered.
+fn fit(id: Value) -> Option<Value> {
+    let fits = match &id {
+        Value::String(text) => text.len() <= ID_MAX_BYTES,
+        other => other.is_number(),
+    };
+    fits.then_some(id)
+}
+
+/// One of ours, which are whole numbers. Some write them as texts.
+fn own_id(id: &Value) -> Option<u64> {
+    id.as_u64().or_else(|| id.as_str()?.parse().ok())
+}
+
+fn rpc_error(mut error: Value) -> RpcError {
+    if let Value::String(message) = error {
+        return RpcError { code: INTERNAL, message, data: Value::Null };
+    }
+    let code = error["code"].as_i64().unwrap_or(INTERNAL);
+    let message = error["message"].as_str().map(str::to_owned);
+    let message = message.unwrap_or_else(|| error["message"].to_string());
+    RpcError { code, message, data: error.get_mut("data").map(Value::take).unwrap_or_default() }
 }
 
 /// A request, as a line with its end.
@@ -122,7 +171,7 @@ mod tests {
         let params = json!({ "text": "two\nlines" });
         let read_line = |line: String| {
             assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
-            read(line.trim_end().as_bytes())
+            read(line.trim_end().as_bytes()).ok()
         };
         let (method, id) = ("session/new".to_owned(), json!(7));
         assert_eq!(
@@ -151,13 +200,54 @@ mod tests {
     #[test]
     fn an_answer_of_null_is_an_answer() {
         let read = read(br#"{"jsonrpc":"2.0","id":1,"result":null}"#);
-        assert_eq!(read, Some(Message::Response { id: 1, outcome: Ok(Value::Null) }));
+        assert_eq!(read, Ok(Message::Response { id: 1, outcome: Ok(Value::Null) }));
     }
 
     #[test]
-    fn what_is_no_message_is_nothing() {
-        for line in ["", "hello", "{}", "[]", "7", r#"{"id":"x","result":1}"#, r#"{"method":7}"#] {
-            assert_eq!(read(line.as_bytes()), None, "{line}");
+    fn g2_what_is_no_message_is_told_from_one_that_cannot_be_read() {
+        for line in ["", "hello", "{}", "[]", "7", r#"{"level":30,"msg":"up"}"#, r#"{"method":7}"#]
+        {
+            assert_eq!(read(line.as_bytes()), Err(Unread::Other), "{line}");
+        }
+        let deep = format!("{{\"method\":\"x\",\"params\":{}", "[".repeat(200));
+        let many = format!("{{\"method\":\"x\",\"params\":[{}1]}}", "1,".repeat(600_000));
+        let long =
+            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"id\":\"{}\"}}", "i".repeat(2_000));
+        let odd = r#"{"jsonrpc":"2.0","method":7}"#;
+        for line in [odd, r#"{"method":"x""#, &deep, &many, &long] {
+            let shown = &line[..line.len().min(60)];
+            assert_eq!(read(line.as_bytes()), Err(Unread::Message), "{shown}");
+        }
+    }
+
+    #[test]
+    fn g2_a_message_with_a_wrong_character_is_read_without_it() {
+        let said = |line: &[u8]| match read(line) {
+            Ok(Message::Notification { params, .. }) => params["t"].as_str().map(str::to_owned),
+            other => panic!("{other:?}"),
+        };
+        let half = br#"{"method":"x","params":{"t":"a\ud83d b"}}"#;
+        assert_eq!(said(half).as_deref(), Some("a\u{fffd} b"));
+        assert_eq!(
+            said(b"{\"method\":\"x\",\"params\":{\"t\":\"a\xff b\"}}").as_deref(),
+            Some("a\u{fffd} b")
+        );
+    }
+
+    #[test]
+    fn g2_an_error_in_any_shape_is_an_error() {
+        for (line, words) in [
+            (r#"{"id":1,"error":"no tea"}"#, "no tea"),
+            (r#"{"id":"1","error":{"code":"x","message":"no tea"}}"#, "no tea"),
+            (r#"{"id":1,"error":{"message":{"why":"no tea"}}}"#, "no tea"),
+            (r#"{"id":1,"error":7}"#, "null"),
+        ] {
+            match read(line.as_bytes()) {
+                Ok(Message::Response { id: 1, outcome: Err(error) }) => {
+                    assert!(error.message.contains(words), "{error}");
+                }
+                other => panic!("{line}: {other:?}"),
+            }
         }
     }
 }

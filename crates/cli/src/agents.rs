@@ -26,7 +26,8 @@ impl Agents {
         // What is wrong with the settings is the doctor's to say.
         let config =
             legwork_daemon::read_config(&folders.config).unwrap_or_else(|fault| *fault.config);
-        let known = legwork_daemon::agents(config.agents, folders);
+        let path = std::env::var_os("PATH");
+        let known = legwork_daemon::agents(config.agents, folders, path.as_deref());
         let (named, distrusted) = (config.run_agent, config.distrusted);
         Self { known, named, distrusted, config: folders.config.clone() }
     }

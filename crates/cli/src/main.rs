@@ -13,6 +13,7 @@ mod exit;
 mod fault;
 mod front;
 mod identity;
+mod inside;
 mod mail;
 mod plugin;
 mod progress;
@@ -53,8 +54,9 @@ struct Legwork {
 
 fn main() -> ExitCode {
     let Legwork { json, command } = Legwork::parse();
-    let shows_mail = command.shows_mail() && !json;
-    let ended = command.run(&Screen::new(json));
+    // What a person was told is for the person to see.
+    let shows_mail = command.shows_mail() && !json && !inside::is_inside();
+    let ended = command.check_place().and_then(|()| command.run(&Screen::new(json)));
     // A closed pipe has nobody behind it, and a daemon that could not be asked has no mail.
     if shows_mail && ended.as_ref().map_or_else(Fault::exit, |_| Exit::Done) != Exit::NoDaemon {
         mail::show();

@@ -147,6 +147,9 @@ impl Client {
         self.link.send(&ToDaemon::Query { id, query: Query::Leave })?;
         // Its answer, its bye or the end of the link: each is followed by its end.
         match self.link.read(Some(PATIENCE)) {
+            Ok(FromDaemon::Answer { refused: true, text, .. }) => {
+                return Err(Fault::TurnedAway { why: text });
+            }
             Ok(_) | Err(Fault::Leaving | Fault::Broken(_)) => {}
             Err(fault) => return Err(fault),
         }

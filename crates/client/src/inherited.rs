@@ -44,13 +44,15 @@ pub fn leave_behind() {
     let _ = std::env::set_current_dir("/");
 }
 
-/// Starts a program for a person: what it writes is theirs, not the daemon's.
-pub fn spawning<T>(spawn: impl FnOnce() -> T) -> T {
-    let Some(before) = STARTED_WITH.get() else { return spawn() };
+/// Starts a program for a person, with their umask, if it is known: what it writes is theirs, not
+/// the daemon's.
+pub fn spawning<T>(mask: Option<u32>, spawn: impl FnOnce() -> T) -> T {
+    let started_with = STARTED_WITH.get().map(|before| before.umask);
+    let Some(theirs) = mask.map(Mode::from_raw_mode).or(started_with) else { return spawn() };
     // For the whole process, but whatever the daemon makes has its mode named.
-    umask(before.umask);
+    let ours = umask(theirs);
     let spawned = spawn();
-    umask(Mode::from_raw_mode(PRIVATE));
+    umask(ours);
     spawned
 }
 

@@ -17,6 +17,7 @@ mod owner;
 pub mod process;
 mod record;
 mod start;
+pub mod table;
 
 pub use client::{Answered, Client, Watch};
 pub use fault::Fault;

@@ -1,5 +1,6 @@
-//! Which process is which. A process number is used again after a while; together with the moment
-//! at which the process began, and the boot that this happened in, it is one process for good.
+//! Which process is which. A process number is used again after a while, and containers count for
+//! themselves; together with the moment at which the process began, the boot that this happened in
+//! and the PID namespace that counts, it is one process for good.
 
 /// Every agent that the daemon starts has this variable, and what an agent starts. A legwork inside
 /// of it offers no tools, so that helpers have no helpers of their own.
@@ -28,7 +29,8 @@ enum Seen {
     Unknown,
 }
 
-/// The mark of a running process: `{pid}-{start}-{boot}`. Nothing if it does not run.
+/// The mark of a running process: `{pid}-{start}-{boot}.{namespace}`; elsewhere than on Linux there
+/// are no namespaces. Nothing if it does not run.
 pub fn process_mark(pid: u32) -> Option<String> {
     match look(pid) {
         Seen::Mark(mark) => Some(mark),
@@ -37,15 +39,13 @@ pub fn process_mark(pid: u32) -> Option<String> {
 }
 
 /// Whether the very process with this mark still runs. In doubt it does: what counts as ended is
-/// given up.
+/// given up. Of a process in another PID namespace our process table says nothing, so it does.
 pub fn is_alive(mark: &str) -> bool {
-    let mut parts = mark.split('-');
-    let pid = parts.next().and_then(|pid| pid.parse().ok());
-    let (Some(pid), 2) = (pid, parts.count()) else { return true };
-    match look(pid) {
-        Seen::Mark(now) => now == mark,
-        Seen::Ended => false,
-        Seen::Unknown => true,
+    let Some((pid, world)) = pid_and_world(mark) else { return true };
+    match whose(world) {
+        Whose::Ours => !is_over(pid, mark),
+        Whose::EarlierBoot => false,
+        Whose::Unknown => true,
     }
 }
 
@@ -63,21 +63,91 @@ pub fn is_suspended(_: u32) -> bool {
     false
 }
 
+/// Whether this mark is that of a process of this boot and PID namespace which runs no more. Unlike
+/// what [`is_alive`] says, in doubt it is not.
+pub fn has_ended_here(mark: &str) -> bool {
+    let of = pid_and_world(mark);
+    of.is_some_and(|(pid, world)| whose(world) == Whose::Ours && is_over(pid, mark))
+}
+
+/// The process number in a mark, if it is one of our own process table.
+pub fn pid_here(mark: &str) -> Option<u32> {
+    let (pid, world) = pid_and_world(mark)?;
+    (whose(world) == Whose::Ours).then_some(pid)
+}
+
+fn pid_and_world(mark: &str) -> Option<(u32, &str)> {
+    let mut parts = mark.split('-');
+    let pid = parts.next()?.parse().ok()?;
+    let (_, world) = (parts.next()?, parts.next()?);
+    parts.next().is_none().then_some((pid, world))
+}
+
+/// Whether it is not the process that has this number now. Marks of legwork 0.1 named no namespace.
+fn is_over(pid: u32, mark: &str) -> bool {
+    match look(pid) {
+        Seen::Mark(now) => now != mark && now.split_once('.').is_none_or(|(now, _)| now != mark),
+        Seen::Ended => true,
+        Seen::Unknown => false,
+    }
+}
+
+/// Whose process numbers a mark speaks of.
+#[derive(Debug, PartialEq, Eq)]
+enum Whose {
+    /// Those that we see.
+    Ours,
+    /// Nobody's any more.
+    EarlierBoot,
+    /// Those of another container, or it cannot be told.
+    Unknown,
+}
+
+#[cfg(target_os = "linux")]
+fn whose(world: &str) -> Whose {
+    let Some(here) = here() else { return Whose::Unknown };
+    let (boot, namespace) = world.split_once('.').unzip();
+    let (our_boot, our_namespace) = here.split_once('.').unwrap_or_default();
+    if boot.unwrap_or(world) != our_boot {
+        Whose::EarlierBoot
+    } else if namespace.is_some_and(|namespace| namespace != our_namespace) {
+        Whose::Unknown
+    } else {
+        Whose::Ours
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn whose(_: &str) -> Whose {
+    Whose::Ours
+}
+
+/// The boot and the PID namespace of the process table. Nothing if there is none, or if it is that
+/// of another namespace than ours: a container may have been given its host's `/proc`.
+#[cfg(target_os = "linux")]
+fn here() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let ourselves = std::fs::read_link("/proc/self").ok()?;
+    if ourselves.to_str()?.parse() != Ok(std::process::id()) {
+        return None;
+    }
+    // As in `pid:[4026531836]`.
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    let digits = namespace.to_str()?.chars().filter(char::is_ascii_digit);
+    let (boot, number) = (boot.chars().take(8), digits.collect::<String>());
+    Some(format!("{}.{:x}", boot.collect::<String>(), number.parse::<u64>().ok()?))
+}
+
 #[cfg(target_os = "linux")]
 fn look(pid: u32) -> Seen {
     // First, so that a system without this folder is told from a process that ended.
-    let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
-        return Seen::Unknown;
-    };
+    let Some(here) = here() else { return Seen::Unknown };
     let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { return Seen::Ended };
     let stat = String::from_utf8_lossy(&stat);
     match state_and_start(&stat) {
         None => Seen::Unknown,
         Some(("Z" | "X", _)) => Seen::Ended,
-        Some((_, start)) => {
-            let boot: String = boot.chars().take(8).collect();
-            Seen::Mark(format!("{pid}-{start}-{boot}"))
-        }
+        Some((_, start)) => Seen::Mark(format!("{pid}-{start}-{here}")),
     }
 }
 
@@ -143,8 +213,32 @@ mod tests {
     #[test]
     fn what_is_no_mark_is_not_taken_for_dead() {
         for text in ["", "x", "1", "1-2", "1-2-3-4", "x-2-3"] {
-            assert!(is_alive(text), "{text}");
+            assert!(is_alive(text) && !has_ended_here(text), "{text}");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn k5_a_process_of_another_namespace_is_never_taken_for_dead() {
+        let pid = std::process::id();
+        let mark = process_mark(pid).unwrap();
+        let (here, _) = mark.rsplit_once('.').unwrap();
+        // One that has our number there, and one whose number nobody has here.
+        for elsewhere in [format!("{here}.1"), format!("{}-7-{}.1", u32::MAX, boot(here))] {
+            assert!(is_alive(&elsewhere), "{elsewhere}");
+            assert!(!has_ended_here(&elsewhere) && pid_here(&elsewhere).is_none());
+        }
+        let gone = format!("{pid}-1-{}", mark.rsplit_once('-').unwrap().1);
+        assert!(!is_alive(&gone) && has_ended_here(&gone), "{gone}");
+        let earlier = format!("{pid}-1-00000000.1");
+        assert!(!is_alive(&earlier) && !has_ended_here(&earlier));
+        assert_eq!(pid_here(&mark), Some(pid));
+        assert!(is_alive(here), "marks of legwork 0.1 name no namespace");
+    }
+
+    #[cfg(target_os = "linux")]
+    fn boot(mark: &str) -> &str {
+        mark.rsplit_once('-').unwrap().1
     }
 
     #[cfg(target_os = "linux")]

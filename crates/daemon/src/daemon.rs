@@ -6,10 +6,12 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use legwork_client::Folders;
+use legwork_client::{Folders, process};
 use legwork_engine::text::toast;
 use legwork_engine::{Caller, Change, Finding, Hint, HostError, Input, WorkId};
-use legwork_protocol::line::{Context, FromDaemon, LINE_VERSION, Role, ToDaemon, Until};
+use legwork_protocol::line::{
+    Context, Environment, FromDaemon, LINE_VERSION, Role, ToDaemon, Until,
+};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{Ask, CallKey, HostId, Settings, TaskId, Time};
 use legwork_shell::Shell;
@@ -26,6 +28,7 @@ use crate::limits::CLIENTS_MAX;
 use crate::link::Link;
 use crate::log::Log;
 use crate::opencode::{Memory, Overheard};
+use crate::origin::{Origin, Standing};
 use crate::outbox::Outbox;
 use crate::peer::{Arrival, Newcomer, PeerId};
 use crate::screens::Screens;
@@ -167,7 +170,7 @@ impl Daemon {
     }
 
     fn came(&mut self, peer: PeerId, newcomer: Newcomer) {
-        let Newcomer { build, role, outbox, unanswered } = newcomer;
+        let Newcomer { build, role, outbox, unanswered, origin } = newcomer;
         if is_newer(&build) && self.may_be_replaced() {
             self.leaving = Some(format!("legwork {build} takes over from {BUILD}."));
             return;
@@ -179,13 +182,17 @@ impl Daemon {
                 }
                 self.log.peer(format_args!("{peer}: a program of legwork {build}"));
                 greet(&outbox);
-                self.shell.outside().guests.insert(peer, Guest::new(None, outbox));
+                let guest = Guest::new(None, outbox).from(origin);
+                self.shell.outside().guests.insert(peer, guest);
                 return;
             }
             Role::Host { host, place, kind, until } => (host, place, kind, until),
         };
-        if kind != opencode::KIND || host == *self.home.id() {
-            let why = format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it.");
+        let stranger =
+            || format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it.");
+        let is_known = kind == opencode::KIND && host != *self.home.id();
+        let inside = self.standing(&origin).refuses_host();
+        if let Some(why) = inside.or_else(|| (!is_known).then(stranger)) {
             self.log.peer(format_args!("{peer}: {why}"));
             outbox.bye(&why, false);
             return;
@@ -276,16 +283,24 @@ impl Daemon {
             }
         }
         match line {
-            ToDaemon::Call { id, key, tool, arguments, context } => {
-                let caller = self.caller(host, key, context);
-                let ask = caller.and_then(|caller| Ok((caller, read_call(&tool, arguments)?)));
-                match ask {
-                    Ok((caller, ask)) => self.ask(peer, id, caller, ask),
+            ToDaemon::Call { id, key, tool, arguments, mut context } => {
+                let standing = self.guest_standing(peer);
+                let environment = context.as_mut().and_then(|context| context.environment.take());
+                let ask = read_call(&tool, arguments);
+                let ask = ask.and_then(|ask| standing.refuses_ask(&ask).map_or(Ok(ask), Err));
+                match ask.and_then(|ask| Ok((self.caller(host, key, context)?, ask))) {
+                    Ok((caller, ask)) => {
+                        self.comes_with(&caller, &ask, environment);
+                        self.ask(peer, id, caller, ask);
+                    }
                     Err(text) => self.refuse(peer, id, text),
                 }
             }
             ToDaemon::Query { id, query } => match host {
-                None => self.query(peer, id, query),
+                None => match self.guest_standing(peer).refuses_query(&query) {
+                    None => self.query(peer, id, query),
+                    Some(why) => self.refuse(peer, id, why),
+                },
                 Some(_) => self.refuse(peer, id, "A host does not ask this.".to_owned()),
             },
             ToDaemon::Cancel { id } => {
@@ -335,8 +350,48 @@ impl Daemon {
             Some(host) => host,
             None => self.home.terminal(&context)?,
         };
-        let Context { session, message, agent, directory } = context;
+        let Context { session, message, agent, directory, environment: _ } = context;
         Ok(Caller::Session { host, session, key, message, agent, directory })
+    }
+
+    /// What a connected program may do. A host's calls are its sessions'.
+    fn guest_standing(&mut self, peer: PeerId) -> Standing {
+        let guest = self.shell.outside().guests.get(&peer).filter(|guest| guest.host.is_none());
+        match guest.map(|guest| guest.origin.clone()) {
+            Some(origin) => self.standing(&origin),
+            None => Standing::Free,
+        }
+    }
+
+    fn standing(&mut self, origin: &Origin) -> Standing {
+        let hosts = self.shell.outside().hosts.keys();
+        let id = |host: &HostId| process::pid_here(process::mark_in(host.as_str())?);
+        let hosts: Vec<u32> = hosts.filter_map(id).filter(|id| *id != std::process::id()).collect();
+        origin.standing(|mark| self.home.is_mark(mark), &hosts)
+    }
+
+    /// What is launched or resumed by this call is to have this environment. A task that somebody
+    /// else works on keeps its own.
+    fn comes_with(&mut self, caller: &Caller, ask: &Ask, environment: Option<Environment>) {
+        let (Caller::Session { host, session, .. }, Some(environment)) = (caller, environment)
+        else {
+            return;
+        };
+        match ask {
+            Ask::Launch { .. } if host == self.home.id() => {
+                self.home.launches_with(session, environment);
+            }
+            Ask::Resume { task, .. } => {
+                let now = self.clock.now();
+                let view = self.shell.read(now, |engine| engine.view(task, now));
+                if let Some(Ok(view)) = view
+                    && !view.status.is_unfinished()
+                {
+                    self.home.resumes_with(view.id, environment);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn refuse(&mut self, peer: PeerId, id: u64, why: String) {

@@ -9,6 +9,7 @@ use legwork_protocol::view::News;
 use legwork_protocol::{CallId, HostId};
 
 use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
+use crate::origin::Origin;
 use crate::outbox::Outbox;
 
 /// Somebody who is connected.
@@ -17,6 +18,7 @@ pub struct Guest {
     /// The host that it stands for; a person's program stands for none.
     pub host: Option<HostId>,
     pub outbox: Outbox,
+    pub origin: Origin,
     /// What has no answer yet, by the guest's own numbers.
     pub open: BTreeMap<u64, Open>,
     /// When it last said something.
@@ -33,7 +35,18 @@ pub enum Open {
 
 impl Guest {
     pub fn new(host: Option<HostId>, outbox: Outbox) -> Self {
-        Self { host, outbox, open: BTreeMap::new(), heard: Instant::now() }
+        Self {
+            host,
+            outbox,
+            origin: Origin::default(),
+            open: BTreeMap::new(),
+            heard: Instant::now(),
+        }
+    }
+
+    /// That comes from there.
+    pub fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     pub fn answer(&self, id: u64, refused: bool, text: String) {

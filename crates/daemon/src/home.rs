@@ -1,16 +1,19 @@
 //! The host that is built in: agents over ACP, and the sessions of programs that have no host of
 //! their own, like a terminal. Always there, so it has no connection.
 
-use std::path::PathBuf;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use legwork_acp::{KIND, orphans};
+use legwork_acp::KIND;
+use legwork_acp::orphans::{Family, own_mark};
 use legwork_client::{Folders, process};
 use legwork_engine::text::toast::Toast;
 use legwork_engine::{Deed, Finding, Hint, HostError};
-use legwork_protocol::line::{Context, Until};
+use legwork_protocol::line::{Context, Environment, Until};
 use legwork_protocol::view::Mail;
-use legwork_protocol::{HostId, MessageId, Place, TaskId};
+use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
 use tokio::sync::mpsc;
 
 use crate::Fault;
@@ -29,6 +32,7 @@ const PLACE: &str = "acp/home";
 #[derive(Debug)]
 pub struct Home {
     acp: legwork_acp::Host,
+    family: Arc<Family>,
     id: HostId,
     place: Place,
     log: Log,
@@ -41,26 +45,32 @@ impl Home {
         hints: mpsc::UnboundedSender<Hint>,
         log: &Log,
     ) -> Result<Self, Fault> {
-        let ended = orphans::end_all();
+        // What is wrong with the settings is said where they are read for the first time.
+        let settings = |path: &Path| read_config(path).unwrap_or_else(|fault| *fault.config);
+        let config = folders.config.clone();
+        let family = Family::new(&folders.store, Box::new(move || settings(&config).keep));
+        let ended = family.end_all_left();
         if ended > 0 {
             log.warn(format_args!("ended {ended} processes that an earlier daemon had left"));
         }
+        family.adopt();
+        tokio::spawn(family.clone().tend());
         let (places, trouble) = (folders.clone(), log.clone());
         let outside = legwork_acp::Outside {
-            agents: Box::new(move || {
-                // What is wrong with the settings is said where they are read for the first time.
-                let config = read_config(&places.config).unwrap_or_else(|fault| *fault.config);
-                agents(config.agents, &places)
+            agents: Box::new(move |path| {
+                let path = path.map(OsString::from).or_else(|| env::var_os("PATH"));
+                agents(settings(&places.config).agents, &places, path.as_deref())
             }),
+            family: family.clone(),
             trouble: Box::new(move |what| trouble.warn(what)),
             hints,
         };
         let acp = legwork_acp::Host::open(&folders.sessions, outside);
         let acp = acp.map_err(Fault::system("open the folder of its sessions"))?;
-        let id = process::host_name(KIND, orphans::own_mark(), "home").parse();
+        let id = process::host_name(KIND, &own_mark(), "home").parse();
         let place = PLACE.parse();
         let (Ok(id), Ok(place)) = (id, place) else { unreachable!("both are short and plain") };
-        Ok(Self { acp, id, place, log: log.clone() })
+        Ok(Self { acp, family, id, place, log: log.clone() })
     }
 
     /// What it is called.
@@ -91,6 +101,27 @@ impl Home {
         let kept = self.acp.terminal(&context.session, &context.directory);
         kept.map_err(|error| format!("legwork cannot keep the terminal's session: {error}"))?;
         Ok(self.id.clone())
+    }
+
+    /// What this terminal launches from now on is to have this environment.
+    pub fn launches_with(&self, terminal: &SessionId, environment: Environment) {
+        self.acp.launches_with(terminal, environment);
+    }
+
+    /// What goes on with this task is to have this environment.
+    pub fn resumes_with(&self, task: TaskId, environment: Environment) {
+        self.acp.resumes_with(task, environment);
+    }
+
+    /// Whether this is the mark of an agent of ours.
+    pub fn is_mark(&self, mark: &str) -> bool {
+        self.family.is_mark(mark)
+    }
+
+    /// Whether this host is one of an earlier daemon. It has ended: the store's lock is ours, and
+    /// whoever had it before ended with it, in whichever container that was.
+    pub fn was_before(host: &HostId) -> bool {
+        host.as_str().starts_with(&format!("{KIND}-")) && !host.as_str().contains(&own_mark())
     }
 
     /// Removes sessions that no task needs.

@@ -6,8 +6,8 @@
 //! host's format; it keeps order, keeps limits, and keeps out whoever is not the user.
 //!
 //! Read in this order: `life.rs`, `daemon.rs`, `queries.rs`; then the way in (`socket.rs`,
-//! `around.rs`, `door.rs`, `silent.rs`, `peer.rs`, `outbox.rs`), then the way to the hosts
-//! (`world.rs`, `driver.rs`, `lanes.rs`, `link.rs`).
+//! `around.rs`, `door.rs`, `silent.rs`, `origin.rs`, `peer.rs`, `outbox.rs`), then the way to the
+//! hosts (`world.rs`, `driver.rs`, `lanes.rs`, `link.rs`).
 
 mod agents;
 mod around;
@@ -26,6 +26,7 @@ mod limits;
 mod link;
 mod log;
 mod opencode;
+mod origin;
 mod outbox;
 mod peer;
 mod queries;

@@ -20,6 +20,7 @@ use crate::limits::{
 };
 use crate::link::Unanswered;
 use crate::log::Log;
+use crate::origin::Origin;
 use crate::outbox::Outbox;
 use crate::silent::{Silent, Waiting};
 
@@ -65,6 +66,8 @@ pub struct Newcomer {
     pub outbox: Outbox,
     /// Where results of host calls arrive.
     pub unanswered: Unanswered,
+    /// Where it comes from.
+    pub origin: Origin,
 }
 
 /// What every connection shares with the loop.
@@ -104,9 +107,11 @@ pub struct Place {
 /// Serves one connection until either side ends it, and gives its seat back.
 pub async fn serve(stream: UnixStream, id: PeerId, entrance: Entrance, place: Place) {
     let Place { seat, silent } = place;
+    let origin = Origin::of(&stream).await;
     let (read, write) = stream.into_split();
     let peer = Peer {
         id,
+        origin,
         outbox: Outbox::default(),
         unanswered: Unanswered::default(),
         lines: Lines::new(read, entrance.long_lines.clone()),
@@ -136,6 +141,7 @@ async fn say_bye(
 
 struct Peer {
     id: PeerId,
+    origin: Origin,
     outbox: Outbox,
     unanswered: Unanswered,
     lines: Lines,
@@ -164,7 +170,9 @@ impl Peer {
         match first {
             Ok(ToDaemon::Hello { build, role, .. }) => {
                 let (outbox, unanswered) = (self.outbox.clone(), self.unanswered.clone());
-                self.pass_on(Arrival::Came(Newcomer { build, role, outbox, unanswered })).await;
+                let origin = self.origin.clone();
+                let newcomer = Newcomer { build, role, outbox, unanswered, origin };
+                self.pass_on(Arrival::Came(newcomer)).await;
             }
             Err((BadLine::OtherVersion { theirs }, _)) => {
                 let outbox = self.outbox.clone();

@@ -16,6 +16,7 @@ use legwork_shell::{Outside, Said};
 
 use crate::driver::{Desk, Findings};
 use crate::guest::{Guest, Open};
+use crate::home::Home;
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
 use crate::peer::PeerId;
@@ -182,7 +183,8 @@ impl Outside for World {
     }
 
     fn has_ended(&mut self, host: &HostId) -> bool {
-        process::mark_in(host.as_str()).is_some_and(|mark| !process::is_alive(mark))
+        let ended = |mark| !process::is_alive(mark);
+        Home::was_before(host) || process::mark_in(host.as_str()).is_some_and(ended)
     }
 
     fn trouble(&mut self, what: &str) {
@@ -267,6 +269,13 @@ mod tests {
         assert!(!world.has_ended(&host(&format!("opencode-{mark}-0badcafe"))));
         let gone = format!("opencode-{}-1-00000000-0badcafe", std::process::id());
         assert!(world.has_ended(&host(&gone)));
+        // One of another container is away at the most, and a daemon before us is gone: we have its
+        // lock.
+        let (here, elsewhere) = (mark.rsplit_once('.').map_or("1-1-0", |(here, _)| here), "1");
+        let elsewhere = format!("{here}.{elsewhere}-0badcafe");
+        assert!(!world.has_ended(&host(&format!("opencode-{elsewhere}"))));
+        assert!(world.has_ended(&host(&format!("acp-{elsewhere}"))));
+        assert!(!world.has_ended(&host(&format!("acp-{mark}-home"))));
         for id in ["opencode", "opencode-", "opencode-1", "opencode-x-y-z-w", "a-b-c"] {
             assert!(!world.has_ended(&host(id)), "{id}");
         }

@@ -68,6 +68,7 @@ impl Common {
                 prompt: (!finished).then(|| "Find every caller of the old parser.".into()),
                 continued: 0,
                 started: NOW,
+                paused_ms: 0,
                 ended: finished.then_some(NOW),
                 tool_calls: 3,
                 asked: Vec::new(),

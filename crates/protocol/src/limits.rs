@@ -16,6 +16,9 @@ pub const DESCRIPTION_MAX_CHARS: usize = 120;
 pub const AGENT_MAX_BYTES: usize = 200;
 /// A directory's path; Linux allows no more.
 pub const DIRECTORY_MAX_BYTES: usize = 4096;
+/// The environment that comes with a launch. A shell's has some 5 KB, and with more than this Linux
+/// starts few programs.
+pub const ENVIRONMENT_MAX_BYTES: usize = 1 << 20;
 /// Tasks named in one `background_block`: more than a root session may keep by default.
 pub const BLOCK_MAX_TASKS: usize = 256;
 /// A refusal: a model reads it whole.

@@ -133,7 +133,7 @@ impl Agent {
             self.out.post("<html>This is no message.</html>\n".to_owned());
             return None;
         }
-        match read(line)? {
+        match read(line).ok()? {
             Message::Request { id, method, params } => self.on_request(id, &method, &params),
             Message::Notification { method, params } => {
                 if method == "session/cancel" {

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use legwork_acp::agents::{Agent, Source};
+use legwork_acp::orphans::Family;
 use legwork_acp::{Host, Outside};
 use legwork_engine::record::Target;
 use legwork_engine::work::{Question, Scope, Sight, Sighted, Tried};
@@ -47,7 +48,8 @@ fn open(home: &Path, agent: &[&str]) -> (Host, mpsc::UnboundedReceiver<Hint>) {
     let agent = Agent::new("sdk", words.collect(), Source::Config);
     let (hints, heard) = mpsc::unbounded_channel();
     let outside = Outside {
-        agents: Box::new(move || vec![agent.clone()]),
+        agents: Box::new(move |_| vec![agent.clone()]),
+        family: Family::new(home, Box::new(Vec::new)),
         trouble: Box::new(|what| panic!("{what}")),
         hints,
     };

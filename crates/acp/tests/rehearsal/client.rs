@@ -76,7 +76,7 @@ impl Client {
 
     pub async fn message(&mut self) -> Option<Message> {
         let line = self.line().await?;
-        Some(wire::read(line.as_bytes()).unwrap_or_else(|| panic!("no message: {line}")))
+        Some(wire::read(line.as_bytes()).unwrap_or_else(|_| panic!("no message: {line}")))
     }
 
     /// What comes until the request is answered.

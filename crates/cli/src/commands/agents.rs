@@ -3,9 +3,12 @@
 use std::env;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use legwork_acp::agents::{Agent, Source};
+use legwork_acp::keep::KEPT;
+use legwork_acp::orphans::Family;
 use legwork_acp::{Introduction, check};
 use legwork_client::Folders;
 use legwork_protocol::limits::ECHO_MAX_CHARS;
@@ -66,13 +69,15 @@ enum Starts {
 impl Agents {
     /// Shows them.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        let known = Known::find(&Folders::from_env()?);
+        let folders = Folders::from_env()?;
+        let known = Known::find(&folders);
         known.warn();
         let default = known.default().map(str::to_owned);
         let agents = self.chosen(known.known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();
         if !self.no_start {
-            let Some(starts) = start_all(agents)? else { return Ok(Exit::Interrupted) };
+            let family = Family::new(&folders.store, Box::new(|| KEPT.map(str::to_owned).to_vec()));
+            let Some(starts) = start_all(agents, family)? else { return Ok(Exit::Interrupted) };
             for (shown, starts) in all.iter_mut().zip(starts) {
                 shown.starts = Some(starts);
             }
@@ -122,26 +127,26 @@ fn shown(agent: &Agent, default: &Option<String>) -> Shown {
 }
 
 /// Starts all of them at once. Nothing if Ctrl-C was pressed; then they are gone too.
-fn start_all(agents: Vec<Agent>) -> Result<Option<Vec<Starts>>, Fault> {
+fn start_all(agents: Vec<Agent>, family: Arc<Family>) -> Result<Option<Vec<Starts>>, Fault> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Fault::Input)?;
     let directory = env::current_dir().map_err(Fault::Input)?;
     let found = runtime.block_on(async {
         tokio::select! {
-            found = start_each(agents, directory) => Ok(Some(found)),
+            found = start_each(agents, directory, family) => Ok(Some(found)),
             pressed = tokio::signal::ctrl_c() => pressed.map(|()| None),
         }
     });
     found.map_err(|error: io::Error| Fault::Input(error))
 }
 
-async fn start_each(agents: Vec<Agent>, directory: PathBuf) -> Vec<Starts> {
+async fn start_each(agents: Vec<Agent>, directory: PathBuf, family: Arc<Family>) -> Vec<Starts> {
     let mut open: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
     let mut found: Vec<Option<Starts>> = agents.iter().map(|_| None).collect();
     let mut starting = JoinSet::new();
     for (number, agent) in agents.into_iter().enumerate() {
-        let directory = directory.clone();
+        let (directory, family) = (directory.clone(), family.clone());
         starting.spawn(async move {
-            let introduced = check(&agent, &directory).await;
+            let introduced = check(&agent, &directory, &family).await;
             (number, agent.name, introduced.map_err(|failure| failure.to_string()))
         });
     }

@@ -81,6 +81,11 @@ impl Answer {
         Ok(Exit::Done)
     }
 
+    /// Whether it answers, instead of showing the questions.
+    pub fn acts(&self) -> bool {
+        self.answer.is_some() || self.words.is_some()
+    }
+
     fn reply(&self) -> Result<Option<Reply>, Fault> {
         let words = self.words.clone();
         match (self.answer, words) {

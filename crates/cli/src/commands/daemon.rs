@@ -71,6 +71,11 @@ enum Action {
 }
 
 impl Daemon {
+    /// Whether it ends the daemon.
+    pub fn ends_it(&self) -> bool {
+        matches!(self.action, Some(Action::Stop { .. }))
+    }
+
     /// Does what was asked.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;

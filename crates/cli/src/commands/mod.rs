@@ -24,6 +24,7 @@ use clap::Subcommand;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::inside;
 use crate::screen::Screen;
 
 /// All commands, in the order of the help.
@@ -77,6 +78,17 @@ impl Command {
             Self::Bridge(command) => command.run(),
             Self::Rehearsal(command) => command.run(),
         }
+    }
+
+    /// Refuses what acts, where only looking is allowed.
+    pub fn check_place(&self) -> Result<(), Fault> {
+        let acts = match self {
+            Self::Run(_) | Self::Cancel(_) | Self::Clear(_) | Self::Uninstall(_) => true,
+            Self::Answer(command) => command.acts(),
+            Self::Daemon(command) => command.ends_it(),
+            _ => false,
+        };
+        if acts { inside::refuse() } else { Ok(()) }
     }
 
     /// Whether a person who is there to read it gets their mail with it.

@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal};
 
 use clap::Args;
 use legwork_client::Folders;
-use legwork_client::process::INSIDE;
 use serde::Serialize;
 use serde_json::json;
 
@@ -69,10 +68,6 @@ struct Shown {
 impl Run {
     /// Launches, and waits unless that is not wanted.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        if std::env::var_os(INSIDE).is_some() {
-            let why = "This is a helper's own shell, and helpers have no helpers of their own.";
-            return Err(Fault::Refused(why.to_owned()));
-        }
         let words = if self.each { Words::Each } else { Words::Suspicious };
         if self.prompts.iter().any(|prompt| prompt == "-") && io::stdin().is_terminal() {
             remark(paint(DIM, "Write the prompt; Ctrl-D on a line of its own ends it."));

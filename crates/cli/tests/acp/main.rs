@@ -9,12 +9,17 @@
 )]
 
 mod bad;
+mod elsewhere;
+mod environment;
+mod family;
 #[path = "../cli/home.rs"]
-#[expect(dead_code, reason = "shared with tests that run commands")]
 mod home;
+mod hostile;
+mod inside;
 mod kills;
 mod many;
 mod opencode;
+mod shell;
 mod stage;
 mod tools;
 mod words;

@@ -24,7 +24,9 @@ impl World {
         let model = Model::start();
         let opencode = Home::build(&model).settings(settings).make();
         let command = opencode.opencode(&["acp"]);
-        let outside = [("LEGWORK_INSIDE", "")];
+        // A daemon of its own: that of its helper does not take it for a host.
+        let own = opencode.root().join("legwork").display().to_string();
+        let outside = [("LEGWORK_INSIDE", ""), ("LEGWORK_HOME", own.as_str())];
         let agents = agent("oc", &command, &[]) + &agent("outside", &command, &outside);
         let stage = Stage::with(&agents);
         let project = opencode.project().display().to_string();

@@ -125,6 +125,16 @@ impl Stage {
         self.mail().into_iter().map(|mail| mail.text).collect()
     }
 
+    /// Ends agents that wait for another prompt, by the end of their conversation: it is forgotten.
+    pub fn kill_waiting_agents(&mut self, folder: &Path) {
+        for id in processes_in(folder) {
+            let comm = std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+            if comm.trim() == "sh" {
+                kill(id);
+            }
+        }
+    }
+
     pub fn daemon(&mut self) -> DaemonView {
         self.client.query(Query::Daemon).unwrap().unwrap()
     }
@@ -155,6 +165,7 @@ fn context(name: &str, directory: &Path) -> Context {
         message: "msg_terminal".parse().unwrap(),
         agent: "terminal".to_owned(),
         directory: directory.display().to_string(),
+        environment: None,
     }
 }
 

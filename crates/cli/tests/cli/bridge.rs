@@ -13,8 +13,9 @@ fn start(home: &Home) -> (Child, ChildStdin) {
     (bridge, stdin)
 }
 
-fn init() -> String {
-    let pid = std::process::id();
+/// The bridge stands for its host: commands that a host has started may not do everything.
+fn init(bridge: &Child) -> String {
+    let pid = bridge.id();
     json!({ "type": "init", "pid": pid, "directory": "/d", "project": "global" }).to_string()
 }
 
@@ -44,7 +45,7 @@ fn what_is_sent_with_the_first_line_arrives_and_the_end_of_stdin_ends_it() {
         "type": "call", "id": 3, "key": "k", "tool": "background_list",
         "context": { "session": "s", "message": "m", "agent": "a", "directory": "/d" },
     });
-    stdin.write_all(format!("{}\n{call}\n", init()).as_bytes()).unwrap();
+    stdin.write_all(format!("{}\n{call}\n", init(&bridge)).as_bytes()).unwrap();
     let mut lines = BufReader::new(bridge.stdout.take().unwrap()).lines();
     let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
     assert_eq!(next()["type"], "hello");
@@ -66,7 +67,7 @@ fn what_is_sent_with_the_first_line_arrives_and_the_end_of_stdin_ends_it() {
 fn it_ends_when_the_daemon_goes() {
     let home = Home::new();
     let (mut bridge, mut stdin) = start(&home);
-    writeln!(stdin, "{}", init()).unwrap();
+    writeln!(stdin, "{}", init(&bridge)).unwrap();
     let mut lines = BufReader::new(bridge.stdout.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("hello"));
     home.run(["daemon", "stop"]).with_code(0);
@@ -81,7 +82,7 @@ fn that_there_is_no_daemon_is_told_to_the_plugin() {
     let mut bridge =
         command.env("LEGWORK_BIN", "/bin/false").stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = bridge.stdin.take().unwrap();
-    writeln!(stdin, "{}", init()).unwrap();
+    writeln!(stdin, "{}", init(&bridge)).unwrap();
     let mut said = String::new();
     bridge.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(said.contains("legwork daemon log"), "{said}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use crate::home::{Home, PATIENCE};
 
 pub struct Host {
+    /// Stands for OpenCode's: a shell that does what it is told.
+    process: Child,
     bridge: Child,
     stdin: Arc<Mutex<ChildStdin>>,
     opencode: Arc<Mutex<OpenCode>>,
@@ -44,11 +46,29 @@ impl Host {
                 }
             }
         });
-        let host = Self { bridge, stdin, opencode, lines, calls: 0 };
-        let pid = std::process::id();
+        let process = Command::new("sh").stdin(Stdio::piped()).spawn().unwrap();
+        let host = Self { process, bridge, stdin, opencode, lines, calls: 0 };
+        // A process of its own: commands that are run by the host itself may not do everything.
+        let pid = host.process.id();
         host.send(&json!({ "type": "init", "pid": pid, "directory": "/d", "project": "p" }));
         assert_eq!(host.next("hello")["tools"].as_array().unwrap().len(), 6);
         host
+    }
+
+    /// Runs a command as the host would, and gives back what it printed.
+    pub fn run(&mut self, home: &Home, arguments: &str) -> String {
+        let (out, done) = (home.path("out"), home.path("done"));
+        let _ = std::fs::remove_file(&done);
+        let command = format!(
+            "LEGWORK_HOME={} {} {arguments} >{} 2>&1 </dev/null; touch {}",
+            home.path("legwork").display(),
+            env!("CARGO_BIN_EXE_legwork"),
+            out.display(),
+            done.display()
+        );
+        writeln!(self.process.stdin.as_mut().unwrap(), "{command}").unwrap();
+        crate::home::eventually("the command has ended", || done.exists().then_some(()));
+        std::fs::read_to_string(out).unwrap()
     }
 
     fn send(&self, line: &Value) {
@@ -137,6 +157,8 @@ impl Drop for Host {
         // Gone already if the test ended it.
         let _ = self.bridge.kill();
         let _ = self.bridge.wait();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

@@ -47,3 +47,26 @@ fn of_several_questions_one_must_be_named() {
     home.run(["answer", &task, "always", "--question", "per_2"]).with_code(0);
     assert_eq!(host.replies()[0]["reply"], "always");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn d5_a_command_that_a_host_has_started_may_look_but_not_answer_or_cancel() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (task, session) = host.launch("asks");
+    host.ask(&session, "per_1");
+    eventually("it is shown", || {
+        let shown = home.run(["answer", &task, "--json"]).json();
+        (shown.as_array().unwrap().len() == 1).then_some(())
+    });
+    assert!(host.run(&home, "list").contains(&task));
+    let all = [format!("answer {task} once"), format!("cancel {task}"), format!("clear -y {task}")];
+    for command in all.iter().map(String::as_str).chain(["daemon stop --yes"]) {
+        let said = host.run(&home, command);
+        assert!(said.contains("use another terminal"), "{command}: {said}");
+    }
+    assert!(host.replies().is_empty());
+    assert_eq!(home.run(["show", &task, "--json"]).json()["status"], "running");
+    let said = host.run(&home, "run --agent rehearsal 'say launched all the same'");
+    assert!(said.contains("launched all the same"), "{said}");
+}

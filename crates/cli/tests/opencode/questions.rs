@@ -160,3 +160,25 @@ fn d5_what_is_answered_in_opencode_itself_is_not_waited_for_any_more() {
         assert!(notices.last().unwrap().hidden.ends_with("done"), "{notices:?}");
     });
 }
+
+/// The helper's shell is below the OpenCode that is connected as a host.
+#[cfg(target_os = "linux")]
+#[test]
+fn d5_a_helper_cannot_give_a_permission_with_our_own_program() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let steps = [&bash("echo permitted"), "say all done"];
+        let asking = stage.launch_agent(&parent, "careful", "Ask", &steps).await;
+        questions(stage, &asking, 1).await;
+        let legwork = env!("CARGO_BIN_EXE_legwork");
+        let tries = format!("{legwork} answer {0} once; {legwork} cancel {0}; true", asking.id);
+        let sly = stage.launch(&parent, "Sly", &[&bash(&tries), "say tried"]).await;
+        stage.until_status(&sly, "completed").await;
+        let said = &stage.calls(&sly.session).await[0].text;
+        assert_eq!(said.matches("use another terminal").count(), 2, "{said}");
+        assert_eq!(questions(stage, &asking, 1).await.len(), 1);
+        assert!(stage.legwork(&["answer", &asking.id, "once"]).status.success());
+        stage.until_status(&asking, "completed").await;
+    });
+}

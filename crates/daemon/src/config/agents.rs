@@ -27,11 +27,23 @@ pub fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The agents of this table, in the order of the file.
-pub fn read(agents: &DeTable<'_>, home: Option<&Path>, wrong: &mut Wrong<'_>) -> Vec<Agent> {
-    let mut found = Vec::new();
+/// The agents of this table, in the order of the file, and the names that are kept if it says so.
+pub fn read(
+    agents: &DeTable<'_>,
+    home: Option<&Path>,
+    wrong: &mut Wrong<'_>,
+) -> (Vec<Agent>, Option<Vec<String>>) {
+    let (mut found, mut kept) = (Vec::new(), None);
     for (name, inside) in agents {
         let at = name.span().start;
+        // An agent may have that name too.
+        if name.get_ref() == "keep" && inside.get_ref().as_table().is_none() {
+            match keep(inside.get_ref()) {
+                Ok(names) => kept = Some(names),
+                Err(what) => wrong(at, what),
+            }
+            continue;
+        }
         match (check_name(name.get_ref()), inside.get_ref().as_table()) {
             (Err(what), _) => wrong(at, what),
             (Ok(()), None) => {
@@ -46,7 +58,18 @@ pub fn read(agents: &DeTable<'_>, home: Option<&Path>, wrong: &mut Wrong<'_>) ->
     }
     // The first one may become the default, and a table does not keep its order.
     found.sort_by_key(|(at, _)| *at);
-    found.into_iter().map(|(_, agent)| agent).collect()
+    (found.into_iter().map(|(_, agent)| agent).collect(), kept)
+}
+
+fn keep(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let names = value.as_array().and_then(|list| {
+        let names = list.iter().map(|name| name.get_ref().as_str().map(str::to_owned));
+        names.collect::<Option<Vec<String>>>()
+    });
+    let is_name = |name: &String| !name.trim().is_empty() && !name.contains('/');
+    names.filter(|names| names.iter().all(is_name)).ok_or_else(|| {
+        "agents.keep: expected names of programs, like keep = [\"tmux\", \"gpg-agent\"]".to_owned()
+    })
 }
 
 struct Reading<'a> {

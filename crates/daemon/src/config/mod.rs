@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
 use legwork_acp::agents::Agent;
+use legwork_acp::keep::KEPT;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{Interrupted, Settings};
 use toml::de::{DeTable, DeValue};
@@ -22,7 +23,7 @@ use self::names::unknown;
 use crate::limits::CONFIG_MAX_BYTES;
 
 /// What the file says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// What the engine goes by.
     pub settings: Settings,
@@ -32,6 +33,21 @@ pub struct Config {
     pub run_agent: Option<String>,
     /// Why the agents of the file are not used, if somebody else could have written them.
     pub distrusted: Option<String>,
+    /// Programs that do not end with the agent that started them, by their names.
+    pub keep: Vec<String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let keep = KEPT.map(str::to_owned).to_vec();
+        Self {
+            settings: Settings::default(),
+            agents: Vec::new(),
+            run_agent: None,
+            distrusted: None,
+            keep,
+        }
+    }
 }
 
 /// What is wrong with a config file. Displays as a line for each problem.
@@ -140,7 +156,9 @@ impl Reading {
                 }
                 None => wrong(at, unknown(name)),
                 Some(agents) if name == "agents" => {
-                    self.config.agents = agents::read(agents, home, &mut wrong);
+                    let read = agents::read(agents, home, &mut wrong);
+                    self.config.agents = read.0;
+                    self.config.keep = read.1.unwrap_or(std::mem::take(&mut self.config.keep));
                 }
                 Some(keys) => {
                     for (key, value) in keys {

@@ -44,7 +44,7 @@ fn every_setting_can_be_set() {
         interrupted: Interrupted::Continue,
     };
     let run_agent = Some("mine".to_owned());
-    assert_eq!(config, Ok(Config { settings, agents: Vec::new(), run_agent, distrusted: None }));
+    assert_eq!(config, Ok(Config { settings, run_agent, ..Config::default() }));
     for name in NAMES {
         assert_ne!(set(&mut Config::default(), name, &DeValue::Boolean(true)), {
             Err(unknown(name))
@@ -247,4 +247,20 @@ fn g2_rubbish_is_a_problem_and_not_a_crash() {
     assert!(problems(&format!("[agents.{long}]")).len() < 600);
     assert!(problems(&format!("[agents.x]\ncommand = \"{long}\"")).len() < 600);
     assert!(problems(&format!("[agents.x]\ncommand = [\"x\"]\n{long} = 1")).len() < 600);
+}
+
+#[test]
+fn x1_what_is_kept_can_be_said_and_has_defaults() {
+    let defaults = read("").unwrap().keep;
+    assert!(defaults.iter().any(|name| name == "tmux"), "{defaults:?}");
+    let config = read("[agents]\nkeep = [\"tmux\", \"my-service\"]\n").unwrap();
+    assert_eq!(config.keep, ["tmux", "my-service"]);
+    assert_eq!(read("[agents]\nkeep = []\n").unwrap().keep, Vec::<String>::new());
+    for wrong in ["7", "[7]", "[\"\"]", "[\"/bin/x\"]", "\"tmux\""] {
+        let fault = read(&format!("[agents]\nkeep = {wrong}\n")).unwrap_err();
+        assert!(fault.to_string().contains("agents.keep: expected names"), "{fault}");
+        assert_eq!(fault.config.keep, defaults);
+    }
+    let agent = read("[agents.keep]\ncommand = [\"x\"]\n").unwrap();
+    assert_eq!((agent.agents.len(), agent.keep), (1, defaults));
 }

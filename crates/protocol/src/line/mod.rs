@@ -9,6 +9,7 @@
 //! words in [`decode_to_daemon`] and [`decode_from_daemon`]; what does not fit is a [`BadLine`].
 
 mod code;
+mod environment;
 mod repair;
 mod split;
 mod waiter;
@@ -17,6 +18,7 @@ mod words;
 pub use code::{
     BadLine, Line, beginning, check_size, decode_from_daemon, decode_to_daemon, encode,
 };
+pub use environment::{BadEnvironment, Environment};
 pub use repair::repair_surrogates;
 pub use split::Splitter;
 pub use waiter::{Waiter, waiter_of};

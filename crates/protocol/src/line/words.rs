@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::environment::Environment;
 use crate::ask::Reply;
 use crate::ids::{CallKey, HostId, MessageId, Place, QuestionId, SessionId};
 use crate::limits::{AGENT_MAX_BYTES, DIRECTORY_MAX_BYTES, WORD_MAX_BYTES};
@@ -170,6 +171,9 @@ pub struct Context {
     /// The directory that it works in.
     #[serde(deserialize_with = "directory")]
     pub directory: String,
+    /// The environment that helpers which it launches are to have, if the daemon starts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
 }
 
 /// What came of a `host-call`: `status` and `body`, or `error`, never both.

@@ -93,6 +93,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         message: "msg_1".parse().unwrap(),
         agent: "build".into(),
         directory: "/a".into(),
+        environment: None,
     };
     vec![
         ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role },

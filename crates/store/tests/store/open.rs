@@ -96,7 +96,7 @@ fn k4_a_file_that_is_no_database_is_set_aside() {
     // As long as it lies there, what is missing may be in it.
     let mut later = open(home.path());
     assert!(later.load().unwrap().incomplete);
-    assert_eq!(later.set_aside(), [aside.path.clone()]);
+    assert_eq!(later.set_aside(), std::slice::from_ref(&aside.path));
     drop(later);
     fs::remove_file(&aside.path).unwrap();
     assert!(!open(home.path()).load().unwrap().incomplete);

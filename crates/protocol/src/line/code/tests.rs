@@ -50,6 +50,7 @@ fn to_daemon() -> Vec<ToDaemon> {
         message: "msg_1".parse().unwrap(),
         agent: "build".into(),
         directory: "/projects/a project".into(),
+        environment: None,
     };
     let call = |id, arguments, context| ToDaemon::Call {
         id,

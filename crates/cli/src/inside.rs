@@ -1,0 +1,26 @@
+//! A helper's own shell: the daemon has given it a variable. A helper may look at what goes on, but
+//! what a person decides is not its to decide. The daemon refuses it too, by who has started whom;
+//! this says so at once, and before anything is touched.
+
+use std::env;
+
+use legwork_client::process::INSIDE;
+
+use crate::fault::Fault;
+
+/// Whether this is one.
+pub fn is_inside() -> bool {
+    env::var_os(INSIDE).is_some_and(|mark| !mark.is_empty())
+}
+
+/// Refuses what is for people, in one.
+pub fn refuse() -> Result<(), Fault> {
+    if !is_inside() {
+        return Ok(());
+    }
+    Err(Fault::Refused(
+        "This is a helper's own shell. A helper may look, but not answer, launch, resume, cancel, \
+         clear or stop: that is for the person, in a terminal of their own."
+            .to_owned(),
+    ))
+}
