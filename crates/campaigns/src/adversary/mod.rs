@@ -3,8 +3,12 @@
 //! seed. A black box: attacks use commands, exit codes, `--json`, files that people know of, and
 //! what /proc tells of the daemon.
 
+mod bridge_fuzz;
 mod kills;
+mod lines;
 mod report;
+mod socket;
+mod socket_fuzz;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -21,7 +25,7 @@ use crate::progress::{note, say};
 use report::{Attack, Kind, Report, Trial, table};
 
 /// All attacks, in the order in which they are made.
-const ATTACKS: &[Attack] = &[kills::ATTACK];
+const ATTACKS: &[Attack] = &[kills::ATTACK, socket_fuzz::ATTACK, bridge_fuzz::ATTACK];
 /// Flaws of one attack that are printed; the rest is counted.
 const FLAWS_SHOWN: usize = 12;
 
