@@ -41,6 +41,8 @@ struct Words {
 #[derive(Subcommand)]
 enum Campaign {
     Adversary(adversary::Adversary),
+    #[command(hide = true)]
+    Agent(adversary::Agent),
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
     Soak(soak::Soak),
@@ -56,6 +58,10 @@ enum Verdict {
 fn main() -> ExitCode {
     let verdict: Done<Verdict> = match Words::parse().campaign {
         Campaign::Adversary(adversary) => adversary.run(),
+        Campaign::Agent(agent) => {
+            agent.run();
+            Ok(Verdict::Held)
+        }
         Campaign::Bench(bench) => bench.run(),
         Campaign::Chaos(chaos) => chaos.run(),
         Campaign::Soak(soak) => soak.run(),

@@ -254,9 +254,9 @@ impl Terminal {
             left = ids.iter().filter_map(|id| unsettled(&tasks, id)).collect();
             left.is_empty().then_some(())
         });
-        // The notice may be on its way.
+        // The notice may be on its way, and is shown to people only.
         let _ = wait("all are told", SOON.min(within), LOOK * 4, || {
-            self.tasks().ok()?;
+            self.run(&["list"]).ok()?;
             ids.iter().all(|id| self.told(id) > 0).then_some(())
         });
         Ok(left)

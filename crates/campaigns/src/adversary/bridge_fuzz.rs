@@ -36,13 +36,8 @@ const LINKS: usize = 3;
 const ANSWER: Duration = Duration::from_secs(15);
 const MOST_MB: u64 = 700;
 
-const TOOLS: [&str; 5] = [
-    "background_task",
-    "background_output",
-    "background_block",
-    "background_list",
-    "no_such_tool",
-];
+const TOOLS: [&str; 5] =
+    ["background_task", "background_output", "background_block", "background_list", "no_such_tool"];
 
 fn attack(trial: &Trial) -> Done<Report> {
     let mut report = Report::default();
@@ -67,9 +62,8 @@ fn attack(trial: &Trial) -> Done<Report> {
 
 /// Each on a bridge of its own, so that one that breaks the link does not hide the others.
 fn known(terminal: &Terminal, report: &mut Report) -> Done<()> {
-    let nested = |depth: usize| {
-        format!(r#"{{"task_id":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth))
-    };
+    let nested =
+        |depth: usize| format!(r#"{{"task_id":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let cases = [
         ("a lone surrogate", format!(r#"{{"prompt":"{HALF}","description":"d","agent":"a"}}"#)),
         ("129 levels", nested(129)),
@@ -151,7 +145,8 @@ impl Plugin {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
                 let Ok(line) = serde_json::from_str::<Value>(&line) else { continue };
                 if line["type"] == "host-call" {
-                    let result = json!({ "type": "result", "id": line["id"], "status": 200, "body": [] });
+                    let result =
+                        json!({ "type": "result", "id": line["id"], "status": 200, "body": [] });
                     write(&answers, result.to_string().as_bytes());
                 } else if tell.send(line).is_err() {
                     return;
@@ -201,5 +196,6 @@ impl Drop for Plugin {
 fn write(stdin: &Mutex<ChildStdin>, line: &[u8]) {
     let mut stdin = stdin.lock().unwrap_or_else(PoisonError::into_inner);
     // A bridge that has ended shows so by its silence.
-    let _ = stdin.write_all(line).and_then(|()| stdin.write_all(b"\n")).and_then(|()| stdin.flush());
+    let _ =
+        stdin.write_all(line).and_then(|()| stdin.write_all(b"\n")).and_then(|()| stdin.flush());
 }

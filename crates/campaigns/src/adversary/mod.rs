@@ -3,7 +3,10 @@
 //! seed. A black box: attacks use commands, exit codes, `--json`, files that people know of, and
 //! what /proc tells of the daemon.
 
+mod agent;
+mod agent_fuzz;
 mod bridge_fuzz;
+mod clock;
 mod kills;
 mod lines;
 mod report;
@@ -22,10 +25,12 @@ use crate::fault::{Done, Fault};
 use crate::machine;
 use crate::page::{self, Table};
 use crate::progress::{note, say};
+pub use agent::Agent;
 use report::{Attack, Kind, Report, Trial, table};
 
 /// All attacks, in the order in which they are made.
-const ATTACKS: &[Attack] = &[kills::ATTACK, socket_fuzz::ATTACK, bridge_fuzz::ATTACK];
+const ATTACKS: &[Attack] =
+    &[kills::ATTACK, socket_fuzz::ATTACK, bridge_fuzz::ATTACK, agent_fuzz::ATTACK, clock::ATTACK];
 /// Flaws of one attack that are printed; the rest is counted.
 const FLAWS_SHOWN: usize = 12;
 

@@ -36,7 +36,8 @@ pub fn of(pid: u32) -> Done<PathBuf> {
         own.iter().any(|inode| inode == words[6]).then_some(path)
     });
     // The name is that of the binding; the file may have been renamed since.
-    let places: Vec<PathBuf> = bound.flat_map(|path| [path.clone(), path.with_extension("")]).collect();
+    let places: Vec<PathBuf> =
+        bound.flat_map(|path| [path.clone(), path.with_extension("")]).collect();
     let reached = places.into_iter().find(|path| UnixStream::connect(path).is_ok());
     reached.ok_or_else(|| Fault::new(format!("process {pid} listens on no socket")))
 }

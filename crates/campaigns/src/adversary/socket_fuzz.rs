@@ -42,7 +42,10 @@ fn attack(trial: &Trial) -> Done<Report> {
     let hello = socket::hello(&path)?;
     fuzz(trial, &terminal, &path, &hello, &mut report)?;
     for greeting in ["", &hello] {
-        note(format!("{IDLE} idle connections, {} greeting", if greeting.is_empty() { "no" } else { "a" }));
+        note(format!(
+            "{IDLE} idle connections, {} greeting",
+            if greeting.is_empty() { "no" } else { "a" }
+        ));
         let idle = connect_many(&path, IDLE, greeting);
         honest(&terminal, &mut report, "beside idle connections")?;
         drop(idle);
