@@ -7,8 +7,10 @@ mod agent;
 mod agent_fuzz;
 mod bridge_fuzz;
 mod clock;
+mod full_disk;
 mod kills;
 mod lines;
+mod namespace;
 mod report;
 mod socket;
 mod socket_fuzz;
@@ -29,8 +31,14 @@ pub use agent::Agent;
 use report::{Attack, Kind, Report, Trial, table};
 
 /// All attacks, in the order in which they are made.
-const ATTACKS: &[Attack] =
-    &[kills::ATTACK, socket_fuzz::ATTACK, bridge_fuzz::ATTACK, agent_fuzz::ATTACK, clock::ATTACK];
+const ATTACKS: &[Attack] = &[
+    kills::ATTACK,
+    socket_fuzz::ATTACK,
+    bridge_fuzz::ATTACK,
+    agent_fuzz::ATTACK,
+    clock::ATTACK,
+    full_disk::ATTACK,
+];
 /// Flaws of one attack that are printed; the rest is counted.
 const FLAWS_SHOWN: usize = 12;
 

@@ -63,6 +63,15 @@ pub enum Kind {
     Memory,
 }
 
+impl Kind {
+    /// The one of this name; what nobody knows is something that did not come.
+    pub fn named(name: &str) -> Self {
+        let all =
+            [Self::Lost, Self::Doubled, Self::Wrong, Self::Orphaned, Self::Panic, Self::Memory];
+        all.into_iter().find(|kind| format!("{kind:?}") == name).unwrap_or(Self::Stuck)
+    }
+}
+
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
