@@ -7,6 +7,7 @@ mod adversary;
 mod bench;
 mod chaos;
 mod fault;
+mod files;
 mod legwork;
 mod machine;
 mod page;

@@ -5,9 +5,11 @@
 
 mod agent;
 mod agent_fuzz;
+mod bit_rot;
 mod bridge_fuzz;
 mod clock;
 mod full_disk;
+mod image;
 mod kills;
 mod lines;
 mod namespace;
@@ -38,6 +40,7 @@ const ATTACKS: &[Attack] = &[
     agent_fuzz::ATTACK,
     clock::ATTACK,
     full_disk::ATTACK,
+    bit_rot::ATTACK,
 ];
 /// Flaws of one attack that are printed; the rest is counted.
 const FLAWS_SHOWN: usize = 12;

@@ -8,8 +8,7 @@ mod play;
 mod seen;
 mod sum;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -17,6 +16,7 @@ use legwork_testkit::{block_on, script};
 
 use crate::Verdict;
 use crate::fault::{Done, Fault};
+use crate::files;
 use crate::machine;
 use crate::page;
 use crate::processes;
@@ -243,22 +243,7 @@ fn tell(stage: &Stage, seed: u64, play: &Play, broken: &[Broken]) -> String {
 fn keep(stage: &Stage, seed: u64) -> Done<PathBuf> {
     let own = std::env::current_exe().map_err(|why| Fault::trying("finding itself", why))?;
     let folder = own.with_file_name("chaos").join(format!("seed-{seed}"));
-    copy(&stage.own_folder(), &folder.join("legwork"))?;
-    copy(&stage.home.root().join("logs"), &folder.join("opencode"))?;
+    files::copy(&stage.own_folder(), &folder.join("legwork"))?;
+    files::copy(&stage.home.root().join("logs"), &folder.join("opencode"))?;
     Ok(folder)
-}
-
-fn copy(from: &Path, to: &Path) -> Done<()> {
-    let fault = |why| Fault::trying(format!("copying {}", from.display()), why);
-    fs::create_dir_all(to).map_err(fault)?;
-    for entry in fs::read_dir(from).map_err(fault)? {
-        let path = entry.map_err(fault)?.path();
-        let Some(name) = path.file_name() else { continue };
-        if path.is_dir() {
-            copy(&path, &to.join(name))?;
-        } else if path.is_file() {
-            fs::copy(&path, to.join(name)).map_err(fault)?;
-        }
-    }
-    Ok(())
 }
