@@ -13,9 +13,11 @@ mod image;
 mod kills;
 mod lines;
 mod namespace;
+mod power_cut;
 mod report;
 mod socket;
 mod socket_fuzz;
+mod trace;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -41,6 +43,7 @@ const ATTACKS: &[Attack] = &[
     clock::ATTACK,
     full_disk::ATTACK,
     bit_rot::ATTACK,
+    power_cut::ATTACK,
 ];
 /// Flaws of one attack that are printed; the rest is counted.
 const FLAWS_SHOWN: usize = 12;
