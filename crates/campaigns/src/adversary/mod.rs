@@ -13,6 +13,7 @@ mod image;
 mod kills;
 mod lines;
 mod namespace;
+mod places;
 mod power_cut;
 mod report;
 mod socket;
@@ -44,6 +45,7 @@ const ATTACKS: &[Attack] = &[
     full_disk::ATTACK,
     bit_rot::ATTACK,
     power_cut::ATTACK,
+    places::ATTACK,
 ];
 /// Flaws of one attack that are printed; the rest is counted.
 const FLAWS_SHOWN: usize = 12;
