@@ -44,6 +44,8 @@ enum Campaign {
     Adversary(adversary::Adversary),
     #[command(hide = true)]
     Agent(adversary::Agent),
+    #[command(hide = true)]
+    Knock(adversary::Knock),
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
     Soak(soak::Soak),
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
             agent.run();
             Ok(Verdict::Held)
         }
+        Campaign::Knock(knock) => knock.run().map(|()| Verdict::Held),
         Campaign::Bench(bench) => bench.run(),
         Campaign::Chaos(chaos) => chaos.run(),
         Campaign::Soak(soak) => soak.run(),

@@ -106,6 +106,22 @@ pub fn signal(root: &Path, pid: u32, signal: Signal) -> Done<()> {
     kill_process(number, signal).map_err(|why| fault(&why.to_string()))
 }
 
+/// The processes with exactly this command line, whatever their environment.
+pub fn with_words(line: &[&str]) -> Vec<u32> {
+    let found = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let numbers = found.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|pid| words(*pid) == line && is_alive(*pid)).collect()
+}
+
+/// Kills the processes with exactly this command line, which has to be one of a kind.
+pub fn kill_with_words(line: &[&str]) {
+    for pid in with_words(line) {
+        let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        // It may have ended by itself.
+        let _ = number.map(|number| kill_process(number, Signal::KILL));
+    }
+}
+
 fn bears(pid: u32, root: &Path) -> bool {
     let mark = format!("HOME={}/", root.display());
     let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

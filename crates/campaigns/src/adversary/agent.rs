@@ -2,6 +2,7 @@
 //! thing that no agent should. The campaign names its own program as the agent in the settings.
 
 use std::io::{self, BufRead, StdoutLock, Write};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use clap::Args;
@@ -29,6 +30,11 @@ pub const WAYS: [(&str, &str); 10] = [
     ("exit", "ends in the middle of its answer"),
 ];
 
+/// Runs the prompt as a shell script and says what that printed.
+pub const SHELL: &str = "shell";
+/// The same, with a permission asked for meanwhile.
+pub const ASKING_SHELL: &str = "asking-shell";
+
 /// Be an agent that means no good (for `adversary`)
 #[derive(Args)]
 pub struct Agent {
@@ -51,7 +57,8 @@ impl Agent {
                 }),
                 Some("session/new") => json!({ "sessionId": "hostile" }),
                 Some("session/prompt") => {
-                    if self.turn(&mut out).is_err() {
+                    let text = request["params"]["prompt"][0]["text"].as_str();
+                    if self.turn(&mut out, text.unwrap_or_default()).is_err() {
                         return;
                     }
                     json!({ "stopReason": "end_turn" })
@@ -65,14 +72,14 @@ impl Agent {
         }
     }
 
-    fn turn(&self, out: &mut StdoutLock<'_>) -> io::Result<()> {
+    fn turn(&self, out: &mut StdoutLock<'_>, prompt: &str) -> io::Result<()> {
         let mut dice = Dice::new(self.seed);
         match &*self.way {
             "mutated" => damaged(out, &mut dice)?,
             "rubbish" => (0..5_000).try_for_each(|_| send(out, &rubbish(&mut dice)))?,
             "long-ids" => (0..400).try_for_each(|n| tool(out, &long_id(n, 1 << 20)))?,
             "many-ids" => (0..200_000).try_for_each(|n| tool(out, &format!("call-{n}")))?,
-            "permissions" => (0..40).try_for_each(|n| permission(out, n))?,
+            "permissions" => (0..40).try_for_each(|n| permission(out, n, &"p".repeat(15 << 20)))?,
             "deaf" => {
                 (0..50_000).try_for_each(|n| question(out, &long_id(n, 8 << 10)))?;
                 std::thread::sleep(Duration::from_secs(2));
@@ -82,6 +89,11 @@ impl Agent {
                 say(out, &format!("\"{first} {HALF} {second} \""))?;
                 say(out, &format!("\" {HALF}\""))?;
                 say(out, "\"\\ude00 \"")?;
+            }
+            SHELL => shell(out, prompt)?,
+            ASKING_SHELL => {
+                permission(out, 0, "may I?")?;
+                shell(out, prompt)?;
             }
             "long-line" => say(out, &format!("\"{}\"", "x".repeat(17 << 20)))?,
             "open-line" => {
@@ -121,8 +133,13 @@ fn tool(out: &mut StdoutLock<'_>, id: &str) -> io::Result<()> {
     send(out, update(&call.to_string()).as_bytes())
 }
 
-fn permission(out: &mut StdoutLock<'_>, number: usize) -> io::Result<()> {
-    let title = "p".repeat(15 << 20);
+fn shell(out: &mut StdoutLock<'_>, prompt: &str) -> io::Result<()> {
+    let ran = Command::new("sh").args(["-c", prompt]).stdin(Stdio::null()).output()?;
+    let text = [ran.stdout, ran.stderr].concat();
+    say(out, &Value::from(String::from_utf8_lossy(&text).into_owned()).to_string())
+}
+
+fn permission(out: &mut StdoutLock<'_>, number: usize, title: &str) -> io::Result<()> {
     let call = json!({ "toolCallId": format!("ask-{number}"), "title": title });
     let options = json!([{ "optionId": "yes", "name": "Yes", "kind": "allow_once" }]);
     let params = json!({ "sessionId": "hostile", "toolCall": call, "options": options });

@@ -28,8 +28,7 @@ const SETTLE: Duration = Duration::from_secs(60);
 /// Damage that nobody can read through is made in so many rounds of a hundred.
 const HOPELESS_PER_MILLE: u32 = 300;
 
-fn attack(trial: &Trial) -> Done<Report> {
-    let mut report = Report::default();
+fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
     let terminal = Terminal::open("[limits]\nmax_running = 8\n")?;
     let (images, known) = prepare(&terminal)?;
     let mut dice = trial.dice(1);
@@ -49,11 +48,11 @@ fn attack(trial: &Trial) -> Done<Report> {
             image::end(&terminal)?;
             continue;
         }
-        look(&terminal, &known, &before, &file, &what, &mut report)?;
+        look(&terminal, &known, &before, &file, &what, report)?;
         image::end(&terminal)?;
     }
     report.daemons(&terminal);
-    Ok(report)
+    Ok(())
 }
 
 /// Some finished tasks, twice: as a kill leaves the files, and as a good end does.

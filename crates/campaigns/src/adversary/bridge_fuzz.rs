@@ -39,17 +39,16 @@ const MOST_MB: u64 = 700;
 const TOOLS: [&str; 5] =
     ["background_task", "background_output", "background_block", "background_list", "no_such_tool"];
 
-fn attack(trial: &Trial) -> Done<Report> {
-    let mut report = Report::default();
+fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
     let terminal = Terminal::open("")?;
     let daemon = terminal.start()?;
-    known(&terminal, &mut report)?;
+    known(&terminal, report)?;
     let mut dice = trial.dice(1);
     for _ in 0..ROUNDS {
         if !trial.has_time() || report.flaws.len() > ENOUGH {
             break;
         }
-        random(&terminal, &mut dice, &mut report)?;
+        random(&terminal, &mut dice, report)?;
     }
     report.memory(daemon, MOST_MB);
     let now = terminal.daemon()?.map(|facts| facts.pid);
@@ -57,7 +56,7 @@ fn attack(trial: &Trial) -> Done<Report> {
         format!("the daemon was process {daemon}, now it is {now:?}")
     });
     report.daemons(&terminal);
-    Ok(report)
+    Ok(())
 }
 
 /// Each on a bridge of its own, so that one that breaks the link does not hide the others.

@@ -26,17 +26,18 @@ const ROUNDS: usize = 4;
 const HELPERS: usize = 4;
 const SETTLE: Duration = Duration::from_secs(60);
 
-fn attack(trial: &Trial) -> Done<Report> {
+fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
     if !namespace::is_inside() {
-        return namespace::enter(&ATTACK, trial);
+        return namespace::enter(&ATTACK, trial, report);
     }
-    let mut report = Report::default();
     let terminal = Terminal::open("")?;
     let own = terminal.own_folder();
     let options = ["-t", "tmpfs", "-o", "size=3m,mode=0700", "tmpfs"];
     if !Command::new("mount").args(options).arg(&own).status().is_ok_and(|it| it.success()) {
-        return Ok(Report::skipped("a small disk cannot be mounted here"));
+        report.skip("a small disk cannot be mounted here");
+        return Ok(());
     }
+    let _disk = Disk(own.clone());
     let daemon = terminal.start()?;
     let mut dice = trial.dice(1);
     let mut all = Vec::new();
@@ -44,7 +45,7 @@ fn attack(trial: &Trial) -> Done<Report> {
         if !trial.has_time() {
             break;
         }
-        all.extend(one(&terminal, &own, &mut dice, round, &mut report)?);
+        all.extend(one(&terminal, &own, &mut dice, round, report)?);
         report.rounds += 1;
     }
     report.tasks = all.len();
@@ -68,7 +69,7 @@ fn attack(trial: &Trial) -> Done<Report> {
         format!("the daemon was process {daemon}, now it is {now:?}")
     });
     report.daemons(&terminal);
-    Ok(report)
+    Ok(())
 }
 
 /// Helpers begin, the disk is full, they end, somebody wants more; then there is room.
@@ -129,4 +130,13 @@ fn fill(own: &Path) -> Done<PathBuf> {
         while file.write_all(&piece).is_ok() {}
     }
     Ok(path)
+}
+
+/// A disk that is mounted; else its folder could not go with the home.
+struct Disk(PathBuf);
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
 }

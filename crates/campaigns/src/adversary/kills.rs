@@ -28,11 +28,10 @@ const HELPERS: usize = 3;
 const BLOWS: usize = 4;
 const SETTLE: Duration = Duration::from_secs(90);
 
-fn attack(trial: &Trial) -> Done<Report> {
-    let mut report = Report::default();
-    over_acp(trial, &mut report)?;
-    on_opencode(trial, &mut report)?;
-    Ok(report)
+fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
+    over_acp(trial, report)?;
+    on_opencode(trial, report)?;
+    Ok(())
 }
 
 fn on_opencode(trial: &Trial, report: &mut Report) -> Done<()> {

@@ -10,9 +10,12 @@ mod bridge_fuzz;
 mod clock;
 mod full_disk;
 mod image;
+mod inside;
 mod kills;
 mod lines;
+mod lost_socket;
 mod namespace;
+mod other_users;
 mod places;
 mod power_cut;
 mod report;
@@ -33,6 +36,7 @@ use crate::machine;
 use crate::page::{self, Table};
 use crate::progress::{note, say};
 pub use agent::Agent;
+pub use other_users::Knock;
 use report::{Attack, Kind, Report, Trial, table};
 
 /// All attacks, in the order in which they are made.
@@ -46,6 +50,9 @@ const ATTACKS: &[Attack] = &[
     bit_rot::ATTACK,
     power_cut::ATTACK,
     places::ATTACK,
+    inside::ATTACK,
+    lost_socket::ATTACK,
+    other_users::ATTACK,
 ];
 /// Flaws of one attack that are printed; the rest is counted.
 const FLAWS_SHOWN: usize = 12;
@@ -137,26 +144,22 @@ impl Adversary {
 fn done(attack: &Attack, seed: u64, end: Instant, attacks_left: usize) -> Report {
     let begun = Instant::now();
     let left = end.saturating_duration_since(begun);
+    let mut report = Report::default();
     if left.is_zero() {
-        return Report::skipped("no time was left; --minutes gives more");
+        report.skip("no time was left; --minutes gives more");
+        return report;
     }
     note(format!("{}: {}", attack.name, attack.does));
     let share = left / u32::try_from(attacks_left).unwrap_or(u32::MAX);
     // What an early attack does not need, later ones have.
     let trial = Trial { seed, until: begun + share.mul_f64(1.5).min(left) };
-    let attacked = catch_unwind(AssertUnwindSafe(|| (attack.run)(&trial)));
-    let mut report = match attacked {
-        Ok(Ok(report)) => report,
-        Ok(Err(fault)) => failed(fault.to_string()),
-        Err(_) => failed("the campaign itself panicked; see above".to_owned()),
-    };
+    let attacked = catch_unwind(AssertUnwindSafe(|| (attack.run)(&trial, &mut report)));
+    match attacked {
+        Ok(Ok(())) => {}
+        Ok(Err(fault)) => report.flaw(Kind::Stuck, fault.to_string()),
+        Err(_) => report.flaw(Kind::Stuck, "the campaign itself panicked; see above"),
+    }
     report.took = begun.elapsed();
-    report
-}
-
-fn failed(why: String) -> Report {
-    let mut report = Report::default();
-    report.flaw(Kind::Stuck, why);
     report
 }
 

@@ -21,7 +21,7 @@ pub fn is_inside() -> bool {
 ///
 /// # Errors
 /// When the inner campaign does not report.
-pub fn enter(attack: &Attack, trial: &Trial) -> Done<Report> {
+pub fn enter(attack: &Attack, trial: &Trial, report: &mut Report) -> Done<()> {
     let own = std::env::current_exe().map_err(|why| Fault::trying("finding itself", why))?;
     let user: &[&str] =
         if rustix::process::getuid().is_root() { &[] } else { &["--user", "--map-root-user"] };
@@ -32,9 +32,8 @@ pub fn enter(attack: &Attack, trial: &Trial) -> Done<Report> {
     };
     let works = unshare().arg("true").stderr(Stdio::null()).status().is_ok_and(|it| it.success());
     if !works {
-        return Ok(Report::skipped(
-            "it needs root, or `unshare --user --mount`, to mount a small disk",
-        ));
+        report.skip("it needs root, or `unshare --user --mount`, to mount a small disk");
+        return Ok(());
     }
     let left = trial.until.saturating_duration_since(Instant::now());
     let minutes = left.as_secs().div_ceil(60).max(1).to_string();
@@ -45,7 +44,8 @@ pub fn enter(attack: &Attack, trial: &Trial) -> Done<Report> {
     let output = output.map_err(|why| Fault::trying("starting itself in a namespace", why))?;
     let told: Value = serde_json::from_slice(&output.stdout)
         .map_err(|why| Fault::trying("reading the report from the namespace", why))?;
-    Ok(read(&told["attacks"][0]))
+    *report = read(&told["attacks"][0]);
+    Ok(())
 }
 
 fn read(told: &Value) -> Report {

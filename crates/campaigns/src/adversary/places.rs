@@ -10,7 +10,7 @@ use std::time::Duration;
 use legwork_testkit::{block_on, call, script};
 use serde_json::{Value, json};
 
-use super::report::{Attack, Kind, Report, Trial};
+use super::report::{Attack, Kind, Report};
 use crate::fault::{Done, Fault};
 use crate::legwork::Legwork;
 use crate::progress::{note, until};
@@ -22,7 +22,7 @@ pub const ATTACK: Attack = Attack {
     name: "places",
     does: "a second OpenCode of the project with another database, and a server that answers 404",
     holds: "nothing of the first OpenCode is forgotten or aborted; all of it is told once",
-    run: |_: &Trial| block_on(attack()),
+    run: |_, report| block_on(attack(report)),
 };
 
 /// Longer than a survey and than it takes to ask which parents are gone.
@@ -31,13 +31,12 @@ const SETTLE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(200);
 const SLOW: &str = "slow";
 
-async fn attack() -> Done<Report> {
-    let mut report = Report::default();
+async fn attack(report: &mut Report) -> Done<()> {
     for stranger in [Stranger::Database, Stranger::Server] {
         note(format!("{stranger:?}"));
-        beside(stranger, &mut report).await?;
+        beside(stranger, report).await?;
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Who comes.

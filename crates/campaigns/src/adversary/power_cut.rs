@@ -26,17 +26,18 @@ const IMAGES: usize = 50;
 const TASKS: usize = 20;
 const SETTLE: Duration = Duration::from_secs(90);
 
-fn attack(trial: &Trial) -> Done<Report> {
+fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
     if !Command::new("strace").arg("-V").output().is_ok_and(|it| it.status.success()) {
-        return Ok(Report::skipped("there is no strace"));
+        report.skip("there is no strace");
+        return Ok(());
     }
-    let mut report = Report::default();
     let terminal = Terminal::open("")?;
     let own = terminal.own_folder();
     let (ops, known) = record(&terminal, trial)?;
     note(format!("{} operations on files, {} tasks", ops.len(), known.len()));
     if ops.len() < TASKS {
-        return Ok(Report::skipped("strace cannot follow a process here"));
+        report.skip("strace cannot follow a process here");
+        return Ok(());
     }
     let mut dice = trial.dice(2);
     for _ in 0..IMAGES {
@@ -50,7 +51,7 @@ fn attack(trial: &Trial) -> Done<Report> {
         report.rounds += 1;
         let what = format!("cut after {moment} of {} operations", ops.len());
         match terminal.start() {
-            Ok(_) => look(&terminal, &known, &what, &mut report)?,
+            Ok(_) => look(&terminal, &known, &what, report)?,
             Err(fault) => report.flaw(Kind::Stuck, format!("{what}: no daemon starts: {fault}")),
         }
         image::end(&terminal)?;
@@ -58,7 +59,7 @@ fn attack(trial: &Trial) -> Done<Report> {
     for line in terminal.panics() {
         report.flaw(Kind::Panic, line);
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Has helpers work under strace.

@@ -20,7 +20,7 @@ pub struct Attack {
     /// What must hold, in one line.
     pub holds: &'static str,
     /// Does it.
-    pub run: fn(&Trial) -> Done<Report>,
+    pub run: fn(&Trial, &mut Report) -> Done<()>,
 }
 
 /// How an attack is to be done.
@@ -107,9 +107,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// One that could not be tried here.
-    pub fn skipped(why: impl Into<String>) -> Self {
-        Self { skipped: Some(why.into()), ..Self::default() }
+    /// It cannot be tried here.
+    pub fn skip(&mut self, why: impl Into<String>) {
+        self.skipped = Some(why.into());
     }
 
     /// Notes something that is wrong.
@@ -229,6 +229,8 @@ mod tests {
         report.expect(false, Kind::Lost, || "bg_1".to_owned());
         report.flaw(Kind::Memory, "much");
         assert_eq!((report.count(Kind::Lost), report.verdict()), (1, "BROKEN"));
-        assert_eq!(Report::skipped("no root").verdict(), "skipped");
+        let mut report = Report::default();
+        report.skip("no root");
+        assert_eq!(report.verdict(), "skipped");
     }
 }

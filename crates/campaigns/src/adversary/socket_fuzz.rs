@@ -34,36 +34,35 @@ const HALF_BYTES: usize = 15 << 20;
 /// The longest line may take some 300 MB while it is read; two of them may not be there at once.
 const MOST_MB: u64 = 400;
 
-fn attack(trial: &Trial) -> Done<Report> {
-    let mut report = Report::default();
+fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
     let terminal = Terminal::open("")?;
     let daemon = terminal.start()?;
     let path = socket::of(daemon)?;
     let hello = socket::hello(&path)?;
-    fuzz(trial, &terminal, &path, &hello, &mut report)?;
+    fuzz(trial, &terminal, &path, &hello, report)?;
     for greeting in ["", &hello] {
         note(format!(
             "{IDLE} idle connections, {} greeting",
             if greeting.is_empty() { "no" } else { "a" }
         ));
         let idle = connect_many(&path, IDLE, greeting);
-        honest(&terminal, &mut report, "beside idle connections")?;
+        honest(&terminal, report, "beside idle connections")?;
         drop(idle);
         report.rounds += IDLE;
     }
     note(format!("{HALVES} half lines"));
     let halves = hold_halves(&path, &hello);
-    honest(&terminal, &mut report, "beside half lines")?;
+    honest(&terminal, report, "beside half lines")?;
     report.rounds += HALVES;
     report.memory(daemon, MOST_MB);
     drop(halves);
-    honest(&terminal, &mut report, "afterwards")?;
+    honest(&terminal, report, "afterwards")?;
     let now = terminal.daemon()?.map(|facts| facts.pid);
     report.expect(now == Some(daemon), Kind::Panic, || {
         format!("the daemon was process {daemon}, now it is {now:?}")
     });
     report.daemons(&terminal);
-    Ok(report)
+    Ok(())
 }
 
 /// An honest client has a helper work and looks at it.
