@@ -112,9 +112,9 @@ impl Agent {
 
 fn damaged(out: &mut StdoutLock<'_>, dice: &mut Dice) -> io::Result<()> {
     for number in 0..40 {
-        let line = update(&format!(
-            r#"{{"sessionUpdate":"agent_thought_chunk","content":{{"type":"text","text":"{number}"}}}}"#
-        ));
+        let content = json!({ "type": "text", "text": number.to_string() });
+        let thought = json!({ "sessionUpdate": "agent_thought_chunk", "content": content });
+        let line = update(&thought.to_string());
         send(out, &mutated(dice, &line))?;
         send(out, line.as_bytes())?;
     }
@@ -164,9 +164,8 @@ fn say(out: &mut StdoutLock<'_>, text: &str) -> io::Result<()> {
 }
 
 fn update(update: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"hostile","update":{update}}}}}"#
-    )
+    let params = format!(r#"{{"sessionId":"hostile","update":{update}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","method":"session/update","params":{params}}}"#)
 }
 
 fn send(out: &mut StdoutLock<'_>, line: &[u8]) -> io::Result<()> {

@@ -13,8 +13,8 @@ use crate::terminal::{SOON, Terminal};
 pub const ATTACK: Attack = Attack {
     name: "agent-fuzz",
     does: "ACP agents that send damaged lines, floods, half characters, or never read",
-    holds: "each run ends with its words or a reason; the daemon holds at most 300 MB; honest helpers \
-            are unharmed",
+    holds: "each run ends with its words or a reason; at most 300 MB of memory; honest helpers are \
+            unharmed",
     run: attack,
 };
 

@@ -16,8 +16,8 @@ use crate::terminal::Terminal;
 /// The attack.
 pub const ATTACK: Attack = Attack {
     name: "bit-rot",
-    does: "flips, cuts off and overwrites bytes of records, sessions, settings and lock, then starts",
-    holds: "no panic; no session file is deleted; what is lost is said; records that can be read lose \
+    does: "flips, cuts off and overwrites bytes of records, sessions, settings and lock",
+    holds: "no panic; no session file is deleted; losses are said; records that can be read lose \
             nothing",
     run: attack,
 };

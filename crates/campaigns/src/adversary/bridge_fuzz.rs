@@ -20,7 +20,7 @@ use crate::terminal::Terminal;
 /// The attack.
 pub const ATTACK: Attack = Attack {
     name: "bridge-fuzz",
-    does: "calls with half characters, deep, wide and huge arguments and rubbish through the bridge",
+    does: "calls with half characters, deep, wide and huge arguments through the bridge",
     holds: "every call with a readable id is answered or refused within 15 s; no panic",
     run: attack,
 };

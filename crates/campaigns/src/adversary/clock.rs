@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 /// The attack.
 pub const ATTACK: Attack = Attack {
     name: "clock",
-    does: "the daemon's wall clock jumps 31 minutes, three hours, a day and backwards under helpers",
+    does: "the wall clock jumps 31 minutes, three hours, a day and backwards under helpers",
     holds: "nothing ends and nothing is told before its time; each result comes whole, once",
     run: attack,
 };

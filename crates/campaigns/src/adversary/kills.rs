@@ -17,7 +17,7 @@ use crate::terminal::{SOON, Terminal};
 pub const ATTACK: Attack = Attack {
     name: "kills",
     does: "SIGKILL and SIGSTOP of OpenCode, bridge, daemon and agents while helpers work",
-    holds: "each run is told once, with its whole result or as honestly interrupted; nothing is left",
+    holds: "each run is told once, with its whole result or as interrupted; nothing is left",
     run: attack,
 };
 
@@ -52,7 +52,7 @@ fn on_opencode(trial: &Trial, report: &mut Report) -> Done<()> {
 }
 
 /// A helper that says its own words after a while.
-struct Helper {
+struct Launched {
     task: String,
     words: String,
 }
@@ -88,13 +88,13 @@ fn over_acp(trial: &Trial, report: &mut Report) -> Done<()> {
     Ok(())
 }
 
-fn launch(terminal: &Terminal, dice: &mut Dice, round: usize) -> Done<Vec<Helper>> {
+fn launch(terminal: &Terminal, dice: &mut Dice, round: usize) -> Done<Vec<Launched>> {
     let mut helpers = Vec::new();
     for number in 0..HELPERS {
         let words = format!("result-{round}-{number}-{:x}", dice.roll());
         let prompt = format!("wait {}ms; tool look; say {words}", dice.below(600));
         let task = terminal.launch("rehearsal", &prompt)?;
-        helpers.push(Helper { task, words });
+        helpers.push(Launched { task, words });
     }
     Ok(helpers)
 }
@@ -125,8 +125,8 @@ fn blow(terminal: &Terminal, dice: &mut Dice, daemon: u32) -> Done<u32> {
     terminal.start()
 }
 
-fn check(terminal: &Terminal, helper: &Helper, report: &mut Report) -> Done<()> {
-    let Helper { task, words } = helper;
+fn check(terminal: &Terminal, helper: &Launched, report: &mut Report) -> Done<()> {
+    let Launched { task, words } = helper;
     match terminal.told(task) {
         0 => report.flaw(Kind::Lost, format!("{task} was never told")),
         1 => {}

@@ -78,7 +78,7 @@ pub fn rubbish(dice: &mut Dice) -> Vec<u8> {
     }
 }
 
-/// Arguments that are JSON and that nobody expects, as text, because no library writes some of them.
+/// Arguments that are JSON and that nobody expects; as text, because no library writes them.
 pub fn odd_arguments(dice: &mut Dice) -> String {
     let deep = dice.between(100, 2_000) as usize;
     let wide = dice.between(1_000, 60_000) as usize;
@@ -100,9 +100,8 @@ pub fn call(id: u64, key: &str, tool: &str, arguments: &str) -> String {
     let (key, tool) = (Value::from(key), Value::from(tool));
     let context =
         json!({ "session": "ses_p", "message": "msg_1", "agent": "build", "directory": "/d" });
-    format!(
-        r#"{{"type":"call","id":{id},"key":{key},"tool":{tool},"arguments":{arguments},"context":{context}}}"#
-    )
+    let begin = format!(r#"{{"type":"call","id":{id},"key":{key},"tool":{tool}"#);
+    format!(r#"{begin},"arguments":{arguments},"context":{context}}}"#)
 }
 
 fn insert(bytes: &mut Vec<u8>, at: usize, what: &[u8]) {

@@ -1,5 +1,5 @@
-//! `cargo xtask adversary`: everything that a hostile world does to legwork, as attacks that anybody
-//! can repeat. Each is one file with its own rounds and checks; what is random follows from the
+//! `cargo xtask adversary`: what a hostile world does to legwork, as attacks that anybody can
+//! repeat. Each is one file with its own rounds and checks; what is random follows from the
 //! seed. A black box: attacks use commands, exit codes, `--json`, files that people know of, and
 //! what /proc tells of the daemon.
 

@@ -18,8 +18,8 @@ use crate::terminal::Terminal;
 /// The attack.
 pub const ATTACK: Attack = Attack {
     name: "other-users",
-    does: "another user connects, reads, and plants sockets and folders where legwork looks for its own",
-    holds: "the other user is refused; planted sockets are not spoken to; files are the user's alone",
+    does: "another user connects, reads, and plants sockets and folders where legwork looks",
+    holds: "the other is refused; nobody speaks to planted sockets; files are the user's alone",
     run: attack,
 };
 

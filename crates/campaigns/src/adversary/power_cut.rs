@@ -17,8 +17,8 @@ use crate::terminal::Terminal;
 /// The attack.
 pub const ATTACK: Attack = Attack {
     name: "power-cut",
-    does: "starts a daemon on 50 homes as a power cut would leave them: synced data and some of the rest",
-    holds: "it starts; a task that counts as completed has its result, and its session is not empty",
+    does: "50 homes as a power cut would leave them: what was synced, and some of the rest",
+    holds: "a daemon starts; what counts as completed has its result and its conversation",
     run: attack,
 };
 
@@ -142,7 +142,7 @@ fn look(terminal: &Terminal, known: &[Known], what: &str, report: &mut Report) -
         });
     }
     if tasks.is_empty() && !image::sessions(&own).is_empty() {
-        // Records that never reached the disk are nobody's fault; ones that were set aside are told.
+        // Records that never reached the disk are nobody's fault; what was set aside is told.
         let aside = fs::read_dir(own.join("store")).into_iter().flatten().filter_map(Result::ok);
         let aside = aside.filter(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -157,7 +157,7 @@ fn connect_many(path: &Path, count: usize, greeting: &str) -> Vec<UnixStream> {
 }
 
 /// Connections that have sent most of a line and wait.
-fn hold_halves(path: &PathBuf, hello: &str) -> Vec<UnixStream> {
+fn hold_halves(path: &Path, hello: &str) -> Vec<UnixStream> {
     let half = [br#"{"type":"call","id":1,"key":""#.to_vec(), vec![b'x'; HALF_BYTES]].concat();
     let mut peers = connect_many(path, HALVES, hello);
     for peer in &mut peers {
