@@ -19,6 +19,8 @@ use crate::progress::wait;
 /// For a daemon to be there, or gone, on a busy machine.
 pub const SOON: Duration = Duration::from_secs(20);
 pub const LOOK: Duration = Duration::from_millis(50);
+/// The exit code of a Rust program that panics.
+const PANICKED: i32 = 101;
 /// No daemon of a campaign ends because nobody has asked for a while.
 const LINGER_MS: &str = "900000";
 
@@ -182,12 +184,14 @@ impl Terminal {
         wait("a killed process is gone", SOON, LOOK, || (!processes::is_alive(pid)).then_some(()))
     }
 
-    /// Whether one of the daemons that were started has ended by itself, and how badly.
+    /// How daemons that were started have ended, if that was by a panic or a signal.
     pub fn broken_daemons(&self) -> Vec<String> {
         let mut daemons = locked(&self.daemons);
         let ended = daemons.iter_mut().filter(|one| !one.killed).filter_map(|one| {
             let status: ExitStatus = one.child.try_wait().ok().flatten()?;
-            (!status.success()).then(|| format!("a daemon ended with {status}"))
+            // One that says why it cannot go on is no panic.
+            let fell = status.code().is_none_or(|code| code == PANICKED);
+            fell.then(|| format!("a daemon ended with {status}"))
         });
         ended.collect()
     }

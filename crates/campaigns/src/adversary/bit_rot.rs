@@ -48,7 +48,9 @@ fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
             image::end(&terminal)?;
             continue;
         }
-        look(&terminal, &known, &before, &file, &what, report)?;
+        if let Err(fault) = look(&terminal, &known, &before, &file, &what, report) {
+            report.flaw(Kind::Stuck, format!("{what}: {fault}"));
+        }
         image::end(&terminal)?;
     }
     report.daemons(&terminal);

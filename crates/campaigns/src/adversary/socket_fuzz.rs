@@ -31,6 +31,8 @@ const IDLE: usize = 300;
 /// Connections that hold a line open, and how much of it they have sent.
 const HALVES: usize = 40;
 const HALF_BYTES: usize = 15 << 20;
+/// A daemon that takes no more of them is not waited for.
+const HOLD: Duration = Duration::from_secs(10);
 /// The longest line may take some 300 MB while it is read; two of them may not be there at once.
 const MOST_MB: u64 = 400;
 
@@ -156,13 +158,26 @@ fn connect_many(path: &Path, count: usize, greeting: &str) -> Vec<UnixStream> {
     (0..count).filter_map(one).collect()
 }
 
-/// Connections that have sent most of a line and wait.
+/// Connections that have sent most of a line, or as much of it as the daemon takes, and wait.
 fn hold_halves(path: &Path, hello: &str) -> Vec<UnixStream> {
     let half = [br#"{"type":"call","id":1,"key":""#.to_vec(), vec![b'x'; HALF_BYTES]].concat();
-    let mut peers = connect_many(path, HALVES, hello);
-    for peer in &mut peers {
-        // The daemon may have had enough of it.
-        let _ = peer.write_all(&half);
+    let mut peers: Vec<(UnixStream, &[u8])> = connect_many(path, HALVES, hello)
+        .into_iter()
+        .filter(|peer| peer.set_nonblocking(true).is_ok())
+        .map(|peer| (peer, &half[..]))
+        .collect();
+    let end = Instant::now() + HOLD;
+    while Instant::now() < end && peers.iter().any(|(_, rest)| !rest.is_empty()) {
+        let mut moved = 0;
+        for (peer, rest) in &mut peers {
+            // The daemon may have had enough of it, or not be as far.
+            let sent = peer.write(rest).unwrap_or_default();
+            *rest = &rest[sent..];
+            moved += sent;
+        }
+        if moved == 0 {
+            thread::sleep(Duration::from_millis(10));
+        }
     }
-    peers
+    peers.into_iter().map(|(peer, _)| peer).collect()
 }
