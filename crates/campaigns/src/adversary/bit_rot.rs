@@ -22,10 +22,10 @@ pub const ATTACK: Attack = Attack {
     run: attack,
 };
 
-const ROUNDS: usize = 48;
+const ROUNDS: usize = 100;
 const TASKS: usize = 6;
 const SETTLE: Duration = Duration::from_secs(60);
-/// Damage that nobody can read through is made in so many rounds of a hundred.
+/// Damage that nobody can read through is made in so many rounds of a thousand.
 const HOPELESS_PER_MILLE: u32 = 300;
 
 fn attack(trial: &Trial, report: &mut Report) -> Done<()> {

@@ -22,10 +22,10 @@ pub const ATTACK: Attack = Attack {
 };
 
 /// Blows over ACP: each a kill or a stop, with three helpers at work.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 20;
 const HELPERS: usize = 3;
 /// Kills and stops on the real OpenCode.
-const BLOWS: usize = 4;
+const BLOWS: usize = 8;
 const SETTLE: Duration = Duration::from_secs(90);
 
 fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
