@@ -28,7 +28,10 @@ fn attack(trial: &Trial, report: &mut Report) -> Done<()> {
     let own = std::env::current_exe().map_err(|why| Fault::trying("finding itself", why))?;
     let agent =
         |way: &str| format!("[agents.{way}]\ncommand = [{own:?}, \"agent\", {way:?}, \"1\"]\n");
-    let terminal = Terminal::open(&format!("{}{}", agent(SHELL), agent(ASKING_SHELL)))?;
+    // One that was cut off and asked to go on would leave the same things again.
+    let recovery = "[recovery]\ninterrupted = \"fail\"\n";
+    let settings = format!("{recovery}{}{}", agent(SHELL), agent(ASKING_SHELL));
+    let terminal = Terminal::open(&settings)?;
     let daemon = terminal.start()?;
     commands(&terminal, report)?;
     // So that no other process has the same command line.

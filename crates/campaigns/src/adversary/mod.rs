@@ -72,7 +72,7 @@ Examples:
   cargo xtask adversary                              all of it, at most 15 minutes
   cargo xtask adversary --list                       what there is
   cargo xtask adversary --only bit-rot --seed 7      one attack again
-  cargo xtask adversary --minutes 60 --out docs      more rounds; fill in docs/adversary.md")]
+  cargo xtask adversary --minutes 30 --out docs      on a slow machine; fill in docs/adversary.md")]
 pub struct Adversary {
     /// What is random follows from it. Without it: the time
     #[arg(long, value_name = "S")]
