@@ -15,6 +15,7 @@ Chores:
   sim --mutants    plant each known defect and check that the simulation catches it
   bench opencode   measure legwork on the real OpenCode, beside OpenCode's own tasks
   chaos            kill every process at random moments, and check every run
+  adversary        attack it: kills, rubbish, clocks, disks, other users; a table at the end
   soak             run many tasks through one daemon, and look whether anything grows
   help             print this
 
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
         }
         "mutants" => mutants::run(rest),
         "sim" => sim::run(rest),
-        "bench" | "chaos" | "soak" => campaigns::run(chore, rest),
+        "adversary" | "bench" | "chaos" | "soak" => campaigns::run(chore, rest),
         "help" | "--help" | "-h" => {
             say(USAGE);
             ExitCode::SUCCESS

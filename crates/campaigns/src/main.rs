@@ -1,11 +1,15 @@
 //! The campaigns that produce the project's figures, on the real OpenCode with a scripted model:
-//! what it costs (`bench`), what survives (`chaos`) and what grows (`soak`). `cargo xtask` starts
-//! them in release mode. They know legwork only as its users do: by its binary, its plugin and what
-//! OpenCode shows. They refuse to judge a figure without saying by which bound.
+//! what it costs (`bench`), what survives (`chaos`), what grows (`soak`) and what a hostile world
+//! can do to it (`adversary`). `cargo xtask` starts them in release mode. They know legwork only as
+//! its users do: by its binary, its plugin and what OpenCode shows. They refuse to judge a figure
+//! without saying by which bound.
 
+mod adversary;
 mod bench;
 mod chaos;
 mod fault;
+mod files;
+mod legwork;
 mod machine;
 mod page;
 mod processes;
@@ -15,6 +19,7 @@ mod stage;
 mod statistics;
 mod svg;
 mod talk;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -37,6 +42,11 @@ struct Words {
 
 #[derive(Subcommand)]
 enum Campaign {
+    Adversary(adversary::Adversary),
+    #[command(hide = true)]
+    Agent(adversary::Agent),
+    #[command(hide = true)]
+    Knock(adversary::Knock),
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
     Soak(soak::Soak),
@@ -51,6 +61,12 @@ enum Verdict {
 
 fn main() -> ExitCode {
     let verdict: Done<Verdict> = match Words::parse().campaign {
+        Campaign::Adversary(adversary) => adversary.run(),
+        Campaign::Agent(agent) => {
+            agent.run();
+            Ok(Verdict::Held)
+        }
+        Campaign::Knock(knock) => knock.run().map(|()| Verdict::Held),
         Campaign::Bench(bench) => bench.run(),
         Campaign::Chaos(chaos) => chaos.run(),
         Campaign::Soak(soak) => soak.run(),

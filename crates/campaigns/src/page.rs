@@ -75,20 +75,27 @@ pub fn fill(document: &str, name: &str, text: &str) -> Done<String> {
     }
 }
 
-/// Fills several places of a file, and writes plots into a folder beside it.
+/// Fills several places of the page of this name, and writes plots into a folder beside it.
 ///
 /// # Errors
 /// When the file cannot be read or written, or a place is missing; then nothing is written.
-pub fn publish(folder: &Path, places: &[(&str, String)], plots: &[(&str, String)]) -> Done<()> {
-    let page = folder.join("performance.md");
+pub fn publish(
+    folder: &Path,
+    name: &str,
+    places: &[(&str, String)],
+    plots: &[(&str, String)],
+) -> Done<()> {
+    let page = folder.join(format!("{name}.md"));
     let fault = |what: &Path, why| Fault::trying(format!("writing {}", what.display()), why);
     let mut text = fs::read_to_string(&page)
         .map_err(|why| Fault::trying(format!("reading {}", page.display()), why))?;
     for (name, inside) in places {
         text = fill(&text, name, inside)?;
     }
-    let beside = folder.join("performance");
-    fs::create_dir_all(&beside).map_err(|why| fault(&beside, why))?;
+    let beside = folder.join(name);
+    if !plots.is_empty() {
+        fs::create_dir_all(&beside).map_err(|why| fault(&beside, why))?;
+    }
     for (name, plot) in plots {
         let file = beside.join(name);
         fs::write(&file, plot).map_err(|why| fault(&file, why))?;
@@ -135,9 +142,10 @@ mod tests {
         let page = folder.path().join("performance.md");
         fs::write(&page, "<!-- begin a -->\n<!-- end a -->").unwrap();
         let places = [("a", "x".to_owned()), ("b", "y".to_owned())];
-        assert!(publish(folder.path(), &places, &[]).is_err());
+        assert!(publish(folder.path(), "performance", &places, &[]).is_err());
         assert!(!fs::read_to_string(&page).unwrap().contains('x'));
-        publish(folder.path(), &places[..1], &[("p.svg", "<svg/>".to_owned())]).unwrap();
+        publish(folder.path(), "performance", &places[..1], &[("p.svg", "<svg/>".to_owned())])
+            .unwrap();
         assert!(fs::read_to_string(&page).unwrap().contains('x'));
         assert_eq!(fs::read_to_string(folder.path().join("performance/p.svg")).unwrap(), "<svg/>");
     }

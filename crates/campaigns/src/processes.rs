@@ -25,7 +25,7 @@ impl Process {
 
     /// Whether it is a daemon of ours.
     pub fn is_daemon(&self) -> bool {
-        self.words.ends_with(&["daemon".to_owned(), "run".to_owned()])
+        self.words.windows(2).any(|two| two == ["daemon", "run"])
     }
 }
 
@@ -50,6 +50,11 @@ fn after_name(stat: &str) -> Option<&str> {
 /// Memory that a process holds, in KB.
 pub fn memory_kb(pid: u32) -> Option<u64> {
     field_kb(&read(pid, "status")?, "VmRSS:")
+}
+
+/// The most memory that a process has ever held, in KB.
+pub fn peak_kb(pid: u32) -> Option<u64> {
+    field_kb(&read(pid, "status")?, "VmHWM:")
 }
 
 fn field_kb(status: &str, name: &str) -> Option<u64> {
@@ -85,12 +90,36 @@ pub fn in_home(root: &Path) -> Vec<Process> {
 /// # Errors
 /// When it is not there or not of this home.
 pub fn kill(root: &Path, pid: u32) -> Done<()> {
+    signal(root, pid, Signal::KILL)
+}
+
+/// Sends a signal to one process of this home.
+///
+/// # Errors
+/// When it is not there or not of this home.
+pub fn signal(root: &Path, pid: u32, signal: Signal) -> Done<()> {
     let fault = |why: &str| Fault::trying(format!("killing process {pid}"), why);
     if !bears(pid, root) {
         return Err(fault("it is not of this home"));
     }
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(fault("no number"))?;
-    kill_process(number, Signal::KILL).map_err(|why| fault(&why.to_string()))
+    kill_process(number, signal).map_err(|why| fault(&why.to_string()))
+}
+
+/// The processes with exactly this command line, whatever their environment.
+pub fn with_words(line: &[&str]) -> Vec<u32> {
+    let found = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let numbers = found.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|pid| words(*pid) == line && is_alive(*pid)).collect()
+}
+
+/// Kills the processes with exactly this command line, which has to be one of a kind.
+pub fn kill_with_words(line: &[&str]) {
+    for pid in with_words(line) {
+        let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        // It may have ended by itself.
+        let _ = number.map(|number| kill_process(number, Signal::KILL));
+    }
 }
 
 fn bears(pid: u32, root: &Path) -> bool {

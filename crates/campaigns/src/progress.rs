@@ -40,3 +40,22 @@ pub async fn until<T>(
         tokio::time::sleep(every).await;
     }
 }
+
+/// The same for who is not asynchronous.
+pub fn wait<T>(
+    what: &str,
+    within: Duration,
+    every: Duration,
+    mut look: impl FnMut() -> Option<T>,
+) -> Done<T> {
+    let end = Instant::now() + within;
+    loop {
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        if Instant::now() >= end {
+            return Err(Fault::new(format!("after {within:?} it was still not so: {what}")));
+        }
+        std::thread::sleep(every);
+    }
+}

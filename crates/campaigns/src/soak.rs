@@ -344,7 +344,7 @@ fn publish(folder: &Path, samples: &[Sample], table: &Table) -> Done<()> {
         "{count} tasks.\n\n{}\n![Memory, handles, store and requests](performance/soak.svg)\n",
         table.markdown()
     );
-    page::publish(folder, &[("soak", text)], &[("soak.svg", svg::lines(&panels))])
+    page::publish(folder, "performance", &[("soak", text)], &[("soak.svg", svg::lines(&panels))])
 }
 
 #[cfg(test)]

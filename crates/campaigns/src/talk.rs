@@ -26,11 +26,9 @@ pub fn notices(messages: &[Value]) -> Vec<Notice> {
 
 fn in_message(message: &Value) -> Vec<Notice> {
     let result = |task: &str| {
-        let begin = format!("What came of {task}:\n\n");
-        texts(message, true)
-            .find_map(|text| text.strip_prefix(&begin))
-            .unwrap_or_default()
-            .to_owned()
+        let halves = texts(message, true).filter_map(|text| text.split_once('\n'));
+        let found = halves.into_iter().find(|(head, _)| head.contains(task)).unwrap_or_default();
+        found.1.trim_start_matches('\n').to_owned()
     };
     let notice = |line: &str| {
         let (says, rest) = line.strip_prefix("[BACKGROUND ")?.split_once("] ")?;

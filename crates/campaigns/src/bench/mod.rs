@@ -230,7 +230,7 @@ impl Bench {
             ("mixed", report.mixed().markdown()),
         ];
         let plots = [("latency.svg", report.latency_plot()), ("load.svg", report.load_plot())];
-        page::publish(folder, &places, &plots)?;
+        page::publish(folder, "performance", &places, &plots)?;
         note(format!("{} is filled in", folder.join("performance.md").display()));
         Ok(())
     }

@@ -8,8 +8,7 @@ mod play;
 mod seen;
 mod sum;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -17,12 +16,14 @@ use legwork_testkit::{block_on, script};
 
 use crate::Verdict;
 use crate::fault::{Done, Fault};
+use crate::files;
 use crate::machine;
 use crate::page;
 use crate::processes;
 use crate::progress::{note, say, until};
 use crate::stage::{Furniture, Stage};
-use check::{Broken, Rule, check, tally};
+pub use check::{Broken, Rule};
+use check::{check, tally};
 use plan::Plan;
 use play::Play;
 use seen::Seen;
@@ -83,8 +84,11 @@ impl Chaos {
         let (mut sum, mut facts) = (Sum::default(), machine::facts());
         for (number, done) in (0..self.kills).step_by(KILLS).enumerate() {
             let kills = (self.kills - done).min(KILLS);
-            let ended = block_on(history(first + number as u64, kills, self.slower))?;
-            sum.add(&ended);
+            let seed = first + number as u64;
+            let plan = Plan::new(seed, kills);
+            let ended = block_on(history(&plan, seed, self.slower))?;
+            self.print(&ended, seed, kills);
+            sum.add(&ended.sum);
             if !sum.held() && !self.keep_going {
                 break;
             }
@@ -94,28 +98,68 @@ impl Chaos {
             let seed = format!("--kills {} --seed {first}", self.kills);
             facts.push(("command".to_owned(), format!("`cargo xtask chaos {seed}`")));
             let text = format!("{}\n{}", machine::list(&facts), sum.table().markdown());
-            page::publish(folder, &[("chaos", text)], &[])?;
+            page::publish(folder, "performance", &[("chaos", text)], &[])?;
         }
         Ok(if sum.held() { Verdict::Held } else { Verdict::Broken })
     }
+
+    fn print(&self, ended: &Ended, seed: u64, kills: usize) {
+        if !ended.story.is_empty() {
+            say(&ended.story);
+        }
+        say(format!("seed {seed}: {}", ended.sum.line()));
+        for one in &ended.broken {
+            say(format!("broken: {one}"));
+        }
+        if !ended.broken.is_empty() {
+            let slower = self.slower;
+            let pace = if slower > 1.0 { format!(" --slower {slower}") } else { String::new() };
+            say(format!("replay: cargo xtask chaos --seed {seed} --kills {kills}{pace}"));
+        }
+    }
 }
 
-async fn history(seed: u64, kills: usize, slower: f64) -> Done<Sum> {
-    note(format!("history {seed} with {kills} kills"));
-    let plan = Plan::new(seed, kills);
+/// What came of a history.
+pub struct Ended {
+    sum: Sum,
+    /// What is wrong.
+    pub broken: Vec<Broken>,
+    /// For whoever wants to know what happened, if something is wrong.
+    story: String,
+}
+
+impl Ended {
+    /// How many tasks were checked.
+    pub fn tasks(&self) -> usize {
+        self.sum.tasks
+    }
+}
+
+/// A short history for another campaign, in which some of the victims are only stopped for a while.
+///
+/// # Errors
+/// When it could not be played.
+pub fn short(seed: u64, blows: usize) -> Done<Ended> {
+    let ended = block_on(history(&Plan::new(seed, blows).with_stops(seed), seed, 1.0))?;
+    if !ended.broken.is_empty() {
+        note(&ended.story);
+    }
+    Ok(ended)
+}
+
+async fn history(plan: &Plan, seed: u64, slower: f64) -> Done<Ended> {
+    note(format!("history {seed} with {} blows", plan.blows()));
     let settings = plan::settings();
     let furniture = Furniture { config: Some(CONFIG), settings, ..Furniture::default() };
     let mut stage = Stage::open(&furniture).await?;
     stage.until_connected().await?;
     // The first turn takes seconds, in which nothing would be there to be killed.
     stage.client.ask(&stage.parent().await, &script(&["say warm"])).await;
-    let mut play = Play::new(&plan);
-    play.all(&mut stage, &plan, slower).await?;
-    let settled = play.settle(&stage, &plan).await?;
-    let (seen, mut broken) = judged(&stage, &plan, &play, settled).await?;
-    if !broken.is_empty() {
-        tell(&stage, seed, kills, &play, &broken);
-    }
+    let mut play = Play::new(plan);
+    play.all(&mut stage, plan, slower).await?;
+    let settled = play.settle(&stage, plan).await?;
+    let (seen, mut broken) = judged(&stage, plan, &play, settled).await?;
+    let story = if broken.is_empty() { String::new() } else { tell(&stage, seed, &play, &broken) };
     broken.extend(end(&mut stage).await?);
     let mut sum = Sum {
         seeds: vec![(seed, broken.is_empty())],
@@ -127,15 +171,7 @@ async fn history(seed: u64, kills: usize, slower: f64) -> Done<Sum> {
         *sum.kills.entry(blow.victim).or_default() += 1;
     }
     sum.blame(&broken);
-    say(format!("seed {seed}: {}", sum.line()));
-    for one in &broken {
-        say(format!("broken: {one}"));
-    }
-    if !broken.is_empty() {
-        let pace = if slower > 1.0 { format!(" --slower {slower}") } else { String::new() };
-        say(format!("replay: cargo xtask chaos --seed {seed} --kills {kills}{pace}"));
-    }
-    Ok(sum)
+    Ok(Ended { sum, broken, story })
 }
 
 /// What is so twice, some seconds apart, is so. What is not settled is looked at once.
@@ -185,43 +221,29 @@ async fn end(stage: &mut Stage) -> Done<Vec<Broken>> {
 }
 
 /// All that somebody needs who wants to know what happened.
-fn tell(stage: &Stage, seed: u64, kills: usize, play: &Play, broken: &[Broken]) {
-    say(format!("\nseed {seed} with {kills} kills, what happened:"));
+fn tell(stage: &Stage, seed: u64, play: &Play, broken: &[Broken]) -> String {
+    let mut lines = vec![format!("\nseed {seed}, what happened:")];
     for (at, what) in &play.timeline {
-        say(format!("{:>8.2} s  {what}", at.as_secs_f64()));
+        lines.push(format!("{:>8.2} s  {what}", at.as_secs_f64()));
     }
     let mut tasks: Vec<&str> = broken.iter().filter_map(|one| one.task.as_deref()).collect();
     tasks.sort_unstable();
     tasks.dedup();
     for task in tasks {
-        say(format!("\nlegwork log {task}\n{}", stage.printed(&["log", task])));
+        lines.push(format!("\nlegwork log {task}\n{}", stage.printed(&["log", task])));
     }
     match keep(stage, seed) {
-        Ok(folder) => say(format!("records and logs: {}", folder.display())),
+        Ok(folder) => lines.push(format!("records and logs: {}", folder.display())),
         Err(fault) => note(format!("records and logs are not kept: {fault}")),
     }
+    lines.join("\n")
 }
 
 /// Copies legwork's folder and the output of OpenCode beside this program.
 fn keep(stage: &Stage, seed: u64) -> Done<PathBuf> {
     let own = std::env::current_exe().map_err(|why| Fault::trying("finding itself", why))?;
     let folder = own.with_file_name("chaos").join(format!("seed-{seed}"));
-    copy(&stage.own_folder(), &folder.join("legwork"))?;
-    copy(&stage.home.root().join("logs"), &folder.join("opencode"))?;
+    files::copy(&stage.own_folder(), &folder.join("legwork"))?;
+    files::copy(&stage.home.root().join("logs"), &folder.join("opencode"))?;
     Ok(folder)
-}
-
-fn copy(from: &Path, to: &Path) -> Done<()> {
-    let fault = |why| Fault::trying(format!("copying {}", from.display()), why);
-    fs::create_dir_all(to).map_err(fault)?;
-    for entry in fs::read_dir(from).map_err(fault)? {
-        let path = entry.map_err(fault)?.path();
-        let Some(name) = path.file_name() else { continue };
-        if path.is_dir() {
-            copy(&path, &to.join(name))?;
-        } else if path.is_file() {
-            fs::copy(&path, to.join(name)).map_err(fault)?;
-        }
-    }
-    Ok(())
 }

@@ -13,6 +13,9 @@ const ITEM_MS: (u64, u64) = (700, 1_900);
 /// At most so long after a launch a kill that aims at it comes.
 const AIM_MS: u64 = 3_000;
 
+/// How long somebody is stopped: longer than a survey at the most.
+const STOP_MS: (u64, u64) = (300, 7_000);
+
 /// Who is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Victim {
@@ -97,6 +100,8 @@ pub enum Act {
     Answer(usize),
     /// A kill.
     Kill(Victim),
+    /// A stop, and so many milliseconds later it goes on.
+    Stop(Victim, u64),
 }
 
 /// Something at a time since the beginning.
@@ -118,6 +123,26 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The same with every second kill, or so, only a stop for some seconds.
+    #[must_use]
+    pub fn with_stops(mut self, seed: u64) -> Self {
+        let mut dice = Dice::new(seed ^ 0x5709);
+        for step in &mut self.steps {
+            if let Act::Kill(victim) = step.act
+                && dice.chance(500)
+            {
+                step.act = Act::Stop(victim, dice.between(STOP_MS.0, STOP_MS.1));
+            }
+        }
+        self
+    }
+
+    /// How many kills and stops it has.
+    pub fn blows(&self) -> usize {
+        let is_blow = |step: &&Step| matches!(step.act, Act::Kill(_) | Act::Stop(..));
+        self.steps.iter().filter(is_blow).count()
+    }
+
     /// The plan of a seed.
     pub fn new(seed: u64, kills: usize) -> Self {
         let mut dice = Dice::new(seed);
@@ -286,6 +311,14 @@ mod tests {
             assert_eq!(launches.count(), plan.items.len());
             assert!(plan.items.len() < 100, "a listing shows 200 tasks");
         }
+    }
+
+    #[test]
+    fn stops_take_the_place_of_kills() {
+        let plan = Plan::new(7, 20).with_stops(7);
+        assert_eq!((plan.blows(), Plan::new(7, 20).blows()), (20, 20));
+        let stops = plan.steps.iter().filter(|step| matches!(step.act, Act::Stop(..))).count();
+        assert!((1..20).contains(&stops), "{stops}");
     }
 
     #[test]

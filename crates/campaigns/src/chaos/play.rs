@@ -5,14 +5,16 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use legwork_testkit::{Call, call, script};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::plan::{Act, Ending, Later, Plan, Step, Victim};
 use super::seen;
 use crate::fault::{Done, Fault};
+use crate::legwork::DaemonFacts;
 use crate::processes;
 use crate::progress::{note, until};
-use crate::stage::{DaemonFacts, Stage};
+use crate::stage::Stage;
 
 /// One request of ours to OpenCode.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -113,6 +115,7 @@ impl Play {
                     self.kill(stage, victim).await?;
                     clock += begin.elapsed();
                 }
+                Act::Stop(victim, ms) => self.stop(stage, victim, ms).await?,
             }
         }
         Ok(())
@@ -170,16 +173,36 @@ impl Play {
         Ok(())
     }
 
-    async fn kill(&mut self, stage: &mut Stage, victim: Victim) -> Done<()> {
+    /// The victim's process, if it is there or comes back.
+    async fn find(&mut self, stage: &Stage, victim: Victim) -> Option<u32> {
         let find = async || match victim {
             Victim::Daemon => stage.daemon().ok().flatten().map(|daemon| daemon.pid),
             Victim::Bridge => stage.bridge(),
             Victim::Host => Some(stage.serve.pid()),
         };
-        let Ok(pid) = until("a victim", VICTIM, LOOK, find).await else {
-            self.tell(format!("nobody to kill: there is no {}", victim.name()));
+        let found = until("a victim", VICTIM, LOOK, find).await.ok();
+        if found.is_none() {
+            self.tell(format!("nobody to hit: there is no {}", victim.name()));
+        }
+        found
+    }
+
+    /// Stops a process for a while. Nothing else of the plan happens meanwhile.
+    async fn stop(&mut self, stage: &Stage, victim: Victim, ms: u64) -> Done<()> {
+        let Some(pid) = self.find(stage, victim).await else { return Ok(()) };
+        let root = stage.home.root();
+        if let Err(fault) = processes::signal(root, pid, Signal::STOP) {
+            self.tell(format!("the {} was gone already: {fault}", victim.name()));
             return Ok(());
-        };
+        }
+        self.tell(format!("STOP {} (process {pid}) for {ms} ms", victim.name()));
+        self.blows.push(Blow { at: now(), victim });
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        processes::signal(root, pid, Signal::CONT)
+    }
+
+    async fn kill(&mut self, stage: &mut Stage, victim: Victim) -> Done<()> {
+        let Some(pid) = self.find(stage, victim).await else { return Ok(()) };
         let at = now();
         if let Err(fault) = processes::kill(stage.home.root(), pid) {
             self.tell(format!("the {} was gone already: {fault}", victim.name()));
