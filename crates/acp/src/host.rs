@@ -25,7 +25,7 @@ use crate::conversation::{Command, Commands, Conversation, Facts};
 use crate::environment::Environments;
 use crate::failure::What;
 use crate::kept::{End, Kept, Line, sync_file};
-use crate::limits::{IDLE_MAX, PROBE_MAX};
+use crate::limits::{IDLE_MAX, PROBE_MAX, TERMINALS_KEPT};
 use crate::lock::lock;
 use crate::mail::Mailbox;
 use crate::now::{Turns, now};
@@ -111,9 +111,9 @@ impl Host {
         self.0.kept.append(session, &Line::Terminal { directory: directory.into() })
     }
 
-    /// Removes what no task needs any more.
-    pub fn sweep(&self, is_kept: impl FnMut(TaskId) -> bool) -> std::io::Result<usize> {
-        self.0.kept.sweep(is_kept)
+    /// Removes terminals that were of no use for long.
+    pub fn remove_old_terminals(&self) -> std::io::Result<usize> {
+        self.0.kept.remove_old_terminals(TERMINALS_KEPT)
     }
 
     /// What terminals were told and nobody has seen.

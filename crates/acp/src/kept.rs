@@ -10,6 +10,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use legwork_protocol::{MessageId, SessionId, TaskId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -123,22 +124,19 @@ impl Kept {
         }
     }
 
-    /// Removes helpers' sessions whose task is not kept any more, and terminals that none of the
-    /// others was asked for by. Gives back how many.
-    pub fn sweep(&self, mut is_kept: impl FnMut(TaskId) -> bool) -> io::Result<usize> {
+    /// Removes terminals that no helper was asked for by and that are older than this; none if some
+    /// helper's file does not say by whom. Gives back how many.
+    pub fn remove_old_terminals(&self, age: Duration) -> io::Result<usize> {
         let (mut terminals, mut parents, mut removed) = (Vec::new(), Vec::new(), 0);
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
             let Ok(session) = name.parse::<SessionId>() else { continue };
             match first_line(&path) {
-                Some(Line::Helper { task, parent, .. }) if is_kept(task) => parents.push(parent),
-                Some(Line::Helper { .. }) => {
-                    self.remove(&session)?;
-                    removed += 1;
-                }
-                Some(Line::Terminal { .. }) => terminals.push(session),
-                _ => {}
+                Some(Line::Helper { parent, .. }) => parents.push(parent),
+                Some(Line::Terminal { .. }) if is_older(&path, age) => terminals.push(session),
+                Some(Line::Terminal { .. }) => {}
+                _ => return Ok(0),
             }
         }
         parents.sort();
@@ -160,6 +158,11 @@ impl Kept {
         }
         Ok(self.folder.join(format!("{name}.jsonl")))
     }
+}
+
+fn is_older(path: &Path, age: Duration) -> bool {
+    let changed = fs::metadata(path).and_then(|file| file.modified()).ok();
+    changed.and_then(|at| at.elapsed().ok()).is_some_and(|passed| passed > age)
 }
 
 fn first_line(path: &Path) -> Option<Line> {
@@ -270,16 +273,21 @@ mod tests {
     }
 
     #[test]
-    fn what_no_task_needs_is_swept_away() {
+    fn k4_only_old_terminals_without_a_helper_are_removed() {
         let (_folder, kept) = kept();
         let named = |name: &str| -> SessionId { name.parse().unwrap() };
         kept.append(&named("term_a"), &terminal()).unwrap();
         kept.append(&named("term_b"), &terminal()).unwrap();
         kept.append(&named("acp_1"), &helper(1, "term_a")).unwrap();
-        kept.append(&named("acp_2"), &helper(2, "term_b")).unwrap();
-        assert_eq!(kept.sweep(|task| task == TaskId::from_number(1)).unwrap(), 2);
+        let day = Duration::from_secs(24 * 60 * 60);
+        assert_eq!(kept.remove_old_terminals(day).unwrap(), 0);
         let is_there = |name| kept.read(&named(name)).unwrap().is_some();
-        assert!(is_there("term_a") && is_there("acp_1"));
-        assert!(!is_there("term_b") && !is_there("acp_2"));
+        let damaged = kept.path(&named("acp_2")).unwrap();
+        fs::write(&damaged, "who asked cannot be read").unwrap();
+        assert_eq!(kept.remove_old_terminals(Duration::ZERO).unwrap(), 0);
+        assert!(is_there("term_a") && is_there("term_b") && is_there("acp_1"));
+        fs::remove_file(damaged).unwrap();
+        assert_eq!(kept.remove_old_terminals(Duration::ZERO).unwrap(), 1);
+        assert!(is_there("term_a") && !is_there("term_b") && is_there("acp_1"));
     }
 }

@@ -79,3 +79,6 @@ pub const SAVE_AGAIN: Duration = Duration::from_secs(1);
 /// Ids of shown messages that are remembered, so that one sent twice is taken once. A message is
 /// sent again within a minute if at all.
 pub const SHOWN_MAX: usize = 1_000;
+/// Terminals that no helper was asked for by are kept so long: one whose helper waits in the queue
+/// has no helper yet.
+pub const TERMINALS_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);

@@ -1,22 +1,17 @@
 //! The heart of the daemon: everything that comes in goes through here, one after the other, into
 //! the shell; what was saved goes out to those who watch.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use legwork_client::{Folders, process};
+use legwork_client::Folders;
 use legwork_engine::text::toast;
-use legwork_engine::{Caller, Change, Finding, Hint, HostError, Input, WorkId};
-use legwork_protocol::line::{
-    Context, Environment, FromDaemon, LINE_VERSION, Role, ToDaemon, Until,
-};
+use legwork_engine::{Change, Finding, Hint, HostError, Input, WorkId};
+use legwork_protocol::line::{FromDaemon, LINE_VERSION, Role, Until};
 use legwork_protocol::tools::tools;
-use legwork_protocol::{Ask, CallKey, HostId, Settings, TaskId, Time};
+use legwork_protocol::{HostId, Settings, Time};
 use legwork_shell::Shell;
 use legwork_store::{Opened, Store};
-use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
@@ -28,7 +23,6 @@ use crate::limits::CLIENTS_MAX;
 use crate::link::Link;
 use crate::log::Log;
 use crate::opencode::{Memory, Overheard};
-use crate::origin::{Origin, Standing};
 use crate::outbox::Outbox;
 use crate::peer::{Arrival, Newcomer, PeerId};
 use crate::screens::Screens;
@@ -55,9 +49,9 @@ pub struct Daemon {
     wake_at: Option<Time>,
     screens: Screens,
     /// What the hosts' events have told of conversations.
-    overheard: Arc<Overheard>,
+    pub(crate) overheard: Arc<Overheard>,
     findings: Findings,
-    log: Log,
+    pub(crate) log: Log,
 }
 
 impl Daemon {
@@ -95,12 +89,8 @@ impl Daemon {
 
     /// The host that is built in is there from the beginning to the end.
     fn home_came(&mut self) {
-        let now = self.clock.now();
-        let shell = &mut self.shell;
-        self.home.sweep(|task| {
-            let is_nobodys = shell.read(now, |engine| engine.is_nobodys(task));
-            is_nobodys != Some(true)
-        });
+        self.home.remove_old_terminals();
+        self.remove_forgotten();
         let (host, place, until) = (self.home.id().clone(), self.home.place(), Until::Closed);
         let here = self.home.host(self.findings.clone());
         self.shell.outside().hosts.insert(host.clone(), here);
@@ -268,144 +258,6 @@ impl Daemon {
         self.shell.outside().guests.is_empty() && self.has_nothing_to_do()
     }
 
-    fn heard(&mut self, peer: PeerId, line: ToDaemon) {
-        // One that was displaced may still have lines under way.
-        let Some(from) = self.shell.outside().guests.get_mut(&peer) else { return };
-        from.heard = Instant::now();
-        let host = from.host.clone();
-        if let ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } = &line {
-            let id = *id;
-            if !from.takes(id) {
-                return;
-            }
-            if let Some(why) = self.check_records() {
-                return self.refuse(peer, id, why);
-            }
-        }
-        match line {
-            ToDaemon::Call { id, key, tool, arguments, mut context } => {
-                let standing = self.guest_standing(peer);
-                let environment = context.as_mut().and_then(|context| context.environment.take());
-                let ask = read_call(&tool, arguments);
-                let ask = ask.and_then(|ask| standing.refuses_ask(&ask).map_or(Ok(ask), Err));
-                match ask.and_then(|ask| Ok((self.caller(host, key, context)?, ask))) {
-                    Ok((caller, ask)) => {
-                        self.comes_with(&caller, &ask, environment);
-                        self.ask(peer, id, caller, ask);
-                    }
-                    Err(text) => self.refuse(peer, id, text),
-                }
-            }
-            ToDaemon::Query { id, query } => match host {
-                None => match self.guest_standing(peer).refuses_query(&query) {
-                    None => self.query(peer, id, query),
-                    Some(why) => self.refuse(peer, id, why),
-                },
-                Some(_) => self.refuse(peer, id, "A host does not ask this.".to_owned()),
-            },
-            ToDaemon::Cancel { id } => {
-                if let Some(call) = self.shell.outside().close(peer, id) {
-                    self.step(Input::Dropped { call });
-                }
-            }
-            ToDaemon::Event { name, properties } => {
-                let Some(host) = host else { return };
-                self.overheard.hear(&name, &properties);
-                for hint in opencode::hints(&host, &name, &properties) {
-                    if self.may_tell(&host, &hint) {
-                        self.step(Input::Hint(hint));
-                    }
-                }
-            }
-            // These are dealt with where the connection is read.
-            ToDaemon::Hello { .. } | ToDaemon::Result(_) => {}
-        }
-    }
-
-    /// Whether a host may have news of this session: it is not known to be kept elsewhere. Nobody
-    /// but the person vouches for a server that is reached by its address.
-    fn may_tell(&mut self, host: &HostId, hint: &Hint) -> bool {
-        let Some(session) = hint.session().cloned() else { return true };
-        let place = self.shell.outside().hosts.get(host).map(|host| host.place.clone());
-        let Some(place) = place else { return false };
-        let now = self.clock.now();
-        self.shell.read(now, |engine| engine.may_be_of(&session, &place)) != Some(false)
-    }
-
-    /// Who calls: a host's call is a session's; one that comes with a session from elsewhere is
-    /// that of a terminal, which the built-in host keeps; any other is a person's.
-    fn caller(
-        &self,
-        host: Option<HostId>,
-        key: CallKey,
-        context: Option<Context>,
-    ) -> Result<Caller, String> {
-        let Some(context) = context else {
-            return match host {
-                None => Ok(Caller::Person),
-                Some(_) => Err("A host's call needs the context of its session.".to_owned()),
-            };
-        };
-        let host = match host {
-            Some(host) => host,
-            None => self.home.terminal(&context)?,
-        };
-        let Context { session, message, agent, directory, environment: _ } = context;
-        Ok(Caller::Session { host, session, key, message, agent, directory })
-    }
-
-    /// What a connected program may do. A host's calls are its sessions'.
-    fn guest_standing(&mut self, peer: PeerId) -> Standing {
-        let guest = self.shell.outside().guests.get(&peer).filter(|guest| guest.host.is_none());
-        match guest.map(|guest| guest.origin.clone()) {
-            Some(origin) => self.standing(&origin),
-            None => Standing::Free,
-        }
-    }
-
-    fn standing(&mut self, origin: &Origin) -> Standing {
-        let hosts = self.shell.outside().hosts.keys();
-        let id = |host: &HostId| process::pid_here(process::mark_in(host.as_str())?);
-        let hosts: Vec<u32> = hosts.filter_map(id).filter(|id| *id != std::process::id()).collect();
-        origin.standing(|mark| self.home.is_mark(mark), &hosts)
-    }
-
-    /// What is launched or resumed by this call is to have this environment. A task that somebody
-    /// else works on keeps its own.
-    fn comes_with(&mut self, caller: &Caller, ask: &Ask, environment: Option<Environment>) {
-        let (Caller::Session { host, session, .. }, Some(environment)) = (caller, environment)
-        else {
-            return;
-        };
-        match ask {
-            Ask::Launch { .. } if host == self.home.id() => {
-                self.home.launches_with(session, environment);
-            }
-            Ask::Resume { task, .. } => {
-                let now = self.clock.now();
-                let view = self.shell.read(now, |engine| engine.view(task, now));
-                if let Some(Ok(view)) = view
-                    && !view.status.is_unfinished()
-                {
-                    self.home.resumes_with(view.id, environment);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn refuse(&mut self, peer: PeerId, id: u64, why: String) {
-        if let Some(guest) = self.shell.outside().guests.get(&peer) {
-            guest.answer(id, true, why);
-        }
-    }
-
-    /// Puts a question to the engine.
-    pub(crate) fn ask(&mut self, peer: PeerId, id: u64, caller: Caller, ask: Ask) {
-        let call = self.shell.outside().open_call(peer, id);
-        self.step(Input::Ask { call, caller, ask, spare: spare() });
-    }
-
     /// First the host is away, then its calls are dropped: what they waited for must not be told to
     /// a host that is not there. What it was asked has come to nothing before it may come again.
     fn left(&mut self, peer: PeerId, why: &str) {
@@ -433,7 +285,7 @@ impl Daemon {
     }
 
     /// Takes in one input, and tells those who watch what came of it.
-    fn step(&mut self, input: Input) {
+    pub(crate) fn step(&mut self, input: Input) {
         if input != Input::Tick {
             self.screens.stir();
         }
@@ -454,7 +306,11 @@ impl Daemon {
                 self.shell.outside().tell(&news);
             }
         }
-        self.remove_forgotten(now, &changes);
+        let forgets =
+            |change: &Change| matches!(change, Change::Forgotten { .. } | Change::StopDone { .. });
+        if changes.iter().any(forgets) {
+            self.remove_forgotten();
+        }
         let toasts = self.shell.read(now, |engine| engine.toasts(&changes));
         for (host, toast) in toasts.into_iter().flatten() {
             self.screens.taken(&host, &toast, now);
@@ -462,26 +318,20 @@ impl Daemon {
         }
     }
 
-    /// What was forgotten leaves the files too. The session of a task that was at work goes when it
-    /// is stopped.
-    fn remove_forgotten(&mut self, now: Time, changes: &[Change]) {
-        let stopped = |shell: &mut Shell<_, _>, task: TaskId| {
-            shell.read(now, |engine| engine.view(&task.to_string(), now).is_err()) == Some(true)
-        };
-        let mut tasks = Vec::new();
-        for change in changes {
-            match change {
-                Change::Forgotten { task, .. } => tasks.push(*task),
-                Change::StopDone { task } if stopped(&mut self.shell, *task) => tasks.push(*task),
-                _ => {}
+    /// What was forgotten leaves the files too, and the intent to remove it is a record: what no
+    /// record names may belong to records that cannot be read, and stays. The session of a task
+    /// that was at work goes when it is stopped.
+    fn remove_forgotten(&mut self) {
+        let store = self.shell.journal().journal_mut();
+        let removed = store.to_remove().and_then(|tasks| {
+            if tasks.is_empty() {
+                return Ok(());
             }
-        }
-        if tasks.is_empty() {
-            return;
-        }
-        self.home.forget(&tasks);
-        if let Err(fault) = self.shell.journal().journal_mut().compact() {
-            self.log.warn(format_args!("what was forgotten is still in the file: {fault}"));
+            store.removed(&self.home.forget(&tasks))?;
+            store.compact()
+        });
+        if let Err(fault) = removed {
+            self.log.warn(format_args!("what was forgotten is still in the files: {fault}"));
         }
     }
 
@@ -504,13 +354,4 @@ fn greet(outbox: &Outbox) {
     let (version, build) = (LINE_VERSION, BUILD.to_owned());
     // Far shorter than a line may be.
     let _ = outbox.send(&FromDaemon::Hello { version, build, tools: tools() });
-}
-
-fn read_call(tool: &str, arguments: Value) -> Result<Ask, String> {
-    Ask::from_tool(tool, arguments).map_err(|refusal| refusal.text())
-}
-
-/// An id for a task, by the dice that the standard library has for its maps.
-fn spare() -> TaskId {
-    TaskId::from_number(RandomState::new().build_hasher().finish())
 }

@@ -124,18 +124,20 @@ impl Home {
         host.as_str().starts_with(&format!("{KIND}-")) && !host.as_str().contains(&own_mark())
     }
 
-    /// Removes sessions that no task needs.
-    pub fn sweep(&self, is_kept: impl FnMut(TaskId) -> bool) {
-        if let Err(error) = self.acp.sweep(is_kept) {
+    /// Removes terminals that were of no use for long.
+    pub fn remove_old_terminals(&self) {
+        if let Err(error) = self.acp.remove_old_terminals() {
             self.log.warn(format_args!("old sessions cannot be removed: {error}"));
         }
     }
 
-    /// Removes what is kept of these tasks, which are forgotten.
-    pub fn forget(&self, tasks: &[TaskId]) {
-        if let Err(error) = self.acp.forget(tasks) {
+    /// Removes what is kept of these tasks, which are forgotten. Gives back those of which nothing
+    /// is left.
+    pub fn forget(&self, tasks: &[TaskId]) -> Vec<TaskId> {
+        self.acp.forget(tasks).unwrap_or_else(|error| {
             self.log.warn(format_args!("sessions of forgotten tasks cannot be removed: {error}"));
-        }
+            Vec::new()
+        })
     }
 
     /// What terminals were told and nobody has seen.

@@ -5,12 +5,13 @@
 //! lines and findings and own nothing else. This room decides nothing about tasks and knows no
 //! host's format; it keeps order, keeps limits, and keeps out whoever is not the user.
 //!
-//! Read in this order: `life.rs`, `daemon.rs`, `queries.rs`; then the way in (`socket.rs`,
-//! `around.rs`, `door.rs`, `silent.rs`, `origin.rs`, `peer.rs`, `outbox.rs`), then the way to the
-//! hosts (`world.rs`, `driver.rs`, `lanes.rs`, `link.rs`).
+//! Read in this order: `life.rs`, `daemon.rs`, `calls.rs`, `queries.rs`; then the way in
+//! (`socket.rs`, `around.rs`, `door.rs`, `silent.rs`, `origin.rs`, `peer.rs`, `outbox.rs`), then the
+//! way to the hosts (`world.rs`, `driver.rs`, `lanes.rs`, `link.rs`).
 
 mod agents;
 mod around;
+mod calls;
 mod clock;
 mod config;
 mod daemon;

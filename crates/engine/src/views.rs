@@ -3,7 +3,7 @@
 
 use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::view::{QuestionView, TaskView, TasksView};
-use legwork_protocol::{HostId, Refusal, Status, TaskId, Time};
+use legwork_protocol::{HostId, Refusal, Status, Time};
 
 use crate::engine::Engine;
 use crate::hosts::Presence;
@@ -84,12 +84,6 @@ impl Engine {
         view.questions = questions
             .map(|(id, text)| QuestionView { id: id.clone(), text: text.clone() })
             .collect();
-    }
-
-    /// Whether something that bears this task's mark may be removed: there is no such task, and no
-    /// records that could not be read may tell of one.
-    pub fn is_nobodys(&self, task: TaskId) -> bool {
-        !self.incomplete && self.tasks.get(task).is_none() && !self.stops.is_owed(task)
     }
 
     /// How much there is.

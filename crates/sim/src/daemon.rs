@@ -31,7 +31,6 @@ impl World {
             let ms = self.dice.between(1, 400);
             self.plan(ms, Happening::Links(window));
         }
-        self.sweep_files();
         self.resend_of_person();
         self.check_view();
     }
@@ -109,6 +108,9 @@ impl World {
                 let what = format!("{task} is {status}, the listing says {line:?}");
                 self.audit().broken("same view after restart", what);
             }
+        }
+        if !self.set_aside.is_empty() && !seen.contains("set aside") {
+            self.audit().broken("what lies aside is said", seen.clone());
         }
         let lines = if view.is_empty() { 1 } else { view.len().min(200) };
         if seen.lines().count() < lines {

@@ -202,9 +202,6 @@ impl World {
             return;
         }
         let given_up = flight.given_up;
-        if let (Deed::Open { task, .. }, Ok(_)) = (&flight.deed, &found) {
-            self.files.insert(*task);
-        }
         self.flights.remove(&(life, work));
         if !given_up && life == self.life {
             let ms = self.dice.between(0, 4);

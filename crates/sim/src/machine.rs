@@ -1,5 +1,4 @@
-//! What happens to the machine as a whole: it sleeps, its store cannot be read any more, and the
-//! agents' session files lie on its disk.
+//! What happens to the machine as a whole: it sleeps, and its store cannot be read any more.
 
 use legwork_engine::Input;
 use legwork_protocol::{HostId, SessionId, TaskId, Time};
@@ -48,19 +47,6 @@ impl World {
         books.audit = books.audit.begun_anew();
         self.set_aside.extend(lost);
         self.start_daemon();
-    }
-
-    /// The daemon that starts removes the session files that are nobody's.
-    pub(crate) fn sweep_files(&mut self) {
-        let now = self.now;
-        let Some(daemon) = &mut self.daemon else { return };
-        let is_nobodys =
-            |task: &TaskId| daemon.read(now, |engine| engine.is_nobodys(*task)) == Some(true);
-        let swept: Vec<TaskId> = self.files.extract_if(.., is_nobodys).collect();
-        if let Some(task) = swept.iter().find(|task| self.set_aside.contains(task)) {
-            let what = format!("the session file of {task} is removed, whose record lies aside");
-            self.audit().broken("what lies aside stays", what);
-        }
     }
 
     /// Whether nothing is unfinished or owed that can still be dealt with. Nobody can be told who

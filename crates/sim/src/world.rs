@@ -135,8 +135,6 @@ pub struct World {
     pub keys: Keys,
     /// Whether windows of one place have different databases, which cannot be.
     pub(crate) hidden_database: bool,
-    /// Session files that an agent's host keeps, by task.
-    pub(crate) files: BTreeSet<TaskId>,
     /// Tasks whose records were set aside.
     pub(crate) set_aside: BTreeSet<TaskId>,
     pub(crate) agenda: BTreeMap<(Time, u64), Happening>,
@@ -178,7 +176,6 @@ impl World {
             naps: Vec::new(),
             keys: Keys::Own,
             hidden_database: false,
-            files: BTreeSet::new(),
             set_aside: BTreeSet::new(),
             agenda: BTreeMap::new(),
             count: 0,

@@ -97,6 +97,22 @@ pub fn is_orphaned(dir: &Path) -> Result<bool, Fault> {
     Ok(!there(&path)? && there(&with_end(&path, BESIDE[0]))?)
 }
 
+/// Whether somebody has had a store here.
+pub fn was_claimed(dir: &Path) -> Result<bool, Fault> {
+    there(&dir.join(LOCK))
+}
+
+/// Whether the database is there with nothing in it, as somebody else left it: ours never is, but
+/// for a moment of its very first start.
+pub fn is_emptied(dir: &Path) -> Result<bool, Fault> {
+    let path = dir.join(DATABASE);
+    match fs::metadata(&path) {
+        Ok(found) => Ok(found.len() == 0 && !there(&with_end(&path, BESIDE[0]))?),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(why) => Err(Fault::file("look at", path)(why)),
+    }
+}
+
 /// Gives the database and its companions the first name that none of them would take from another
 /// file; says which.
 pub fn set_aside(dir: &Path) -> Result<PathBuf, Fault> {

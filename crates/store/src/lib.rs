@@ -15,6 +15,8 @@ mod fault;
 mod files;
 mod load;
 mod open;
+mod removals;
+mod rescue;
 mod save;
 mod schema;
 mod tasks;
@@ -99,6 +101,16 @@ impl Store {
     /// Removes from the files what was forgotten. The records are the same before and after.
     pub fn compact(&mut self) -> Result<(), Fault> {
         compact::compact(&self.db)
+    }
+
+    /// Tasks that were forgotten and whose files are to be removed.
+    pub fn to_remove(&self) -> Result<Vec<TaskId>, Fault> {
+        removals::due(&self.db)
+    }
+
+    /// Their files are removed.
+    pub fn removed(&mut self, tasks: &[TaskId]) -> Result<(), Fault> {
+        removals::done(&mut self.db, tasks)
     }
 
     /// A task's history in words, the oldest line first.

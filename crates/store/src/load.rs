@@ -55,6 +55,12 @@ pub fn load(db: &Connection) -> Result<Saved, Fault> {
     })
 }
 
+/// Whether the task in this row of the table is one.
+pub fn reads_task(db: &Connection, row: i64) -> Result<(), Fault> {
+    let sql = format!("{TASKS} WHERE tasks.rowid = {row}");
+    all(db, &sql, |columns| task(columns, &mut Known::default())).map(|_| ())
+}
+
 fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
     // Read in the order of the columns.
     let id = row.parsed()?;

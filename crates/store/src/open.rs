@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use legwork_engine::record::Saved;
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode};
 
 use crate::fault::Fault;
 use crate::schema::Found;
-use crate::{Store, files, load, schema};
+use crate::{Store, files, load, rescue, schema};
 
 /// Others can only be a person with a database browser; they are given this long.
 const BUSY_MS: u64 = 2_000;
@@ -42,6 +42,8 @@ pub struct SetAside {
     pub path: PathBuf,
     /// Why it could not be read.
     pub why: String,
+    /// How many tasks could be read all the same, and are in the new store.
+    pub rescued: usize,
 }
 
 impl fmt::Display for SetAside {
@@ -49,9 +51,11 @@ impl fmt::Display for SetAside {
         let path = self.path.display();
         write!(
             out,
-            "The store could not be read ({}). It was set aside as {path} and a new, empty one was \
-             begun. Nothing was deleted: `sqlite3 {path} .recover` may read what is in it.",
-            self.why
+            "The records could not be read ({}). They were set aside as {path}, and nothing was \
+             deleted. Of their tasks {} could be read and {} in the new records.",
+            self.why,
+            if self.rescued == 0 { "none".to_owned() } else { self.rescued.to_string() },
+            if self.rescued == 1 { "is" } else { "are" },
         )
     }
 }
@@ -61,11 +65,14 @@ impl fmt::Display for SetAside {
 pub struct Claim {
     dir: PathBuf,
     lock: File,
+    /// Somebody had claimed it before.
+    known: bool,
 }
 
 impl Claim {
     pub(crate) fn new(dir: &Path) -> Result<Self, Fault> {
-        Ok(Self { dir: dir.to_owned(), lock: files::claim(dir)? })
+        let known = files::was_claimed(dir)?;
+        Ok(Self { dir: dir.to_owned(), lock: files::claim(dir)?, known })
     }
 
     /// Leaves a text in the lock, for whoever finds it held.
@@ -79,20 +86,33 @@ impl Claim {
     }
 }
 
-fn open(Claim { dir, lock }: Claim) -> Result<Opened, Fault> {
+fn open(Claim { dir, lock, known }: Claim) -> Result<Opened, Fault> {
     let dir = dir.as_path();
     let why = if files::is_orphaned(dir)? {
         "its changes lie there without it".to_owned()
+    } else if known && files::is_emptied(dir)? {
+        "it is empty".to_owned()
     } else {
         match read(dir) {
             Ok(read) => return Ok(Opened { store: read.with(dir, lock)?, set_aside: None }),
             Err(Fault::Damaged { source, .. }) => source.to_string(),
+            Err(Fault::Unknown { what }) => what,
+            // Our statements are right, so the tables in it are not.
+            Err(Fault::Database { source, .. })
+                if source.sqlite_error_code() == Some(ErrorCode::Unknown) =>
+            {
+                source.to_string()
+            }
             Err(Fault::Foreign { .. }) => "it is not a store of legwork".to_owned(),
             Err(fault) => return Err(fault),
         }
     };
-    let set_aside = Some(SetAside { path: files::set_aside(dir)?, why });
-    Ok(Opened { store: read(dir)?.with(dir, lock)?, set_aside })
+    let path = files::set_aside(dir)?;
+    let mut begun = read(dir)?;
+    let rescued = rescue::rescue(&mut begun.db, &path)?;
+    begun.saved = load::load(&begun.db)?;
+    let set_aside = Some(SetAside { path, why, rescued });
+    Ok(Opened { store: begun.with(dir, lock)?, set_aside })
 }
 
 struct Read {

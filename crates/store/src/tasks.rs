@@ -112,6 +112,7 @@ pub fn forgotten(tx: &Transaction<'_>, at: Time, task: TaskId, why: Forget) -> R
         tombstones::put(tx, at, task)?;
     }
     let id = words::id(task);
+    run(tx, "INSERT OR IGNORE INTO removals (task) VALUES (?1)", [&id])?;
     let letters: Vec<String> = tx
         .prepare_cached(
             "SELECT DISTINCT letter FROM notices

@@ -4,11 +4,12 @@ use super::Finding;
 use crate::tree;
 use std::path::Path;
 
-const WANTED: [&str; 6] = [
+const WANTED: [&str; 7] = [
     "README.md",
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "LICENSE-MIT",
     "LICENSE-APACHE",
 ];

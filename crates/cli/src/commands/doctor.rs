@@ -254,15 +254,12 @@ fn daemon_version(view: &DaemonView, took: Duration) -> Finding {
 fn records(view: &DaemonView) -> Finding {
     let says = format!("{} in {}", counted(view.tasks, "task"), view.store);
     if let Some(last) = view.set_aside.last() {
-        let store = &view.store;
         let remedy = format!(
-            "Nothing of it is deleted, and the conversations of its helpers are kept while it lies \
-             there. To get it back: `legwork daemon stop`, then `sqlite3 '{last}' .recover | \
-             sqlite3 '{store}.new' && mv '{store}.new' '{store}' && rm -f '{store}-wal' \
-             '{store}-shm'`, and move '{last}' away. What was launched since is lost then. To do \
-             without it, move '{last}' away, or remove it."
+            "What could be read of them was taken over, and nothing of them is deleted: results \
+             that are missing here may be in that file, and the conversations of helpers are kept. \
+             If nothing is missing, remove {last}."
         );
-        let says = format!("{says}; earlier records could not be read and lie at {last}");
+        let says = format!("{says}; earlier records could not be read as a whole: {last}");
         return Finding::problem("records", says, remedy);
     }
     if view.healthy {

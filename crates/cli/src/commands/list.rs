@@ -45,7 +45,9 @@ impl List {
         if found.tasks.is_empty() {
             screen.line("No background tasks found.")?;
         }
-        for line in views::list(&found.tasks, screen) {
+        let rows =
+            if found.tasks.is_empty() { Vec::new() } else { views::list(&found.tasks, screen) };
+        for line in rows {
             screen.line(line)?;
         }
         let older = found.total.saturating_sub(found.tasks.len());
@@ -55,8 +57,8 @@ impl List {
         if let Some(last) = found.set_aside.last() {
             screen.line("")?;
             screen.line(format!(
-                "Earlier records could not be read and were set aside as {last}; their tasks are \
-                 not shown. Nothing of them is deleted: `legwork doctor` says how to get them back."
+                "Earlier records could not be read as a whole and were set aside as {last}. Tasks \
+                 of before may be missing here; nothing of them is deleted: `legwork doctor`."
             ))?;
         }
         Ok(Exit::Done)

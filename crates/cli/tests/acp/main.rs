@@ -8,6 +8,7 @@
     reason = "a test reports by panicking and printing"
 )]
 
+mod aside;
 mod bad;
 mod elsewhere;
 mod environment;

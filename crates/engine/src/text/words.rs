@@ -31,9 +31,9 @@ pub const ABORTED: &str = "The run was aborted in its session.";
 /// A helper that was called off, failed or was cleared asks for another.
 pub const ASKER_ENDED: &str = "the session that asks was itself a helper that has ended.";
 /// Tasks may be missing from a listing.
-pub const SET_ASIDE: &str = "Note: earlier records of legwork could not be read and were set \
-     aside, so tasks from before that are not shown here. They are not deleted: `legwork doctor` \
-     tells the person where they are.";
+pub const SET_ASIDE: &str = "Note: earlier records of legwork could not be read as a whole and \
+     were set aside, so tasks from before may be missing here. They are not deleted: `legwork \
+     doctor` tells the person where they are.";
 /// A launch was cleared before it had a session.
 pub const CLEARED: &str = "it was cleared before it started.";
 

@@ -13,3 +13,8 @@ CREATE TABLE tombstones (
     detail TEXT                     -- the result of the last run that had one
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tombstones_by_age ON tombstones (forgotten);
+
+-- Tasks that were forgotten and whose session files are to be removed. Only what is named here is.
+CREATE TABLE removals (
+    task TEXT PRIMARY KEY NOT NULL
+) STRICT, WITHOUT ROWID;

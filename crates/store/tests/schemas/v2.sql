@@ -172,6 +172,11 @@ CREATE TABLE tombstones (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tombstones_by_age ON tombstones (forgotten);
 
+-- Tasks that were forgotten and whose session files are to be removed. Only what is named here is.
+CREATE TABLE removals (
+    task TEXT PRIMARY KEY NOT NULL
+) STRICT, WITHOUT ROWID;
+
 UPDATE tasks SET paused_ms = 1860000 WHERE stage = 'working';
 INSERT INTO tombstones VALUES
     ('bg_gone0001', 1700000080000, 'explore', 'Look around', 1700000010000, 'completed', 'Found it.');

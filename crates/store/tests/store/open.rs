@@ -204,7 +204,7 @@ fn k4_a_file_from_the_future_is_left_alone() {
 }
 
 #[test]
-fn k4_words_that_nobody_knows_are_a_fault() {
+fn k4_words_that_nobody_knows_are_set_aside_and_cost_only_what_they_stand_in() {
     for sql in [
         "UPDATE tasks SET stage = 'sleeping'",
         "UPDATE tasks SET stage = 'working', message = NULL",
@@ -218,15 +218,63 @@ fn k4_words_that_nobody_knows_are_a_fault() {
         "INSERT INTO parents VALUES ('s', 'p', '')",
     ] {
         let home = TempDir::new().unwrap();
-        with_rows(home.path(), 1);
+        with_rows(home.path(), 3);
         let db = Connection::open(home.path().join("legwork.db")).unwrap();
         db.pragma_update(None, "foreign_keys", "OFF").unwrap();
-        assert_eq!(db.execute(sql, ()).unwrap(), 1);
+        let first = "(SELECT id FROM tasks ORDER BY seq LIMIT 1)";
+        let of_tasks = sql.contains("UPDATE tasks");
+        let one = if of_tasks { format!("{sql} WHERE id = {first}") } else { sql.to_owned() };
+        assert_eq!(db.execute(&one, ()).unwrap(), 1);
         drop(db);
-        let fault = Store::open(home.path()).unwrap_err();
-        assert!(matches!(fault, Fault::Unknown { .. }), "{sql}: {fault}");
-        assert!(!home.path().join("legwork.db.unreadable-1").exists());
+        let mut opened = Store::open(home.path()).unwrap();
+        let aside = opened.set_aside.unwrap();
+        assert!(aside.path.exists() && !aside.why.is_empty(), "{sql}: {aside}");
+        let left = if of_tasks { 2 } else { 3 };
+        assert_eq!(aside.rescued, left, "{sql}: {aside}");
+        assert_eq!(opened.store.load().unwrap().tasks.len(), left, "{sql}");
     }
+}
+
+#[test]
+fn k4_an_emptied_file_is_not_taken_for_a_new_one() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 2);
+    fs::write(home.path().join("legwork.db"), "").unwrap();
+    let aside = Store::open(home.path()).unwrap().set_aside.unwrap();
+    assert!(aside.to_string().contains("it is empty"), "{aside}");
+    let new = TempDir::new().unwrap();
+    assert!(Store::open(new.path()).unwrap().set_aside.is_none());
+}
+
+#[test]
+fn k4_what_can_be_read_of_a_damaged_file_is_taken_over_as_a_whole() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 40);
+    let path = home.path().join("legwork.db");
+    let db = Connection::open(&path).unwrap();
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(())).unwrap();
+    drop(db);
+    let mut bytes = fs::read(&path).unwrap();
+    // A leaf of the table of tasks, with some of its rows; the rest is as it was.
+    let (table_leaf, of_tasks) = (0x0d, b"ses_root");
+    let leaf = bytes.chunks(4096).position(|page| {
+        page[0] == table_leaf && page.windows(of_tasks.len()).any(|text| text == of_tasks)
+    });
+    let leaf = leaf.unwrap() * 4096;
+    bytes[leaf..leaf + 4096].fill(0xff);
+    fs::write(&path, bytes).unwrap();
+    let mut opened = Store::open(home.path()).unwrap();
+    let aside = opened.set_aside.unwrap();
+    let saved = opened.store.load().unwrap();
+    assert_eq!(saved.tasks.len(), aside.rescued);
+    assert!(saved.incomplete);
+    let ids: Vec<_> = saved.tasks.iter().map(|task| task.id).collect();
+    assert!(ids.len() > 5 && ids.len() < 40, "{aside}");
+    let read = ids.iter().filter(|id| opened.store.detail(**id, 0).unwrap().is_some()).count();
+    assert!(read > 5, "{read} results of {}", ids.len());
+    let seqs: Vec<u64> = saved.tasks.iter().map(|task| task.seq).collect();
+    assert_eq!(seqs, (1..=ids.len() as u64).collect::<Vec<u64>>());
+    opened.store.save(NOW, &[launched(&task(9_999))]).unwrap();
 }
 
 #[test]

@@ -1,0 +1,28 @@
+//! Files of forgotten tasks that are still to be removed. The record is made with the forgetting,
+//! so that a file is removed because somebody meant it, never because nothing is known of it.
+
+use legwork_protocol::TaskId;
+use rusqlite::Connection;
+
+use crate::columns::all;
+use crate::fault::Fault;
+use crate::words;
+
+const TRIED: &str = "note that files were removed";
+
+/// A task that is still being stopped writes to its file.
+const DUE: &str = "SELECT task FROM removals WHERE task NOT IN (SELECT task FROM stops)";
+
+pub fn due(db: &Connection) -> Result<Vec<TaskId>, Fault> {
+    all(db, DUE, |row| row.parsed())
+}
+
+pub fn done(db: &mut Connection, tasks: &[TaskId]) -> Result<(), Fault> {
+    let tx = db.transaction().map_err(Fault::when(TRIED))?;
+    for task in tasks {
+        tx.prepare_cached("DELETE FROM removals WHERE task = ?1")
+            .and_then(|mut delete| delete.execute([words::id(*task)]))
+            .map_err(Fault::when(TRIED))?;
+    }
+    tx.commit().map_err(Fault::when(TRIED))
+}

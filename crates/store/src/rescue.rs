@@ -1,0 +1,120 @@
+//! Taking over what can be read of a store that cannot be read as a whole. Row by row, from both
+//! ends of every table, into a store that is new and empty; then what hangs on something that was
+//! lost is put right, so that what is left is a store like any other.
+
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params_from_iter};
+
+use crate::fault::Fault;
+use crate::load;
+
+const TRIED: &str = "take over what can be read of the old store";
+
+/// What is worth taking over, and how each is read backwards. Tasks first: the rest refers to them.
+const TABLES: [(&str, &str); 8] = [
+    ("tasks", "rowid"),
+    ("origins", "task"),
+    ("runs", "rowid"),
+    ("letters", "id"),
+    ("notices", "task, run, question"),
+    ("stops", "task"),
+    ("parents", "session"),
+    ("timeline", "task, number"),
+];
+
+/// What hangs on a row that could not be read.
+const MEND: &str = "
+    -- A run that is to go on needs its prompt.
+    DELETE FROM tasks WHERE stage IN ('queued', 'opening', 'prompting', 'working')
+        AND NOT EXISTS (
+            SELECT 1 FROM runs WHERE task = tasks.id AND run = tasks.run AND prompt IS NOT NULL
+        );
+    -- Whoever asked is to be told.
+    INSERT OR IGNORE INTO parents (session, place, voice) SELECT parent, place, NULL FROM tasks;
+    INSERT OR IGNORE INTO parents (session, place, voice) SELECT asker, place, NULL FROM tasks;
+    -- A letter that was lost is written anew.
+    UPDATE notices SET letter = NULL, spot = NULL
+        WHERE state = 'owed' AND letter NOT IN (SELECT id FROM letters);
+    DELETE FROM letters WHERE NOT EXISTS (
+        SELECT 1 FROM notices WHERE letter = letters.id AND state = 'owed'
+    );
+    -- The order of launches, without gaps and doubles.
+    UPDATE tasks SET seq = ranked.seq FROM (
+        SELECT id, row_number() OVER (ORDER BY seq, created, id) AS seq FROM tasks
+    ) AS ranked WHERE tasks.id = ranked.id;";
+
+/// What is done without, one after the other, while what is left cannot be read.
+const LESS: [&str; 4] = ["", "DELETE FROM stops", "DELETE FROM parents", "DELETE FROM notices"];
+
+/// Takes over what can be read; says how many tasks that is. If what comes of it is no store, it is
+/// nothing.
+pub fn rescue(db: &mut Connection, old: &Path) -> Result<usize, Fault> {
+    let Some(source) = open_old(old) else { return Ok(0) };
+    let tx =
+        db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::when(TRIED))?;
+    for (table, order) in TABLES {
+        for sql in [
+            format!("SELECT * FROM {table} ORDER BY {order}"),
+            format!("SELECT * FROM {table} ORDER BY {order} DESC"),
+        ] {
+            copy(&source, &tx, table, &sql);
+        }
+    }
+    drop_unreadable(&tx)?;
+    for less in LESS {
+        tx.execute_batch(less).map_err(Fault::when(TRIED))?;
+        tx.execute_batch(MEND).map_err(Fault::when(TRIED))?;
+        if load::load(&tx).is_ok() {
+            break;
+        }
+    }
+    if load::load(&tx).is_err() {
+        return Ok(0);
+    }
+    let tasks: u32 = tx
+        .query_row("SELECT count(*) FROM tasks", (), |row| row.get(0))
+        .map_err(Fault::when(TRIED))?;
+    tx.commit().map_err(Fault::when(TRIED))?;
+    Ok(tasks as usize)
+}
+
+/// Nothing in it is changed, and nothing in it is believed.
+fn open_old(path: &Path) -> Option<Connection> {
+    let source = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).ok()?;
+    for pragma in ["trusted_schema = OFF", "cell_size_check = ON"] {
+        source.execute_batch(&format!("PRAGMA {pragma}")).ok()?;
+    }
+    Some(source)
+}
+
+/// Copies rows up to the first that cannot be read. One that does not fit is left out.
+fn copy(source: &Connection, tx: &Transaction<'_>, table: &str, sql: &str) {
+    let Ok(mut read) = source.prepare(sql) else { return };
+    let names: Vec<String> = read.column_names().map(str::to_owned).collect();
+    let holes = vec!["?"; names.len()].join(", ");
+    let insert = format!("INSERT OR IGNORE INTO {table} ({}) VALUES ({holes})", names.join(", "));
+    let Ok(mut insert) = tx.prepare(&insert) else { return };
+    let Ok(mut rows) = read.query(()) else { return };
+    while let Ok(Some(row)) = rows.next() {
+        let values: Result<Vec<Value>, _> = (0..names.len()).map(|at| row.get(at)).collect();
+        if let Ok(values) = values {
+            let _ = insert.execute(params_from_iter(values));
+        }
+    }
+}
+
+/// A task whose row is there, but holds something that is no task, is left out.
+fn drop_unreadable(tx: &Transaction<'_>) -> Result<(), Fault> {
+    let ids: Vec<i64> = tx
+        .prepare("SELECT rowid FROM tasks")
+        .and_then(|mut read| read.query_map((), |row| row.get(0))?.collect())
+        .map_err(Fault::when(TRIED))?;
+    for id in ids {
+        if load::reads_task(tx, id).is_err() {
+            tx.execute("DELETE FROM tasks WHERE rowid = ?1", [id]).map_err(Fault::when(TRIED))?;
+        }
+    }
+    Ok(())
+}
