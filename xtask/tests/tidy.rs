@@ -33,6 +33,7 @@ fn findings_name_the_place_and_what_to_do() {
     let expected = [
         ".ci/run:1: no line with `cargo test --workspace`; README.md and .ci/run share it",
         "CONTRIBUTING.md:1: missing; write it",
+        "SECURITY.md:1: missing; write it",
         "crates/engine/src/lib.rs:4: `std::fs` in engine; the engine only decides; describe it as \
          `Work` and let the shell do it",
         "crates/store/src/task.rs:1: a path below `home` at the top of a machine; use a relative \

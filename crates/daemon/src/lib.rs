@@ -6,8 +6,8 @@
 //! host's format; it keeps order, keeps limits, and keeps out whoever is not the user.
 //!
 //! Read in this order: `life.rs`, `daemon.rs`, `calls.rs`, `queries.rs`; then the way in
-//! (`socket.rs`, `around.rs`, `door.rs`, `silent.rs`, `origin.rs`, `peer.rs`, `outbox.rs`), then the
-//! way to the hosts (`world.rs`, `driver.rs`, `lanes.rs`, `link.rs`).
+//! (`socket.rs`, `around.rs`, `door.rs`, `silent.rs`, `origin.rs`, `peer.rs`, `outbox.rs`), then
+//! the way to the hosts (`world.rs`, `driver.rs`, `lanes.rs`, `link.rs`).
 
 mod agents;
 mod around;

@@ -161,6 +161,7 @@ impl Engine {
     fn due(&mut self, timer: Timer) {
         match timer {
             Timer::Run(task) => self.tend_run(task),
+            Timer::Doubt(session) => self.settle_doubt(&session),
             Timer::Start(host) => self.start_waiting(&host),
             Timer::Survey(host) => self.survey(&host),
             Timer::Census(host) => self.census(&host),

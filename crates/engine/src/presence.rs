@@ -58,7 +58,7 @@ impl Engine {
             let waiting: Vec<TaskId> = host.queue.iter().map(|(_, task)| *task).collect();
             waiting.into_iter().for_each(|task| self.arm(task));
             self.timers.clear(&Timer::Survey(id.clone()));
-            doubted.iter().for_each(|session| self.settle_doubt(session));
+            doubted.into_iter().for_each(|session| self.soon(Timer::Doubt(session)));
         }
     }
 
@@ -89,7 +89,7 @@ impl Engine {
             self.tend_run(task);
         }
         self.hosts.drop_if_unused(id);
-        doubted.iter().for_each(|session| self.settle_doubt(session));
+        doubted.into_iter().for_each(|session| self.soon(Timer::Doubt(session)));
         self.tend_place(&place);
     }
 
@@ -99,7 +99,8 @@ impl Engine {
         let Some(live) = self.tasks.live_mut(id) else { return };
         if live.watch.cut_off.is_none() {
             live.watch.cut_off = Some(now);
-            live.watch.stale = live.watch.flight.is_some();
+            let own = live.watch.asked.as_ref() == Some(&live.task.run.host);
+            live.watch.stale = own && live.watch.flight.is_some();
             live.watch.retry = None;
             // Nobody can answer what a host asked that has ended.
             let questions: Vec<QuestionId> = live.watch.questions.keys().cloned().collect();

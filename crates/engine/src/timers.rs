@@ -13,6 +13,8 @@ pub(crate) enum Timer {
     Awake(CallId),
     /// A run needs something: another try, a look, its end.
     Run(TaskId),
+    /// A host that could know whether a parent was deleted is not there any more.
+    Doubt(SessionId),
     /// A host may have a place free.
     Start(HostId),
     /// A host's unfinished runs are to be looked up.

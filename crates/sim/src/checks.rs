@@ -21,7 +21,11 @@ impl World {
         let audit = self.audit();
         let stage = |task: &TaskId| audit.rows.get(task).map(|row| &row.task.stage);
         let wrong = match &work.deed {
-            Deed::Open { task, .. } if stage(task) != Some(&Stage::Opening) => {
+            // Several hosts may be found to have ended in one step, and the end of the second calls
+            // off what that of the first began: then a stop says so, or its parent is forgotten.
+            Deed::Open { task, .. }
+                if stage(task) != Some(&Stage::Opening) && !audit.stops.contains_key(task) =>
+            {
                 Some(format!("{task} is opened unannounced"))
             }
             Deed::Prompt { message, .. } => {
@@ -31,7 +35,9 @@ impl World {
                 });
                 (!known).then(|| format!("{message} is sent unannounced"))
             }
-            Deed::Tell { message, .. } if !audit.letters.contains(message) => {
+            Deed::Tell { session, message, .. }
+                if !audit.letters.contains(message) && audit.parents.contains(session) =>
+            {
                 Some(format!("{message} is told unannounced"))
             }
             Deed::Stop { task, .. } if !audit.stops.contains_key(task) => {

@@ -52,10 +52,8 @@ impl fmt::Display for SetAside {
         write!(
             out,
             "The records could not be read ({}). They were set aside as {path}, and nothing was \
-             deleted. Of their tasks {} could be read and {} in the new records.",
-            self.why,
-            if self.rescued == 0 { "none".to_owned() } else { self.rescued.to_string() },
-            if self.rescued == 1 { "is" } else { "are" },
+             deleted. Tasks that could be read all the same: {}.",
+            self.why, self.rescued
         )
     }
 }

@@ -147,5 +147,5 @@ fn k4_a_store_that_cannot_be_read_is_set_aside_with_a_message() {
     let daemon = home.start();
     assert_eq!(daemon.client().view()["tasks"], 0);
     assert!(home.path("store/legwork.db.unreadable-1").exists());
-    assert!(home.log().contains("It was set aside as"), "{}", home.log());
+    assert!(home.log().contains("They were set aside as"), "{}", home.log());
 }
