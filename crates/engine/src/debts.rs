@@ -280,7 +280,7 @@ impl Engine {
             .collect();
         for session in owed {
             for letter in self.letters_to(&session) {
-                self.tend_letter(&letter);
+                self.soon(Timer::Letter(letter));
             }
             self.soon(Timer::Gather(session));
         }

@@ -11,7 +11,7 @@ use legwork_engine::work::Wake;
 
 use crate::adapter::{self, Plan, Write};
 use crate::host::{Event, Kind, ProcessNo, Status};
-use crate::world::{Happening, World};
+use crate::world::{Happening, Window, World};
 
 /// How long the daemon waits for a host's answer.
 const TIMEOUT_MS: u64 = 10_000;
@@ -245,6 +245,18 @@ impl World {
         let late = self.dice.chance(self.faults.hint_late);
         let ms = if late { self.dice.between(5, 6_000) } else { self.dice.between(0, 3) };
         self.arrives(ms, Input::Hint(hint));
+    }
+
+    /// A window says of a session that it does not have that it was used there, and deleted.
+    pub fn lie(&mut self, number: usize, session: &SessionId) {
+        let Window { host, linked, .. } = &self.windows[number];
+        if *linked {
+            let (host, session) = (host.clone(), session.clone());
+            self.trace.tell(|| format!("{host} lies about {session}"));
+            let used = Hint::Used { host: host.clone(), session: session.clone() };
+            self.arrives(1, Input::Hint(used));
+            self.arrives(2, Input::Hint(Hint::Deleted { host, session }));
+        }
     }
 
     /// Whether a letter to the session is under way at this moment.

@@ -276,9 +276,18 @@ impl Play {
                 self.world.delete_session(window, &session);
             }
             117 => self.world.set_store_aside(),
+            118..=119 if self.twist == Twist::OtherDatabase => self.lie(),
             _ => {
                 self.world.kill_daemon();
             }
+        }
+    }
+
+    /// A window of another place speaks of sessions that it does not have.
+    fn lie(&mut self) {
+        let (window, session) = (self.some_window(), self.dice.pick(&self.sessions).clone());
+        if !self.world.oc.shares(self.world.windows[window].process, &session) {
+            self.world.lie(window, &session);
         }
     }
 
