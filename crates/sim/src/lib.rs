@@ -21,6 +21,7 @@ pub mod names;
 pub mod seeds;
 pub mod story;
 pub mod trace;
+mod twist;
 pub mod verdict;
 pub mod wire;
 pub mod world;

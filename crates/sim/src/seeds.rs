@@ -8,6 +8,7 @@ use crate::audit::Broken;
 use crate::books::Keeper;
 use crate::host::{Dice, Nasty};
 use crate::trace::Trace;
+use crate::twist::Twist;
 use crate::world::{Faults, Keys, World, other_place, place};
 
 /// How long a run may take in these histories.
@@ -88,32 +89,6 @@ fn faults(dice: &mut Dice) -> Faults {
         hint_lost: some(&[0, 0, 100, 500, 1000]),
         hint_doubled: some(&[0, 0, 100, 300]),
         hint_late: some(&[0, 0, 100, 300]),
-    }
-}
-
-/// What is unusual about a world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Twist {
-    None,
-    /// Some windows have another database, and say so.
-    OtherDatabase,
-    /// Some have another database, and nobody knows.
-    HiddenDatabase,
-    /// The provider's ids of calls repeat, and the plugin trusts them.
-    RepeatedIds,
-    /// Windows run where the daemon cannot see whether they have ended.
-    Unseen,
-}
-
-impl Twist {
-    fn pick(dice: &mut Dice) -> Self {
-        match dice.below(100) {
-            0..=9 => Self::OtherDatabase,
-            10..=24 => Self::HiddenDatabase,
-            25..=32 => Self::RepeatedIds,
-            33..=39 => Self::Unseen,
-            _ => Self::None,
-        }
     }
 }
 
