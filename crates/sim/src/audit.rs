@@ -31,6 +31,8 @@ pub struct Row {
 pub struct RunFact {
     /// Who asked for it.
     pub asker: SessionId,
+    /// The host that it began on.
+    pub host: HostId,
     /// How it ended.
     pub ended: Option<Outcome>,
     /// Its result or reason.
@@ -207,6 +209,7 @@ impl Audit {
         }
         let fact = RunFact {
             asker: task.run.asker.clone(),
+            host: task.run.host.clone(),
             ended: None,
             ended_at: Time::default(),
             readable: false,

@@ -321,7 +321,9 @@ fn helper(audit: &mut Audit, world: &World, session: &Session, mark: TaskId) {
         // A helper that still answers a notice in one window while it is resumed in another may
         // answer in both: nothing keeps two processes from one session (seen in 1.18.33).
         let told = audit.letters_ever.values().any(|letter| letter.to == *id);
-        let most = if told && world.windows.len() > 1 { 2 } else { 1 };
+        let runs = audit.runs.range((mark, 0)..=(mark, u32::MAX));
+        let hosts: BTreeSet<_> = runs.map(|(_, run)| &run.host).collect();
+        let most = if told && hosts.len() > 1 { 2 } else { 1 };
         if user.parts.len() > 1 || user.tally.answered > most {
             found.push(format!("{message} took effect more than once"));
         }

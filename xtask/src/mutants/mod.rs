@@ -18,7 +18,7 @@ use std::time::Duration;
 /// The list, from the root of the workspace.
 pub const LIST: &str = "xtask/mutants.txt";
 
-const DEFAULT_SEEDS: u64 = 20_000;
+const DEFAULT_SEEDS: u64 = 50_000;
 /// A healthy run of the default seeds takes seconds; a defect may make each history longer.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(120);
 
@@ -30,7 +30,7 @@ Usage: cargo xtask sim --mutants [options]
 
 Options:
   --only NAME    plant this one only; may be given more than once
-  --seeds N      histories to run against each defect (20000)
+  --seeds N      histories to run against each defect (50000)
   --limit S      seconds until a run counts as one without end (120)
   --list         print the names and what each breaks
   --help         print this";
