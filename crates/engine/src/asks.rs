@@ -87,7 +87,7 @@ impl Engine {
             let away = self.hosts.presence(&task.run.host) != Presence::Here;
             listing::Row { task, watch, ahead: self.ahead(task), away }
         });
-        let missing = if self.incomplete { Some(words::SET_ASIDE) } else { None };
+        let missing = self.incomplete.then_some(words::SET_ASIDE);
         listing::listing(rows.collect(), total, missing, self.now)
     }
 

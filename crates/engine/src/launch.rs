@@ -245,7 +245,8 @@ impl Engine {
         if let Some(earlier) = self.tasks.by_key(&key) {
             let same_run = task.run.key == key;
             let other = task.run.prompt.as_deref().is_some_and(|running| running != prompt);
-            if earlier.id != id || self.tasks.is_launch(id, &key) || same_run && other {
+            let launched_it = self.tasks.key_of(id, 0) == Some(&key);
+            if earlier.id != id || launched_it || same_run && other {
                 return Err(Refusal::CallRepeated);
             }
             let until = self.hosts.until(&task.run.host);

@@ -162,8 +162,7 @@ impl Engine {
             }
             Ok(_) | Err(HostError::Gone) => {
                 if let Some(live) = self.tasks.live_mut(id) {
-                    let asked = live.watch.asked.take();
-                    live.watch.unknown_to.extend(asked);
+                    live.watch.asked_in_vain();
                 }
             }
             Err(_) => self.look_at(id, self.now.plus(pause_ms(1))),
@@ -189,10 +188,7 @@ impl Engine {
                 self.deleted_under(id);
             }
             // A host that never had the session cannot tell whether it was deleted.
-            Err(HostError::Gone) if began => {
-                let asked = live.watch.asked.take();
-                live.watch.unknown_to.extend(asked);
-            }
+            Err(HostError::Gone) if began => live.watch.asked_in_vain(),
             // An answer to what was asked of the host before it ended tells nothing any more.
             Ok(_) | Err(_) => self.look_at(id, self.now.plus(pause_ms(1))),
         }

@@ -19,9 +19,12 @@ impl From<&CallKey> for Quick<CallKey> {
     }
 }
 
-/// FNV-1a: the same on every machine and in every process.
 fn number(text: &str) -> u64 {
+    fnv(text.bytes())
+}
+
+/// FNV-1a: the same on every machine and in every process.
+pub(crate) fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325_u64;
-    text.bytes()
-        .fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    bytes.fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

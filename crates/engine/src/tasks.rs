@@ -102,13 +102,6 @@ impl Tasks {
         self.get(*self.by_key.get(&key.into())?)
     }
 
-    /// Whether this call launched the task.
-    pub fn is_launch(&self, id: TaskId, key: &CallKey) -> bool {
-        let first = self.earlier_calls.get(&id).and_then(|calls| calls.first());
-        let last = self.get(id).map(|task| &task.run.key);
-        first.or(last) == Some(key)
-    }
-
     /// Whether a run that the session asked for is unfinished.
     pub fn is_asker(&self, session: &SessionId) -> bool {
         self.asked.contains_key(&session.into())

@@ -126,6 +126,11 @@ impl Watch {
         self.error = None;
     }
 
+    /// The host that was asked last knows nothing of the run, and is not asked again.
+    pub(crate) fn asked_in_vain(&mut self) {
+        self.unknown_to.extend(self.asked.take());
+    }
+
     /// The host is at work on the run, whatever was said before.
     pub(crate) fn at_work(&mut self) {
         self.still_since = None;

@@ -53,10 +53,7 @@ impl World {
     /// was deleted unheard, and nobody can stop what runs out of our sight.
     pub fn is_settled(&mut self) -> bool {
         let audit = std::mem::take(self.audit());
-        let gone = |session: &SessionId| {
-            self.oc.once(session).is_none_or(|session| session.deleted)
-                || self.is_out_of_sight(session)
-        };
+        let gone = |session: &SessionId| !self.can_be_told(session);
         let owed = audit.owed.iter().filter_map(|notice| audit.owed_to.get(notice)).all(gone);
         let letters = audit.letters.iter().filter_map(|letter| audit.letters_ever.get(letter));
         let stops = audit.stop_hosts.iter().filter(|(task, _)| audit.stops.contains_key(task));
@@ -79,8 +76,14 @@ impl World {
         window.is_some_and(|window| window.unseen && !self.oc.alive(window.process))
     }
 
+    /// Nobody can be told who was deleted unheard, or is out of sight.
+    pub(crate) fn can_be_told(&self, session: &SessionId) -> bool {
+        let there = self.oc.once(session).is_some_and(|session| !session.deleted);
+        there && !self.is_out_of_sight(session)
+    }
+
     /// A helper's session that worked in a window which ended unseen: nobody uses it elsewhere.
-    pub(crate) fn is_out_of_sight(&self, session: &SessionId) -> bool {
+    fn is_out_of_sight(&self, session: &SessionId) -> bool {
         let helper = self.oc.once(session).is_some_and(|session| session.mark.is_some());
         helper && self.windows.iter().any(|window| self.has_died_unseen(&window.host))
     }

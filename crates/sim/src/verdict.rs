@@ -57,11 +57,8 @@ fn unsettled(audit: &mut Audit, world: &World) {
     if let Some(what) = what {
         audit.broken("every run ends", what);
     }
-    // Nobody can be told who was deleted unheard.
-    let can_be_told = |notice: &&NoticeId| {
-        let to = audit.owed_to.get(notice).filter(|to| !world.is_out_of_sight(to));
-        to.and_then(|to| world.oc.once(to)).is_some_and(|to| !to.deleted)
-    };
+    let can_be_told =
+        |notice: &&NoticeId| audit.owed_to.get(notice).is_some_and(|to| world.can_be_told(to));
     if let Some(notice) = audit.owed.iter().find(can_be_told).copied() {
         audit.broken("every debt is paid", format!("{notice:?} is still owed"));
     }
