@@ -14,11 +14,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
 use crate::agents::Permissions;
+use crate::connection::AgentConnection;
 use crate::failure::{Failure, What};
 use crate::host::Inner;
-use crate::kept::{End, Line};
 use crate::limits::{LOADED_MAX, SAVE_AGAIN, START_AGAIN, START_AGAIN_MAX};
-use crate::talk::Talk;
+use crate::session_log::{End, Line};
 use crate::turn::Turn;
 
 /// What a conversation is asked to do.
@@ -78,7 +78,7 @@ pub struct Conversation {
     commands: Commands,
     /// The agent's id for the session, once it has one.
     theirs: Option<String>,
-    talk: Option<(Talk, Permissions)>,
+    talk: Option<(AgentConnection, Permissions)>,
 }
 
 impl Commands {
@@ -193,7 +193,7 @@ impl Conversation {
         self.host.turns.ended(&session, end.clone());
         self.save(&Line::End { message: message.clone(), end, tool_calls }).await;
         self.host.turns.forget(&session, &message);
-        self.facts.hint(Hint::Stirred { session: session.clone() });
+        self.facts.hint(Hint::Changed { session: session.clone() });
         let resumes = self.talk.as_ref().is_none_or(|(talk, _)| talk.introduction.resumes);
         if is_over || resumes {
             self.end().await;
@@ -250,7 +250,7 @@ impl Conversation {
 async fn start_in_time(
     host: &Inner,
     facts: &Facts,
-    talk: &mut Option<(Talk, Permissions)>,
+    talk: &mut Option<(AgentConnection, Permissions)>,
     theirs: &mut Option<String>,
 ) -> Result<(), Failure> {
     let deadline = Instant::now() + START_AGAIN_MAX;
@@ -273,7 +273,7 @@ async fn start_in_time(
 async fn start(
     host: &Inner,
     facts: &Facts,
-    talk: &mut Option<(Talk, Permissions)>,
+    talk: &mut Option<(AgentConnection, Permissions)>,
     theirs: &mut Option<String>,
 ) -> Result<(), Failure> {
     if talk.is_some() {
@@ -283,7 +283,8 @@ async fn start(
     let environment = environment.as_deref();
     let path = environment.and_then(|environment| environment.get("PATH"));
     let agent = host.agent(&facts.agent, path).ok_or_else(|| not_there(&facts.agent))?;
-    let mut new = Talk::begin(&agent, &facts.directory, environment, &host.family).await?;
+    let mut new =
+        AgentConnection::begin(&agent, &facts.directory, environment, &host.family).await?;
     if let Some(session) = theirs {
         new.take_up(session, &facts.directory).await?;
     } else {

@@ -1,4 +1,4 @@
-//! The host itself: does a deed and says what it found. Nearly all of it is reading and writing
+//! The host itself: does a action and says what it found. Nearly all of it is reading and writing
 //! what is kept; agents work in the background, in a conversation for each session.
 
 mod forget;
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use legwork_engine::record::Target;
-use legwork_engine::work::{Part, Shown, Sight, Sighted};
-use legwork_engine::{Deed, Finding, Hint, HostError};
+use legwork_engine::work::{Observation, Part, RunState, Shown};
+use legwork_engine::{Action, Finding, Hint, HostError};
 use legwork_protocol::ask::Reply;
 use legwork_protocol::line::Environment;
 use legwork_protocol::view::Mail;
@@ -20,16 +20,16 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::active_turn::{Turns, now};
 use crate::agents::Agent;
 use crate::conversation::{Command, Commands, Conversation, Facts};
 use crate::environment::Environments;
 use crate::failure::What;
-use crate::kept::{End, Kept, Line, sync_file};
 use crate::limits::{IDLE_MAX, PROBE_MAX, TERMINALS_KEPT};
 use crate::lock::lock;
 use crate::mail::Mailbox;
-use crate::now::{Turns, now};
 use crate::orphans::Family;
+use crate::session_log::{End, Line, SessionLog, sync_file};
 
 type Found = Result<Finding, HostError>;
 
@@ -54,7 +54,7 @@ pub struct Host(Arc<Inner>);
 
 /// What the conversations share.
 pub struct Inner {
-    pub kept: Kept,
+    pub kept: SessionLog,
     pub turns: Turns,
     mail: Mutex<Mailbox>,
     /// The conversations under way.
@@ -83,7 +83,7 @@ struct Session {
 impl Host {
     /// Opens what is kept in this folder.
     pub fn open(folder: &Path, outside: Outside) -> std::io::Result<Self> {
-        let kept = Kept::open(folder)?;
+        let kept = SessionLog::open(folder)?;
         let mail = Mutex::new(Mailbox::open(&folder.join("mail"))?);
         let (turns, live, idle) = (Turns::default(), Mutex::default(), Mutex::default());
         let (environments, family) = (Environments::default(), outside.family.clone());
@@ -132,36 +132,38 @@ impl Host {
     }
 
     /// Does it.
-    pub async fn perform(&self, deed: &Deed) -> Found {
-        match deed {
-            Deed::Vet { agent } => Ok(self.vet(agent)),
-            Deed::Probe { session } => self.probe(session).await,
+    pub async fn perform(&self, action: &Action) -> Found {
+        match action {
+            Action::CheckAgent { agent } => Ok(self.check_agent(agent)),
+            Action::Probe { session } => self.probe(session).await,
             // A terminal is never deleted.
-            Deed::Census { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
-            Deed::Open { task, parent, title, agent, .. } => {
+            Action::FindMissing { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
+            Action::Open { task, parent, title, agent, .. } => {
                 self.open_session(*task, parent, agent, title)
             }
-            Deed::Prompt { session, message, text, .. } => {
+            Action::Prompt { session, message, text, .. } => {
                 self.prompt(session, message, text).await
             }
-            Deed::Look { session, message } => self.look(session, message),
-            Deed::Survey { .. } => Ok(self.survey()),
-            Deed::Tell { session, message, parts, .. } => self.tell(session, message, parts).await,
-            Deed::Stop { task, target } => self.stop(*task, target),
-            Deed::Answer { session, question, reply } => {
+            Action::Observe { session, message } => self.look(session, message),
+            Action::Poll { .. } => Ok(self.poll()),
+            Action::Deliver { session, message, parts, .. } => {
+                self.tell(session, message, parts).await
+            }
+            Action::Stop { task, target } => self.stop(*task, target),
+            Action::Answer { session, question, reply } => {
                 self.answer(session, question, reply).await
             }
         }
     }
 
-    fn vet(&self, name: &str) -> Finding {
+    fn check_agent(&self, name: &str) -> Finding {
         let paths = self.0.environments.paths();
         let paths = paths.iter().map(|path| Some(path.as_str())).chain([None]);
         let mut known: Vec<String> = Vec::new();
         for path in paths {
             for Agent { name: found, .. } in (self.0.outside.agents)(path) {
                 if found == name {
-                    return Finding::Vetted;
+                    return Finding::AgentKnown;
                 }
                 if !known.contains(&found) {
                     known.push(found);
@@ -246,9 +248,9 @@ impl Host {
 
     fn look(&self, session: &SessionId, message: &MessageId) -> Found {
         if let Some(going) = self.0.turns.of(session).filter(|going| going.message == *message) {
-            let state = going.end.map_or(Sighted::Busy, sighted);
+            let state = going.end.map_or(RunState::Busy, run_state);
             let (tool_calls, moved) = (going.tool_calls, Some(going.moved));
-            return Ok(Finding::Seen(Sight { state, tool_calls, moved }));
+            return Ok(Finding::Observed(Observation { state, tool_calls, moved }));
         }
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
         let end = lines.into_iter().find_map(|line| match line {
@@ -256,19 +258,19 @@ impl Host {
             _ => None,
         });
         let (state, tool_calls) = match end {
-            Some((end, tool_calls)) => (sighted(end), tool_calls),
-            None => (Sighted::Still { text: String::new() }, 0),
+            Some((end, tool_calls)) => (run_state(end), tool_calls),
+            None => (RunState::Still { text: String::new() }, 0),
         };
-        Ok(Finding::Seen(Sight { state, tool_calls, moved: None }))
+        Ok(Finding::Observed(Observation { state, tool_calls, moved: None }))
     }
 
-    fn survey(&self) -> Finding {
+    fn poll(&self) -> Finding {
         let going = self.0.turns.list();
         let busy = going.iter().map(|(session, _)| (session.clone(), None)).collect();
         let questions = going.into_iter().flat_map(|(session, going)| {
             going.questions.into_iter().map(move |question| (session.clone(), question))
         });
-        Finding::Surveyed { busy, questions: questions.collect() }
+        Finding::Polled { busy, questions: questions.collect() }
     }
 
     async fn tell(&self, session: &SessionId, message: &MessageId, parts: &[Part]) -> Found {
@@ -289,7 +291,7 @@ impl Host {
             mailbox.path().to_owned()
         };
         self.synced(session, blocking(move || sync_file(&path)).await);
-        Ok(Finding::Told)
+        Ok(Finding::Delivered)
     }
 
     fn stop(&self, task: TaskId, target: &Target) -> Found {
@@ -437,10 +439,10 @@ fn marked(task: TaskId) -> Result<SessionId, HostError> {
     name.parse().map_err(|_| HostError::Gone)
 }
 
-fn sighted(end: End) -> Sighted {
+fn run_state(end: End) -> RunState {
     match end {
-        End::Answered { text } => Sighted::Answered { text },
-        End::Failed { reason } => Sighted::Failed { reason },
-        End::Aborted { text } => Sighted::Aborted { text },
+        End::Answered { text } => RunState::Answered { text },
+        End::Failed { reason } => RunState::Failed { reason },
+        End::Aborted { text } => RunState::Aborted { text },
     }
 }

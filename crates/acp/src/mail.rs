@@ -9,8 +9,8 @@ use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, TaskId};
 use serde::{Deserialize, Serialize};
 
-use crate::kept::{append_line, read_lines, sync_file};
 use crate::limits::SHOWN_MAX;
+use crate::session_log::{append_line, read_lines, sync_file};
 
 /// What has come and what of it was seen.
 #[derive(Debug)]

@@ -10,14 +10,14 @@ use legwork_protocol::{QuestionId, SessionId};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
+use crate::active_turn::{Turns, now};
 use crate::agents::Permissions;
+use crate::connection::{AgentConnection, refuse_unknown};
 use crate::conversation::{Command, Commands, Facts};
 use crate::failure::{Failure, What};
-use crate::kept::End;
 use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
-use crate::now::{Turns, now};
 use crate::permission::{self, Options};
-use crate::talk::{Talk, refuse_unknown};
+use crate::session_log::End;
 use crate::transcript::{Transcript, Update};
 use crate::wire::{self, Message};
 
@@ -27,7 +27,7 @@ const PROMPT: &str = "session/prompt";
 pub struct Turn<'a> {
     facts: &'a Facts,
     turns: &'a Turns,
-    talk: &'a mut Talk,
+    talk: &'a mut AgentConnection,
     /// The agent's id for the session.
     theirs: &'a str,
     permissions: Permissions,
@@ -52,7 +52,7 @@ impl<'a> Turn<'a> {
     pub fn new(
         facts: &'a Facts,
         turns: &'a Turns,
-        talk: &'a mut Talk,
+        talk: &'a mut AgentConnection,
         theirs: &'a str,
         permissions: Permissions,
     ) -> Self {

@@ -31,8 +31,8 @@ pub struct DaemonFacts {
     pub requests: u64,
     /// Unfinished tasks.
     pub unfinished: u64,
-    /// Notices that are owed.
-    pub owed: u64,
+    /// Notices that are pending.
+    pub pending: u64,
 }
 
 impl DaemonFacts {
@@ -46,13 +46,13 @@ impl DaemonFacts {
             hosts: hosts.len(),
             requests: hosts.iter().filter_map(|host| host["requests"].as_u64()).sum(),
             unfinished: number("unfinished")?,
-            owed: number("owed")?,
+            pending: number("pending")?,
         })
     }
 
     /// Whether nothing is under way and nobody is to be told.
     pub fn is_settled(&self) -> bool {
-        self.hosts > 0 && self.unfinished == 0 && self.owed == 0
+        self.hosts > 0 && self.unfinished == 0 && self.pending == 0
     }
 }
 
@@ -145,13 +145,14 @@ mod tests {
     #[test]
     fn the_daemons_own_words_are_read() {
         let status = json!({ "running": true, "daemon": {
-            "pid": 7, "unfinished": 0, "owed": 0, "hosts": [{ "requests": 3 }, { "requests": 4 }],
+            "pid": 7, "unfinished": 0, "pending": 0,
+            "hosts": [{ "requests": 3 }, { "requests": 4 }],
         }});
         let facts = DaemonFacts::of(&status).unwrap();
-        let expected = DaemonFacts { pid: 7, hosts: 2, requests: 7, unfinished: 0, owed: 0 };
+        let expected = DaemonFacts { pid: 7, hosts: 2, requests: 7, unfinished: 0, pending: 0 };
         assert_eq!(facts, expected);
         assert!(facts.is_settled());
-        assert!(!DaemonFacts { owed: 1, ..facts.clone() }.is_settled());
+        assert!(!DaemonFacts { pending: 1, ..facts.clone() }.is_settled());
         assert!(!DaemonFacts { hosts: 0, ..facts }.is_settled());
         assert_eq!(DaemonFacts::of(&json!({ "running": false, "daemon": null })), None);
     }

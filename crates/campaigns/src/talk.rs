@@ -85,10 +85,10 @@ mod tests {
     }
 
     #[test]
-    fn each_headline_of_a_letter_is_a_notice_with_its_result() {
+    fn each_headline_of_a_delivery_is_a_notice_with_its_result() {
         let head = "[BACKGROUND TASK COMPLETED] bg_1 One (2s)\n[BACKGROUND RESUME FAILED] bg_2 T \
                     (1s)\n2 background tasks finished, 0 still running.";
-        let letter = message(
+        let delivery = message(
             "user",
             json!([
                 { "type": "text", "text": head },
@@ -96,7 +96,7 @@ mod tests {
                 { "type": "text", "synthetic": true, "text": "What came of bg_1:\n\nyes" },
             ]),
         );
-        let found = notices(&[letter.clone(), message("assistant", letter["parts"].clone())]);
+        let found = notices(&[delivery.clone(), message("assistant", delivery["parts"].clone())]);
         let short: Vec<_> = found.iter().map(|n| (&*n.says, &*n.task, &*n.result)).collect();
         assert_eq!(short, [("TASK COMPLETED", "bg_1", "yes"), ("RESUME FAILED", "bg_2", "no")]);
         assert_eq!(found[0].stored, 5);

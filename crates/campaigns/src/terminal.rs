@@ -295,7 +295,7 @@ fn unsettled(tasks: &[Value], id: &str) -> Option<String> {
     let Some(task) = tasks.iter().find(|task| task["id"] == id) else {
         return Some(format!("{id} is not in the listing"));
     };
-    let over = !task["ended"].is_null() && task["notice_owed"] != true;
+    let over = !task["ended"].is_null() && task["notice_pending"] != true;
     (!over).then(|| format!("{id} is still {}", task["status"].as_str().unwrap_or("there")))
 }
 

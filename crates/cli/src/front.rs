@@ -10,7 +10,7 @@ use legwork_client::{Client, Folders, Start};
 use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, MISSED, Remote, Request, Transport};
 use legwork_protocol::ids::BadId;
 use legwork_protocol::line::{
-    FromDaemon, HostReply, HostResult, Role, Splitter, ToDaemon, Until, check_size,
+    FromDaemon, HostLifetime, HostReply, HostResult, Role, Splitter, ToDaemon, check_size,
     decode_from_daemon, encode,
 };
 use serde_json::Value;
@@ -78,7 +78,7 @@ async fn introduce(remote: &Remote, url: &str, data: Data) -> Result<Role, Fault
         Data::ThisUsers => identity::place(project, directory, &Database::of_this_user()),
     };
     let place = place.map_err(refuse)?;
-    Ok(Role::Host { host, place, kind: KIND.to_owned(), until: Until::Closed })
+    Ok(Role::Host { host, place, kind: KIND.to_owned(), lifetime: HostLifetime::Interactive })
 }
 
 async fn get(remote: &Remote, path: &str) -> Result<Value, Fault> {

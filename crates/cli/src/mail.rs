@@ -70,15 +70,15 @@ mod tests {
 
     #[test]
     fn headlines_are_set_apart_and_cannot_steer_the_terminal() {
-        let letter = |text: &str| Mail {
+        let delivery = |text: &str| Mail {
             message: "msg_1".parse().unwrap(),
             session: "term_1".parse().unwrap(),
             at: Time(1),
             text: text.to_owned(),
         };
         let mut out = Vec::new();
-        let first = letter("[DONE] one\n[DONE]\u{1b} two\n2 finished.");
-        write(&[first, letter("[DONE] three\n1 finished.")], &mut out).unwrap();
+        let first = delivery("[DONE] one\n[DONE]\u{1b} two\n2 finished.");
+        write(&[first, delivery("[DONE] three\n1 finished.")], &mut out).unwrap();
         let out = String::from_utf8(out).unwrap();
         let plain = anstream::adapter::strip_str(&out).to_string();
         let apart = "── while you were away ──\n";

@@ -38,7 +38,7 @@ pub fn activity(task: &TaskView) -> String {
     }
     if !task.status.is_unfinished() {
         let calls = tool_calls(task);
-        return if task.notice_owed { format!("{calls}, parent not told yet") } else { calls };
+        return if task.notice_pending { format!("{calls}, parent not told yet") } else { calls };
     }
     match (task.last_tools.last(), task.quiet_ms) {
         (Some(tool), Some(quiet)) => format!("{tool}, {}", ago(quiet)),
@@ -92,7 +92,7 @@ pub fn page(task: &TaskView) -> Vec<String> {
         facts.push(("Session", Cell::new(session.as_str())));
     }
     facts.push(("Host", Cell::new(task.host.as_str())));
-    if task.notice_owed {
+    if task.notice_pending {
         facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
     }
     let rows: Vec<Vec<Cell>> =

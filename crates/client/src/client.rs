@@ -19,7 +19,7 @@ use crate::process::process_mark;
 use crate::record::{Holder, Record, holder};
 use crate::start::Start;
 
-/// The longest silence of a daemon that owes an answer: it gives signs of life every 10 s.
+/// The longest silence of a daemon that we wait for: it gives signs of life every 10 s.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two attempts to reach a daemon that is not there.
 const PAUSE: Duration = Duration::from_millis(250);

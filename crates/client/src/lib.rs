@@ -2,7 +2,7 @@
 //! it is not there, and asking it. Also how a process is told from another that later has its
 //! number, because both ends of the link must agree on it.
 //!
-//! This room blocks and decides nothing: it passes on what is asked and what is answered. It does
+//! This crate blocks and decides nothing: it passes on what is asked and what is answered. It does
 //! not know what a task is, prints nothing, and keeps nothing. A link that breaks is opened again
 //! once, or for as long as its user wants; what is sent again carries the same key, so nothing
 //! happens twice.

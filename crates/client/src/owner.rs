@@ -146,7 +146,7 @@ mod tests {
         assert!(make_private(&folder).unwrap());
         assert_eq!(mode(), 0o700);
 
-        fs::write(folder.join("letter.txt"), "").unwrap();
+        fs::write(folder.join("delivery.txt"), "").unwrap();
         open(0o755);
         assert!(make_private(&folder).unwrap());
         assert_eq!(mode(), 0o755);

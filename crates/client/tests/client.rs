@@ -378,7 +378,7 @@ fn p9_a_daemon_in_another_container_has_ended_when_it_lets_go_of_the_store() {
         let (id, _) = peer.hear_query();
         let data = json!({
             "pid": std::process::id(), "build": "9.9.9", "started": 1, "store": "", "log": "",
-            "healthy": true, "unfinished": 0, "tasks": 0, "at_work": 0, "owed": 0, "hosts": [],
+            "healthy": true, "unfinished": 0, "tasks": 0, "at_work": 0, "pending": 0, "hosts": [],
         });
         peer.say(&FromDaemon::Data { id, data });
         assert_eq!(peer.hear_query().1, Query::Leave);

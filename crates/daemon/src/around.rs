@@ -10,7 +10,7 @@ use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 
-use crate::door::Listener;
+use crate::accept::Listener;
 use crate::fault::{Fault, chain};
 use crate::limits::LOOK_AROUND_EVERY;
 use crate::log::Log;

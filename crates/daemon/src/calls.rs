@@ -11,13 +11,13 @@ use legwork_protocol::line::{Context, Environment, ToDaemon};
 use legwork_protocol::{Ask, CallKey, HostId, TaskId};
 use serde_json::Value;
 
+use crate::connection::ConnectionId;
 use crate::daemon::Daemon;
 use crate::opencode;
 use crate::origin::{Origin, Standing};
-use crate::peer::PeerId;
 
 impl Daemon {
-    pub(crate) fn heard(&mut self, peer: PeerId, line: ToDaemon) {
+    pub(crate) fn heard(&mut self, peer: ConnectionId, line: ToDaemon) {
         // One that was displaced may still have lines under way.
         let Some(from) = self.shell.outside().guests.get_mut(&peer) else { return };
         from.heard = Instant::now();
@@ -33,7 +33,7 @@ impl Daemon {
         }
         match line {
             ToDaemon::Call { id, key, tool, arguments, mut context } => {
-                let standing = self.guest_standing(peer);
+                let standing = self.peer_standing(peer);
                 let environment = context.as_mut().and_then(|context| context.environment.take());
                 let ask = read_call(&tool, arguments);
                 let ask = ask.and_then(|ask| standing.refuses_ask(&ask).map_or(Ok(ask), Err));
@@ -46,7 +46,7 @@ impl Daemon {
                 }
             }
             ToDaemon::Query { id, query } => match host {
-                None => match self.guest_standing(peer).refuses_query(&query) {
+                None => match self.peer_standing(peer).refuses_query(&query) {
                     None => self.query(peer, id, query),
                     Some(why) => self.refuse(peer, id, why),
                 },
@@ -59,7 +59,7 @@ impl Daemon {
             }
             ToDaemon::Event { name, properties } => {
                 let Some(host) = host else { return };
-                self.overheard.hear(&name, &properties);
+                self.event_cache.hear(&name, &properties);
                 for hint in opencode::hints(&host, &name, &properties) {
                     if self.may_tell(&host, &hint) {
                         self.step(Input::Hint(hint));
@@ -104,7 +104,7 @@ impl Daemon {
     }
 
     /// What a connected program may do. A host's calls are its sessions'.
-    fn guest_standing(&mut self, peer: PeerId) -> Standing {
+    fn peer_standing(&mut self, peer: ConnectionId) -> Standing {
         let guest = self.shell.outside().guests.get(&peer).filter(|guest| guest.host.is_none());
         match guest.map(|guest| guest.origin.clone()) {
             Some(origin) => self.standing(&origin),
@@ -143,14 +143,14 @@ impl Daemon {
         }
     }
 
-    pub(crate) fn refuse(&mut self, peer: PeerId, id: u64, why: String) {
+    pub(crate) fn refuse(&mut self, peer: ConnectionId, id: u64, why: String) {
         if let Some(guest) = self.shell.outside().guests.get(&peer) {
             guest.answer(id, true, why);
         }
     }
 
     /// Puts a question to the engine.
-    pub(crate) fn ask(&mut self, peer: PeerId, id: u64, caller: Caller, ask: Ask) {
+    pub(crate) fn ask(&mut self, peer: ConnectionId, id: u64, caller: Caller, ask: Ask) {
         let call = self.shell.outside().open_call(peer, id);
         self.step(Input::Ask { call, caller, ask, spare: spare() });
     }

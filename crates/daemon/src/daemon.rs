@@ -7,7 +7,7 @@ use std::time::Duration;
 use legwork_client::Folders;
 use legwork_engine::text::toast;
 use legwork_engine::{Change, Finding, Hint, HostError, Input, WorkId};
-use legwork_protocol::line::{FromDaemon, LINE_VERSION, Role, Until};
+use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{HostId, Settings, Time};
 use legwork_shell::Shell;
@@ -15,17 +15,17 @@ use legwork_store::{Opened, Store};
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
-use crate::driver::{Desk, Findings};
+use crate::connection::{Arrival, ConnectionId, Hello};
+use crate::driver::{Findings, HostWorker};
 use crate::feed::{self, Feed};
-use crate::guest::Guest;
-use crate::home::Home;
 use crate::limits::CLIENTS_MAX;
 use crate::link::Link;
+use crate::local_host::LocalHost;
 use crate::log::Log;
-use crate::opencode::{Memory, Overheard};
-use crate::outbox::Outbox;
-use crate::peer::{Arrival, Newcomer, PeerId};
+use crate::opencode::{EventCache, LinkCache};
+use crate::peer::Peer;
 use crate::screens::Screens;
+use crate::send_queue::SendQueue;
 use crate::version::{BUILD, is_newer};
 use crate::world::{Host, World};
 use crate::{Fault, opencode};
@@ -43,13 +43,13 @@ pub struct Daemon {
     /// Set when it is to end: why.
     pub(crate) leaving: Option<String>,
     /// The host that is built in.
-    pub(crate) home: Home,
+    pub(crate) home: LocalHost,
     /// What was said of a store that could not be read when this daemon started.
     set_aside: Option<String>,
     wake_at: Option<Time>,
     screens: Screens,
     /// What the hosts' events have told of conversations.
-    pub(crate) overheard: Arc<Overheard>,
+    pub(crate) event_cache: Arc<EventCache>,
     findings: Findings,
     pub(crate) log: Log,
 }
@@ -66,7 +66,7 @@ impl Daemon {
     ) -> Result<Self, Fault> {
         let mut clock = Clock::default();
         let started = clock.now();
-        let home = Home::open(&folders, hints, &log)?;
+        let home = LocalHost::open(&folders, hints, &log)?;
         let world = World::new(findings.clone(), log.clone());
         let shell = Shell::start(Feed::new(store), world, settings, started)?;
         let mut daemon = Self {
@@ -79,7 +79,7 @@ impl Daemon {
             home,
             wake_at: Some(started),
             screens: Screens::default(),
-            overheard: Arc::default(),
+            event_cache: Arc::default(),
             findings,
             log,
         };
@@ -91,10 +91,11 @@ impl Daemon {
     fn home_came(&mut self) {
         self.home.remove_old_terminals();
         self.remove_forgotten();
-        let (host, place, until) = (self.home.id().clone(), self.home.place(), Until::Closed);
+        let (host, place, lifetime) =
+            (self.home.id().clone(), self.home.place(), HostLifetime::Interactive);
         let here = self.home.host(self.findings.clone());
         self.shell.outside().hosts.insert(host.clone(), here);
-        self.step(Input::Hint(Hint::HostCame { host, place, until }));
+        self.step(Input::Hint(Hint::HostCame { host, place, lifetime }));
     }
 
     /// The host that is built in has news.
@@ -120,10 +121,10 @@ impl Daemon {
     }
 
     /// Takes in what comes from a connection.
-    pub fn arrived(&mut self, peer: PeerId, arrival: Arrival) {
+    pub fn arrived(&mut self, peer: ConnectionId, arrival: Arrival) {
         match arrival {
-            Arrival::Came(newcomer) => self.came(peer, newcomer),
-            Arrival::Foreign { version, outbox } => self.foreign(peer, version, &outbox),
+            Arrival::Came(hello) => self.came(peer, hello),
+            Arrival::Foreign { version, send_queue } => self.foreign(peer, version, &send_queue),
             Arrival::Line(line) => self.heard(peer, line),
             Arrival::Left { why } => self.left(peer, &why),
         }
@@ -155,28 +156,28 @@ impl Daemon {
     /// Whether nothing is unfinished; not while that cannot be known for certain.
     pub fn has_nothing_to_do(&mut self) -> bool {
         let now = self.clock.now();
-        !self.shell.is_ailing()
+        !self.shell.is_degraded()
             && self.shell.read(now, |engine| engine.tally().unfinished) == Some(0)
     }
 
-    fn came(&mut self, peer: PeerId, newcomer: Newcomer) {
-        let Newcomer { build, role, outbox, unanswered, origin } = newcomer;
+    fn came(&mut self, peer: ConnectionId, hello: Hello) {
+        let Hello { build, role, send_queue, unanswered, origin } = hello;
         if is_newer(&build) && self.may_be_replaced() {
             self.leaving = Some(format!("legwork {build} takes over from {BUILD}."));
             return;
         }
-        let (host, place, kind, until) = match role {
+        let (host, place, kind, lifetime) = match role {
             Role::Client => {
-                if !self.make_room(peer, &outbox) {
+                if !self.make_room(peer, &send_queue) {
                     return;
                 }
                 self.log.peer(format_args!("{peer}: a program of legwork {build}"));
-                greet(&outbox);
-                let guest = Guest::new(None, outbox).from(origin);
+                greet(&send_queue);
+                let guest = Peer::new(None, send_queue).from(origin);
                 self.shell.outside().guests.insert(peer, guest);
                 return;
             }
-            Role::Host { host, place, kind, until } => (host, place, kind, until),
+            Role::Host { host, place, kind, lifetime } => (host, place, kind, lifetime),
         };
         let stranger =
             || format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it.");
@@ -184,35 +185,37 @@ impl Daemon {
         let inside = self.standing(&origin).refuses_host();
         if let Some(why) = inside.or_else(|| (!is_known).then(stranger)) {
             self.log.peer(format_args!("{peer}: {why}"));
-            outbox.bye(&why, false);
+            send_queue.bye(&why, false);
             return;
         }
         self.displace(&host);
         self.log.info(format_args!("{peer}: {host} of {place} is there, legwork {build}"));
-        greet(&outbox);
-        let _ = outbox.send(&FromDaemon::Want { events: opencode::wanted() });
-        self.overheard.forget();
-        let link = Link::new(outbox.clone(), unanswered, Memory::with(self.overheard.clone()));
+        greet(&send_queue);
+        let _ = send_queue.send(&FromDaemon::Want { events: opencode::wanted() });
+        self.event_cache.forget();
+        let link =
+            Link::new(send_queue.clone(), unanswered, LinkCache::with(self.event_cache.clone()));
         let requests = link.requests();
-        let desk = Desk::new(link, self.findings.clone());
+        let worker = HostWorker::new(link, self.findings.clone());
         let world = self.shell.outside();
-        world.guests.insert(peer, Guest::new(Some(host.clone()), outbox));
-        let here = Host { peer: Some(peer), kind, place: place.clone(), until, desk, requests };
+        world.guests.insert(peer, Peer::new(Some(host.clone()), send_queue));
+        let here =
+            Host { peer: Some(peer), kind, place: place.clone(), lifetime, worker, requests };
         world.hosts.insert(host.clone(), here);
         if let Some(message) = self.set_aside.clone() {
             self.shell.outside().show(&host, toast::warning(SET_ASIDE_TITLE, message));
         }
-        self.step(Input::Hint(Hint::HostCame { host, place, until }));
+        self.step(Input::Hint(Hint::HostCame { host, place, lifetime }));
     }
 
-    /// Ends the idlest of too many clients. If none is idle, the newcomer cannot stay.
-    fn make_room(&mut self, newcomer: PeerId, outbox: &Outbox) -> bool {
+    /// Ends the idlest of too many clients. If none is idle, the hello cannot stay.
+    fn make_room(&mut self, hello: ConnectionId, send_queue: &SendQueue) -> bool {
         match self.shell.outside().crowded() {
             Ok(None) => true,
             Ok(Some(idle)) => {
                 if let Some(guest) = self.shell.outside().guests.get(&idle) {
                     // It may come again, and does so by itself when it has something to say.
-                    guest.outbox.bye("Others need the connection.", true);
+                    guest.send_queue.bye("Others need the connection.", true);
                 }
                 self.left(idle, "others needed the connection");
                 true
@@ -221,8 +224,8 @@ impl Daemon {
                 let why = format!(
                     "{CLIENTS_MAX} programs wait for answers of the legwork daemon already."
                 );
-                self.log.peer(format_args!("{newcomer}: {why}"));
-                outbox.bye(&why, false);
+                self.log.peer(format_args!("{hello}: {why}"));
+                send_queue.bye(&why, false);
                 false
             }
         }
@@ -234,12 +237,12 @@ impl Daemon {
             return;
         };
         if let Some(guest) = self.shell.outside().guests.get(&older) {
-            guest.outbox.bye("The same host has connected again.", false);
+            guest.send_queue.bye("The same host has connected again.", false);
         }
         self.left(older, "the same host has connected again");
     }
 
-    fn foreign(&mut self, peer: PeerId, version: u32, outbox: &Outbox) {
+    fn foreign(&mut self, peer: ConnectionId, version: u32, send_queue: &SendQueue) {
         let why = format!(
             "This daemon (legwork {BUILD}) speaks version {LINE_VERSION} of the line format, the \
              other side version {version}."
@@ -249,7 +252,7 @@ impl Daemon {
             self.leaving = Some(why);
         } else {
             let remedy = "Update the older one; `legwork daemon stop` lets the other start.";
-            outbox.bye(&format!("{why} {remedy}"), false);
+            send_queue.bye(&format!("{why} {remedy}"), false);
         }
     }
 
@@ -260,11 +263,11 @@ impl Daemon {
 
     /// First the host is away, then its calls are dropped: what they waited for must not be told to
     /// a host that is not there. What it was asked has come to nothing before it may come again.
-    fn left(&mut self, peer: PeerId, why: &str) {
+    fn left(&mut self, peer: ConnectionId, why: &str) {
         let Some(gone) = self.shell.outside().remove(peer) else { return };
         if let Some(host) = gone.host {
             self.log.info(format_args!("{peer}: {host} is away: {why}"));
-            self.overheard.forget();
+            self.event_cache.forget();
             self.step(Input::Hint(Hint::HostAway { host }));
         } else {
             self.log.peer(format_args!("{peer}: gone: {why}"));
@@ -338,7 +341,7 @@ impl Daemon {
     fn show_progress(&mut self, now: Time) {
         let hosts: Vec<HostId> = self.shell.outside().hosts.keys().cloned().collect();
         self.screens.look_after(now, &hosts);
-        if self.shell.is_ailing() {
+        if self.shell.is_degraded() {
             return;
         }
         for host in hosts {
@@ -350,8 +353,8 @@ impl Daemon {
     }
 }
 
-fn greet(outbox: &Outbox) {
+fn greet(send_queue: &SendQueue) {
     let (version, build) = (LINE_VERSION, BUILD.to_owned());
     // Far shorter than a line may be.
-    let _ = outbox.send(&FromDaemon::Hello { version, build, tools: tools() });
+    let _ = send_queue.send(&FromDaemon::Hello { version, build, tools: tools() });
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{Deed, Finding, HostError, Work, WorkId};
+use legwork_engine::{Action, Finding, HostError, Work, WorkId};
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -22,7 +22,7 @@ pub type Findings = mpsc::UnboundedSender<Found>;
 /// Does the work of one kind of host.
 pub trait Driver: Send + Sync + 'static {
     /// Does it, however long that takes. Dropped, it asks for nothing more.
-    fn perform(&self, deed: &Deed) -> impl Future<Output = Result<Finding, HostError>> + Send;
+    fn perform(&self, action: &Action) -> impl Future<Output = Result<Finding, HostError>> + Send;
 
     /// Shows it on the host's screen, if there is one.
     fn toast(&self, toast: &Toast) -> impl Future<Output = ()> + Send;
@@ -31,14 +31,14 @@ pub trait Driver: Send + Sync + 'static {
 /// What is given to one host to do. Dropped, the host is gone, and what it had under way is given
 /// up.
 #[derive(Debug)]
-pub struct Desk {
+pub struct HostWorker {
     work: mpsc::UnboundedSender<Work>,
     /// Each with the moment from which it may be shown.
     toasts: mpsc::Sender<(Instant, Toast)>,
 }
 
-impl Desk {
-    /// Sets up a host's desk.
+impl HostWorker {
+    /// Sets up a host's worker.
     pub fn new(driver: impl Driver, findings: Findings) -> Self {
         let driver = Arc::new(driver);
         let (work, given) = mpsc::unbounded_channel();
@@ -48,9 +48,9 @@ impl Desk {
         Self { work, toasts }
     }
 
-    /// Has it done. The finding comes in any case, unless the desk is dropped before.
+    /// Has it done. The finding comes in any case, unless the worker is dropped before.
     pub fn give(&self, work: Work) {
-        // The worker ends only when this desk is dropped.
+        // The worker ends only when this worker is dropped.
         let _ = self.work.send(work);
     }
 
@@ -105,7 +105,7 @@ impl<D: Driver> Worker<D> {
     fn begin(&mut self, work: Work) {
         let driver = self.driver.clone();
         let id = work.id;
-        let task = self.running.spawn(async move { (id, driver.perform(&work.deed).await) });
+        let task = self.running.spawn(async move { (id, driver.perform(&work.action).await) });
         self.units.insert(task.id(), (id, task));
     }
 

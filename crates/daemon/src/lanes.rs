@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use legwork_engine::work::Lane;
-use legwork_engine::{Deed, Work, WorkId};
+use legwork_engine::{Action, Work, WorkId};
 use tokio::time::Instant;
 
 use crate::limits::{AT_ONCE, UNIT_MAX};
@@ -63,7 +63,7 @@ impl Overdue {
 impl Lanes {
     /// Takes on a unit.
     pub fn give(&mut self, work: Work, now: Instant) {
-        let lane = work.deed.lane();
+        let lane = work.action.lane();
         self.waiting.push_back(Waiting { work, lane, due: now + UNIT_MAX });
     }
 
@@ -76,7 +76,7 @@ impl Lanes {
         let free = self.waiting.iter().position(|unit| !self.taken.contains_key(&unit.lane))?;
         let Waiting { work, lane, .. } = self.waiting.remove(free)?;
         let due = Some(now + UNIT_MAX);
-        self.taken.insert(lane, UnderWay { work: work.id, changes: changes(&work.deed), due });
+        self.taken.insert(lane, UnderWay { work: work.id, changes: changes(&work.action), due });
         Some(work)
     }
 
@@ -113,18 +113,18 @@ impl Lanes {
     }
 }
 
-fn changes(deed: &Deed) -> Changes {
-    match deed {
-        Deed::Vet { .. }
-        | Deed::Probe { .. }
-        | Deed::Census { .. }
-        | Deed::Look { .. }
-        | Deed::Survey { .. } => Changes::Nothing,
-        Deed::Open { .. }
-        | Deed::Prompt { .. }
-        | Deed::Tell { .. }
-        | Deed::Stop { .. }
-        | Deed::Answer { .. } => Changes::Something,
+fn changes(action: &Action) -> Changes {
+    match action {
+        Action::CheckAgent { .. }
+        | Action::Probe { .. }
+        | Action::FindMissing { .. }
+        | Action::Observe { .. }
+        | Action::Poll { .. } => Changes::Nothing,
+        Action::Open { .. }
+        | Action::Prompt { .. }
+        | Action::Deliver { .. }
+        | Action::Stop { .. }
+        | Action::Answer { .. } => Changes::Something,
     }
 }
 
@@ -136,21 +136,21 @@ mod tests {
 
     use super::*;
 
-    fn stop(session: &str) -> Deed {
+    fn stop(session: &str) -> Action {
         let target = Target::Session(session.parse().unwrap());
-        Deed::Stop { task: TaskId::from_number(1), target }
+        Action::Stop { task: TaskId::from_number(1), target }
     }
 
-    fn survey() -> Deed {
-        Deed::Survey { scope: Scope::Busy }
+    fn poll() -> Action {
+        Action::Poll { scope: Scope::Busy }
     }
 
-    fn probe(session: &str) -> Deed {
-        Deed::Probe { session: session.parse().unwrap() }
+    fn probe(session: &str) -> Action {
+        Action::Probe { session: session.parse().unwrap() }
     }
 
-    fn give(lanes: &mut Lanes, id: u64, deed: Deed, now: Instant) {
-        lanes.give(Work { id: WorkId(id), host: "h".parse().unwrap(), deed }, now);
+    fn give(lanes: &mut Lanes, id: u64, action: Action, now: Instant) {
+        lanes.give(Work { id: WorkId(id), host: "h".parse().unwrap(), action }, now);
     }
 
     fn begun(lanes: &mut Lanes, now: Instant) -> Vec<u64> {
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn a_lane_keeps_its_order_and_others_go_on() {
         let (mut lanes, now) = (Lanes::default(), Instant::now());
-        for (id, deed) in [(1, stop("a")), (2, probe("a")), (3, survey()), (4, probe("b"))] {
-            give(&mut lanes, id, deed, now);
+        for (id, action) in [(1, stop("a")), (2, probe("a")), (3, poll()), (4, probe("b"))] {
+            give(&mut lanes, id, action, now);
         }
         assert_eq!(begun(&mut lanes, now), [1, 3, 4]);
         assert!(lanes.came_back(WorkId(3)));

@@ -14,15 +14,15 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::Fault;
+use crate::accept::{self, ConnectionLimit, Listener};
 use crate::around::Around;
 use crate::config::read_config;
+use crate::connection::{Arrival, ConnectionId, Shared};
 use crate::daemon::Daemon;
-use crate::door::{self, Listener, Seats};
 use crate::driver::Found;
 use crate::fault::chain;
 use crate::limits::{FAREWELL_MAX, INBOX_MAX_LINES, LINGER};
 use crate::log::Log;
-use crate::peer::{Arrival, Entrance, PeerId};
 use crate::version::BUILD;
 
 /// How the daemon is to run.
@@ -99,8 +99,8 @@ fn silence() -> io::Result<()> {
 struct Born {
     life: Life,
     listener: Listener,
-    seats: Seats,
-    entrance: Entrance,
+    limit: ConnectionLimit,
+    shared: Shared,
     leave: watch::Sender<Option<String>>,
     log: Log,
 }
@@ -116,7 +116,7 @@ fn born(opened: Opened, folders: Folders, record: Record, log: Log) -> Result<Bo
     let (hints, hinted) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
-    let seats = Seats::default();
+    let limit = ConnectionLimit::default();
     let life = Life {
         daemon: Daemon::start(opened, config.settings, folders, findings, hints, log.clone())?,
         around,
@@ -124,33 +124,33 @@ fn born(opened: Opened, folders: Folders, record: Record, log: Log) -> Result<Bo
         found,
         hinted,
         signals,
-        seats: seats.clone(),
+        limit: limit.clone(),
         linger: linger(),
         alone_since: None,
     };
-    let entrance = Entrance::new(inbox, leaving, log.clone());
-    Ok(Born { life, listener, seats, entrance, leave, log })
+    let shared = Shared::new(inbox, leaving, log.clone());
+    Ok(Born { life, listener, limit, shared, leave, log })
 }
 
 impl Born {
     async fn live(self) {
-        let Self { life, listener, seats, entrance, leave, log } = self;
+        let Self { life, listener, limit, shared, leave, log } = self;
         // The store, and with it the lock, is held until the socket is gone.
         let (mut life, why) = tokio::select! {
             ended = life.run() => ended,
-            never = door::keep(listener.clone(), seats.clone(), entrance) => never,
+            never = accept::keep(listener.clone(), limit.clone(), shared) => never,
         };
         log.info(format_args!("ends: {why}"));
         life.around.leave(life.daemon.store());
         leave.send_replace(Some(why.clone()));
-        farewell(&listener, &seats, &why).await;
+        farewell(&listener, &limit, &why).await;
     }
 }
 
-async fn farewell(listener: &Listener, seats: &Seats, why: &str) {
+async fn farewell(listener: &Listener, limit: &ConnectionLimit, why: &str) {
     let said = async {
-        door::close(listener, why).await;
-        seats.all_free().await;
+        accept::close(listener, why).await;
+        limit.all_free().await;
     };
     // Whoever does not listen by then does not hear it.
     let _ = timeout(FAREWELL_MAX, said).await;
@@ -165,11 +165,11 @@ fn linger() -> Duration {
 struct Life {
     daemon: Daemon,
     around: Around,
-    arrivals: mpsc::Receiver<(PeerId, Arrival)>,
+    arrivals: mpsc::Receiver<(ConnectionId, Arrival)>,
     found: mpsc::UnboundedReceiver<Found>,
     hinted: mpsc::UnboundedReceiver<Hint>,
     signals: Signals,
-    seats: Seats,
+    limit: ConnectionLimit,
     linger: Duration,
     /// Since when nobody is there and nothing is to be done.
     alone_since: Option<Instant>,
@@ -211,7 +211,7 @@ impl Life {
 
     /// How long it still stays if nobody comes; nothing while it is needed.
     fn alone_for(&mut self) -> Option<Duration> {
-        if self.seats.taken() > 0 || !self.daemon.has_nothing_to_do() {
+        if self.limit.taken() > 0 || !self.daemon.has_nothing_to_do() {
             self.alone_since = None;
             return None;
         }

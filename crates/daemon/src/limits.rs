@@ -8,7 +8,7 @@ use legwork_protocol::limits::POLL_EVERY_MS;
 // Connections.
 
 /// Connections at once: many windows and commands; each costs two buffers.
-pub const PEERS_MAX: usize = 256;
+pub const CONNECTIONS_MAX: usize = 256;
 /// Those of people's programs among them. The rest is for hosts, which are not to be kept out by a
 /// script that forgets to close what it opens. Over it the one that was silent longest goes.
 pub const CLIENTS_MAX: usize = 192;
@@ -17,7 +17,7 @@ pub const CLIENTS_MAX: usize = 192;
 pub const SILENT_MAX: usize = 32;
 /// A peer says hello by then or is sent away. Ours say it at once.
 pub const HELLO_MAX: Duration = Duration::from_secs(5);
-/// How long somebody waits for the seat of one that has to go.
+/// How long somebody waits for the permit of one that has to go.
 pub const SEAT_MAX: Duration = Duration::from_secs(1);
 /// Bad lines of one peer before it is sent away. One now and then is a slip; this is rubbish.
 pub const BAD_LINES_MAX: u32 = 100;

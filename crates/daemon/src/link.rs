@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use legwork_opencode::{Memory, Request, Transport, Unreachable};
+use legwork_opencode::{LinkCache, Request, Transport, Unreachable};
 use legwork_protocol::line::{FromDaemon, HostReply, HostResult};
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::outbox::Outbox;
+use crate::send_queue::SendQueue;
 
 /// The HTTP status for what is too long to be sent.
 const TOO_LONG: u16 = 413;
@@ -39,16 +39,16 @@ impl Unanswered {
 /// The way to one host.
 #[derive(Debug)]
 pub struct Link {
-    outbox: Outbox,
+    send_queue: SendQueue,
     unanswered: Unanswered,
     /// Requests made so far, which is also the number of the next one.
     requests: Arc<AtomicU64>,
-    memory: Memory,
+    cache: LinkCache,
 }
 
 impl Link {
-    pub fn new(outbox: Outbox, unanswered: Unanswered, memory: Memory) -> Self {
-        Self { outbox, unanswered, requests: Arc::default(), memory }
+    pub fn new(send_queue: SendQueue, unanswered: Unanswered, cache: LinkCache) -> Self {
+        Self { send_queue, unanswered, requests: Arc::default(), cache }
     }
 
     /// Counts the requests, for people.
@@ -65,7 +65,8 @@ impl Transport for Link {
         self.unanswered.all().insert(id, settle);
         let _waiting = Waiting { link: self, id };
         let Request { method, path, query, body } = request;
-        if let Err(why) = self.outbox.send(&FromDaemon::HostCall { id, method, path, query, body })
+        if let Err(why) =
+            self.send_queue.send(&FromDaemon::HostCall { id, method, path, query, body })
         {
             self.unanswered.all().remove(&id);
             let body = json!({ "data": { "message": why.to_string() } });
@@ -77,8 +78,8 @@ impl Transport for Link {
         }
     }
 
-    fn memory(&self) -> Option<&Memory> {
-        Some(&self.memory)
+    fn cache(&self) -> Option<&LinkCache> {
+        Some(&self.cache)
     }
 }
 
@@ -92,7 +93,7 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if self.link.unanswered.all().remove(&self.id).is_some() {
             // As short as a line gets.
-            let _ = self.link.outbox.send(&FromDaemon::Drop { id: self.id });
+            let _ = self.link.send_queue.send(&FromDaemon::Drop { id: self.id });
         }
     }
 }
@@ -113,8 +114,8 @@ mod tests {
 
     #[tokio::test]
     async fn each_request_gets_its_own_answer() {
-        let (outbox, unanswered) = (Outbox::default(), Unanswered::default());
-        let link = Link::new(outbox.clone(), unanswered.clone(), Memory::default());
+        let (send_queue, unanswered) = (SendQueue::default(), Unanswered::default());
+        let link = Link::new(send_queue.clone(), unanswered.clone(), LinkCache::default());
         let reply = |status| HostReply { status, body: Value::Null };
         let host = async {
             unanswered.settle(HostResult { id: 7, reply: Ok(reply(500)) });
@@ -125,25 +126,25 @@ mod tests {
             tokio::join!(link.send(request(Value::Null)), link.send(request(Value::Null)), host);
         assert_eq!(first, Err(Unreachable { why: "fetch failed".into() }));
         assert_eq!(second, Ok(reply(204)));
-        assert_eq!(outbox.behind(), 2);
+        assert_eq!(send_queue.behind(), 2);
         assert_eq!(link.requests().load(Ordering::Relaxed), 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_front_is_told_that_nobody_waits_any_more() {
-        let (outbox, unanswered) = (Outbox::default(), Unanswered::default());
-        let link = Link::new(outbox.clone(), unanswered.clone(), Memory::default());
+        let (send_queue, unanswered) = (SendQueue::default(), Unanswered::default());
+        let link = Link::new(send_queue.clone(), unanswered.clone(), LinkCache::default());
         let late = timeout(Duration::from_secs(1), link.send(request(Value::Null))).await;
         assert!(late.is_err());
-        assert_eq!(outbox.behind(), 2, "the call and its drop");
+        assert_eq!(send_queue.behind(), 2, "the call and its drop");
         assert!(unanswered.all().is_empty());
     }
 
     #[tokio::test]
     async fn what_is_too_long_to_send_is_refused_and_not_tried_for_ever() {
-        let link = Link::new(Outbox::default(), Unanswered::default(), Memory::default());
+        let link = Link::new(SendQueue::default(), Unanswered::default(), LinkCache::default());
         let reply = link.send(request(Value::String("x".repeat(17 << 20)))).await.unwrap();
         assert_eq!(reply.status, TOO_LONG);
-        assert_eq!(link.outbox.behind(), 0);
+        assert_eq!(link.send_queue.behind(), 0);
     }
 }

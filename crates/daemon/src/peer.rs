@@ -1,317 +1,128 @@
-//! One connection: bytes become lines, lines become arrivals in the loop's inbox. Decides nothing
-//! but whether a line is one, and sends away whoever does not speak our language.
+//! Somebody who is connected, as the loop knows it: what it has asked and not been answered, and
+//! what it watches.
 
-use std::collections::VecDeque;
-use std::fmt;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::time::Instant;
 
-use legwork_protocol::line::{
-    BadLine, FromDaemon, HostResult, Role, Splitter, ToDaemon, Waiter, decode_to_daemon, waiter_of,
-};
-use tokio::io::AsyncReadExt;
-use tokio::net::UnixStream;
-use tokio::net::unix::OwnedReadHalf;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio::time::{Instant, timeout, timeout_at};
+use legwork_protocol::line::FromDaemon;
+use legwork_protocol::view::News;
+use legwork_protocol::{CallId, HostId};
 
-use crate::limits::{
-    BAD_LINES_LOGGED, BAD_LINES_MAX, HELLO_MAX, LONG_LINE_BYTES, LONG_LINE_MAX, LONG_LINES_AT_ONCE,
-    PEERS_MAX, READ_BYTES,
-};
-use crate::link::Unanswered;
-use crate::log::Log;
+use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
 use crate::origin::Origin;
-use crate::outbox::Outbox;
-use crate::silent::{Silent, Waiting};
+use crate::send_queue::SendQueue;
 
-/// Counts connections; never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PeerId(pub u64);
-
-impl fmt::Display for PeerId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "connection {}", self.0)
-    }
-}
-
-/// What comes in from a connection.
+/// Somebody who is connected.
 #[derive(Debug)]
-pub enum Arrival {
-    /// Somebody said hello.
-    Came(Newcomer),
-    /// Somebody said hello in another version of the line format. Nothing more comes from it.
-    Foreign {
-        /// Their version.
-        version: u32,
-        /// How to answer.
-        outbox: Outbox,
-    },
-    /// A line after that. Never a hello and never a result.
-    Line(ToDaemon),
-    /// The connection is over.
-    Left {
-        /// Why.
-        why: String,
-    },
-}
-
-/// Somebody who said hello.
-#[derive(Debug)]
-pub struct Newcomer {
-    /// Its version.
-    pub build: String,
-    /// What it is.
-    pub role: Role,
-    /// How to answer.
-    pub outbox: Outbox,
-    /// Where results of host calls arrive.
-    pub unanswered: Unanswered,
-    /// Where it comes from.
+pub struct Peer {
+    /// The host that it stands for; a person's program stands for none.
+    pub host: Option<HostId>,
+    pub send_queue: SendQueue,
     pub origin: Origin,
+    /// What has no answer yet, by the guest's own numbers.
+    pub open: BTreeMap<u64, Open>,
+    /// When it last said something.
+    pub heard: Instant,
 }
 
-/// What every connection shares with the loop.
-#[derive(Debug, Clone)]
-pub struct Entrance {
-    /// Bounded, and first come first served: a peer that floods waits behind the others.
-    pub inbox: mpsc::Sender<(PeerId, Arrival)>,
-    /// Set once, when the daemon ends: why.
-    pub leaving: watch::Receiver<Option<String>>,
-    /// Those that have not said hello.
-    pub silent: Silent,
-    /// Turns to read a long line.
-    pub long_lines: Arc<Semaphore>,
-    /// The log.
-    pub log: Log,
-}
-
-impl Entrance {
-    pub fn new(
-        inbox: mpsc::Sender<(PeerId, Arrival)>,
-        leaving: watch::Receiver<Option<String>>,
-        log: Log,
-    ) -> Self {
-        let long_lines = Arc::new(Semaphore::new(LONG_LINES_AT_ONCE));
-        Self { inbox, leaving, silent: Silent::default(), long_lines, log }
-    }
-}
-
-/// What a connection takes up.
+/// Something that a guest asked and that is not over.
 #[derive(Debug)]
-pub struct Place {
-    pub seat: OwnedSemaphorePermit,
-    /// Until it has said hello.
-    pub silent: Waiting,
-}
-
-/// Serves one connection until either side ends it, and gives its seat back.
-pub async fn serve(stream: UnixStream, id: PeerId, entrance: Entrance, place: Place) {
-    let Place { seat, silent } = place;
-    let origin = Origin::of(&stream).await;
-    let (read, write) = stream.into_split();
-    let peer = Peer {
-        id,
-        origin,
-        outbox: Outbox::default(),
-        unanswered: Unanswered::default(),
-        lines: Lines::new(read, entrance.long_lines.clone()),
-        bad_lines: 0,
-        entrance: entrance.clone(),
-    };
-    let outbox = peer.outbox.clone();
-    let why = tokio::select! {
-        why = peer.listen(silent) => why,
-        why = outbox.deliver(write) => why,
-        never = say_bye(&outbox, entrance.leaving) => match never {},
-    };
-    // First, so that the loop, when it hears of it, finds the seat free.
-    drop(seat);
-    // Without the loop nobody is left to hear it.
-    let _ = entrance.inbox.send((id, Arrival::Left { why })).await;
-}
-
-async fn say_bye(
-    outbox: &Outbox,
-    mut leaving: watch::Receiver<Option<String>>,
-) -> std::convert::Infallible {
-    let why = leaving.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
-    outbox.bye(why.as_deref().unwrap_or("The legwork daemon ends."), true);
-    std::future::pending().await
-}
-
-struct Peer {
-    id: PeerId,
-    origin: Origin,
-    outbox: Outbox,
-    unanswered: Unanswered,
-    lines: Lines,
-    bad_lines: u32,
-    entrance: Entrance,
+pub enum Open {
+    Call(CallId),
+    /// It watches. News that were left out because it reads too slowly: the first, and how many.
+    Watch(Option<(News, u64)>),
 }
 
 impl Peer {
-    /// Passes on what comes in. Gives back why nothing more comes.
-    async fn listen(mut self, silent: Waiting) -> String {
-        let first = tokio::select! {
-            first = timeout(HELLO_MAX, self.lines.next()) => first,
-            () = silent.cut() => {
-                return self.send_away("Too many connections say nothing.").await;
-            }
+    pub fn new(host: Option<HostId>, send_queue: SendQueue) -> Self {
+        Self {
+            host,
+            send_queue,
+            origin: Origin::default(),
+            open: BTreeMap::new(),
+            heard: Instant::now(),
+        }
+    }
+
+    /// That comes from there.
+    pub fn from(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+
+    pub fn answer(&self, id: u64, refused: bool, text: String) {
+        self.send(id, &FromDaemon::Answer { id, refused, text });
+    }
+
+    /// Answers a call or query; what is too long for a line is refused instead.
+    pub fn send(&self, id: u64, line: &FromDaemon) {
+        if let Err(bad) = self.send_queue.send(line) {
+            let text = format!("The answer cannot be sent: {bad}.");
+            let _ = self.send_queue.send(&FromDaemon::Answer { id, refused: true, text });
+        }
+    }
+
+    /// Whether a call or query with this number can be taken on; if not, it is answered why.
+    pub fn takes(&self, id: u64) -> bool {
+        let why = if self.open.contains_key(&id) {
+            format!("The number {id} is in use.")
+        } else if self.open.len() >= OPEN_CALLS_MAX {
+            format!("{OPEN_CALLS_MAX} calls have no answer yet. Wait for some of them.")
+        } else {
+            return true;
         };
-        drop(silent);
-        let first = match first {
-            Ok(Ok(first)) => first,
-            Ok(Err(why)) => return why,
-            Err(_) => {
-                let seconds = HELLO_MAX.as_secs();
-                return self.send_away(&format!("There was no hello within {seconds} s.")).await;
+        self.answer(id, true, why);
+        false
+    }
+
+    pub fn watch(&mut self, id: u64) {
+        self.open.insert(id, Open::Watch(None));
+    }
+
+    /// Tells it, if it watches and keeps up.
+    pub fn tell(&mut self, news: &News) {
+        for (id, open) in &mut self.open {
+            let Open::Watch(left_out) = open else { continue };
+            if self.send_queue.behind() >= WATCHER_MAX_BEHIND {
+                left_out.get_or_insert_with(|| (news.clone(), 0)).1 += 1;
+                continue;
             }
+            if let Some((first, count)) = left_out.take() {
+                let line = format!("{count} lines were left out from here on: they came too fast");
+                send_news(&self.send_queue, *id, News { line, ..first });
+            }
+            send_news(&self.send_queue, *id, news.clone());
+        }
+    }
+}
+
+fn send_news(send_queue: &SendQueue, id: u64, news: News) {
+    // A sentence is short.
+    let _ = send_queue.send(&FromDaemon::News { id, news });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn news(line: &str) -> News {
+        let task = legwork_protocol::TaskId::from_number(1);
+        News { at: legwork_protocol::Time(1), task, run: 0, line: line.to_owned() }
+    }
+
+    #[test]
+    fn a_slow_watcher_is_told_how_much_it_missed() {
+        let mut guest = Peer::new(None, SendQueue::default());
+        guest.watch(7);
+        for _ in 0..WATCHER_MAX_BEHIND + 5 {
+            guest.tell(&news("launched"));
+        }
+        assert_eq!(guest.send_queue.behind(), WATCHER_MAX_BEHIND);
+        let Some(Open::Watch(Some((_, left_out)))) = guest.open.get(&7) else {
+            panic!("nothing was left out")
         };
-        match first {
-            Ok(ToDaemon::Hello { build, role, .. }) => {
-                let (outbox, unanswered) = (self.outbox.clone(), self.unanswered.clone());
-                let origin = self.origin.clone();
-                let newcomer = Newcomer { build, role, outbox, unanswered, origin };
-                self.pass_on(Arrival::Came(newcomer)).await;
-            }
-            Err((BadLine::OtherVersion { theirs }, _)) => {
-                let outbox = self.outbox.clone();
-                self.pass_on(Arrival::Foreign { version: theirs, outbox }).await;
-                return std::future::pending().await;
-            }
-            Err((bad, _)) => {
-                return self.send_away(&format!("The first line is no hello: {bad}")).await;
-            }
-            Ok(_) => return self.send_away("The first line must be a hello.").await,
-        }
-        loop {
-            match self.lines.next().await {
-                Ok(line) => self.hear(line).await,
-                Err(why) => return why,
-            }
-            if self.bad_lines >= BAD_LINES_MAX {
-                return self.send_away(&format!("There were {BAD_LINES_MAX} bad lines.")).await;
-            }
-        }
-    }
-
-    async fn hear(&mut self, line: Read) {
-        match line {
-            Ok(ToDaemon::Result(result)) => self.settle(result),
-            Ok(ToDaemon::Hello { .. }) => self.bad_line("a second hello", None),
-            Ok(line) => self.pass_on(Arrival::Line(line)).await,
-            Err((BadLine::NotALine { what }, waiter)) => self.bad_line(&what, waiter),
-            Err((bad, waiter)) => self.bad_line(&bad.to_string(), waiter),
-        }
-    }
-
-    fn settle(&self, result: HostResult) {
-        if let Err(why) = &result.reply {
-            self.entrance.log.peer(format_args!("{}: its host does not answer: {why}", self.id));
-        }
-        self.unanswered.settle(result);
-    }
-
-    /// Whoever waits for an answer to it is told, so that nobody waits for ever.
-    fn bad_line(&mut self, what: &str, waiter: Option<Waiter>) {
-        self.bad_lines += 1;
-        if self.bad_lines <= BAD_LINES_LOGGED {
-            self.entrance.log.peer(format_args!("{}: a bad line: {what}", self.id));
-        }
-        match waiter {
-            Some(Waiter::Call(id)) => {
-                let text = format!("The call could not be understood: {what}");
-                // A refusal is short.
-                let _ = self.outbox.send(&FromDaemon::Answer { id, refused: true, text });
-            }
-            Some(Waiter::HostCall(id)) => {
-                let reply = Err(format!("its answer could not be read: {what}"));
-                self.unanswered.settle(HostResult { id, reply });
-            }
-            None => {}
-        }
-    }
-
-    async fn pass_on(&self, arrival: Arrival) {
-        // Without the loop nobody is left to hear it.
-        let _ = self.entrance.inbox.send((self.id, arrival)).await;
-    }
-
-    /// The last word; `serve` ends when it is delivered.
-    async fn send_away(&self, why: &str) -> String {
-        self.outbox.bye(why, false);
-        std::future::pending().await
-    }
-}
-
-/// A line as it was read, or what is wrong with it and who waits for an answer to it.
-type Read = Result<ToDaemon, (BadLine, Option<Waiter>)>;
-
-/// The lines of a connection.
-struct Lines {
-    read: OwnedReadHalf,
-    buffer: Vec<u8>,
-    splitter: Splitter,
-    /// Whole lines that have come in and not been looked at.
-    ready: VecDeque<Result<Vec<u8>, BadLine>>,
-    long_lines: Arc<Semaphore>,
-    /// Its turn to read a long line, and when that is over.
-    turn: Option<(OwnedSemaphorePermit, Instant)>,
-}
-
-impl Lines {
-    fn new(read: OwnedReadHalf, long_lines: Arc<Semaphore>) -> Self {
-        let (buffer, splitter) = (vec![0; READ_BYTES], Splitter::new());
-        Self { read, buffer, splitter, ready: VecDeque::new(), long_lines, turn: None }
-    }
-
-    /// The next line, or why there is none.
-    async fn next(&mut self) -> Result<Read, String> {
-        loop {
-            if let Some(line) = self.ready.pop_front() {
-                return Ok(read(line));
-            }
-            let read = match self.take_turn().await? {
-                Some(until) => timeout_at(until, self.read.read(&mut self.buffer)).await,
-                None => Ok(self.read.read(&mut self.buffer).await),
-            };
-            let Ok(read) = read else {
-                let seconds = LONG_LINE_MAX.as_secs();
-                return Err(format!("a long line did not come in within {seconds} s"));
-            };
-            match read {
-                Ok(0) if self.splitter.is_inside_line() => {
-                    return Err("it broke off in the middle of a line".to_owned());
-                }
-                Ok(0) => return Err("it closed the connection".to_owned()),
-                Ok(read) => self.ready.extend(self.splitter.push(&self.buffer[..read])),
-                Err(error) => return Err(error.to_string()),
-            }
-        }
-    }
-
-    /// Waits until it may read on, if the line that is coming in is a long one. Gives back until
-    /// when it may.
-    async fn take_turn(&mut self) -> Result<Option<Instant>, String> {
-        if self.splitter.held() <= LONG_LINE_BYTES {
-            self.turn = None;
-            return Ok(None);
-        }
-        if self.turn.is_none() {
-            // As many turns as there can be connections take less time than this.
-            let wait = LONG_LINE_MAX * (PEERS_MAX / LONG_LINES_AT_ONCE) as u32;
-            let turn = timeout(wait, self.long_lines.clone().acquire_owned()).await;
-            let Ok(Ok(turn)) = turn else { return Err("its long line had no turn".to_owned()) };
-            self.turn = Some((turn, Instant::now() + LONG_LINE_MAX));
-        }
-        Ok(self.turn.as_ref().map(|(_, until)| *until))
-    }
-}
-
-fn read(line: Result<Vec<u8>, BadLine>) -> Read {
-    match line {
-        Ok(line) => decode_to_daemon(&line).map_err(|bad| (bad, waiter_of(&line))),
-        Err(bad @ BadLine::TooLong { waiter, .. }) => Err((bad, waiter)),
-        Err(bad) => Err((bad, None)),
+        assert_eq!(*left_out, 5);
+        guest.send_queue = SendQueue::default();
+        guest.tell(&news("completed"));
+        assert_eq!(guest.send_queue.behind(), 2, "how many were left out, and the news");
     }
 }

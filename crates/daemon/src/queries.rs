@@ -9,9 +9,9 @@ use legwork_protocol::{Ask, MessageId, Refusal, Status};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::connection::ConnectionId;
 use crate::daemon::Daemon;
 use crate::fault::chain;
-use crate::peer::PeerId;
 use crate::version::BUILD;
 
 type Found = Result<Value, Refusal>;
@@ -19,7 +19,7 @@ type Found = Result<Value, Refusal>;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Daemon {
-    pub(crate) fn query(&mut self, peer: PeerId, id: u64, query: Query) {
+    pub(crate) fn query(&mut self, peer: ConnectionId, id: u64, query: Query) {
         let found = match query {
             Query::Reply { question, reply } => {
                 return self.ask(peer, id, Caller::Person, Ask::Reply { question, reply });
@@ -44,13 +44,13 @@ impl Daemon {
         }
     }
 
-    fn watch(&mut self, peer: PeerId, id: u64) {
+    fn watch(&mut self, peer: ConnectionId, id: u64) {
         if let Some(from) = self.shell.outside().guests.get_mut(&peer) {
             from.watch(id);
         }
     }
 
-    fn mail_shown(&mut self, peer: PeerId, id: u64, messages: &[MessageId]) {
+    fn mail_shown(&mut self, peer: ConnectionId, id: u64, messages: &[MessageId]) {
         let shown = self.home.mail_shown(messages);
         let Some(from) = self.shell.outside().guests.get(&peer) else { return };
         match shown {
@@ -59,7 +59,7 @@ impl Daemon {
         }
     }
 
-    fn leave(&mut self, peer: PeerId, id: u64) {
+    fn leave(&mut self, peer: ConnectionId, id: u64) {
         if let Some(from) = self.shell.outside().guests.get(&peer) {
             from.answer(id, false, "The daemon ends. What runs in hosts goes on.".to_owned());
         }
@@ -142,11 +142,11 @@ impl Daemon {
             started: self.started,
             store: self.shell.journal().journal().path().display().to_string(),
             log: self.folders.log.display().to_string(),
-            healthy: !self.shell.is_ailing(),
+            healthy: !self.shell.is_degraded(),
             unfinished: tally.unfinished,
             tasks: tally.tasks,
             at_work: self.home.at_work(),
-            owed: tally.owed,
+            pending: tally.pending,
             hosts: self.shell.outside().host_views(),
             set_aside: self.set_aside(),
         })

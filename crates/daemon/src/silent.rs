@@ -6,24 +6,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use crate::connection::ConnectionId;
 use crate::limits::SILENT_MAX;
-use crate::peer::PeerId;
 
 /// All of them. Clones are the same.
 #[derive(Debug, Clone, Default)]
-pub struct Silent(Arc<Mutex<BTreeMap<PeerId, Arc<Notify>>>>);
+pub struct Silent(Arc<Mutex<BTreeMap<ConnectionId, Arc<Notify>>>>);
 
 /// One of them, until it is dropped.
 #[derive(Debug)]
 pub struct Waiting {
     all: Silent,
-    id: PeerId,
+    id: ConnectionId,
     cut: Arc<Notify>,
 }
 
 impl Silent {
     /// One more. If there are too many, the one that came first has to go.
-    pub fn add(&self, id: PeerId) -> Waiting {
+    pub fn add(&self, id: ConnectionId) -> Waiting {
         let cut = Arc::new(Notify::new());
         let mut all = self.all();
         all.insert(id, cut.clone());
@@ -44,7 +44,7 @@ impl Silent {
         first.is_some()
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<PeerId, Arc<Notify>>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<ConnectionId, Arc<Notify>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,15 +72,15 @@ mod tests {
     async fn g3_of_too_many_that_say_nothing_the_first_has_to_go() {
         let silent = Silent::default();
         let mut all: Vec<Waiting> =
-            (0..SILENT_MAX as u64).map(|number| silent.add(PeerId(number))).collect();
+            (0..SILENT_MAX as u64).map(|number| silent.add(ConnectionId(number))).collect();
         let goes =
             async |waiting: &Waiting| timeout(Duration::from_secs(1), waiting.cut()).await.is_ok();
         assert!(!goes(&all[0]).await);
         // One says hello, so there is room for another.
         drop(all.remove(5));
-        all.push(silent.add(PeerId(1_000)));
+        all.push(silent.add(ConnectionId(1_000)));
         assert!(!goes(&all[0]).await);
-        all.push(silent.add(PeerId(1_001)));
+        all.push(silent.add(ConnectionId(1_001)));
         assert!(goes(&all[0]).await);
         assert!(!goes(&all[1]).await);
         drop(all);

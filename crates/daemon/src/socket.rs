@@ -139,7 +139,7 @@ mod tests {
     #[tokio::test]
     async fn g1_a_folder_that_others_can_change_is_refused() {
         let home = tempfile::tempdir().unwrap();
-        fs::write(home.path().join("letter.txt"), "").unwrap();
+        fs::write(home.path().join("delivery.txt"), "").unwrap();
         fs::set_permissions(home.path(), Permissions::from_mode(0o770)).unwrap();
         let fault = bind(&home.path().join("legwork.sock")).unwrap_err();
         assert!(matches!(fault, Fault::Folder(_)), "{fault}");

@@ -9,25 +9,25 @@ use legwork_client::process;
 use legwork_engine::text::AnswerKind;
 use legwork_engine::text::toast::Toast;
 use legwork_engine::{HostError, Work, WorkId};
-use legwork_protocol::line::{FromDaemon, Until};
+use legwork_protocol::line::{FromDaemon, HostLifetime};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place};
 use legwork_shell::{Outside, Said};
 
-use crate::driver::{Desk, Findings};
-use crate::guest::{Guest, Open};
-use crate::home::Home;
+use crate::connection::ConnectionId;
+use crate::driver::{Findings, HostWorker};
 use crate::limits::CLIENTS_MAX;
+use crate::local_host::LocalHost;
 use crate::log::Log;
-use crate::peer::PeerId;
+use crate::peer::{Open, Peer};
 
 /// Everything outside.
 #[derive(Debug)]
 pub struct World {
-    pub guests: BTreeMap<PeerId, Guest>,
+    pub guests: BTreeMap<ConnectionId, Peer>,
     pub hosts: BTreeMap<HostId, Host>,
     /// Where the answer to a call goes.
-    calls: BTreeMap<CallId, (PeerId, u64)>,
+    calls: BTreeMap<CallId, (ConnectionId, u64)>,
     next_call: u64,
     /// Which host was asked for what has not come back yet.
     under_way: BTreeMap<WorkId, HostId>,
@@ -50,11 +50,11 @@ pub struct Gone {
 #[derive(Debug)]
 pub struct Host {
     /// The connection that it is reached through; nothing for the one that is built in.
-    pub peer: Option<PeerId>,
+    pub peer: Option<ConnectionId>,
     pub kind: String,
     pub place: Place,
-    pub until: Until,
-    pub desk: Desk,
+    pub lifetime: HostLifetime,
+    pub worker: HostWorker,
     pub requests: Arc<AtomicU64>,
 }
 
@@ -72,7 +72,7 @@ impl World {
     }
 
     /// A new call of this peer, under the peer's own number.
-    pub fn open_call(&mut self, peer: PeerId, id: u64) -> CallId {
+    pub fn open_call(&mut self, peer: ConnectionId, id: u64) -> CallId {
         let call = CallId(self.next_call);
         self.next_call += 1;
         if let Some(guest) = self.guests.get_mut(&peer) {
@@ -83,7 +83,7 @@ impl World {
     }
 
     /// Nobody waits for this any more. Gives back the call that it was.
-    pub fn close(&mut self, peer: PeerId, id: u64) -> Option<CallId> {
+    pub fn close(&mut self, peer: ConnectionId, id: u64) -> Option<CallId> {
         match self.guests.get_mut(&peer)?.open.remove(&id)? {
             Open::Call(call) => {
                 self.calls.remove(&call);
@@ -99,7 +99,7 @@ impl World {
     }
 
     /// The peer is gone, and with it what is given back.
-    pub fn remove(&mut self, id: PeerId) -> Option<Gone> {
+    pub fn remove(&mut self, id: ConnectionId) -> Option<Gone> {
         let guest = self.guests.remove(&id)?;
         let mut gone = Gone::default();
         for open in guest.open.into_values() {
@@ -119,7 +119,7 @@ impl World {
 
     /// A person's program that waits for nothing and was silent longest, if there are so many that
     /// one has to go for the next. Nothing, too, if all of them wait for something.
-    pub fn crowded(&self) -> Result<Option<PeerId>, ()> {
+    pub fn crowded(&self) -> Result<Option<ConnectionId>, ()> {
         let clients = || self.guests.iter().filter(|(_, guest)| guest.host.is_none());
         if clients().count() < CLIENTS_MAX {
             return Ok(None);
@@ -138,8 +138,10 @@ impl World {
     /// Shows something on a host's screen, if it is there and has one. `opencode run` has none, and
     /// when it is about to end, a call would only hold it up.
     pub fn show(&self, host: &HostId, toast: Toast) {
-        if let Some(host) = self.hosts.get(host).filter(|host| host.until == Until::Closed) {
-            host.desk.show(toast);
+        if let Some(host) =
+            self.hosts.get(host).filter(|host| host.lifetime == HostLifetime::Interactive)
+        {
+            host.worker.show(toast);
         }
     }
 
@@ -150,7 +152,7 @@ impl World {
             host: id.clone(),
             kind: host.kind.clone(),
             place: host.place.clone(),
-            until: host.until,
+            lifetime: host.lifetime,
             requests: host.requests.load(Ordering::Relaxed),
         };
         connected.map(view).collect()
@@ -174,7 +176,7 @@ impl Outside for World {
     fn start(&mut self, work: Work) {
         self.under_way.insert(work.id, work.host.clone());
         match self.hosts.get(&work.host) {
-            Some(host) => host.desk.give(work),
+            Some(host) => host.worker.give(work),
             // Through the inbox, like any other finding: the engine is in the middle of a step.
             None => {
                 let _ = self.findings.send((work.id, Err(HostError::Unreachable)));
@@ -184,7 +186,7 @@ impl Outside for World {
 
     fn has_ended(&mut self, host: &HostId) -> bool {
         let ended = |mark| !process::is_alive(mark);
-        Home::was_before(host) || process::mark_in(host.as_str()).is_some_and(ended)
+        LocalHost::was_before(host) || process::mark_in(host.as_str()).is_some_and(ended)
     }
 
     fn trouble(&mut self, what: &str) {
@@ -194,13 +196,13 @@ impl Outside for World {
 
 #[cfg(test)]
 mod tests {
-    use legwork_engine::{Deed, Finding};
+    use legwork_engine::{Action, Finding};
     use tokio::sync::mpsc::{self, UnboundedReceiver};
 
     use super::*;
     use crate::driver::{Driver, Found};
     use crate::limits::OPEN_CALLS_MAX;
-    use crate::outbox::Outbox;
+    use crate::send_queue::SendQueue;
 
     fn host(id: &str) -> HostId {
         id.parse().unwrap()
@@ -218,13 +220,17 @@ mod tests {
     }
 
     fn work(id: u64) -> Work {
-        Work { id: WorkId(id), host: host("h"), deed: Deed::Census { sessions: Vec::new() } }
+        Work {
+            id: WorkId(id),
+            host: host("h"),
+            action: Action::FindMissing { sessions: Vec::new() },
+        }
     }
 
     struct Mute;
 
     impl Driver for Mute {
-        async fn perform(&self, _: &Deed) -> Result<Finding, HostError> {
+        async fn perform(&self, _: &Action) -> Result<Finding, HostError> {
             std::future::pending().await
         }
 
@@ -234,14 +240,14 @@ mod tests {
     #[tokio::test]
     async fn work_under_way_goes_with_its_host_and_comes_back_once() {
         let (mut world, _found) = with_findings();
-        let peer = PeerId(1);
-        world.guests.insert(peer, Guest::new(Some(host("h")), Outbox::default()));
-        let desk = Desk::new(Mute, world.findings.clone());
+        let peer = ConnectionId(1);
+        world.guests.insert(peer, Peer::new(Some(host("h")), SendQueue::default()));
+        let worker = HostWorker::new(Mute, world.findings.clone());
         let (place, kind) = ("p".parse().unwrap(), "mute".to_owned());
-        let (until, requests) = (Until::Closed, Arc::default());
+        let (lifetime, requests) = (HostLifetime::Interactive, Arc::default());
         world
             .hosts
-            .insert(host("h"), Host { peer: Some(peer), kind, place, until, desk, requests });
+            .insert(host("h"), Host { peer: Some(peer), kind, place, lifetime, worker, requests });
         for id in [1, 2, 3] {
             world.start(work(id));
         }
@@ -284,8 +290,8 @@ mod tests {
     #[test]
     fn a_peer_cannot_have_calls_without_end() {
         let mut world = world();
-        let peer = PeerId(1);
-        world.guests.insert(peer, Guest::new(None, Outbox::default()));
+        let peer = ConnectionId(1);
+        world.guests.insert(peer, Peer::new(None, SendQueue::default()));
         for id in 0..OPEN_CALLS_MAX as u64 {
             assert!(world.guests[&peer].takes(id));
             world.open_call(peer, id);

@@ -12,9 +12,9 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use legwork_engine::input::{Caller, Hint, Input, Reaction};
 use legwork_engine::record::{Parent, Saved};
 use legwork_engine::task::{Outcome, Run, Stage, Task};
-use legwork_engine::work::{Deed, Finding, Sight, Sighted};
+use legwork_engine::work::{Action, Finding, Observation, RunState};
 use legwork_engine::{Engine, WorkId};
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{
     Ask, CallId, HostId, MessageId, Place, SessionId, Settings, Status, TaskId, Time,
 };
@@ -98,7 +98,7 @@ fn saved(kept: u64, running: u64) -> Saved {
     let parents = common.parents.iter().map(|session| Parent {
         session: session.clone(),
         place: common.place.clone(),
-        voice: Some(common.host.clone()),
+        active_host: Some(common.host.clone()),
     });
     Saved { tasks, parents: parents.collect(), ..Saved::default() }
 }
@@ -117,7 +117,11 @@ impl Desk {
         let engine = Engine::restore(settings, saved(kept, RUNNING), NOW, 0);
         let mut desk = Self { engine, now: NOW, kept, calls: 0 };
         let (host, place) = ("host_1".parse().unwrap(), "project".parse().unwrap());
-        let came = desk.on(Input::Hint(Hint::HostCame { host, place, until: Until::Closed }));
+        let came = desk.on(Input::Hint(Hint::HostCame {
+            host,
+            place,
+            lifetime: HostLifetime::Interactive,
+        }));
         desk.all_well(came);
         desk.now = NOW.plus(4_000);
         desk
@@ -134,9 +138,9 @@ impl Desk {
     /// What a host that came is asked comes back: all are there and at work.
     fn all_well(&mut self, came: Reaction) {
         for work in came.work {
-            let finding = match work.deed {
-                Deed::Census { .. } => Finding::Missing { sessions: Vec::new() },
-                _ => seen(Sighted::Busy),
+            let finding = match work.action {
+                Action::FindMissing { .. } => Finding::Missing { sessions: Vec::new() },
+                _ => seen(RunState::Busy),
             };
             let _ = self.found(work.id, finding);
         }
@@ -168,27 +172,27 @@ impl Desk {
             description: "Find callers".to_owned(),
             agent: "explore".to_owned(),
         };
-        let vet = self.ask(caller("ses_life", &key), launch);
-        let open = self.step(&vet, Finding::Vetted);
+        let check_agent = self.ask(caller("ses_life", &key), launch);
+        let open = self.step(&check_agent, Finding::AgentKnown);
         let prompt = self.step(&open, Finding::Opened { session: session.clone() });
         let _ = self.step(&prompt, Finding::Done);
-        let look = self.on(Input::Hint(Hint::Stirred { session: session.clone() }));
-        let answered = Sighted::Answered { text: "There are three.".to_owned() };
+        let look = self.on(Input::Hint(Hint::Changed { session: session.clone() }));
+        let answered = RunState::Answered { text: "There are three.".to_owned() };
         let tell = self.step(&look, seen(answered));
-        assert!(matches!(tell.work[0].deed, Deed::Tell { .. }));
-        let _ = self.step(&tell, Finding::Told);
+        assert!(matches!(tell.work[0].action, Action::Deliver { .. }));
+        let _ = self.step(&tell, Finding::Delivered);
         let _ = black_box(self.ask(caller("ses_life", "call_clear"), Ask::Clear));
     }
 
-    /// A survey falls due and comes back: all are at work.
-    fn survey(&mut self) -> Duration {
+    /// A poll falls due and comes back: all are at work.
+    fn poll(&mut self) -> Duration {
         self.now = self.now.plus(5_000);
         let busy = (0..RUNNING).map(|number| (child(self.kept + number), None)).collect();
         let begun = Instant::now();
         let asked = self.on(Input::Tick);
-        let survey =
-            asked.work.iter().find(|work| matches!(work.deed, Deed::Survey { .. })).unwrap();
-        let _ = black_box(self.found(survey.id, Finding::Surveyed { busy, questions: Vec::new() }));
+        let poll =
+            asked.work.iter().find(|work| matches!(work.action, Action::Poll { .. })).unwrap();
+        let _ = black_box(self.found(poll.id, Finding::Polled { busy, questions: Vec::new() }));
         begun.elapsed()
     }
 }
@@ -204,8 +208,8 @@ fn caller(session: &str, key: &str) -> Caller {
     }
 }
 
-fn seen(state: Sighted) -> Finding {
-    Finding::Seen(Sight { state, tool_calls: 3, moved: None })
+fn seen(state: RunState) -> Finding {
+    Finding::Observed(Observation { state, tool_calls: 3, moved: None })
 }
 
 /// One measurement, with few and with many tasks kept.
@@ -228,14 +232,14 @@ fn hints(bench: &mut Criterion) {
         let _ =
             black_box(desk.on(Input::Hint(Hint::Progress { session, tool, tokens, cost_micros })));
     });
-    measure(bench, "stirred, then seen busy", 2, |desk| {
+    measure(bench, "changed, then seen busy", 2, |desk| {
         let session = desk.at_work();
-        let look = desk.on(Input::Hint(Hint::Stirred { session }));
-        let _ = black_box(desk.step(&look, seen(Sighted::Busy)));
+        let look = desk.on(Input::Hint(Hint::Changed { session }));
+        let _ = black_box(desk.step(&look, seen(RunState::Busy)));
     });
     measure(bench, "hint about a stranger", 1, |desk| {
         let session = "ses_stranger".parse().unwrap();
-        let _ = black_box(desk.on(Input::Hint(Hint::Stirred { session })));
+        let _ = black_box(desk.on(Input::Hint(Hint::Changed { session })));
     });
 }
 
@@ -267,9 +271,9 @@ fn asks(bench: &mut Criterion) {
     });
 }
 
-/// One survey of all that run. Time flies here, so it is told now and then that they do.
-fn surveys(bench: &mut Criterion) {
-    let mut group = bench.benchmark_group("survey of 1000");
+/// One poll of all that run. Time flies here, so it is told now and then that they do.
+fn polls(bench: &mut Criterion) {
+    let mut group = bench.benchmark_group("poll of 1000");
     group.throughput(Throughput::Elements(1)).sample_size(10);
     for kept in KEPT {
         group.bench_function(BenchmarkId::from_parameter(kept), |bench| {
@@ -280,7 +284,7 @@ fn surveys(bench: &mut Criterion) {
                         if number % 300 == 299 {
                             desk = Desk::new(kept);
                         }
-                        desk.survey()
+                        desk.poll()
                     })
                     .sum()
             });
@@ -304,7 +308,7 @@ fn arrivals(bench: &mut Criterion) {
                 let came = desk.on(Input::Hint(Hint::HostCame {
                     host: host.clone(),
                     place,
-                    until: Until::Closed,
+                    lifetime: HostLifetime::Interactive,
                 }));
                 desk.all_well(came);
                 let _ = black_box(desk.on(Input::Hint(Hint::HostGone { host })));
@@ -340,5 +344,5 @@ fn resident_bytes() -> u64 {
 }
 
 // The memory first, before anything else was allocated and freed.
-criterion_group!(benches, start, hints, lives, asks, surveys, arrivals);
+criterion_group!(benches, start, hints, lives, asks, polls, arrivals);
 criterion_main!(benches);

@@ -7,17 +7,17 @@ use legwork_protocol::ask::Reply;
 use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::{CallId, QuestionId, Refusal, Status, TaskId};
 
-use crate::engine::{Answered, Engine, Errand};
+use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Forget};
-use crate::runs::{Halt, Tell};
+use crate::runs::{Halt, Notify};
 use crate::task::{Outcome, Task};
 use crate::tasks::Live;
 use crate::text::fence::Fence;
 use crate::text::{Answer, answers, listing, words};
 use crate::timers::Timer;
-use crate::work::{Deed, Finding, HostError};
+use crate::work::{Action, Finding, HostError};
 
 impl Engine {
     /// The task that a caller means. A session sees the tasks of its place, a person all.
@@ -99,15 +99,15 @@ impl Engine {
                 status.map_or_else(|| Refusal::NotFound(name.to_owned()), Refusal::CannotCancel)
             );
         };
-        let (tell, why) = match caller {
+        let (notify, why) = match caller {
             Caller::Session { session, .. } if *session == live.task.run.asker => {
-                (Tell::No, words::CANCELLED_BY_PARENT)
+                (Notify::No, words::CANCELLED_BY_PARENT)
             }
-            Caller::Session { .. } => (Tell::Yes, words::CANCELLED_BY_SESSION),
-            Caller::Person => (Tell::Yes, words::CANCELLED_BY_PERSON),
+            Caller::Session { .. } => (Notify::Yes, words::CANCELLED_BY_SESSION),
+            Caller::Person => (Notify::Yes, words::CANCELLED_BY_PERSON),
         };
-        let answer = answers::cancelled(&live.task, tell == Tell::No);
-        self.finish(id, Outcome::Cancelled, why.to_owned(), tell, Halt::Owed);
+        let answer = answers::cancelled(&live.task, notify == Notify::No);
+        self.finish(id, Outcome::Cancelled, why.to_owned(), notify, Halt::Needed);
         Ok(Some(answer))
     }
 
@@ -134,7 +134,7 @@ impl Engine {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         if !task.is_finished() {
             self.hosts.release(&task);
-            self.owe_stop(&task);
+            self.request_stop(&task);
             self.timers.clear(&Timer::Run(id));
         }
         self.forget_notices(id);
@@ -156,8 +156,8 @@ impl Engine {
         let task = task.ok_or_else(unknown)?;
         let session = task.session.clone().ok_or_else(unknown)?;
         let (id, host) = (task.id, task.run.host.clone());
-        let deed = Deed::Answer { session, question: question.clone(), reply };
-        self.work(host, deed, Errand::Reply(call, id, question));
+        let action = Action::Answer { session, question: question.clone(), reply };
+        self.work(host, action, Purpose::Reply(call, id, question));
         Ok(None)
     }
 

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Settings, TaskId, Time};
 
-use crate::debts::Debts;
 use crate::hosts::Hosts;
 use crate::input::{Caller, Hint, Input, Reaction, Say};
-use crate::launch::{Launch, Resuming, Vetting};
+use crate::launch::{Launch, PendingLaunch, Resuming};
+use crate::outbox::Outbox;
 use crate::record::Change;
 use crate::stops::Stops;
 use crate::tasks::Tasks;
 use crate::text::Answer;
 use crate::timers::{Timer, Timers};
 use crate::waits::Waits;
-use crate::work::{Deed, Finding, HostError, Scope, Work, WorkId};
+use crate::work::{Action, Finding, HostError, Scope, Work, WorkId};
 
 /// All that is decided, and all that is known.
 #[derive(Debug, Default)]
@@ -24,15 +24,15 @@ pub struct Engine {
     pub(crate) now: Time,
     pub(crate) tasks: Tasks,
     pub(crate) hosts: Hosts,
-    pub(crate) debts: Debts,
+    pub(crate) outbox: Outbox,
     pub(crate) stops: Stops,
     pub(crate) waits: Waits,
     /// Launches whose agent is being looked up. Not saved: a caller asks again.
-    pub(crate) vetting: BTreeMap<CallKey, Vetting>,
+    pub(crate) pending_launches: BTreeMap<CallKey, PendingLaunch>,
     /// Tasks whose session is being looked up for a resume. Not saved either.
     pub(crate) resuming: BTreeMap<TaskId, Resuming>,
     pub(crate) timers: Timers,
-    flights: BTreeMap<WorkId, Errand>,
+    in_flight: BTreeMap<WorkId, Purpose>,
     next_work: u64,
     /// Earlier records could not be read, so some tasks may be unknown here.
     pub(crate) incomplete: bool,
@@ -41,21 +41,21 @@ pub struct Engine {
 
 /// What a piece of work is for.
 #[derive(Debug, Clone)]
-pub(crate) enum Errand {
+pub(crate) enum Purpose {
     /// A launch's agent.
-    Vet(CallKey),
+    CheckAgent(CallKey),
     /// A resume's session.
     Resume(TaskId),
     /// A run's next step; of no interest if the run is another by then.
     Run(TaskId, u32),
     /// A host's unfinished runs.
-    Survey(HostId, Scope),
-    /// A letter, through this host.
-    Letter(HostId, legwork_protocol::MessageId),
+    Poll(HostId, Scope),
+    /// A delivery, through this host.
+    Delivery(HostId, legwork_protocol::MessageId),
     /// A session that must not go on.
     Stop(TaskId),
     /// Which parents are still there.
-    Census(HostId, Vec<SessionId>),
+    FindMissing(HostId, Vec<SessionId>),
     /// A person's answer to a helper.
     Reply(CallId, TaskId, legwork_protocol::QuestionId),
 }
@@ -116,11 +116,11 @@ impl Engine {
 
     fn hinted(&mut self, hint: Hint) {
         match hint {
-            Hint::HostCame { host, place, until } => self.host_came(&host, &place, until),
+            Hint::HostCame { host, place, lifetime } => self.host_came(&host, &place, lifetime),
             Hint::HostAway { host } => self.host_away(&host),
             Hint::HostGone { host } => self.host_gone(&host),
-            Hint::Stirred { session } => self.stirred(&session, None),
-            Hint::Erred { session, why } => self.stirred(&session, Some(why)),
+            Hint::Changed { session } => self.changed(&session, None),
+            Hint::Errored { session, why } => self.changed(&session, Some(why)),
             Hint::Deleted { host, session } => self.deletion_announced(&host, &session),
             Hint::Progress { session, tool, tokens, cost_micros } => {
                 self.progressed(&session, tool, tokens, cost_micros);
@@ -145,16 +145,16 @@ impl Engine {
 
     fn found(&mut self, work: WorkId, found: Result<Finding, HostError>) {
         // Work of before a restart, or of something forgotten, is nobody's.
-        let Some(errand) = self.flights.remove(&work) else { return };
-        match errand {
-            Errand::Vet(key) => self.vetted(&key, found),
-            Errand::Resume(task) => self.resume_probed(task, found),
-            Errand::Run(task, run) => self.run_answered(task, run, work, found),
-            Errand::Survey(host, scope) => self.surveyed(&host, scope, found),
-            Errand::Letter(host, letter) => self.letter_answered(&host, &letter, found),
-            Errand::Stop(task) => self.stop_answered(task, found),
-            Errand::Census(host, asked) => self.census_taken(&host, asked, found),
-            Errand::Reply(call, task, question) => self.replied(call, task, &question, found),
+        let Some(purpose) = self.in_flight.remove(&work) else { return };
+        match purpose {
+            Purpose::CheckAgent(key) => self.agent_checked(&key, found),
+            Purpose::Resume(task) => self.resume_probed(task, found),
+            Purpose::Run(task, run) => self.run_answered(task, run, work, found),
+            Purpose::Poll(host, scope) => self.polled(&host, scope, found),
+            Purpose::Delivery(host, delivery) => self.delivery_answered(&host, &delivery, found),
+            Purpose::Stop(task) => self.stop_answered(task, found),
+            Purpose::FindMissing(host, asked) => self.missing_found(&host, asked, found),
+            Purpose::Reply(call, task, question) => self.replied(call, task, &question, found),
         }
     }
 
@@ -163,10 +163,10 @@ impl Engine {
             Timer::Run(task) => self.tend_run(task),
             Timer::Doubt(session) => self.settle_doubt(&session),
             Timer::Start(host) => self.start_waiting(&host),
-            Timer::Survey(host) => self.survey(&host),
-            Timer::Census(host) => self.census(&host),
-            Timer::Gather(parent) => self.tend_debts(&parent),
-            Timer::Letter(letter) => self.tend_letter(&letter),
+            Timer::Poll(host) => self.poll(&host),
+            Timer::FindMissing(host) => self.find_missing(&host),
+            Timer::Gather(parent) => self.tend_outbox(&parent),
+            Timer::Delivery(delivery) => self.tend_delivery(&delivery),
             Timer::Stop(task) => self.tend_stop(task),
             Timer::Wait(call) => self.wait_over(call),
             Timer::Awake(call) => self.keep_awake(call),
@@ -197,11 +197,11 @@ impl Engine {
         self.out.says.push((call, Say::Progress(progress)));
     }
 
-    pub(crate) fn work(&mut self, host: HostId, deed: Deed, errand: Errand) -> WorkId {
+    pub(crate) fn work(&mut self, host: HostId, action: Action, purpose: Purpose) -> WorkId {
         let id = WorkId(self.next_work);
         self.next_work += 1;
-        self.flights.insert(id, errand);
-        self.out.work.push(Work { id, host, deed });
+        self.in_flight.insert(id, purpose);
+        self.out.work.push(Work { id, host, action });
         id
     }
 

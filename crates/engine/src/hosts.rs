@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
 use crate::slept::postpone;
@@ -25,14 +25,14 @@ pub(crate) struct Host {
     pub place: Place,
     pub presence: Presence,
     /// How long it stays. A restart forgets it until the host says it again.
-    pub until: Until,
+    pub lifetime: HostLifetime,
     /// Runs that hold a place.
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, in order.
     pub queue: BTreeSet<(u64, TaskId)>,
-    /// Whether a survey is under way.
-    pub surveying: bool,
-    /// Surveys in a row that did not ask for questions.
+    /// Whether a poll is under way.
+    pub polling: bool,
+    /// Polls in a row that did not ask for questions.
     pub unasked: u32,
     /// When it last came.
     pub came: Time,
@@ -60,8 +60,8 @@ impl Hosts {
     }
 
     /// How long the host stays, or would have stayed.
-    pub fn until(&self, id: &HostId) -> Until {
-        self.0.get(id).map_or(Until::Closed, |host| host.until)
+    pub fn lifetime(&self, id: &HostId) -> HostLifetime {
+        self.0.get(id).map_or(HostLifetime::Interactive, |host| host.lifetime)
     }
 
     /// The host with this id, made known if it was not.
@@ -69,10 +69,10 @@ impl Hosts {
         self.0.entry(id.clone()).or_insert_with(|| Host {
             place: place.clone(),
             presence: Presence::Away,
-            until: Until::Closed,
+            lifetime: HostLifetime::Interactive,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
-            surveying: false,
+            polling: false,
             unasked: 0,
             came: Time::default(),
             away_since: None,
@@ -121,7 +121,7 @@ impl Hosts {
     /// Puts an unfinished run on its host's list or into its queue, by its stage.
     pub fn enlist(&mut self, task: &Task) {
         let host = self.known(&task.run.host, &task.place);
-        if task.stage.holds_place() {
+        if task.stage.holds_slot() {
             host.queue.remove(&(task.run.order, task.id));
             host.running.insert(task.id);
         } else {

@@ -1,6 +1,6 @@
 //! Everything that can happen to the engine, and everything that it does about it.
 
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{
     Ask, CallId, CallKey, HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time,
 };
@@ -80,7 +80,7 @@ pub enum Hint {
         /// The sessions that it can reach.
         place: Place,
         /// How long it stays.
-        until: Until,
+        lifetime: HostLifetime,
     },
     /// It cannot be reached; its process may well be at work.
     HostAway {
@@ -93,7 +93,7 @@ pub enum Hint {
         host: HostId,
     },
     /// Something happened in the session: it fell idle, or changed.
-    Stirred {
+    Changed {
         /// Which.
         session: SessionId,
     },
@@ -105,7 +105,7 @@ pub enum Hint {
         session: SessionId,
     },
     /// The session had an error.
-    Erred {
+    Errored {
         /// Which.
         session: SessionId,
         /// The host's words.
@@ -150,9 +150,9 @@ impl Hint {
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::HostCame { .. } | Self::HostAway { .. } | Self::HostGone { .. } => None,
-            Self::Stirred { session }
+            Self::Changed { session }
             | Self::Deleted { session, .. }
-            | Self::Erred { session, .. }
+            | Self::Errored { session, .. }
             | Self::Progress { session, .. }
             | Self::Asked { session, .. }
             | Self::Answered { session, .. }

@@ -5,18 +5,18 @@ use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, Status, TaskId};
 
-use crate::engine::{Answered, Engine, Errand};
+use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Origin};
 use crate::task::{Outcome, Run, Stage, Task};
 use crate::text::{Answer, answers, words};
 use crate::watch::Watch;
-use crate::work::{Deed, Finding, HostError};
+use crate::work::{Action, Finding, HostError};
 
 /// A launch whose agent is being looked up.
 #[derive(Debug)]
-pub(crate) struct Vetting {
+pub(crate) struct PendingLaunch {
     calls: Vec<CallId>,
     host: HostId,
     session: SessionId,
@@ -65,22 +65,23 @@ impl Engine {
             let known = known.id;
             return Ok(self.launched_before(call, known));
         }
-        if let Some(vetting) = self.vetting.get_mut(&key) {
-            if vetting.launch != launch {
+        if let Some(pending_launch) = self.pending_launches.get_mut(&key) {
+            if pending_launch.launch != launch {
                 return Err(Refusal::CallRepeated);
             }
-            vetting.calls.push(call);
+            pending_launch.calls.push(call);
             return Ok(None);
         }
         self.may_launch(&session)?;
         if self.hosts.presence(&host) != Presence::Here {
             return Err(Refusal::HostUnreachable);
         }
-        let vet = Deed::Vet { agent: launch.agent.clone() };
-        self.work(host.clone(), vet, Errand::Vet(key.clone()));
+        let check_agent = Action::CheckAgent { agent: launch.agent.clone() };
+        self.work(host.clone(), check_agent, Purpose::CheckAgent(key.clone()));
         let origin = Origin { message: message.as_str().to_owned(), agent, directory };
         let calls = vec![call];
-        self.vetting.insert(key, Vetting { calls, host, session, origin, launch, spare });
+        self.pending_launches
+            .insert(key, PendingLaunch { calls, host, session, origin, launch, spare });
         Ok(None)
     }
 
@@ -93,7 +94,7 @@ impl Engine {
             return None;
         }
         let task = self.tasks.get(id)?;
-        Some(answers::launched(task, self.ahead(task), self.hosts.until(&task.run.host)))
+        Some(answers::launched(task, self.ahead(task), self.hosts.lifetime(&task.run.host)))
     }
 
     /// A helper that was called off or failed asks for nothing more, though its calls may arrive.
@@ -129,30 +130,30 @@ impl Engine {
         self.tasks.of_session(session).map_or_else(|| session.clone(), |task| task.root.clone())
     }
 
-    pub(crate) fn vetted(&mut self, key: &CallKey, found: Result<Finding, HostError>) {
-        let Some(vetting) = self.vetting.remove(key) else { return };
-        let here = self.hosts.presence(&vetting.host) == Presence::Here;
+    pub(crate) fn agent_checked(&mut self, key: &CallKey, found: Result<Finding, HostError>) {
+        let Some(pending_launch) = self.pending_launches.remove(key) else { return };
+        let here = self.hosts.presence(&pending_launch.host) == Presence::Here;
         let refusal = match found {
             // The host that was asked may have ended before the answer was read.
-            Ok(Finding::Vetted) if !here => Some(Refusal::HostUnreachable),
+            Ok(Finding::AgentKnown) if !here => Some(Refusal::HostUnreachable),
             // Others may have been accepted while the host was asked.
-            Ok(Finding::Vetted) => self.may_launch(&vetting.session).err(),
+            Ok(Finding::AgentKnown) => self.may_launch(&pending_launch.session).err(),
             Ok(Finding::NoSuchAgent { known }) => {
-                Some(Refusal::UnknownAgent { agent: vetting.launch.agent.clone(), known })
+                Some(Refusal::UnknownAgent { agent: pending_launch.launch.agent.clone(), known })
             }
             Err(HostError::Rejected { why }) => Some(Refusal::NotStarted(why)),
             Ok(_) | Err(_) => Some(Refusal::HostUnreachable),
         };
         match refusal {
-            Some(refusal) => self.refuse(vetting.calls, &refusal),
-            None => self.accept_launch(key.clone(), vetting),
+            Some(refusal) => self.refuse(pending_launch.calls, &refusal),
+            None => self.accept_launch(key.clone(), pending_launch),
         }
     }
 
-    fn accept_launch(&mut self, key: CallKey, vetting: Vetting) {
-        let Vetting { calls, host, session, origin, launch, spare } = vetting;
+    fn accept_launch(&mut self, key: CallKey, pending_launch: PendingLaunch) {
+        let PendingLaunch { calls, host, session, origin, launch, spare } = pending_launch;
         let mut id = spare;
-        while self.tasks.get(id).is_some() || self.stops.is_owed(id) {
+        while self.tasks.get(id).is_some() || self.stops.is_pending(id) {
             id = id.next();
         }
         let Some(place) = self.hosts.get(&host).map(|host| host.place.clone()) else {
@@ -249,15 +250,15 @@ impl Engine {
             if earlier.id != id || launched_it || same_run && other {
                 return Err(Refusal::CallRepeated);
             }
-            let until = self.hosts.until(&task.run.host);
-            return Ok(Some(answers::resumed(task, extra, until)));
+            let lifetime = self.hosts.lifetime(&task.run.host);
+            return Ok(Some(answers::resumed(task, extra, lifetime)));
         }
         match (task.status(), task.session.clone()) {
             (Status::Completed, Some(session)) => {
                 if self.hosts.presence(&host) != Presence::Here {
                     return Err(Refusal::HostUnreachable);
                 }
-                self.work(host.clone(), Deed::Probe { session }, Errand::Resume(id));
+                self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
                 let calls = vec![call];
                 let resuming = Resuming { key, calls, host, asker, prompt, extra };
                 self.resuming.insert(id, resuming);
@@ -304,7 +305,7 @@ impl Engine {
         self.rejoin_waits(id);
         let Some(task) = self.tasks.get(id).cloned() else { return };
         self.hosts.enlist(&task);
-        let answer = answers::resumed(&task, extra, self.hosts.until(&task.run.host));
+        let answer = answers::resumed(&task, extra, self.hosts.lifetime(&task.run.host));
         self.save(Change::Resumed { task });
         for call in calls {
             self.answer(call, answer.clone());

@@ -1,18 +1,18 @@
 //! Every decision of legwork: [`Engine::on`] takes an input and the time, and gives back records
 //! to save and work to do.
 //!
-//! This room knows no clock, socket, file, thread, die or host format. It is a plain value that
+//! This crate knows no clock, socket, file, thread, die or host format. It is a plain value that
 //! changes only in `on`, so that the same inputs at the same times always give the same history.
 //! Read `task.rs` for the lifecycle, then `engine.rs`, then whatever it calls.
 
 mod asks;
-mod debts;
+mod deliveries;
 mod engine;
 mod hosts;
 pub mod input;
 mod launch;
-mod letters;
 mod looks;
+mod outbox;
 mod parents;
 mod presence;
 mod quick;
@@ -34,4 +34,4 @@ pub use engine::Engine;
 pub use input::{Caller, Hint, Input, Reaction, Say};
 pub use record::{Change, Forget, Journal, Saved};
 pub use task::{Stage, Task};
-pub use work::{Deed, Finding, HostError, Lane, Work, WorkId};
+pub use work::{Action, Finding, HostError, Lane, Work, WorkId};

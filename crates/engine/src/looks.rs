@@ -10,22 +10,22 @@ use legwork_protocol::limits::{
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{HostId, QuestionId, SessionId, TaskId, Time};
 
-use crate::engine::{Engine, Errand};
+use crate::engine::{Engine, Purpose};
 use crate::hosts::{Host, Presence};
 use crate::record::Change;
-use crate::runs::{Halt, Tell};
+use crate::runs::{Halt, Notify};
 use crate::task::{Outcome, Stage};
 use crate::tasks::Live;
 use crate::text::words;
 use crate::timers::Timer;
 use crate::watch::Activity;
-use crate::work::{Deed, Finding, HostError, Question, Retry, Scope, Sight, Sighted};
+use crate::work::{Action, Finding, HostError, Observation, Question, Retry, RunState, Scope};
 
 const MINUTE_MS: u64 = 60_000;
 
 impl Engine {
-    /// Something happened in a session: look at the run in it, or try a held letter again.
-    pub(crate) fn stirred(&mut self, session: &SessionId, error: Option<String>) {
+    /// Something happened in a session: look at the run in it, or try a held delivery again.
+    pub(crate) fn changed(&mut self, session: &SessionId, error: Option<String>) {
         if let Some(id) = self.tasks.at_work_in(session) {
             let now = self.now;
             if let Some(live) = self.tasks.live_mut(id)
@@ -37,7 +37,7 @@ impl Engine {
                 {
                     live.watch.error = Some(plain(&why, HOST_TEXT_MAX_CHARS));
                 }
-                live.watch.again = live.watch.flight.is_some();
+                live.watch.again = live.watch.in_flight.is_some();
                 if matches!(live.task.stage, Stage::Working(_)) {
                     live.watch.due = Some(now);
                     self.tend_run(id);
@@ -48,46 +48,46 @@ impl Engine {
     }
 
     /// A look came back.
-    pub(crate) fn seen(&mut self, id: TaskId, sight: Sight) {
+    pub(crate) fn observed(&mut self, id: TaskId, observation: Observation) {
         let now = self.now;
         let Some(live) = self.tasks.live_mut(id) else { return };
         let watch = &mut live.watch;
         watch.seen = Some(now);
         watch.tries = 0;
-        let moved = sight.moved.unwrap_or_default().min(now);
+        let moved = observation.moved.unwrap_or_default().min(now);
         watch.active = watch.active.max(moved);
         if let Activity::Guessed(told) = &mut watch.known {
-            *told = sight.moved.map(|_| moved);
+            *told = observation.moved.map(|_| moved);
         }
-        live.task.run.tool_calls = live.task.run.tool_calls.max(sight.tool_calls);
-        match sight.state {
-            Sighted::Answered { text } => {
+        live.task.run.tool_calls = live.task.run.tool_calls.max(observation.tool_calls);
+        match observation.state {
+            RunState::Answered { text } => {
                 let text = if text.trim().is_empty() { words::NO_TEXT.to_owned() } else { text };
-                self.finish(id, Outcome::Completed, text, Tell::Yes, Halt::NotNeeded);
+                self.finish(id, Outcome::Completed, text, Notify::Yes, Halt::NotNeeded);
             }
-            Sighted::Failed { reason } => {
-                self.finish(id, Outcome::Failed, reason, Tell::Yes, Halt::NotNeeded);
+            RunState::Failed { reason } => {
+                self.finish(id, Outcome::Failed, reason, Notify::Yes, Halt::NotNeeded);
             }
-            Sighted::Busy => {
+            RunState::Busy => {
                 // Unless something was said since, which this look may be older than.
                 if !watch.again {
                     watch.at_work();
                 }
                 watch.due = watch.again.then_some(now);
             }
-            Sighted::Aborted { text } => {
+            RunState::Aborted { text } => {
                 // A host that is closed aborts what runs before it goes. If it goes, the run was
                 // interrupted with it; only if it stays was this somebody's wish.
                 watch.error = Some(words::ABORTED.to_owned());
-                self.seen_still(id, &text);
+                self.observed_still(id, &text);
             }
-            Sighted::Still { text } => self.seen_still(id, &text),
+            RunState::Still { text } => self.observed_still(id, &text),
         }
     }
 
     /// Nobody works on the prompt and nothing ended it. It may not have begun, or its error may not
     /// be readable yet; only time tells these from one that will never be answered.
-    fn seen_still(&mut self, id: TaskId, text: &str) {
+    fn observed_still(&mut self, id: TaskId, text: &str) {
         let now = self.now;
         let Some(Live { watch, .. }) = self.tasks.live_mut(id) else { return };
         let since = *watch.still_since.get_or_insert(now);
@@ -97,13 +97,13 @@ impl Engine {
             return;
         }
         let why = words::never_answered(watch.error.as_deref(), text);
-        self.finish(id, Outcome::Failed, why, Tell::Yes, Halt::Owed);
+        self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
     }
 
     pub(crate) fn deleted_under(&mut self, id: TaskId) {
         let why = words::SESSION_DELETED.to_owned();
         // Deleting a busy session does not stop it (OpenCode 1.18.33).
-        self.finish(id, Outcome::Cancelled, why, Tell::Yes, Halt::Owed);
+        self.finish(id, Outcome::Cancelled, why, Notify::Yes, Halt::Needed);
     }
 
     pub(crate) fn progressed(
@@ -130,7 +130,7 @@ impl Engine {
 
     /// The moment at which a limit ends the run, or may.
     pub(crate) fn limit_of(&self, live: &Live) -> Option<Time> {
-        if !live.task.stage.holds_place() {
+        if !live.task.stage.holds_slot() {
             return self.longest_absence(live);
         }
         let longest = minutes(begun(live), self.settings.max_run_minutes);
@@ -156,7 +156,7 @@ impl Engine {
     pub(crate) fn over_limit(&mut self, id: TaskId) -> bool {
         let Some(live) = self.tasks.live(id) else { return true };
         let over = self.limit_of(live).filter(|at| *at <= self.now);
-        let (now, until) = (self.now, self.hosts.until(&live.task.run.host));
+        let (now, until) = (self.now, self.hosts.lifetime(&live.task.run.host));
         let away = self.hosts.presence(&live.task.run.host) == Presence::Away;
         let Some(live) = self.tasks.live_mut(id) else { return true };
         let Some(at) = over else {
@@ -166,10 +166,10 @@ impl Engine {
         let noticed = *live.watch.overdue.get_or_insert(now);
         let waited = now.since(noticed) >= LIMIT_GRACE_MS;
         let asked = live.watch.seen.is_some_and(|seen| seen >= at);
-        let idle = live.watch.flight.is_none() && live.watch.due.is_none();
+        let idle = live.watch.in_flight.is_none() && live.watch.due.is_none();
         match live.task.stage {
-            Stage::Working(_) if !asked && !waited && idle => self.look_at(id, self.now),
-            Stage::Prompting(_) if away && !waited && idle => self.look_at(id, self.now),
+            Stage::Working(_) if !asked && !waited && idle => self.observe_at(id, self.now),
+            Stage::Prompting(_) if away && !waited && idle => self.observe_at(id, self.now),
             Stage::Prompting(_) | Stage::Working(_) if !asked && !waited => {}
             _ => {
                 let longest = minutes(begun(live), self.settings.max_run_minutes);
@@ -190,15 +190,15 @@ impl Engine {
     }
 
     /// Looks up a host's working runs, all with one question.
-    pub(crate) fn survey(&mut self, id: &HostId) {
+    pub(crate) fn poll(&mut self, id: &HostId) {
         let Some(host) = self.hosts.get(id) else { return };
-        if host.presence != Presence::Here || host.surveying || host.running.is_empty() {
+        if host.presence != Presence::Here || host.polling || host.running.is_empty() {
             return;
         }
         let scope = self.scope_for(host);
         let Some(host) = self.hosts.get_mut(id) else { return };
-        host.surveying = true;
-        self.work(id.clone(), Deed::Survey { scope }, Errand::Survey(id.clone(), scope));
+        host.polling = true;
+        self.work(id.clone(), Action::Poll { scope }, Purpose::Poll(id.clone(), scope));
     }
 
     /// A helper that waits for a person is silent. One that shows what it does is asked for its
@@ -212,30 +212,25 @@ impl Engine {
         if some || host.unasked >= SURVEYS_UNASKED_MAX { Scope::Questions } else { Scope::Busy }
     }
 
-    /// A run of this host is at work, so the host is surveyed from now on.
+    /// A run of this host is at work, so the host is polled from now on.
     pub(crate) fn watch_host_of(&mut self, id: TaskId) {
         let Some(live) = self.tasks.live(id) else { return };
         let host = live.task.run.host.clone();
-        let surveying = self.hosts.get(&host).is_some_and(|host| host.surveying);
-        let timer = Timer::Survey(host);
-        if !surveying && !self.timers.is_set(&timer) {
+        let polling = self.hosts.get(&host).is_some_and(|host| host.polling);
+        let timer = Timer::Poll(host);
+        if !polling && !self.timers.is_set(&timer) {
             self.timers.set(timer, self.now.plus(POLL_EVERY_MS));
         }
     }
 
-    pub(crate) fn surveyed(
-        &mut self,
-        id: &HostId,
-        scope: Scope,
-        found: Result<Finding, HostError>,
-    ) {
+    pub(crate) fn polled(&mut self, id: &HostId, scope: Scope, found: Result<Finding, HostError>) {
         let Some(host) = self.hosts.get_mut(id) else { return };
-        host.surveying = false;
+        host.polling = false;
         let working: Vec<TaskId> = host.running.iter().copied().collect();
         if !working.is_empty() {
-            self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
+            self.timers.set(Timer::Poll(id.clone()), self.now.plus(POLL_EVERY_MS));
         }
-        if let Ok(Finding::Surveyed { busy, questions }) = found {
+        if let Ok(Finding::Polled { busy, questions }) = found {
             let busy: BTreeMap<SessionId, Option<Retry>> = busy.into_iter().collect();
             let asked = scope == Scope::Questions;
             host.unasked = if asked { 0 } else { host.unasked.saturating_add(1) };
@@ -247,12 +242,12 @@ impl Engine {
                 open
             });
             for task in working {
-                self.apply_survey(task, &busy, open.as_ref());
+                self.apply_poll(task, &busy, open.as_ref());
             }
         }
     }
 
-    fn apply_survey(
+    fn apply_poll(
         &mut self,
         id: TaskId,
         busy: &BTreeMap<SessionId, Option<Retry>>,
@@ -268,7 +263,7 @@ impl Engine {
                     watch.active = now;
                     watch.retry = retry;
                 }
-                if watch.due.is_none() && watch.flight.is_none() {
+                if watch.due.is_none() && watch.in_flight.is_none() {
                     watch.at_work();
                 }
             }
@@ -313,7 +308,7 @@ impl Engine {
         task.run.asked.push(question.id.clone());
         let (task, from) = (task.clone(), task.stage.name());
         self.save(Change::Moved { task, from });
-        self.owe_question(id, told, &question.id, &text);
+        self.enqueue_question(id, told, &question.id, &text);
     }
 
     pub(crate) fn question_closed(&mut self, id: TaskId, question: &QuestionId) {

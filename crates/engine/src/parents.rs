@@ -3,35 +3,36 @@
 
 use std::collections::BTreeSet;
 
-use legwork_protocol::limits::{CENSUS_MAX_SESSIONS, POLL_EVERY_MS};
+use legwork_protocol::limits::{FIND_MISSING_MAX_SESSIONS, POLL_EVERY_MS};
 use legwork_protocol::{HostId, Place, SessionId, TaskId};
 
-use crate::debts::Creditor;
-use crate::engine::{Engine, Errand};
+use crate::engine::{Engine, Purpose};
 use crate::hosts::Presence;
-use crate::record::{Change, DebtEnd, Forget, NoticeId, Parent};
+use crate::outbox::Recipient;
+use crate::record::{Change, DeliveryEnd, Forget, NoticeId, Parent};
 use crate::timers::Timer;
-use crate::work::{Deed, Finding, HostError};
+use crate::work::{Action, Finding, HostError};
 
 impl Engine {
     /// A session spoke, or a person wrote into it: it is told through this host from now on, and
     /// kept where that host keeps its sessions. (A project gets another id with its first commit.)
     pub(crate) fn heard_from(&mut self, host: &HostId, session: &SessionId) {
         let place = self.hosts.get(host).map(|host| host.place.clone());
-        let Some(creditor) = self.debts.creditors.get_mut(session) else { return };
-        let found_again = creditor.seen(host);
-        let place = place.unwrap_or_else(|| creditor.parent.place.clone());
-        let moved = creditor.parent.voice.as_ref() != Some(host) || creditor.parent.place != place;
+        let Some(recipient) = self.outbox.recipients.get_mut(session) else { return };
+        let found_again = recipient.seen(host);
+        let place = place.unwrap_or_else(|| recipient.parent.place.clone());
+        let moved =
+            recipient.parent.active_host.as_ref() != Some(host) || recipient.parent.place != place;
         if moved {
-            creditor.parent.voice = Some(host.clone());
-            creditor.parent.place = place;
-            let parent = creditor.parent.clone();
+            recipient.parent.active_host = Some(host.clone());
+            recipient.parent.place = place;
+            let parent = recipient.parent.clone();
             self.save(Change::ParentKnown(parent));
         }
         if moved || found_again {
             self.soon(Timer::Gather(session.clone()));
-            for letter in self.letters_to(session) {
-                self.soon(Timer::Letter(letter));
+            for delivery in self.deliveries_to(session) {
+                self.soon(Timer::Delivery(delivery));
             }
         }
     }
@@ -45,12 +46,12 @@ impl Engine {
 
     /// Whether a session may be one of this place: it is not known to be of another.
     pub fn may_be_of(&self, session: &SessionId, place: &Place) -> bool {
-        let asks = self.debts.creditors.get(session).map(|creditor| &creditor.parent.place);
+        let asks = self.outbox.recipients.get(session).map(|recipient| &recipient.parent.place);
         let works = self.tasks.of_session(session).map(|task| &task.place);
         asks.into_iter().chain(works).all(|known| known == place)
     }
 
-    /// The session asks for a run, so it is owed the end of it. Gives back its id, shared with
+    /// The session asks for a run, so it is pending the end of it. Gives back its id, shared with
     /// everything else that names it.
     pub(crate) fn parent_known(
         &mut self,
@@ -58,24 +59,27 @@ impl Engine {
         place: &Place,
         host: &HostId,
     ) -> SessionId {
-        if let Some((known, _)) = self.debts.creditors.get_key_value(session) {
+        if let Some((known, _)) = self.outbox.recipients.get_key_value(session) {
             return known.clone();
         }
-        let parent =
-            Parent { session: session.clone(), place: place.clone(), voice: Some(host.clone()) };
+        let parent = Parent {
+            session: session.clone(),
+            place: place.clone(),
+            active_host: Some(host.clone()),
+        };
         self.save(Change::ParentKnown(parent.clone()));
-        self.debts.creditors.insert(session.clone(), Creditor::new(parent));
+        self.outbox.recipients.insert(session.clone(), Recipient::new(parent));
         session.clone()
     }
 
-    /// A session with neither tasks nor debts is a stranger again.
+    /// A session with neither tasks nor outbox is a stranger again.
     pub(crate) fn forget_parent_if_idle(&mut self, session: &SessionId) {
-        let Some(creditor) = self.debts.creditors.get(session) else { return };
-        let owed = !creditor.owed.is_empty() || !creditor.letters.is_empty();
-        if owed || self.tasks.counts(session) != (0, 0) || self.tasks.is_asker(session) {
+        let Some(recipient) = self.outbox.recipients.get(session) else { return };
+        let pending = !recipient.pending.is_empty() || !recipient.deliveries.is_empty();
+        if pending || self.tasks.counts(session) != (0, 0) || self.tasks.is_asker(session) {
             return;
         }
-        self.debts.creditors.remove(session);
+        self.outbox.recipients.remove(session);
         self.save(Change::ParentForgotten { session: session.clone() });
     }
 
@@ -87,11 +91,11 @@ impl Engine {
         if let Some(live) = self.tasks.at_work_in(session).and_then(|id| self.tasks.live_mut(id)) {
             live.watch.deletion_announced = true;
         }
-        self.stirred(session, None);
-        if let Some(creditor) = self.debts.creditors.get_mut(session) {
-            creditor.announced = true;
+        self.changed(session, None);
+        if let Some(recipient) = self.outbox.recipients.get_mut(session) {
+            recipient.announced = true;
             // It may have come about in the meantime.
-            creditor.unknown_to.remove(host);
+            recipient.unknown_to.remove(host);
             self.settle_doubt(session);
         }
     }
@@ -100,11 +104,11 @@ impl Engine {
     /// not asked about others. A process with another database than we think would know none of
     /// them, and all of their tasks would be forgotten.
     pub(crate) fn doubt_all(&mut self, host: &HostId, place: &Place) {
-        let creditors = self.debts.creditors.iter_mut();
-        let here = creditors.filter(|(_, creditor)| creditor.parent.place == *place);
-        let doubted = here.filter_map(|(session, creditor)| {
-            creditor.unknown_to.remove(host);
-            let ask = creditor.announced || creditor.seen_by.contains(host);
+        let recipients = self.outbox.recipients.iter_mut();
+        let here = recipients.filter(|(_, recipient)| recipient.parent.place == *place);
+        let doubted = here.filter_map(|(session, recipient)| {
+            recipient.unknown_to.remove(host);
+            let ask = recipient.announced || recipient.seen_by.contains(host);
             ask.then(|| session.clone())
         });
         let doubted = doubted.collect();
@@ -115,19 +119,19 @@ impl Engine {
     /// what a host says that had the session, and that no other contradicts: neither one of the
     /// place that is here, nor one that is away and had it too.
     pub(crate) fn settle_doubt(&mut self, session: &SessionId) {
-        let Some(creditor) = self.debts.creditors.get(session) else { return };
-        if !creditor.in_doubt() {
+        let Some(recipient) = self.outbox.recipients.get(session) else { return };
+        if !recipient.in_doubt() {
             return;
         }
-        let here = self.hosts.all_here_at(&creditor.parent.place);
-        let had_it = creditor.seen_by.iter();
+        let here = self.hosts.all_here_at(&recipient.parent.place);
+        let had_it = recipient.seen_by.iter();
         let may_know: BTreeSet<HostId> = had_it
             .filter(|host| self.hosts.presence(host) != Presence::Gone)
             .chain(here)
-            .filter(|host| !creditor.unknown_to.contains(*host))
+            .filter(|host| !recipient.unknown_to.contains(*host))
             .cloned()
             .collect();
-        if may_know.is_empty() && !creditor.unknown_to.is_empty() {
+        if may_know.is_empty() && !recipient.unknown_to.is_empty() {
             return self.parent_gone(session);
         }
         for host in may_know {
@@ -137,8 +141,8 @@ impl Engine {
 
     /// The host says that there is no such session.
     pub(crate) fn unknown_to(&mut self, host: &HostId, session: &SessionId) {
-        if let Some(creditor) = self.debts.creditors.get_mut(session) {
-            creditor.unknown_to.insert(host.clone());
+        if let Some(recipient) = self.outbox.recipients.get_mut(session) {
+            recipient.unknown_to.insert(host.clone());
             self.settle_doubt(session);
         }
     }
@@ -147,26 +151,26 @@ impl Engine {
         let Some(host) = self.hosts.get_mut(id).filter(|_| !sessions.is_empty()) else { return };
         host.doubted.extend(sessions);
         if host.presence == Presence::Here {
-            self.soon(Timer::Census(id.clone()));
+            self.soon(Timer::FindMissing(id.clone()));
         }
     }
 
     /// Asks which of the doubted sessions are gone, all with one question.
-    pub(crate) fn census(&mut self, id: &HostId) {
+    pub(crate) fn find_missing(&mut self, id: &HostId) {
         let Some(host) = self.hosts.get_mut(id) else { return };
         if host.presence != Presence::Here || host.doubted.is_empty() {
             return;
         }
         let mut sessions = std::mem::take(&mut host.doubted);
-        if let Some(rest) = sessions.iter().nth(CENSUS_MAX_SESSIONS).cloned() {
+        if let Some(rest) = sessions.iter().nth(FIND_MISSING_MAX_SESSIONS).cloned() {
             host.doubted = sessions.split_off(&rest);
         }
         let sessions: Vec<SessionId> = sessions.into_iter().collect();
-        let deed = Deed::Census { sessions: sessions.clone() };
-        self.work(id.clone(), deed, Errand::Census(id.clone(), sessions));
+        let action = Action::FindMissing { sessions: sessions.clone() };
+        self.work(id.clone(), action, Purpose::FindMissing(id.clone(), sessions));
     }
 
-    pub(crate) fn census_taken(
+    pub(crate) fn missing_found(
         &mut self,
         id: &HostId,
         asked: Vec<SessionId>,
@@ -178,16 +182,16 @@ impl Engine {
                 for session in &asked {
                     if sessions.contains(session) {
                         self.unknown_to(id, session);
-                    } else if let Some(creditor) = self.debts.creditors.get_mut(session) {
-                        creditor.seen(id);
+                    } else if let Some(recipient) = self.outbox.recipients.get_mut(session) {
+                        recipient.seen(id);
                     }
                 }
-                self.soon(Timer::Census(id.clone()));
+                self.soon(Timer::FindMissing(id.clone()));
             }
             Ok(_) | Err(_) if self.hosts.presence(id) == Presence::Here => {
                 if let Some(host) = self.hosts.get_mut(id) {
                     host.doubted.extend(asked);
-                    self.timers.set(Timer::Census(id.clone()), self.now.plus(POLL_EVERY_MS));
+                    self.timers.set(Timer::FindMissing(id.clone()), self.now.plus(POLL_EVERY_MS));
                 }
             }
             Ok(_) | Err(_) => {
@@ -200,24 +204,24 @@ impl Engine {
     }
 
     /// The session does not exist any more: its tasks and theirs are stopped and forgotten, and
-    /// what it was owed is owed to nobody.
+    /// what it was pending is pending to nobody.
     pub(crate) fn parent_gone(&mut self, session: &SessionId) {
         self.end_parent(session, Forget::ParentDeleted);
     }
 
     fn end_parent(&mut self, session: &SessionId, why: Forget) {
         self.forget_family(session, why);
-        let Some(creditor) = self.debts.creditors.get(session) else { return };
-        let letters: Vec<_> = creditor.letters.iter().cloned().collect();
-        let owed: Vec<NoticeId> = creditor.owed.iter().copied().collect();
-        for notice in owed {
+        let Some(recipient) = self.outbox.recipients.get(session) else { return };
+        let deliveries: Vec<_> = recipient.deliveries.iter().cloned().collect();
+        let pending: Vec<NoticeId> = recipient.pending.iter().copied().collect();
+        for notice in pending {
             self.withdraw(notice);
         }
-        for letter in letters {
-            self.end_letter(&letter, DebtEnd::ParentGone);
+        for delivery in deliveries {
+            self.end_delivery(&delivery, DeliveryEnd::ParentGone);
         }
         // A run that it asked for may go on under another parent, and has nobody to tell then.
-        if self.debts.creditors.remove(session).is_some() {
+        if self.outbox.recipients.remove(session).is_some() {
             self.save(Change::ParentForgotten { session: session.clone() });
         }
     }

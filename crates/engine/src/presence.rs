@@ -5,25 +5,25 @@
 use legwork_protocol::limits::{
     CONTINUE_MAX, CUT_OFF_GRACE_MS, POLL_EVERY_MS, SURVEYS_UNASKED_MAX,
 };
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Interrupted, Place, QuestionId, TaskId};
 
 use crate::engine::Engine;
 use crate::hosts::{Host, Presence};
-use crate::runs::look_deed;
+use crate::runs::observe_action;
 use crate::task::{Stage, Task};
 use crate::text::words;
 use crate::timers::Timer;
 use crate::watch::pause_ms;
-use crate::work::{Finding, HostError, Sighted};
+use crate::work::{Finding, HostError, RunState};
 
 impl Engine {
     /// A host is there: everything that waited for it, or for any host of its place, goes on.
-    pub(crate) fn host_came(&mut self, id: &HostId, place: &Place, until: Until) {
+    pub(crate) fn host_came(&mut self, id: &HostId, place: &Place, lifetime: HostLifetime) {
         let host = self.hosts.known(id, place);
         host.presence = Presence::Here;
-        host.until = until;
-        host.surveying = false;
+        host.lifetime = lifetime;
+        host.polling = false;
         // What was asked while it was away was not heard.
         host.unasked = SURVEYS_UNASKED_MAX;
         host.came = self.now;
@@ -35,7 +35,7 @@ impl Engine {
         };
         let (cut_off, elsewhere) = (of(Presence::Gone), of(Presence::Away));
         for task in own.into_iter().chain(cut_off) {
-            self.look_at(task, self.now);
+            self.observe_at(task, self.now);
             self.tend_run(task);
         }
         // Those that are past their limit may be looked up through this host.
@@ -43,7 +43,7 @@ impl Engine {
             self.tend_run(task);
         }
         self.soon(Timer::Start(id.clone()));
-        self.timers.set(Timer::Survey(id.clone()), self.now.plus(POLL_EVERY_MS));
+        self.timers.set(Timer::Poll(id.clone()), self.now.plus(POLL_EVERY_MS));
         self.doubt_all(id, place);
         self.tend_place(place);
     }
@@ -57,14 +57,14 @@ impl Engine {
             let doubted = host.doubted.clone();
             let waiting: Vec<TaskId> = host.queue.iter().map(|(_, task)| *task).collect();
             waiting.into_iter().for_each(|task| self.arm(task));
-            self.timers.clear(&Timer::Survey(id.clone()));
+            self.timers.clear(&Timer::Poll(id.clone()));
             doubted.into_iter().for_each(|session| self.soon(Timer::Doubt(session)));
         }
     }
 
     /// The hosts that something is expected of. After a restart the shell finds out which of them
     /// have ended and says so.
-    pub fn awaited_hosts(&self) -> impl Iterator<Item = &HostId> {
+    pub fn expected_hosts(&self) -> impl Iterator<Item = &HostId> {
         self.hosts.not_gone()
     }
 
@@ -81,7 +81,7 @@ impl Engine {
         let doubted = std::mem::take(&mut host.doubted);
         let place = host.place.clone();
         let unfinished = host.unfinished();
-        self.timers.clear(&Timer::Survey(id.clone()));
+        self.timers.clear(&Timer::Poll(id.clone()));
         for task in unfinished {
             if let Some(live) = self.tasks.live_mut(task) {
                 live.watch.unwatched |= !watched;
@@ -100,7 +100,7 @@ impl Engine {
         if live.watch.cut_off.is_none() {
             live.watch.cut_off = Some(now);
             let own = live.watch.asked.as_ref() == Some(&live.task.run.host);
-            live.watch.stale = own && live.watch.flight.is_some();
+            live.watch.stale = own && live.watch.in_flight.is_some();
             live.watch.retry = None;
             // Nobody can answer what a host asked that has ended.
             let questions: Vec<QuestionId> = live.watch.questions.keys().cloned().collect();
@@ -112,13 +112,15 @@ impl Engine {
         let since = live.watch.cut_off.unwrap_or(now);
         let unwatched = live.watch.unwatched;
         let due = live.watch.due.is_none_or(|due| due <= now);
-        if live.watch.flight.is_some() || !due {
+        if live.watch.in_flight.is_some() || !due {
             return;
         }
         let elsewhere = self.host_for(id);
         let Some(live) = self.tasks.live(id) else { return };
         let look = match &live.task.stage {
-            Stage::Prompting(message) | Stage::Working(message) => look_deed(&live.task, message),
+            Stage::Prompting(message) | Stage::Working(message) => {
+                observe_action(&live.task, message)
+            }
             Stage::Queued | Stage::Opening | Stage::Finished(_) => None,
         };
         match (look, elsewhere) {
@@ -137,35 +139,38 @@ impl Engine {
 
     /// A run past its limit whose host is away: its answer may be there all the same, if the host
     /// ended where we cannot see it.
-    pub(crate) fn look_elsewhere(&mut self, id: TaskId) {
+    pub(crate) fn observe_elsewhere(&mut self, id: TaskId) {
         let Some(live) = self.tasks.live(id) else { return };
         let due = live.watch.due.is_some_and(|due| due <= self.now);
-        if live.watch.overdue.is_none() || live.watch.flight.is_some() || !due {
+        if live.watch.overdue.is_none() || live.watch.in_flight.is_some() || !due {
             return;
         }
         let (Stage::Prompting(message) | Stage::Working(message)) = &live.task.stage else {
             return;
         };
-        if let (Some(host), Some(look)) = (self.host_for(id), look_deed(&live.task, message)) {
+        if let (Some(host), Some(look)) = (self.host_for(id), observe_action(&live.task, message)) {
             self.send_for(id, host, look);
         }
     }
 
     /// Another host than the run's knows only what is over: that it sees nobody at work means
     /// nothing, nor that it does not have the session.
-    pub(crate) fn seen_elsewhere(&mut self, id: TaskId, found: Result<Finding, HostError>) {
+    pub(crate) fn observed_elsewhere(&mut self, id: TaskId, found: Result<Finding, HostError>) {
         match found {
-            Ok(Finding::Seen(sight))
-                if matches!(sight.state, Sighted::Answered { .. } | Sighted::Failed { .. }) =>
+            Ok(Finding::Observed(observation))
+                if matches!(
+                    observation.state,
+                    RunState::Answered { .. } | RunState::Failed { .. }
+                ) =>
             {
-                self.seen(id, sight);
+                self.observed(id, observation);
             }
             Ok(_) | Err(HostError::Gone) => {
                 if let Some(live) = self.tasks.live_mut(id) {
                     live.watch.asked_in_vain();
                 }
             }
-            Err(_) => self.look_at(id, self.now.plus(pause_ms(1))),
+            Err(_) => self.observe_at(id, self.now.plus(pause_ms(1))),
         }
         self.tend_run(id);
     }
@@ -175,11 +180,13 @@ impl Engine {
         let stale = std::mem::take(&mut live.watch.stale);
         let began = matches!(live.task.stage, Stage::Prompting(_) | Stage::Working(_));
         match found {
-            Ok(Finding::Seen(sight)) if began => match sight.state {
-                Sighted::Answered { .. } | Sighted::Failed { .. } => self.seen(id, sight),
+            Ok(Finding::Observed(observation)) if began => match observation.state {
+                RunState::Answered { .. } | RunState::Failed { .. } => {
+                    self.observed(id, observation)
+                }
                 // It was asked before the host ended, and may have been answered after that.
-                Sighted::Busy | Sighted::Still { .. } if stale => self.look_at(id, self.now),
-                Sighted::Aborted { .. } | Sighted::Busy | Sighted::Still { .. } => {
+                RunState::Busy | RunState::Still { .. } if stale => self.observe_at(id, self.now),
+                RunState::Aborted { .. } | RunState::Busy | RunState::Still { .. } => {
                     let host = self.host_for(id);
                     self.interrupted(id, host);
                 }
@@ -190,7 +197,7 @@ impl Engine {
             // A host that never had the session cannot tell whether it was deleted.
             Err(HostError::Gone) if began => live.watch.asked_in_vain(),
             // An answer to what was asked of the host before it ended tells nothing any more.
-            Ok(_) | Err(_) => self.look_at(id, self.now.plus(pause_ms(1))),
+            Ok(_) | Err(_) => self.observe_at(id, self.now.plus(pause_ms(1))),
         }
         self.tend_run(id);
     }
@@ -205,12 +212,12 @@ impl Engine {
     /// The run was cut off with its host, unanswered.
     fn interrupted(&mut self, id: TaskId, elsewhere: Option<HostId>) {
         let Some(live) = self.tasks.live(id) else { return };
-        let until = self.hosts.until(&live.task.run.host);
+        let lifetime = self.hosts.lifetime(&live.task.run.host);
         let goes_on = self.settings.interrupted == Interrupted::Continue
             && live.task.run.continued < CONTINUE_MAX;
         match elsewhere.filter(|_| goes_on) {
             Some(host) => self.go_on(id, host),
-            None => self.fail(id, words::interrupted(until).to_owned()),
+            None => self.fail(id, words::interrupted(lifetime).to_owned()),
         }
     }
 

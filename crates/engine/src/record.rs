@@ -38,7 +38,7 @@ pub enum About {
     Question(u32),
 }
 
-/// A debt to a session: it is to be told something, once.
+/// A delivery to a session: it is to be told something, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// Which.
@@ -47,16 +47,16 @@ pub struct Notice {
     pub to: SessionId,
     /// Its first line.
     pub headline: String,
-    /// Since when it is owed.
+    /// Since when it is pending.
     pub made: Time,
-    /// The letter that carries it, once it has been put into one.
-    pub letter: Option<MessageId>,
+    /// The delivery that carries it, once it has been put into one.
+    pub delivery: Option<MessageId>,
 }
 
 /// One message with one notice or several. Saved before it is sent; sent again under the same id
 /// until the host shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct Delivery {
     /// The message's id.
     pub id: MessageId,
     /// The session that it goes to.
@@ -67,8 +67,8 @@ pub struct Letter {
     pub counts: String,
 }
 
-/// A session that must not go on: owed to the host until it has been seen quiet. Outlives its task,
-/// so that a forgotten task is stopped all the same. A task owes at most one.
+/// A session that must not go on: pending to the host until it has been seen quiet. Outlives its
+/// task, so that a forgotten task is stopped all the same. There is at most one for a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     /// The task whose session it is or was.
@@ -101,15 +101,15 @@ pub struct Parent {
     pub place: Place,
     /// The host through which a person last used it. While that host is there, notices go through
     /// it and may start turns.
-    pub voice: Option<HostId>,
+    pub active_host: Option<HostId>,
 }
 
-/// How a debt ended.
+/// How a delivery ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DebtEnd {
+pub enum DeliveryEnd {
     /// It was told.
-    Told,
-    /// The session that it was owed to does not exist any more.
+    Delivered,
+    /// The session that it was pending to does not exist any more.
     ParentGone,
     /// The host refused it too often.
     Refused,
@@ -170,31 +170,32 @@ pub enum Change {
         /// Why.
         why: Forget,
     },
-    /// A notice is owed. Fails if there was one with this id before.
-    Owed(Notice),
-    /// A notice that is in no letter is not owed any more: its result was read, its question was
-    /// answered, or nobody is left to be told.
+    /// A notice is pending. Fails if there was one with this id before.
+    Enqueued(Notice),
+    /// A notice that is in no delivery is not pending any more: its result was read, its question
+    /// was answered, or nobody is left to be told.
     Withdrawn(NoticeId),
-    /// These notices go out in this letter. Fails if one of them is not owed or in another letter.
-    LetterMade(Letter),
-    /// The letter was certainly not sent; its notices are owed as before.
-    LetterDissolved {
+    /// These notices go out in this delivery. Fails if one of them is not pending or in another
+    /// delivery.
+    DeliveryCreated(Delivery),
+    /// The delivery was certainly not sent; its notices are pending as before.
+    DeliveryWithdrawn {
         /// Which.
-        letter: MessageId,
+        delivery: MessageId,
         /// What it would have told.
         notices: Vec<NoticeId>,
     },
-    /// The letter and its notices are dealt with.
-    LetterDone {
+    /// The delivery and its notices are dealt with.
+    DeliveryDone {
         /// Which.
-        letter: MessageId,
+        delivery: MessageId,
         /// What it told.
         notices: Vec<NoticeId>,
         /// How.
-        end: DebtEnd,
+        end: DeliveryEnd,
     },
     /// A session is to be stopped.
-    StopOwed(Stop),
+    StopRequested(Stop),
     /// It was, or is beyond reach.
     StopDone {
         /// The task whose session it was.
@@ -202,7 +203,7 @@ pub enum Change {
     },
     /// A parent as it is known now.
     ParentKnown(Parent),
-    /// A parent that has neither tasks nor debts.
+    /// A parent that has neither tasks nor outbox.
     ParentForgotten {
         /// Which.
         session: SessionId,
@@ -214,10 +215,10 @@ pub enum Change {
 pub struct Saved {
     /// All tasks, in the order of `seq`; prompts of unfinished runs only.
     pub tasks: Vec<Task>,
-    /// What is owed.
+    /// What is pending.
     pub notices: Vec<Notice>,
-    /// Letters under way.
-    pub letters: Vec<Letter>,
+    /// Deliveries under way.
+    pub deliveries: Vec<Delivery>,
     /// Sessions to be stopped.
     pub stops: Vec<Stop>,
     /// Sessions that asked.

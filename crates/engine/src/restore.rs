@@ -3,9 +3,9 @@
 
 use legwork_protocol::{HostId, Place, SessionId, Settings, Time};
 
-use crate::debts::Creditor;
+use crate::deliveries::Attempt;
 use crate::engine::Engine;
-use crate::letters::Sending;
+use crate::outbox::Recipient;
 use crate::record::Saved;
 use crate::task::Task;
 use crate::timers::Timer;
@@ -19,22 +19,22 @@ impl Engine {
         let mut engine = Self::empty_at(settings, now, next_work);
         engine.incomplete = saved.incomplete;
         for parent in saved.parents {
-            engine.debts.creditors.insert(parent.session.clone(), Creditor::new(parent));
+            engine.outbox.recipients.insert(parent.session.clone(), Recipient::new(parent));
         }
         for notice in saved.notices {
-            if notice.letter.is_none()
-                && let Some(creditor) = engine.debts.creditors.get_mut(&notice.to)
+            if notice.delivery.is_none()
+                && let Some(recipient) = engine.outbox.recipients.get_mut(&notice.to)
             {
-                creditor.owed.insert(notice.id);
+                recipient.pending.insert(notice.id);
             }
-            engine.await_voice(&notice.to);
-            engine.debts.notices.insert(notice.id, notice);
+            engine.await_active_host(&notice.to);
+            engine.outbox.notices.insert(notice.id, notice);
         }
-        for letter in saved.letters {
-            if let Some(creditor) = engine.debts.creditors.get_mut(&letter.to) {
-                creditor.letters.insert(letter.id.clone());
+        for delivery in saved.deliveries {
+            if let Some(recipient) = engine.outbox.recipients.get_mut(&delivery.to) {
+                recipient.deliveries.insert(delivery.id.clone());
             }
-            engine.debts.letters.insert(letter.id.clone(), Sending::restored(letter));
+            engine.outbox.deliveries.insert(delivery.id.clone(), Attempt::restored(delivery));
         }
         for stop in saved.stops {
             engine.await_host(&stop.host, &stop.place);
@@ -54,7 +54,7 @@ impl Engine {
         let id = task.id;
         let unfinished = !task.is_finished();
         if unfinished {
-            self.await_voice(&task.run.asker);
+            self.await_active_host(&task.run.asker);
             self.hosts.enlist(&task);
         }
         let watch = Watch {
@@ -69,10 +69,10 @@ impl Engine {
         }
     }
 
-    fn await_voice(&mut self, session: &SessionId) {
-        let parent = self.debts.creditors.get(session).map(|creditor| &creditor.parent);
+    fn await_active_host(&mut self, session: &SessionId) {
+        let parent = self.outbox.recipients.get(session).map(|recipient| &recipient.parent);
         if let Some((host, place)) =
-            parent.and_then(|parent| Some((parent.voice.clone()?, parent.place.clone())))
+            parent.and_then(|parent| Some((parent.active_host.clone()?, parent.place.clone())))
         {
             self.await_host(&host, &place);
         }

@@ -5,7 +5,7 @@ use legwork_protocol::ids::MessageUse;
 use legwork_protocol::limits::{CUT_OFF_GRACE_MS, LIMIT_GRACE_MS, START_MAX_TRIES};
 use legwork_protocol::{HostId, MessageId, Refusal, SessionId, TaskId, Time};
 
-use crate::engine::{Engine, Errand};
+use crate::engine::{Engine, Purpose};
 use crate::hosts::Presence;
 use crate::record::{Change, Forget, Target};
 use crate::task::{Outcome, Stage, StageName, Task};
@@ -13,11 +13,11 @@ use crate::tasks::Live;
 use crate::text::{answers, words};
 use crate::timers::Timer;
 use crate::watch::pause_ms;
-use crate::work::{Deed, Finding, HostError, Tried};
+use crate::work::{Action, Finding, HostError, Tried};
 
 /// Whether the asker of a run is to be told of its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tell {
+pub(crate) enum Notify {
     Yes,
     /// It ended the run itself, or is ended with it.
     No,
@@ -36,7 +36,7 @@ impl Engine {
                 self.not_cut_off(id);
                 self.next_step(id, &host);
             }
-            Presence::Away => self.look_elsewhere(id),
+            Presence::Away => self.observe_elsewhere(id),
             Presence::Gone => self.tend_cut_off(id),
         }
         self.arm(id);
@@ -55,26 +55,28 @@ impl Engine {
             return self.soon(Timer::Start(host.clone()));
         }
         let due = live.watch.due.is_none_or(|due| due <= self.now);
-        if live.watch.flight.is_some() || !due {
+        if live.watch.in_flight.is_some() || !due {
             return;
         }
-        let deed = match &live.task.stage {
-            Stage::Opening => Some(self.open_deed(live)),
-            Stage::Prompting(message) => prompt_deed(live, message),
+        let action = match &live.task.stage {
+            Stage::Opening => Some(self.open_action(live)),
+            Stage::Prompting(message) => prompt_action(live, message),
             // A working run is looked at when there is a reason to, not all the time.
-            Stage::Working(message) if live.watch.due.is_some() => look_deed(&live.task, message),
+            Stage::Working(message) if live.watch.due.is_some() => {
+                observe_action(&live.task, message)
+            }
             Stage::Working(_) | Stage::Queued | Stage::Finished(_) => None,
         };
-        if let Some(deed) = deed {
-            self.send_for(id, host.clone(), deed);
+        if let Some(action) = action {
+            self.send_for(id, host.clone(), action);
         }
     }
 
-    pub(crate) fn send_for(&mut self, id: TaskId, host: HostId, deed: Deed) {
+    pub(crate) fn send_for(&mut self, id: TaskId, host: HostId, action: Action) {
         let Some(run) = self.tasks.live(id).map(|live| live.task.run.number) else { return };
-        let work = self.work(host.clone(), deed, Errand::Run(id, run));
+        let work = self.work(host.clone(), action, Purpose::Run(id, run));
         if let Some(live) = self.tasks.live_mut(id) {
-            live.watch.flight = Some(work);
+            live.watch.in_flight = Some(work);
             live.watch.asked = Some(host);
             live.watch.due = None;
             match live.task.stage {
@@ -87,9 +89,9 @@ impl Engine {
         }
     }
 
-    fn open_deed(&self, Live { task, watch }: &Live) -> Deed {
+    fn open_action(&self, Live { task, watch }: &Live) -> Action {
         let deepest = self.settings.max_depth;
-        Deed::Open {
+        Action::Open {
             tried: watch.open,
             task: task.id,
             parent: task.parent.clone(),
@@ -100,7 +102,7 @@ impl Engine {
     }
 
     /// The run is to be looked at again at this moment, at the latest.
-    pub(crate) fn look_at(&mut self, id: TaskId, at: Time) {
+    pub(crate) fn observe_at(&mut self, id: TaskId, at: Time) {
         if let Some(live) = self.tasks.live_mut(id) {
             live.watch.due = Some(live.watch.due.map_or(at, |due| due.min(at)));
         }
@@ -111,7 +113,7 @@ impl Engine {
         let Some(live) = self.tasks.live(id) else { return };
         let here = self.hosts.presence(&live.task.run.host);
         let next_try = match here {
-            _ if live.watch.flight.is_some() => None,
+            _ if live.watch.in_flight.is_some() => None,
             // Another host is asked only if the run is past its limit.
             Presence::Away if live.watch.overdue.is_none() => None,
             Presence::Here | Presence::Gone | Presence::Away => live.watch.due,
@@ -134,15 +136,15 @@ impl Engine {
         found: Result<Finding, HostError>,
     ) {
         let Some(live) = self.tasks.live_mut(id) else { return };
-        if live.task.run.number != run || live.watch.flight != Some(work) {
+        if live.task.run.number != run || live.watch.in_flight != Some(work) {
             return;
         }
-        live.watch.flight = None;
+        live.watch.in_flight = None;
         if live.watch.cut_off.is_some() {
             return self.cut_off_answered(id, found);
         }
         if live.watch.asked.as_ref() != Some(&live.task.run.host) {
-            return self.seen_elsewhere(id, found);
+            return self.observed_elsewhere(id, found);
         }
         match (&live.task.stage, found) {
             (Stage::Opening, Ok(Finding::Opened { session })) => self.opened(id, session),
@@ -150,16 +152,18 @@ impl Engine {
                 let stage = Stage::Working(message.clone());
                 self.taken(id, stage);
             }
-            (Stage::Working(_), Ok(Finding::Seen(sight))) => self.seen(id, sight),
+            (Stage::Working(_), Ok(Finding::Observed(observation))) => {
+                self.observed(id, observation)
+            }
             (Stage::Working(_), Err(HostError::Gone)) => self.deleted_under(id),
             (Stage::Working(_), Err(_)) => {
                 live.watch.tries += 1;
                 let pause = pause_ms(live.watch.tries);
-                self.look_at(id, self.now.plus(pause));
+                self.observe_at(id, self.now.plus(pause));
             }
             (_, Err(error)) => self.start_failed(id, error),
             // A host that answers something else has not done it.
-            (Stage::Working(_), Ok(_)) => self.look_at(id, self.now.plus(pause_ms(1))),
+            (Stage::Working(_), Ok(_)) => self.observe_at(id, self.now.plus(pause_ms(1))),
             (_, Ok(_)) => self.start_failed(id, HostError::Busy),
         }
         self.tend_run(id);
@@ -187,7 +191,7 @@ impl Engine {
         let stage = self.prompting(id);
         self.advance(id, stage);
         if let Some(task) = self.tasks.get(id) {
-            let answer = answers::launched(task, None, self.hosts.until(&task.run.host));
+            let answer = answers::launched(task, None, self.hosts.lifetime(&task.run.host));
             for call in callers {
                 self.answer(call, answer.clone());
             }
@@ -238,7 +242,7 @@ impl Engine {
         let Some(live) = self.tasks.live_mut(id) else { return };
         let callers = std::mem::take(&mut live.watch.callers);
         if callers.is_empty() {
-            return self.finish(id, Outcome::Failed, why, Tell::Yes, Halt::Owed);
+            return self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
         }
         self.forget(id, Forget::Cleared);
         self.refuse(callers, &Refusal::NotStarted(why));
@@ -251,14 +255,14 @@ impl Engine {
         id: TaskId,
         outcome: Outcome,
         detail: String,
-        tell: Tell,
+        notify: Notify,
         halt: Halt,
     ) {
         let Some(Live { task, .. }) = self.tasks.live(id) else { return };
         let from = task.stage.name();
         self.hosts.release(task);
-        if halt == Halt::Owed {
-            self.owe_stop(&task.clone());
+        if halt == Halt::Needed {
+            self.request_stop(&task.clone());
         }
         let now = self.now;
         let watch = self.tasks.change(id, |task| {
@@ -272,15 +276,15 @@ impl Engine {
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
         let detail = words::kept_detail(detail);
-        let answer = answers::launched(&task, None, self.hosts.until(&host));
+        let answer = answers::launched(&task, None, self.hosts.lifetime(&host));
         self.save(Change::Ended { task, from, detail });
         for call in watch.into_iter().flat_map(|watch| watch.callers) {
             self.answer(call, answer.clone());
         }
         self.withdraw_questions(id);
-        match tell {
-            Tell::Yes => self.owe_end(id),
-            Tell::No => self.soon(Timer::Gather(asker)),
+        match notify {
+            Notify::Yes => self.enqueue_end(id),
+            Notify::No => self.soon(Timer::Gather(asker)),
         }
         if outcome != Outcome::Completed
             && let Some(session) = session
@@ -294,19 +298,19 @@ impl Engine {
     /// A helper that failed or was called off takes its own helpers along; nobody is left who
     /// could use what they find.
     fn fell(&mut self, session: &SessionId) {
-        let below: Vec<(TaskId, Tell)> = self
+        let below: Vec<(TaskId, Notify)> = self
             .tasks
             .family(session)
             .filter(|task| !task.is_finished())
             .map(|task| {
                 // Somebody else may have resumed it, and is still there.
-                let tell = if task.run.asker == *session { Tell::No } else { Tell::Yes };
-                (task.id, tell)
+                let notify = if task.run.asker == *session { Notify::No } else { Notify::Yes };
+                (task.id, notify)
             })
             .collect();
-        for (id, tell) in below {
+        for (id, notify) in below {
             let why = words::CANCELLED_WITH_PARENT.to_owned();
-            self.finish(id, Outcome::Cancelled, why, tell, Halt::Owed);
+            self.finish(id, Outcome::Cancelled, why, notify, Halt::Needed);
         }
     }
 
@@ -340,7 +344,7 @@ impl Engine {
 /// Whether a finished run's session may still be at work, and so is to be stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Halt {
-    Owed,
+    Needed,
     NotNeeded,
 }
 
@@ -356,10 +360,10 @@ pub(crate) fn stop_target(task: &Task) -> Option<Target> {
     }
 }
 
-fn prompt_deed(Live { task, watch }: &Live, message: &MessageId) -> Option<Deed> {
+fn prompt_action(Live { task, watch }: &Live, message: &MessageId) -> Option<Action> {
     let prompt = task.run.prompt.as_deref()?;
     let text = if task.run.continued > 0 { words::go_on(prompt) } else { prompt.to_owned() };
-    Some(Deed::Prompt {
+    Some(Action::Prompt {
         tried: watch.prompt,
         session: task.session.clone()?,
         message: message.clone(),
@@ -369,6 +373,6 @@ fn prompt_deed(Live { task, watch }: &Live, message: &MessageId) -> Option<Deed>
     })
 }
 
-pub(crate) fn look_deed(task: &Task, message: &MessageId) -> Option<Deed> {
-    Some(Deed::Look { session: task.session.clone()?, message: message.clone() })
+pub(crate) fn observe_action(task: &Task, message: &MessageId) -> Option<Action> {
+    Some(Action::Observe { session: task.session.clone()?, message: message.clone() })
 }

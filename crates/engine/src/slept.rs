@@ -12,14 +12,14 @@ impl Engine {
         self.timers.postpone(ms);
         self.hosts.slept(ms);
         self.stops.slept(ms);
-        for creditor in self.debts.creditors.values_mut() {
-            postpone(&mut creditor.held_until, ms);
+        for recipient in self.outbox.recipients.values_mut() {
+            postpone(&mut recipient.held_until, ms);
         }
         let unfinished: Vec<TaskId> = self.tasks.unfinished().map(|live| live.task.id).collect();
         for id in unfinished {
             let Some(live) = self.tasks.live_mut(id) else { continue };
             live.watch.slept(ms);
-            if live.task.stage.holds_place() {
+            if live.task.stage.holds_slot() {
                 live.task.run.paused_ms = live.task.run.paused_ms.saturating_add(ms);
                 let (task, from) = (live.task.clone(), live.task.stage.name());
                 self.save(Change::Moved { task, from });

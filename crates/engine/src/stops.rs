@@ -1,13 +1,13 @@
-//! Sessions that must not go on. A stop is owed until the host has shown the session quiet twice,
-//! some seconds apart: an abort that overtakes the start of a turn says that it was done, and the
-//! turn starts all the same.
+//! Sessions that must not go on. A stop is pending until the host has shown the session quiet
+//! twice, some seconds apart: an abort that overtakes the start of a turn says that it was done,
+//! and the turn starts all the same.
 
 use std::collections::BTreeMap;
 
 use legwork_protocol::limits::{STOP_CONFIRM_MS, STOP_MAX_TRIES};
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
-use crate::engine::{Engine, Errand};
+use crate::engine::{Engine, Purpose};
 use crate::hosts::Presence;
 use crate::record::{Change, Stop, Target};
 use crate::runs::stop_target;
@@ -15,7 +15,7 @@ use crate::slept::postpone;
 use crate::task::Task;
 use crate::timers::Timer;
 use crate::watch::pause_ms;
-use crate::work::{Deed, Finding, HostError};
+use crate::work::{Action, Finding, HostError};
 
 #[derive(Debug)]
 struct Stopping {
@@ -29,7 +29,7 @@ struct Stopping {
 pub(crate) struct Stops(BTreeMap<TaskId, Stopping>);
 
 impl Stops {
-    pub fn is_owed(&self, task: TaskId) -> bool {
+    pub fn is_pending(&self, task: TaskId) -> bool {
         self.0.contains_key(&task)
     }
 
@@ -55,11 +55,11 @@ impl Stops {
 
 impl Engine {
     /// The task's session must not go on, whatever becomes of the task.
-    pub(crate) fn owe_stop(&mut self, task: &Task) {
+    pub(crate) fn request_stop(&mut self, task: &Task) {
         let Some(target) = stop_target(task) else { return };
         let stop =
             Stop { task: task.id, place: task.place.clone(), host: task.run.host.clone(), target };
-        self.save(Change::StopOwed(stop.clone()));
+        self.save(Change::StopRequested(stop.clone()));
         self.stops.restore(stop);
         self.tend_stop(task.id);
     }
@@ -86,9 +86,9 @@ impl Engine {
     fn send_stop(&mut self, id: TaskId, host: HostId) {
         let Some(stopping) = self.stops.0.get_mut(&id) else { return };
         stopping.under_way = true;
-        let deed = Deed::Stop { task: id, target: stopping.stop.target.clone() };
+        let action = Action::Stop { task: id, target: stopping.stop.target.clone() };
         self.timers.clear(&Timer::Stop(id));
-        self.work(host, deed, Errand::Stop(id));
+        self.work(host, action, Purpose::Stop(id));
     }
 
     pub(crate) fn stop_answered(&mut self, id: TaskId, found: Result<Finding, HostError>) {
@@ -129,14 +129,14 @@ impl Engine {
     }
 
     pub(crate) fn tend_stops(&mut self, place: &Place) {
-        let owed: Vec<TaskId> = self
+        let pending: Vec<TaskId> = self
             .stops
             .0
             .values()
             .filter(|stopping| stopping.stop.place == *place)
             .map(|stopping| stopping.stop.task)
             .collect();
-        for task in owed {
+        for task in pending {
             self.tend_stop(task);
         }
     }

@@ -61,7 +61,7 @@ pub struct Task {
 pub struct Run {
     /// 0 for the launch; each resume adds one. Also the task's resume count.
     pub number: u32,
-    /// The session that asked for it and is owed its notice.
+    /// The session that asked for it and is pending its notice.
     pub asker: SessionId,
     /// The call that asked for it.
     pub key: CallKey,
@@ -141,7 +141,7 @@ impl Stage {
     }
 
     /// Whether it holds one of its host's places.
-    pub fn holds_place(&self) -> bool {
+    pub fn holds_slot(&self) -> bool {
         matches!(self, Self::Opening | Self::Prompting(_) | Self::Working(_))
     }
 }

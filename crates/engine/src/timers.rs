@@ -18,13 +18,13 @@ pub(crate) enum Timer {
     /// A host may have a place free.
     Start(HostId),
     /// A host's unfinished runs are to be looked up.
-    Survey(HostId),
+    Poll(HostId),
     /// A host is to be asked which parents are gone.
-    Census(HostId),
+    FindMissing(HostId),
     /// A parent's notices may go out.
     Gather(SessionId),
-    /// A letter is to be sent again or looked for.
-    Letter(MessageId),
+    /// A delivery is to be sent again or looked for.
+    Delivery(MessageId),
     /// A session is to be stopped.
     Stop(TaskId),
 }

@@ -21,8 +21,8 @@ pub struct Tally {
     pub unfinished: usize,
     /// All tasks.
     pub tasks: usize,
-    /// Notices that are owed.
-    pub owed: usize,
+    /// Notices that are pending.
+    pub pending: usize,
 }
 
 impl Engine {
@@ -64,7 +64,7 @@ impl Engine {
             cost_micros: None,
             waiting: Vec::new(),
             questions: Vec::new(),
-            notice_owed: self.debts.notices.contains_key(&end),
+            notice_pending: self.outbox.notices.contains_key(&end),
         };
         if let Some(live) = self.tasks.live(task.id) {
             self.add_watched(&mut view, live, now);
@@ -89,8 +89,8 @@ impl Engine {
     /// How much there is.
     pub fn tally(&self) -> Tally {
         let (finished, unfinished) = self.tasks.numbers();
-        let owed = self.debts.notices.len();
-        Tally { unfinished, tasks: finished + unfinished, owed }
+        let pending = self.outbox.notices.len();
+        Tally { unfinished, tasks: finished + unfinished, pending }
     }
 
     /// What a host's screen shows of its unfinished tasks; nothing if there are none.
@@ -111,7 +111,7 @@ impl Engine {
             Change::Ended { task, detail, .. } => {
                 Some((task.run.host.clone(), toast::ended(task, detail)))
             }
-            Change::Owed(notice) if notice.id.about != About::End => {
+            Change::Enqueued(notice) if notice.id.about != About::End => {
                 let host = self.tasks.get(notice.id.task)?.run.host.clone();
                 Some((host, toast::asks(&notice.headline)))
             }

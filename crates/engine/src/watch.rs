@@ -36,7 +36,7 @@ pub struct Watch {
     /// What it waits for a person to answer.
     pub questions: BTreeMap<QuestionId, String>,
     /// The work that is under way for it; one at a time.
-    pub(crate) flight: Option<WorkId>,
+    pub(crate) in_flight: Option<WorkId>,
     /// The host that has that work, or had the last.
     pub(crate) asked: Option<HostId>,
     /// When the next work is due: another try, or a look. None: when something happens.
@@ -81,7 +81,7 @@ impl Watch {
             cost_micros: None,
             retry: None,
             questions: BTreeMap::new(),
-            flight: None,
+            in_flight: None,
             asked: None,
             due: None,
             again: false,

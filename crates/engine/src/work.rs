@@ -22,14 +22,14 @@ pub struct Work {
     /// Who is to do it.
     pub host: HostId,
     /// What.
-    pub deed: Deed,
+    pub action: Action,
 }
 
 /// The kinds of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
-    /// Read: does the host have this agent? → `Vetted` or `NoSuchAgent`.
-    Vet {
+pub enum Action {
+    /// Read: does the host have this agent? → `AgentKnown` or `NoSuchAgent`.
+    CheckAgent {
         /// The agent's name.
         agent: String,
     },
@@ -39,7 +39,7 @@ pub enum Deed {
         session: SessionId,
     },
     /// Read: which of these sessions are there no more? → `Missing`.
-    Census {
+    FindMissing {
         /// Some that were there.
         sessions: Vec<SessionId>,
     },
@@ -74,21 +74,21 @@ pub enum Deed {
         /// The prompt.
         text: String,
     },
-    /// Read: how far is the answer to this prompt? → `Seen`.
-    Look {
+    /// Read: how far is the answer to this prompt? → `Observed`.
+    Observe {
         /// In which session.
         session: SessionId,
         /// The prompt's id.
         message: MessageId,
     },
-    /// Read: which sessions are at work, and which wait for a person? → `Surveyed`.
-    Survey {
+    /// Read: which sessions are at work, and which wait for a person? → `Polled`.
+    Poll {
         /// How much of that.
         scope: Scope,
     },
-    /// Put a message into a session, unless it is there. → `Told` if it is there, `Done` if it was
-    /// sent now, `UndoPending` if it must not be sent now.
-    Tell {
+    /// Put a message into a session, unless it is there. → `Delivered` if it is there, `Done` if it
+    /// was sent now, `UndoPending` if it must not be sent now.
+    Deliver {
         /// Whether it may be there already.
         tried: Tried,
         /// To which session.
@@ -128,7 +128,7 @@ pub enum Tried {
     Perhaps,
 }
 
-/// How much a survey asks.
+/// How much a poll asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Which sessions are at work. Questions that come along do not count.
@@ -148,19 +148,19 @@ pub enum Lane {
     /// Which agents there are.
     Agents,
     /// Who is at work.
-    Survey,
+    Poll,
     /// Which sessions are there.
-    Census,
+    FindMissing,
 }
 
-impl Deed {
+impl Action {
     /// Its lane.
     pub fn lane(&self) -> Lane {
         match self {
             Self::Probe { session }
             | Self::Prompt { session, .. }
-            | Self::Look { session, .. }
-            | Self::Tell { session, .. }
+            | Self::Observe { session, .. }
+            | Self::Deliver { session, .. }
             | Self::Answer { session, .. }
             | Self::Stop { target: Target::Session(session) | Target::Opened(session), .. } => {
                 Lane::Session(session.clone())
@@ -168,9 +168,9 @@ impl Deed {
             Self::Open { task, .. } | Self::Stop { task, target: Target::Marked } => {
                 Lane::Mark(*task)
             }
-            Self::Vet { .. } => Lane::Agents,
-            Self::Survey { .. } => Lane::Survey,
-            Self::Census { .. } => Lane::Census,
+            Self::CheckAgent { .. } => Lane::Agents,
+            Self::Poll { .. } => Lane::Poll,
+            Self::FindMissing { .. } => Lane::FindMissing,
         }
     }
 }
@@ -210,7 +210,7 @@ pub enum Finding {
     /// It was done.
     Done,
     /// The agent is there.
-    Vetted,
+    AgentKnown,
     /// It is not; these are.
     NoSuchAgent {
         /// The names of those that are.
@@ -227,16 +227,16 @@ pub enum Finding {
         session: SessionId,
     },
     /// What a look saw.
-    Seen(Sight),
+    Observed(Observation),
     /// Sessions at work. A session that is not named may be anything.
-    Surveyed {
+    Polled {
         /// Each with what it waits for.
         busy: Vec<(SessionId, Option<Retry>)>,
         /// Open questions.
         questions: Vec<(SessionId, Question)>,
     },
     /// The message is in the session.
-    Told,
+    Delivered,
     /// A message now would make an undo permanent.
     UndoPending,
     /// Nothing runs there.
@@ -245,9 +245,9 @@ pub enum Finding {
 
 /// How far the answer to a prompt is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sight {
+pub struct Observation {
     /// How far.
-    pub state: Sighted,
+    pub state: RunState,
     /// Tool calls in the answer so far.
     pub tool_calls: u32,
     /// When it last moved, if the host tells.
@@ -256,7 +256,7 @@ pub struct Sight {
 
 /// What there is of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sighted {
+pub enum RunState {
     /// A complete answer.
     Answered {
         /// Its text.

@@ -2,8 +2,8 @@
 //! written down in `stages.txt`; a pair that is not written there fails.
 //!
 //! Beside the four stages and three ends there are the moments in which the engine waits for
-//! something: an agent to be looked up, a survey, a person, a host that ended. Only findings that
-//! fit the work under way are tried; what a host may answer is said at each `Deed`.
+//! something: an agent to be looked up, a poll, a person, a host that ended. Only findings that
+//! fit the work under way are tried; what a host may answer is said at each `Action`.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -20,22 +20,22 @@ use legwork_engine::input::{Caller, Hint, Input, Reaction, Say};
 use legwork_engine::record::{About, Change};
 use legwork_engine::task::{Stage, Task};
 use legwork_engine::text::AnswerKind;
-use legwork_engine::work::{Finding, HostError, Question, Retry, Sighted};
+use legwork_engine::work::{Finding, HostError, Question, Retry, RunState};
 use legwork_protocol::ask::Reply;
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, Interrupted, Settings, Status, Time};
 
 const TABLE: &str = include_str!("stages.txt");
 
 const STAGES: [&str; 23] = [
-    "vetting",
+    "pending_launch",
     "queued",
     "opening",
     "prompting",
     "working",
     "looking",
     "awaited",
-    "surveying",
+    "polling",
     "asking",
     "replying",
     "completed",
@@ -69,8 +69,8 @@ const ALWAYS: [&str; 28] = [
     "another host came",
     "host away",
     "host gone",
-    "stirred",
-    "erred",
+    "changed",
+    "errored",
     "session deleted",
     "parent deleted",
     "progress",
@@ -92,12 +92,12 @@ const NAMES_WIDTH: usize = 38;
 /// The findings that answer a kind of work.
 fn findings(kind: &str) -> &'static [&'static str] {
     match kind {
-        "vet" => &["vetted", "no such agent"],
+        "check_agent" => &["agent_checked", "no such agent"],
         "probe" | "prompt" | "answer" => &["done"],
-        "census" => &["none missing", "parent missing"],
+        "find_missing" => &["none missing", "parent missing"],
         "open" => &["opened"],
         "look" => &["seen answered", "seen failed", "seen aborted", "seen busy", "seen still"],
-        "survey" => &["survey busy", "survey retry", "survey silent", "survey question"],
+        "poll" => &["poll busy", "poll retry", "poll silent", "poll question"],
         "tell" => &["told", "done", "undo pending"],
         "stop" | "stop opened" | "stop marked" => &["quiet", "done"],
         other => panic!("{other} has no findings"),
@@ -105,28 +105,28 @@ fn findings(kind: &str) -> &'static [&'static str] {
 }
 
 fn finding(name: &str) -> Finding {
-    let surveyed = |busy, questions| Finding::Surveyed { busy, questions };
+    let polled = |busy, questions| Finding::Polled { busy, questions };
     let child = || session_id("ses_child");
     match name {
         "done" => Finding::Done,
-        "vetted" => Finding::Vetted,
+        "agent_checked" => Finding::AgentKnown,
         "no such agent" => Finding::NoSuchAgent { known: vec!["build".to_owned()] },
         "none missing" => Finding::Missing { sessions: Vec::new() },
         "parent missing" => Finding::Missing { sessions: vec![session_id(PARENT)] },
         "opened" => Finding::Opened { session: child() },
         "seen answered" => seen(answered("It is done.")),
         "seen failed" => seen(failed("The provider said no.")),
-        "seen busy" => seen(Sighted::Busy),
-        "seen aborted" => seen(Sighted::Aborted { text: String::new() }),
-        "seen still" => seen(Sighted::Still { text: String::new() }),
-        "survey busy" => surveyed(vec![(child(), None)], Vec::new()),
-        "survey retry" => {
+        "seen busy" => seen(RunState::Busy),
+        "seen aborted" => seen(RunState::Aborted { text: String::new() }),
+        "seen still" => seen(RunState::Still { text: String::new() }),
+        "poll busy" => polled(vec![(child(), None)], Vec::new()),
+        "poll retry" => {
             let retry = Retry { attempt: 2, why: "overloaded".to_owned(), next: DAWN };
-            surveyed(vec![(child(), Some(retry))], Vec::new())
+            polled(vec![(child(), Some(retry))], Vec::new())
         }
-        "survey silent" => surveyed(Vec::new(), Vec::new()),
-        "survey question" => surveyed(vec![(child(), None)], vec![(child(), question())]),
-        "told" => Finding::Told,
+        "poll silent" => polled(Vec::new(), Vec::new()),
+        "poll question" => polled(vec![(child(), None)], vec![(child(), question())]),
+        "told" => Finding::Delivered,
         "undo pending" => Finding::UndoPending,
         "quiet" => Finding::Quiet,
         other => panic!("no finding {other}"),
@@ -154,9 +154,9 @@ fn at(stage: &str) -> Desk {
         settings.interrupted = Interrupted::Continue;
     }
     let mut desk = Desk::new(settings);
-    let stirred = Hint::Stirred { session: session_id("ses_child") };
+    let changed = Hint::Changed { session: session_id("ses_child") };
     match stage {
-        "vetting" => {
+        "pending_launch" => {
             desk.ask(parent("call_1"), launch("Explore"));
         }
         "queued" | "queued cut off" => {
@@ -175,26 +175,26 @@ fn at(stage: &str) -> Desk {
             let session = session_id("ses_child");
             desk.hint(Hint::Asked { session, question: question() });
             desk.pass(200);
-            let _ = desk.found("tell", Ok(Finding::Told));
+            let _ = desk.found("tell", Ok(Finding::Delivered));
         }
         _ => {
             desk.working(parent("call_1"), "Explore", "ses_child");
         }
     }
     match stage {
-        "looking" | "looking cut off" => desk.hint(stirred),
+        "looking" | "looking cut off" => desk.hint(changed),
         "awaited" => {
-            desk.hint(stirred);
+            desk.hint(changed);
             desk.ask(parent("call_block"), block(the_task(&desk)));
         }
-        "surveying" => desk.pass(5_000),
+        "polling" => desk.pass(5_000),
         "replying" => {
             desk.ask(Caller::Person, reply());
         }
         "completed" => desk.ends("ses_child", answered("It is done.")),
         "counted" => {
             desk.ends("ses_child", answered("It is done."));
-            let _ = desk.found("tell", Ok(Finding::Told));
+            let _ = desk.found("tell", Ok(Finding::Delivered));
             desk.host_comes("host_1");
         }
         "failed" => desk.ends("ses_child", failed("The provider said no.")),
@@ -217,7 +217,7 @@ fn at(stage: &str) -> Desk {
 /// Completed, told, and asked to go on.
 fn come_back(desk: &mut Desk, stage: &str) {
     desk.ends("ses_child", answered("It is done."));
-    let _ = desk.found("tell", Ok(Finding::Told));
+    let _ = desk.found("tell", Ok(Finding::Delivered));
     let resume = Ask::Resume { task: the_task(desk), prompt: "More.".to_owned(), extra: false };
     desk.ask(parent("call_3"), resume);
     if stage == "working again" {
@@ -248,8 +248,8 @@ fn under_way(stage: &str, desk: &Desk) -> Option<(WorkId, &'static str)> {
     // The holder of the place has work of its own.
     let own = !stage.starts_with("queued");
     let counted = stage == "counted";
-    let wanted = |kind: &str| own && (counted || kind != "census");
-    let mut newest = desk.under_way.iter().rev().map(|work| (work.id, kind_of(&work.deed)));
+    let wanted = |kind: &str| own && (counted || kind != "find_missing");
+    let mut newest = desk.under_way.iter().rev().map(|work| (work.id, kind_of(&work.action)));
     newest.find(|(_, kind)| wanted(kind))
 }
 
@@ -321,14 +321,16 @@ fn hint(name: &str) -> Option<Hint> {
     let session = session_id("ses_child");
     let place = PLACE.parse().unwrap();
     Some(match name {
-        "host came" => Hint::HostCame { host: host_id("host_1"), place, until: Until::Closed },
+        "host came" => {
+            Hint::HostCame { host: host_id("host_1"), place, lifetime: HostLifetime::Interactive }
+        }
         "another host came" => {
-            Hint::HostCame { host: host_id("host_2"), place, until: Until::Closed }
+            Hint::HostCame { host: host_id("host_2"), place, lifetime: HostLifetime::Interactive }
         }
         "host away" => Hint::HostAway { host: host_id("host_1") },
         "host gone" => Hint::HostGone { host: host_id("host_1") },
-        "stirred" => Hint::Stirred { session },
-        "erred" => Hint::Erred { session, why: "no such model".to_owned() },
+        "changed" => Hint::Changed { session },
+        "errored" => Hint::Errored { session, why: "no such model".to_owned() },
         "session deleted" => Hint::Deleted { host: host_id("host_1"), session },
         "parent deleted" => Hint::Deleted { host: host_id("host_1"), session: session_id(PARENT) },
         "progress" => {
@@ -347,7 +349,7 @@ fn outcome(desk: &Desk, reaction: &Reaction, asked: bool) -> String {
     let task = task_of(desk);
     let said: Vec<&str> = reaction.says.iter().map(|(_, say)| said(say)).collect();
     let said = if asked && said.is_empty() { vec!["later"] } else { said };
-    let work = reaction.work.iter().map(|work| kind_of(&work.deed)).collect();
+    let work = reaction.work.iter().map(|work| kind_of(&work.action)).collect();
     let notices = reaction.save.iter().filter_map(notice).collect();
     [vec![task.map_or("none", stage_word)], said, work, notices]
         .map(|words| if words.is_empty() { "-".to_owned() } else { words.join(" + ") })
@@ -368,11 +370,11 @@ fn said(say: &Say) -> &'static str {
 
 fn notice(change: &Change) -> Option<&'static str> {
     match change {
-        Change::Owed(notice) if notice.id.about == About::End => Some("owed"),
-        Change::Owed(_) => Some("question owed"),
+        Change::Enqueued(notice) if notice.id.about == About::End => Some("pending"),
+        Change::Enqueued(_) => Some("question pending"),
         Change::Withdrawn(_) => Some("withdrawn"),
-        Change::LetterDissolved { .. } => Some("held"),
-        Change::LetterDone { .. } => Some("settled"),
+        Change::DeliveryWithdrawn { .. } => Some("held"),
+        Change::DeliveryDone { .. } => Some("settled"),
         _ => None,
     }
 }

@@ -11,7 +11,9 @@ use desk::{Desk, PARENT, answered, failed, host_id, launch, parent, seen, sessio
 use insta::assert_snapshot;
 use legwork_engine::input::{Caller, Hint, Input, Say};
 use legwork_engine::text::{AnswerKind, Text, words};
-use legwork_engine::work::{Deed, Finding, HostError, Part, Question, Retry, Shown, Sighted, Wake};
+use legwork_engine::work::{
+    Action, Finding, HostError, Part, Question, Retry, RunState, Shown, Wake,
+};
 use legwork_protocol::ask::Reply;
 use legwork_protocol::{Ask, CallId, Interrupted, Refusal, SessionId, Settings, Status, TaskId};
 
@@ -73,16 +75,18 @@ impl Desk {
         text.fill(detail).unwrap()
     }
 
-    /// The letters that are on their way, as the session gets them.
-    fn letters(&self) -> String {
-        let letters = self.under_way.iter().filter_map(|work| match &work.deed {
-            Deed::Tell { session, parts, wake, .. } => Some(self.letter(session, parts, *wake)),
+    /// The deliveries that are on their way, as the session gets them.
+    fn deliveries(&self) -> String {
+        let deliveries = self.under_way.iter().filter_map(|work| match &work.action {
+            Action::Deliver { session, parts, wake, .. } => {
+                Some(self.delivery(session, parts, *wake))
+            }
             _ => None,
         });
-        letters.collect::<Vec<_>>().join("\n")
+        deliveries.collect::<Vec<_>>().join("\n")
     }
 
-    fn letter(&self, to: &SessionId, parts: &[Part], wake: Wake) -> String {
+    fn delivery(&self, to: &SessionId, parts: &[Part], wake: Wake) -> String {
         let wake = match wake {
             Wake::StartTurn => "starts a turn",
             Wake::StayIdle => "waits in the history",
@@ -112,7 +116,7 @@ impl Desk {
     }
 
     fn told(&mut self) {
-        let _ = self.found("tell", Ok(Finding::Told));
+        let _ = self.found("tell", Ok(Finding::Delivered));
     }
 }
 
@@ -137,14 +141,14 @@ fn progress(session: &str, tool: &str) -> Hint {
 fn launching() {
     let (mut desk, mut page) = (Desk::new(settings()), Page::default());
     let call = desk.ask(parent("call_1"), launch("Explore the codebase"));
-    let _ = desk.found("vet", Ok(Finding::Vetted));
+    let _ = desk.found("check_agent", Ok(Finding::AgentKnown));
     let _ = desk.found("open", Ok(Finding::Opened { session: session_id("ses_one") }));
     let _ = desk.found("prompt", Ok(Finding::Done));
     page.add("its session is open", desk.answer(call));
     desk.working(parent("call_2"), "Read the docs", "ses_two");
     for (key, name) in [("call_3", "queued, the first"), ("call_4", "queued, the second")] {
         let call = desk.ask(parent(key), launch("Count the lines"));
-        let _ = desk.found("vet", Ok(Finding::Vetted));
+        let _ = desk.found("check_agent", Ok(Finding::AgentKnown));
         page.add(name, desk.answer(call));
     }
     page.add("the same call again, queued", desk.asks(parent("call_4"), launch("Count the lines")));
@@ -192,7 +196,7 @@ fn output_of_a_run() {
         question("que_8", "Which of the two databases is meant?"),
     ];
     let questions = questions.map(|question| (session_id("ses_one"), question)).to_vec();
-    let _ = desk.found("survey", Ok(Finding::Surveyed { busy, questions }));
+    let _ = desk.found("poll", Ok(Finding::Polled { busy, questions }));
     desk.hint(Hint::HostAway { host: host_id("host_1") });
     page.add("with everything", desk.output(first, 0, false));
     page.add("with the old arguments", desk.output(first, 0, true));
@@ -357,7 +361,7 @@ fn calling_off() {
     let queued = desk.opening(parent("call_6"), "Wait for a place");
     page.add("one that waits, by its parent", desk.asks(parent("call_c"), cancel(queued)));
     let call = desk.ask(parent("call_7"), launch("Wait for a place"));
-    let _ = desk.found("vet", Ok(Finding::Vetted));
+    let _ = desk.found("check_agent", Ok(Finding::AgentKnown));
     page.add("(a launch that waits)", desk.answer(call));
     page.add("cleared", desk.asks(parent("call_c"), Ask::Clear));
     page.add("nothing to clear", desk.asks(parent("call_c"), Ask::Clear));
@@ -365,7 +369,7 @@ fn calling_off() {
     desk.ends("ses_eight", answered("Done."));
     page.add("cleared one", desk.asks(parent("call_c"), Ask::Clear));
     let call = desk.ask(parent("call_9"), launch("Begin"));
-    let _ = desk.found("vet", Ok(Finding::Vetted));
+    let _ = desk.found("check_agent", Ok(Finding::AgentKnown));
     desk.asks(parent("call_c"), Ask::Clear);
     page.add("a launch that was cleared before it began", desk.answer(call));
     assert_snapshot!(page.0);
@@ -432,13 +436,13 @@ fn replying() {
     assert_snapshot!(page.0);
 }
 
-/// A task with this end; the letter that tells of it.
+/// A task with this end; the delivery that tells of it.
 fn told_of(end: impl FnOnce(&mut Desk, TaskId)) -> String {
     let mut desk = Desk::new(Settings { max_result_chars: 60, ..settings() });
     let task = desk.working(parent("call_1"), "Explore the codebase", "ses_one");
     desk.pass(64_000);
     end(&mut desk, task);
-    desk.letters()
+    desk.deliveries()
 }
 
 fn again(desk: &mut Desk, task: TaskId) {
@@ -498,7 +502,7 @@ fn several_notices_in_one_letter() {
     desk.ends("ses_2", answered("1,204 lines."));
     desk.asked("ses_3", "per_1", "Allow bash: ls?");
     desk.pass(200);
-    assert_snapshot!(desk.letters());
+    assert_snapshot!(desk.deliveries());
 }
 
 #[test]
@@ -508,9 +512,9 @@ fn a_parent_that_nobody_used_since_is_told_in_its_history() {
     desk.pass(30_000);
     desk.hint(Hint::HostGone { host: host_id("host_1") });
     desk.host_comes("host_2");
-    let _ = desk.found("look", Ok(seen(Sighted::Still { text: String::new() })));
+    let _ = desk.found("look", Ok(seen(RunState::Still { text: String::new() })));
     desk.pass(2_000);
-    assert_snapshot!(desk.letters());
+    assert_snapshot!(desk.deliveries());
 }
 
 #[test]
@@ -519,9 +523,9 @@ fn a_prompt_after_an_interruption_says_so() {
     desk.working(parent("call_1"), "Explore the codebase", "ses_one");
     desk.hint(Hint::HostGone { host: host_id("host_1") });
     desk.host_comes("host_2");
-    let _ = desk.found("look", Ok(seen(Sighted::Still { text: String::new() })));
-    let prompts = desk.under_way.iter().filter_map(|work| match &work.deed {
-        Deed::Prompt { text, .. } => Some(text.as_str()),
+    let _ = desk.found("look", Ok(seen(RunState::Still { text: String::new() })));
+    let prompts = desk.under_way.iter().filter_map(|work| match &work.action {
+        Action::Prompt { text, .. } => Some(text.as_str()),
         _ => None,
     });
     assert_snapshot!(prompts.collect::<Vec<_>>().join("\n"));
@@ -535,7 +539,7 @@ fn a_dropped_caller_hears_nothing_more() {
     let _ = desk.on(Input::Dropped { call });
     desk.ends("ses_one", answered("Done."));
     assert_eq!(desk.answer(call), "");
-    assert!(desk.letters().contains(PARENT));
+    assert!(desk.deliveries().contains(PARENT));
 }
 
 #[test]

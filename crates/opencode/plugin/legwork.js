@@ -84,8 +84,9 @@ class Link {
       this.why = this.lastWords
       this.down(child)
     })
-    const until = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run" ? "idle" : "closed"
-    this.send({ type: "init", pid: process.pid, directory, project: project?.id ?? "", until })
+    const oneShot = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run"
+    const lifetime = oneShot ? "one-shot" : "interactive"
+    this.send({ type: "init", pid: process.pid, directory, project: project?.id ?? "", lifetime })
   }
 
   async read(child, heard) {

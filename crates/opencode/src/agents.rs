@@ -10,20 +10,20 @@ use serde_json::Value;
 use crate::transport::{Request, Transport, ask_list};
 
 /// Whether the agent is one that can be asked for.
-pub async fn vet<T: Transport>(host: &T, agent: &str) -> Result<Finding, HostError> {
-    if host.memory().and_then(|memory| memory.agents()).is_some_and(|all| has(&all, agent)) {
-        return Ok(Finding::Vetted);
+pub async fn check_agent<T: Transport>(host: &T, agent: &str) -> Result<Finding, HostError> {
+    if host.cache().and_then(|cache| cache.agents()).is_some_and(|all| has(&all, agent)) {
+        return Ok(Finding::AgentKnown);
     }
     let agents = read(host).await?;
     if has(&agents, agent) {
-        return Ok(Finding::Vetted);
+        return Ok(Finding::AgentKnown);
     }
     Ok(Finding::NoSuchAgent { known: names(&agents).map(str::to_owned).collect() })
 }
 
 /// All of them, as OpenCode tells of them.
 pub async fn list<T: Transport>(host: &T) -> Result<Arc<Vec<Value>>, HostError> {
-    match host.memory().and_then(|memory| memory.agents()) {
+    match host.cache().and_then(|cache| cache.agents()) {
         Some(agents) => Ok(agents),
         None => read(host).await,
     }
@@ -31,8 +31,8 @@ pub async fn list<T: Transport>(host: &T) -> Result<Arc<Vec<Value>>, HostError> 
 
 async fn read<T: Transport>(host: &T) -> Result<Arc<Vec<Value>>, HostError> {
     let agents = Arc::new(ask_list(host, Request::get("/agent")).await?);
-    if let Some(memory) = host.memory() {
-        memory.agents_are(agents.clone());
+    if let Some(cache) = host.cache() {
+        cache.agents_are(agents.clone());
     }
     Ok(agents)
 }

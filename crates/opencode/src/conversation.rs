@@ -1,7 +1,7 @@
 //! What must be known of a session before anything is said in it or on its behalf: what it says of
 //! itself, and to whom a person last spoke there.
 //!
-//! Events tell both as they come about, so mostly they have been overheard. What was not is read.
+//! Events tell both as they come about, so mostly they have been event_cache. What was not is read.
 
 use std::sync::Arc;
 
@@ -25,9 +25,9 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Overheard, or else read.
+    /// EventCache, or else read.
     pub async fn of<T: Transport>(host: &T, session: &SessionId) -> Result<Self, HostError> {
-        if let Some(known) = host.memory().and_then(|memory| memory.overheard.conversation(session))
+        if let Some(known) = host.cache().and_then(|cache| cache.event_cache.conversation(session))
         {
             return Ok(known);
         }
@@ -48,7 +48,7 @@ impl Conversation {
 
 /// What was told of one session so far.
 #[derive(Debug)]
-pub struct Told {
+pub struct SessionCache {
     session: Arc<Value>,
     /// The newest message that may be a person's: whether it is, its parts tell.
     written: Option<Written>,
@@ -62,7 +62,7 @@ struct Written {
     choice: Choice,
 }
 
-impl Told {
+impl SessionCache {
     /// A session that says this of itself; nothing of one that has a parent, in which no person is
     /// expected: only reading tells that none wrote there.
     pub fn by(info: &Value) -> Option<Self> {

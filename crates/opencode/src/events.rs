@@ -84,14 +84,14 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
     let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
     let session = || -> Option<SessionId> { word("/sessionID")?.parse().ok() };
     Some(match name {
-        "session.idle" => Hint::Stirred { session: session()? },
-        // A provider that is tried again is shown by the next survey.
+        "session.idle" => Hint::Changed { session: session()? },
+        // A provider that is tried again is shown by the next poll.
         "session.status" if word("/status/type") == Some("idle") => {
-            Hint::Stirred { session: session()? }
+            Hint::Changed { session: session()? }
         }
         "session.error" => {
             let why = error::reason(properties.get("error").unwrap_or(&Value::Null));
-            Hint::Erred { session: session()?, why }
+            Hint::Errored { session: session()?, why }
         }
         "session.deleted" => {
             let session = word("/sessionID").or(word("/info/id"))?.parse().ok()?;
@@ -100,7 +100,7 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
         "session.updated" => updated(session()?, properties.get("info")?),
         // Its turn is over, or nearly: the answer can be read.
         "message.updated" if Message::read(properties).is_last_reply() => {
-            Hint::Stirred { session: session()? }
+            Hint::Changed { session: session()? }
         }
         "message.updated" if word("/info/role") == Some("user") => {
             if mark::is_our_message(word("/info/id")?) {
@@ -134,7 +134,7 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
 /// may say that an undo is over: that is not told in any other way.
 fn updated(session: SessionId, info: &Value) -> Hint {
     if info.get("parentID").is_none_or(Value::is_null) {
-        return Hint::Stirred { session };
+        return Hint::Changed { session };
     }
     let cost = info.get("cost").and_then(Value::as_f64);
     Hint::Progress {

@@ -2,24 +2,25 @@
 //!
 //! This is the only room that knows OpenCode's JSON. It knows no rules of tasks: what to do is
 //! asked of it ([`perform`]), what came of it is told, and nothing is remembered in between but
-//! what saves a request ([`Memory`]). How a call travels is the affair of a [`Transport`]: through
-//! the plugin inside of OpenCode, or over HTTP ([`Remote`]). What OpenCode says is read leniently;
-//! what makes no sense is an error, never a panic. Facts about OpenCode are those of 1.18.33.
+//! what saves a request ([`LinkCache`]). How a call travels is the affair of a [`Transport`]:
+//! through the plugin inside of OpenCode, or over HTTP ([`Remote`]). What OpenCode says is read
+//! leniently; what makes no sense is an error, never a panic. Facts about OpenCode are those of
+//! 1.18.33.
 
 mod agents;
 mod answer;
 mod choice;
 mod conversation;
 mod error;
+mod event_cache;
 mod events;
 mod history;
 mod limits;
-mod look;
+mod link_cache;
 mod mark;
-mod memory;
 mod message;
+mod observe;
 mod open;
-mod overheard;
 mod perform;
 mod question;
 mod remote;
@@ -38,9 +39,9 @@ pub const KIND: &str = "opencode";
 pub const PLUGIN: &str = include_str!("../plugin/legwork.js");
 
 pub use error::Fault;
+pub use event_cache::{EventCache, MISSED};
 pub use events::{hints, project, wanted};
-pub use memory::Memory;
-pub use overheard::{MISSED, Overheard};
+pub use link_cache::LinkCache;
 pub use perform::perform;
 pub use remote::{DEFAULT_USER, Remote};
 pub use stream::{Events, Heard};

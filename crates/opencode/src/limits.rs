@@ -1,4 +1,4 @@
-//! Every bound of this room, with its reason.
+//! Every bound of This crate, with its reason.
 
 use std::time::Duration;
 

@@ -31,12 +31,12 @@ pub fn is_our_message(id: &str) -> bool {
     let Some((time, rest)) = id.strip_prefix("msg_").and_then(|id| id.split_at_checked(12)) else {
         return false;
     };
-    let letter = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+    let delivery = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
     time.ends_with("000")
         && time.bytes().all(|byte| byte.is_ascii_hexdigit())
         && rest.len() == 14
         && rest.starts_with(['p', 'e', 'q'])
-        && rest.bytes().all(letter)
+        && rest.bytes().all(delivery)
 }
 
 #[cfg(test)]

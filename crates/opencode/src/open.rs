@@ -31,8 +31,8 @@ pub async fn open<T: Transport>(host: &T, wish: Wish<'_>) -> Result<Finding, Hos
     let body = body(&wish, parent?, &agents?);
     let model = body.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read);
     let session = id(&ask(host, Request::post("/session", body)).await?)?;
-    if let Some(memory) = host.memory() {
-        memory.opened(session.clone(), model);
+    if let Some(cache) = host.cache() {
+        cache.opened(session.clone(), model);
     }
     Ok(Finding::Opened { session })
 }

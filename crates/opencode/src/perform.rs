@@ -2,42 +2,45 @@
 //! most one write.
 
 use legwork_engine::work::{Retry, Scope};
-use legwork_engine::{Deed, Finding, HostError};
+use legwork_engine::{Action, Finding, HostError};
 use legwork_protocol::{SessionId, Time};
 use serde_json::Value;
 
 use crate::error;
 use crate::open::{self, Wish};
 use crate::transport::{Request, Transport, ask, ask_list, session_path};
-use crate::{agents, answer, look, question, send, stop};
+use crate::{agents, answer, observe, question, send, stop};
 
 /// Does it and tells what came of it.
-pub async fn perform<T: Transport>(host: &T, deed: &Deed) -> Result<Finding, HostError> {
-    match deed {
-        Deed::Vet { agent } => agents::vet(host, agent).await,
-        Deed::Probe { session } => {
+pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding, HostError> {
+    match action {
+        Action::CheckAgent { agent } => agents::check_agent(host, agent).await,
+        Action::Probe { session } => {
             ask(host, Request::get(session_path(session, "")?)).await.map(|_| Finding::Done)
         }
-        Deed::Census { sessions } => census(host, sessions).await,
-        Deed::Open { tried, task, parent, title, agent, nested } => {
+        Action::FindMissing { sessions } => find_missing(host, sessions).await,
+        Action::Open { tried, task, parent, title, agent, nested } => {
             let wish = Wish { tried: *tried, task: *task, parent, title, agent, nested: *nested };
             open::open(host, wish).await
         }
-        Deed::Prompt { tried, session, message, part, agent, text } => {
+        Action::Prompt { tried, session, message, part, agent, text } => {
             send::prompt(host, *tried, (session, message, part), agent, text).await
         }
-        Deed::Look { session, message } => look::look(host, session, message).await,
-        Deed::Survey { scope } => survey(host, *scope).await,
-        Deed::Tell { tried, session, message, parts, wake } => {
+        Action::Observe { session, message } => observe::observe(host, session, message).await,
+        Action::Poll { scope } => poll(host, *scope).await,
+        Action::Deliver { tried, session, message, parts, wake } => {
             send::tell(host, *tried, (session, message), parts, *wake).await
         }
-        Deed::Stop { task, target } => stop::stop(host, *task, target).await,
-        Deed::Answer { question, reply, .. } => answer::answer(host, question, reply).await,
+        Action::Stop { task, target } => stop::stop(host, *task, target).await,
+        Action::Answer { question, reply, .. } => answer::answer(host, question, reply).await,
     }
 }
 
-/// One after the other: a census has time, and the host has better to do.
-async fn census<T: Transport>(host: &T, sessions: &[SessionId]) -> Result<Finding, HostError> {
+/// One after the other: a find_missing has time, and the host has better to do.
+async fn find_missing<T: Transport>(
+    host: &T,
+    sessions: &[SessionId],
+) -> Result<Finding, HostError> {
     let mut missing = Vec::new();
     for session in sessions {
         let Ok(path) = session_path(session, "") else { continue };
@@ -49,7 +52,7 @@ async fn census<T: Transport>(host: &T, sessions: &[SessionId]) -> Result<Findin
     Ok(Finding::Missing { sessions: missing })
 }
 
-async fn survey<T: Transport>(host: &T, scope: Scope) -> Result<Finding, HostError> {
+async fn poll<T: Transport>(host: &T, scope: Scope) -> Result<Finding, HostError> {
     let asked = async |path: &str| match scope {
         Scope::Busy => Ok(Vec::new()),
         Scope::Questions => ask_list(host, Request::get(path)).await,
@@ -63,7 +66,7 @@ async fn survey<T: Transport>(host: &T, scope: Scope) -> Result<Finding, HostErr
     let busy = status.as_object().ok_or(error::NONSENSE)?.iter();
     let busy = busy.filter_map(|(id, status)| Some((id.parse().ok()?, retry(status))));
     let questions = permissions.iter().chain(&questions).filter_map(question::read);
-    Ok(Finding::Surveyed { busy: busy.collect(), questions: questions.collect() })
+    Ok(Finding::Polled { busy: busy.collect(), questions: questions.collect() })
 }
 
 /// `{type: "retry", attempt, message, next}`

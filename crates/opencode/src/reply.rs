@@ -1,24 +1,24 @@
 //! The answer to a prompt, put together from events: a reply is announced, then its parts are, each
 //! again when it is whole, and at last that the reply is complete.
 
-use legwork_engine::work::{Sight, Sighted};
+use legwork_engine::work::{Observation, RunState};
 use legwork_protocol::MessageId;
 use serde_json::{Value, json};
 
 use crate::limits::REPLY_MAX_BYTES;
-use crate::look;
 use crate::message::Message;
+use crate::observe;
 
 /// A prompt that was handed over, and the newest reply to it.
 #[derive(Debug)]
-pub struct Awaited {
+pub struct ReplyBuilder {
     prompt: MessageId,
     /// As it would be read, `{info, parts}`; without parts if some of them are not known.
     reply: Value,
     bytes: usize,
 }
 
-impl Awaited {
+impl ReplyBuilder {
     pub fn new(prompt: &MessageId) -> Self {
         Self { prompt: prompt.clone(), reply: Value::Null, bytes: 0 }
     }
@@ -66,11 +66,11 @@ impl Awaited {
     }
 
     /// What a look would find, if that is an answer.
-    pub fn answer_to(&self, prompt: &MessageId) -> Option<Sight> {
+    pub fn answer_to(&self, prompt: &MessageId) -> Option<Observation> {
         if self.prompt != *prompt || !self.reply["parts"].is_array() {
             return None;
         }
-        let sight = look::sight(std::slice::from_ref(&self.reply), prompt.as_str());
-        matches!(sight.state, Sighted::Answered { .. }).then_some(sight)
+        let observation = observe::observation(std::slice::from_ref(&self.reply), prompt.as_str());
+        matches!(observation.state, RunState::Answered { .. }).then_some(observation)
     }
 }

@@ -1,4 +1,4 @@
-//! Messages of ours: prompts to helpers and letters to their parents. Each goes out under ids of
+//! Messages of ours: prompts to helpers and deliveries to their parents. Each goes out under ids of
 //! its own and only where it is not already there.
 
 use std::convert::Infallible;
@@ -27,15 +27,15 @@ pub async fn prompt<T: Transport>(
     if is_in? {
         return Ok(Finding::Done);
     }
-    if let Some(memory) = host.memory() {
-        memory.overheard.listen(session, message);
+    if let Some(cache) = host.cache() {
+        cache.event_cache.listen(session, message);
     }
     let choice = Choice { agent: Some(agent.to_owned()), model };
     let parts = vec![text_part(part, text.to_owned(), Shown::ToAll)];
     send(host, session, message, choice, parts, Wake::StartTurn).await
 }
 
-/// Puts a letter into a session. It speaks to whom the person last spoke.
+/// Puts a delivery into a session. It speaks to whom the person last spoke.
 pub async fn tell<T: Transport>(
     host: &T,
     tried: Tried,
@@ -43,9 +43,9 @@ pub async fn tell<T: Transport>(
     parts: &[Part],
     wake: Wake,
 ) -> Result<Finding, HostError> {
-    // Alone, because a letter that was sent is there nearly always.
+    // Alone, because a delivery that was sent is there nearly always.
     if is_there(host, tried, session, message).await? {
-        return Ok(Finding::Told);
+        return Ok(Finding::Delivered);
     }
     let there = Conversation::of(host, session).await?;
     if there.has_undo_pending() {
@@ -61,7 +61,7 @@ pub async fn tell<T: Transport>(
 
 /// The model that the session was opened for.
 async fn model_of<T: Transport>(host: &T, session: &SessionId) -> Result<Option<Model>, HostError> {
-    if let Some(model) = host.memory().and_then(|memory| memory.model_of(session)) {
+    if let Some(model) = host.cache().and_then(|cache| cache.model_of(session)) {
         return Ok(model);
     }
     let there = ask(host, Request::get(session_path(session, "")?)).await?;

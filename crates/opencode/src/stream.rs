@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::error;
 use crate::events::project;
 use crate::limits::{SIEVE_SESSIONS, STREAM_PAUSE_FIRST, STREAM_PAUSE_MAX, STREAM_SILENCE};
-use crate::memory::keep;
+use crate::link_cache::keep;
 use crate::remote::Remote;
 use crate::transport::{Request, Unreachable};
 

@@ -8,7 +8,7 @@ use legwork_protocol::line::{HostReply, Method};
 use serde_json::Value;
 
 use crate::error;
-use crate::memory::Memory;
+use crate::link_cache::LinkCache;
 
 /// A call of OpenCode's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub trait Transport: Send + Sync {
     -> impl Future<Output = Result<HostReply, Unreachable>> + Send;
 
     /// What need not be asked again over this link, if anybody keeps it in mind.
-    fn memory(&self) -> Option<&Memory> {
+    fn cache(&self) -> Option<&LinkCache> {
         None
     }
 }

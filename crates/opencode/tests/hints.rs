@@ -32,9 +32,9 @@ fn heard(about: impl Fn(&str, &Value) -> bool) -> Vec<String> {
 
 fn words(hint: &Hint) -> String {
     match hint {
-        Hint::Stirred { session } => format!("{session} stirred"),
+        Hint::Changed { session } => format!("{session} changed"),
         Hint::Deleted { session, .. } => format!("{session} deleted"),
-        Hint::Erred { session, why } => format!("{session} erred: {why}"),
+        Hint::Errored { session, why } => format!("{session} errored: {why}"),
         Hint::Asked { session, question } => format!("{session} asks {}", question.text),
         Hint::Answered { session, .. } => format!("{session} answered"),
         Hint::Used { session, .. } => format!("{session} used"),
@@ -72,14 +72,14 @@ fn what_a_helper_used_up_is_heard_as_a_total() {
 #[test]
 fn the_end_of_a_run_is_heard() {
     let about = |name: &str, _: &Value| name == "session.idle" || name == "session.status";
-    assert_eq!(heard(about), ["ses_helper stirred"; 2], "busy and retry say nothing");
+    assert_eq!(heard(about), ["ses_helper changed"; 2], "busy and retry say nothing");
     let replies =
         heard(|name, told| name == "message.updated" && told["info"]["role"] == "assistant");
-    assert_eq!(replies, ["ses_helper stirred"], "calls of tools are followed by more");
+    assert_eq!(replies, ["ses_helper changed"], "calls of tools are followed by more");
     let errors = heard(|name, _| name == "session.error");
     let expected = [
-        "ses_failed erred: APIError: fake failure 400 (status 400)",
-        "ses_hanging erred: MessageAbortedError: Aborted",
+        "ses_failed errored: APIError: fake failure 400 (status 400)",
+        "ses_hanging errored: MessageAbortedError: Aborted",
     ];
     assert_eq!(errors, expected);
     assert_eq!(heard(|name, _| name == "session.deleted"), ["ses_helper deleted"]);
@@ -101,14 +101,14 @@ fn d5_questions_are_heard_with_their_text() {
 #[test]
 fn a_person_is_heard_and_we_are_not() {
     let used = heard(|name, _| name == "message.updated");
-    assert_eq!(used, ["ses_parent used", "ses_helper stirred"], "the helper's prompt is ours");
+    assert_eq!(used, ["ses_parent used", "ses_helper changed"], "the helper's prompt is ours");
 }
 
 #[test]
 fn n6_a_change_of_a_parent_may_be_the_end_of_an_undo() {
     let about =
         |name: &str, told: &Value| name == "session.updated" && told["sessionID"] == "ses_parent";
-    assert_eq!(heard(about), ["ses_parent stirred"; 2], "the undo and its end");
+    assert_eq!(heard(about), ["ses_parent changed"; 2], "the undo and its end");
 }
 
 #[test]

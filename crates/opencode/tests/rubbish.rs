@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use legwork_engine::Deed;
+use legwork_engine::Action;
 use legwork_engine::record::Target;
 use legwork_engine::work::{Part, Scope, Shown, Tried, Wake};
 use legwork_opencode::{Request, Transport, Unreachable, hints, perform, project, wanted};
@@ -89,18 +89,18 @@ impl Transport for Mad {
     }
 }
 
-fn deeds() -> Vec<Deed> {
+fn actions() -> Vec<Action> {
     let session = || "ses_a".parse().unwrap();
     let message = || "msg_1".parse().unwrap();
     let part = Part { id: "prt_1".parse().unwrap(), shown: Shown::ToModel, text: "x".into() };
     let task = TaskId::from_number(7);
     let answer =
-        |reply| Deed::Answer { session: session(), question: "que_1".parse().unwrap(), reply };
+        |reply| Action::Answer { session: session(), question: "que_1".parse().unwrap(), reply };
     vec![
-        Deed::Vet { agent: "build".to_owned() },
-        Deed::Probe { session: session() },
-        Deed::Census { sessions: vec![session()] },
-        Deed::Open {
+        Action::CheckAgent { agent: "build".to_owned() },
+        Action::Probe { session: session() },
+        Action::FindMissing { sessions: vec![session()] },
+        Action::Open {
             tried: Tried::Perhaps,
             task,
             parent: session(),
@@ -108,7 +108,7 @@ fn deeds() -> Vec<Deed> {
             agent: "build".to_owned(),
             nested: false,
         },
-        Deed::Prompt {
+        Action::Prompt {
             tried: Tried::Perhaps,
             session: session(),
             message: message(),
@@ -116,17 +116,17 @@ fn deeds() -> Vec<Deed> {
             agent: "build".to_owned(),
             text: "go".to_owned(),
         },
-        Deed::Look { session: session(), message: message() },
-        Deed::Survey { scope: Scope::Questions },
-        Deed::Tell {
+        Action::Observe { session: session(), message: message() },
+        Action::Poll { scope: Scope::Questions },
+        Action::Deliver {
             tried: Tried::Perhaps,
             session: session(),
             message: message(),
             parts: vec![part],
             wake: Wake::StartTurn,
         },
-        Deed::Stop { task, target: Target::Marked },
-        Deed::Stop { task, target: Target::Opened(session()) },
+        Action::Stop { task, target: Target::Marked },
+        Action::Stop { task, target: Target::Opened(session()) },
         answer(Reply::Words("1".to_owned())),
         answer(Reply::Reject(None)),
     ]
@@ -145,8 +145,8 @@ proptest! {
     fn g2_no_answer_makes_a_deed_panic(replies in proptest::collection::vec(reply(), 1..5)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let host = Mad { replies, next: Mutex::new(0) };
-        for deed in deeds() {
-            drop(runtime.block_on(perform(&host, &deed)));
+        for action in actions() {
+            drop(runtime.block_on(perform(&host, &action)));
         }
     }
 

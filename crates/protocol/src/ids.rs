@@ -118,7 +118,7 @@ text_id!(
 );
 text_id!(
     /// A part of a message that we send. Fixed like the message's id: OpenCode appends a part that
-    /// has no id again on every sending (seen in 1.18.33).
+    /// has no id again on every attempt (seen in 1.18.33).
     PartId
 );
 
@@ -209,9 +209,9 @@ impl From<TaskId> for String {
 pub enum MessageUse {
     /// The prompt of a run; the number counts how often the run was asked to go on.
     Prompt(u32),
-    /// A letter whose first notice tells the end of the run.
+    /// A delivery whose first notice tells the end of the run.
     End,
-    /// A letter whose first notice tells a question; the number counts the run's questions.
+    /// A delivery whose first notice tells a question; the number counts the run's questions.
     Question(u32),
 }
 

@@ -1,7 +1,7 @@
 //! The words that cross a process boundary: ids, the six asks, answers, refusals, limits and the
 //! line format.
 //!
-//! This room knows no logic. It says what can be said and refuses what cannot, so that everything
+//! This crate knows no logic. It says what can be said and refuses what cannot, so that everything
 //! behind it works on checked values. Decoding rubbish is an error value, never a panic.
 
 pub mod ask;

@@ -42,11 +42,11 @@ pub const NOTICE_MAX_BYTES: usize = 512 << 10;
 /// Tasks in one listing; the answer says how many there are besides.
 pub const LIST_MAX_TASKS: usize = 200;
 /// Notices in one message: ten full results are already more than a model likes.
-pub const LETTER_MAX_NOTICES: usize = 10;
+pub const DELIVERY_MAX_NOTICES: usize = 10;
 /// Tools shown as a helper's last ones.
 pub const LAST_TOOLS: usize = 3;
 /// Parents that a host is asked about at once, whether they still exist.
-pub const CENSUS_MAX_SESSIONS: usize = 200;
+pub const FIND_MISSING_MAX_SESSIONS: usize = 200;
 /// Tasks in one toast: it covers a corner of a terminal.
 pub const TOAST_MAX_TASKS: usize = 5;
 /// Questions of one run that its parent is told of; a helper that asks more is still shown.
@@ -84,7 +84,7 @@ pub const STILL_LOOK_EVERY_MS: u64 = 1_000;
 pub const STOP_CONFIRM_MS: u64 = 3_000;
 /// A message that was sent is looked for after this time: a host takes a prompt for an agent that
 /// it does not have, and stores nothing.
-pub const TELL_CONFIRM_MS: u64 = 1_000;
+pub const DELIVERY_CONFIRM_MS: u64 = 1_000;
 /// A run whose host process ended before our eyes waits so long for another host of its place to
 /// read how far it came; then it counts as interrupted. One whose host ended out of our sight waits
 /// for its limits.
@@ -95,7 +95,7 @@ pub const LIMIT_GRACE_MS: u64 = 60_000;
 /// When a host is there again, notices wait this long for blocked callers to ask again: a parent is
 /// not told what it is waiting for.
 pub const RESEND_MS: u64 = 1_000;
-/// First pause after a failed sending; doubles each time.
+/// First pause after a failed attempt; doubles each time.
 pub const RETRY_FIRST_MS: u64 = 500;
 /// Longest pause between two sendings.
 pub const RETRY_MAX_MS: u64 = 60_000;
@@ -105,13 +105,13 @@ pub const RETRY_MAX_MS: u64 = 60_000;
 /// Attempts to open a session or hand over a prompt before the run ends as `error`; with the
 /// pauses above some two minutes.
 pub const START_MAX_TRIES: u32 = 9;
-/// Times that a host may refuse a notice before the debt ends; with the pauses above most of a day.
-/// Being unreachable does not count.
-pub const TELL_MAX_REFUSALS: u32 = 1_000;
+/// Times that a host may refuse a notice before the delivery ends; with the pauses above most of a
+/// day. Being unreachable does not count.
+pub const DELIVERY_MAX_REFUSALS: u32 = 1_000;
 /// Times that an abort is tried on a host that is there; then the session is given up as beyond
 /// our reach.
 pub const STOP_MAX_TRIES: u32 = 200;
-/// Surveys that do not ask for questions, in a row: half a minute. A helper that does several
+/// Polls that do not ask for questions, in a row: half a minute. A helper that does several
 /// things at once can ask and be busy.
 pub const SURVEYS_UNASKED_MAX: u32 = 5;
 /// Times that one run is asked to go on after its host ended, so that a run that kills its host

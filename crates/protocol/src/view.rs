@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
-use crate::line::Until;
+use crate::line::HostLifetime;
 use crate::status::Status;
 
 /// A task.
@@ -54,7 +54,7 @@ pub struct TaskView {
     /// What it waits for a person to answer.
     pub questions: Vec<QuestionView>,
     /// Whether its parent has not been told of the end of its last run yet.
-    pub notice_owed: bool,
+    pub notice_pending: bool,
 }
 
 /// A helper's question to a person.
@@ -138,8 +138,8 @@ pub struct DaemonView {
     /// Helpers that it runs itself and that would end with it.
     #[serde(default)]
     pub at_work: usize,
-    /// Notices that are owed.
-    pub owed: usize,
+    /// Notices that are pending.
+    pub pending: usize,
     /// The hosts that are connected.
     pub hosts: Vec<HostView>,
     /// Files with earlier records that could not be read.
@@ -157,7 +157,7 @@ pub struct HostView {
     /// The sessions that it can reach.
     pub place: Place,
     /// How long it stays.
-    pub until: Until,
+    pub lifetime: HostLifetime,
     /// Requests made to it so far.
     pub requests: u64,
 }

@@ -4,14 +4,14 @@
 //! that runs. It knows neither what a decision means nor what is outside: hosts, callers and clocks
 //! are behind [`Outside`], the records behind [`Journal`].
 
-mod ailing;
+mod degraded;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use legwork_engine::text::{Answer, AnswerKind, Text};
-use legwork_engine::{Deed, Engine, Hint, HostError, Input, Journal, Say, Work};
+use legwork_engine::{Action, Engine, Hint, HostError, Input, Journal, Say, Work};
 use legwork_protocol::limits::POLL_EVERY_MS;
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, HostId, Place, Refusal, Settings, Time};
 
 /// Whatever is on the other side: callers, hosts, the process table.
@@ -54,14 +54,14 @@ pub struct Shell<J: Journal, O: Outside> {
     /// Calls that have no answer yet.
     open: BTreeSet<CallId>,
     /// Hosts that are there.
-    here: BTreeMap<HostId, (Place, Until)>,
+    here: BTreeMap<HostId, (Place, HostLifetime)>,
     /// What the shell itself has to tell the engine.
     own: VecDeque<Input>,
     /// When hosts that are away are next looked for in the process table.
     check_at: Time,
     wake_at: Option<Time>,
     /// The records could not be saved: nothing is decided until they can.
-    ailing: bool,
+    degraded: bool,
     /// When it is tried next whether they can.
     probe_at: Time,
 }
@@ -85,7 +85,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             own: VecDeque::new(),
             check_at: now,
             wake_at: Some(now),
-            ailing: false,
+            degraded: false,
             probe_at: now,
         })
     }
@@ -94,15 +94,15 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     /// latest.
     pub fn step(&mut self, input: Input, now: Time) -> Option<Time> {
         self.note(&input);
-        if self.ailing {
+        if self.degraded {
             return self.ail(input, now);
         }
-        let read = ailing::reads(&input).then(|| input.clone());
+        let read = degraded::reads(&input).then(|| input.clone());
         self.own.push_back(input);
         self.look_for_hosts(now);
         while let Some(input) = self.own.pop_front() {
             if !self.act(input, now) {
-                return self.fall_ill(read, now);
+                return self.degrade(read, now);
             }
         }
         let check = self.awaited().next().is_some().then_some(self.check_at);
@@ -157,7 +157,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     }
 
     fn work(&mut self, mut work: Work) {
-        if let Deed::Tell { parts, .. } = &mut work.deed {
+        if let Action::Deliver { parts, .. } = &mut work.action {
             for part in parts {
                 match self.fill(&part.text) {
                     Some(text) => part.text = text.into(),
@@ -181,8 +181,8 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             Input::Dropped { call } => {
                 self.open.remove(call);
             }
-            Input::Hint(Hint::HostCame { host, place, until }) => {
-                self.here.insert(host.clone(), (place.clone(), *until));
+            Input::Hint(Hint::HostCame { host, place, lifetime }) => {
+                self.here.insert(host.clone(), (place.clone(), *lifetime));
             }
             Input::Hint(Hint::HostAway { host } | Hint::HostGone { host }) => {
                 self.here.remove(host);
@@ -205,18 +205,18 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     }
 
     fn awaited(&self) -> impl Iterator<Item = &HostId> {
-        self.engine.awaited_hosts().filter(|host| !self.here.contains_key(host))
+        self.engine.expected_hosts().filter(|host| !self.here.contains_key(host))
     }
 
     /// Whether the records cannot be saved at the moment, so that nothing is decided.
-    pub fn is_ailing(&self) -> bool {
-        self.ailing
+    pub fn is_degraded(&self) -> bool {
+        self.degraded
     }
 
     /// Reads what is known. While nothing can be saved the engine is ahead of the records, so they
     /// are read instead; nothing if that fails too.
     pub fn read<T>(&mut self, now: Time, read: impl FnOnce(&Engine) -> T) -> Option<T> {
-        if self.ailing {
+        if self.degraded {
             self.engine_of_records(now).map(|engine| read(&engine))
         } else {
             Some(read(&self.engine))

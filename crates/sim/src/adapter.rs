@@ -7,7 +7,8 @@ use std::sync::Arc;
 use legwork_engine::record::Target;
 use legwork_engine::text::{Piece, Text};
 use legwork_engine::work::{
-    Deed, Finding, HostError, Part, Question, Retry, Scope, Shown, Sight, Sighted, Tried, Wake,
+    Action, Finding, HostError, Observation, Part, Question, Retry, RunState, Scope, Shown, Tried,
+    Wake,
 };
 use legwork_protocol::ask::Reply as Said;
 use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
@@ -46,25 +47,25 @@ pub enum Write {
     Reply(QuestionId, Reply),
 }
 
-/// Reads what the deed needs to know.
-pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
-    if let Some(found) = not_there(host, process, deed) {
+/// Reads what the action needs to know.
+pub fn read(host: &OpenCode, process: ProcessNo, action: &Action) -> Plan {
+    if let Some(found) = not_there(host, process, action) {
         return Plan::Over(found);
     }
     let here = |session: &&Session| session.database == host.database(process);
     let marked = |task: TaskId| host.sessions_marked(task).find(here);
-    match deed {
-        Deed::Vet { agent } => Plan::Over(Ok(vet(host, agent))),
-        Deed::Probe { session } => {
+    match action {
+        Action::CheckAgent { agent } => Plan::Over(Ok(check_agent(host, agent))),
+        Action::Probe { session } => {
             Plan::Over(host.get(session).map(|_| Finding::Done).map_err(error))
         }
-        Deed::Census { sessions } => {
+        Action::FindMissing { sessions } => {
             let has =
                 |session: &SessionId| host.shares(process, session) && host.get(session).is_ok();
             let sessions = sessions.iter().filter(|session| !has(session)).cloned().collect();
             Plan::Over(Ok(Finding::Missing { sessions }))
         }
-        Deed::Open { tried, task, parent, title, nested, .. } => {
+        Action::Open { tried, task, parent, title, nested, .. } => {
             match marked(*task).filter(|_| *tried == Tried::Perhaps) {
                 Some(known) => Plan::Over(Ok(Finding::Opened { session: known.id.clone() })),
                 None => Plan::Write(Write::Create(NewSession {
@@ -76,7 +77,7 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
                 })),
             }
         }
-        Deed::Prompt { tried, session, message, part, agent, text } => match host.get(session) {
+        Action::Prompt { tried, session, message, part, agent, text } => match host.get(session) {
             Err(why) if *tried == Tried::Perhaps => Plan::Over(Err(error(why))),
             Ok(there) if *tried == Tried::Perhaps && holds(there, message) => {
                 Plan::Over(Ok(Finding::Done))
@@ -88,24 +89,24 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
                 Plan::Write(Write::Send(session.clone(), prompt))
             }
         },
-        Deed::Look { session, message } => Plan::Over(look(host, process, session, message)),
-        Deed::Survey { scope } => Plan::Over(Ok(survey(host, process, *scope))),
-        Deed::Tell { tried, session, message, parts, wake } => {
+        Action::Observe { session, message } => Plan::Over(look(host, process, session, message)),
+        Action::Poll { scope } => Plan::Over(Ok(poll(host, process, *scope))),
+        Action::Deliver { tried, session, message, parts, wake } => {
             tell(host, *tried, (session, message), parts, *wake)
         }
-        Deed::Stop { task, target: Target::Marked } => match marked(*task) {
+        Action::Stop { task, target: Target::Marked } => match marked(*task) {
             Some(left) if left.messages.is_empty() => Plan::Write(Write::Delete(left.id.clone())),
             Some(left) => Plan::Write(Write::Abort(left.id.clone())),
             None => Plan::Over(Ok(Finding::Quiet)),
         },
-        Deed::Stop { target: Target::Opened(session), .. } if is_empty(host, session) => {
+        Action::Stop { target: Target::Opened(session), .. } if is_empty(host, session) => {
             Plan::Write(Write::Delete(session.clone()))
         }
         // Also in a session that was deleted: what ran in it goes on (seen in 1.18.33).
-        Deed::Stop { target: Target::Session(session) | Target::Opened(session), .. } => {
+        Action::Stop { target: Target::Session(session) | Target::Opened(session), .. } => {
             Plan::Write(Write::Abort(session.clone()))
         }
-        Deed::Answer { question, reply, .. } => {
+        Action::Answer { question, reply, .. } => {
             let reply = match reply {
                 Said::Once | Said::Always | Said::Words(_) => Reply::Yes,
                 Said::Reject(None) => Reply::No,
@@ -118,23 +119,23 @@ pub fn read(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Plan {
 
 /// What a process answers that does not have the session in its database. Stopping what is not
 /// there succeeds (seen in 1.18.33).
-fn not_there(host: &OpenCode, process: ProcessNo, deed: &Deed) -> Option<Found> {
-    match deed {
-        Deed::Probe { session }
-        | Deed::Prompt { session, .. }
-        | Deed::Look { session, .. }
-        | Deed::Tell { session, .. } => {
+fn not_there(host: &OpenCode, process: ProcessNo, action: &Action) -> Option<Found> {
+    match action {
+        Action::Probe { session }
+        | Action::Prompt { session, .. }
+        | Action::Observe { session, .. }
+        | Action::Deliver { session, .. } => {
             (!host.shares(process, session)).then_some(Err(HostError::Gone))
         }
-        Deed::Stop { target: Target::Session(session) | Target::Opened(session), .. } => {
+        Action::Stop { target: Target::Session(session) | Target::Opened(session), .. } => {
             (!host.shares(process, session)).then_some(Ok(Finding::Quiet))
         }
-        Deed::Stop { target: Target::Marked, .. }
-        | Deed::Vet { .. }
-        | Deed::Census { .. }
-        | Deed::Open { .. }
-        | Deed::Survey { .. }
-        | Deed::Answer { .. } => None,
+        Action::Stop { target: Target::Marked, .. }
+        | Action::CheckAgent { .. }
+        | Action::FindMissing { .. }
+        | Action::Open { .. }
+        | Action::Poll { .. }
+        | Action::Answer { .. } => None,
     }
 }
 
@@ -159,14 +160,14 @@ pub fn write(host: &mut OpenCode, process: ProcessNo, write: Write) -> Found {
     }
 }
 
-fn vet(host: &OpenCode, agent: &str) -> Finding {
+fn check_agent(host: &OpenCode, agent: &str) -> Finding {
     if host.agents().any(|known| &*known.name == agent) {
-        return Finding::Vetted;
+        return Finding::AgentKnown;
     }
     Finding::NoSuchAgent { known: host.agents().map(|known| known.name.to_string()).collect() }
 }
 
-fn survey(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {
+fn poll(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {
     let busy = host.status(process).map(|(session, status)| {
         let retry = match status {
             Status::Retry { attempt, next } => {
@@ -184,7 +185,7 @@ fn survey(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {
         let id = question.id.clone();
         (question.session.clone(), Question { id, text: question.text.to_string() })
     });
-    Finding::Surveyed { busy: busy.collect(), questions: questions.collect() }
+    Finding::Polled { busy: busy.collect(), questions: questions.collect() }
 }
 
 fn tell(
@@ -199,7 +200,7 @@ fn tell(
         Ok(there) => there,
     };
     if tried == Tried::Perhaps && holds(there, message) {
-        return Plan::Over(Ok(Finding::Told));
+        return Plan::Over(Ok(Finding::Delivered));
     }
     if there.revert_pending {
         return Plan::Over(Ok(Finding::UndoPending));
@@ -264,18 +265,18 @@ fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &Messa
     let state = match replies.iter().find(|reply| is_end(reply)) {
         Some(reply) => match &reply.error {
             Some(why) if why.starts_with(ABORTED) => {
-                Sighted::Aborted { text: reply.text.to_string() }
+                RunState::Aborted { text: reply.text.to_string() }
             }
-            Some(why) => Sighted::Failed { reason: why.to_string() },
-            None => Sighted::Answered { text: reply.text.to_string() },
+            Some(why) => RunState::Failed { reason: why.to_string() },
+            None => RunState::Answered { text: reply.text.to_string() },
         },
-        None if busy => Sighted::Busy,
+        None if busy => RunState::Busy,
         None => {
             let text = replies.last().map(|reply| reply.text.to_string()).unwrap_or_default();
-            Sighted::Still { text }
+            RunState::Still { text }
         }
     };
-    Ok(Finding::Seen(Sight { state, tool_calls, moved }))
+    Ok(Finding::Observed(Observation { state, tool_calls, moved }))
 }
 
 fn is_end(reply: &Assistant) -> bool {

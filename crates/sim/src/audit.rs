@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use legwork_engine::record::{About, Change, DebtEnd, Forget, Letter, NoticeId, Target};
+use legwork_engine::record::{About, Change, Delivery, DeliveryEnd, Forget, NoticeId, Target};
 use legwork_engine::task::{Outcome, Stage, StageName, Task};
 use legwork_engine::text::{notices, words};
 use legwork_protocol::{CallKey, HostId, MessageId, SessionId, Status, TaskId, Time};
@@ -60,14 +60,14 @@ pub struct RunFact {
 pub enum NoticeFact {
     /// There is none.
     None,
-    /// It is owed.
-    Owed,
+    /// It is pending.
+    Pending,
     /// It was told.
     Told,
     /// It was not needed any more.
     Withdrawn,
-    /// The debt ended for another reason.
-    Ended(DebtEnd),
+    /// The delivery ended for another reason.
+    Ended(DeliveryEnd),
 }
 
 /// The auditor's own books.
@@ -77,19 +77,19 @@ pub struct Audit {
     pub rows: BTreeMap<TaskId, Row>,
     /// All runs that ever were accepted.
     pub runs: BTreeMap<(TaskId, u32), RunFact>,
-    /// All letters that were ever made, by id, with what they tell.
-    pub letters_ever: BTreeMap<MessageId, Letter>,
+    /// All deliveries that were ever made, by id, with what they tell.
+    pub deliveries_ever: BTreeMap<MessageId, Delivery>,
     /// The daemon's life in which each was made.
     pub made_in: BTreeMap<MessageId, u32>,
     /// The daemon's life.
     pub life: u32,
-    /// Letters under way.
-    pub letters: BTreeSet<MessageId>,
-    /// Letters that count as told.
+    /// Deliveries under way.
+    pub deliveries: BTreeSet<MessageId>,
+    /// Deliveries that count as told.
     pub told: BTreeSet<MessageId>,
-    /// Notices that are owed.
-    pub owed: BTreeSet<NoticeId>,
-    /// Stops that are owed.
+    /// Notices that are pending.
+    pub pending: BTreeSet<NoticeId>,
+    /// Stops that are pending.
     pub stops: BTreeMap<TaskId, Target>,
     /// Calls that runs came of, with the task.
     pub keys: BTreeMap<CallKey, TaskId>,
@@ -100,9 +100,9 @@ pub struct Audit {
     /// Tasks that were forgotten because their parent was deleted, with the parent's session and
     /// their own.
     pub deleted_with: Vec<(TaskId, SessionId, Option<SessionId>)>,
-    /// To whom each notice is owed.
-    pub owed_to: BTreeMap<NoticeId, SessionId>,
-    /// The host that each owed stop is for.
+    /// To whom each notice is pending.
+    pub pending_for: BTreeMap<NoticeId, SessionId>,
+    /// The host that each pending stop is for.
     pub stop_hosts: BTreeMap<TaskId, HostId>,
     /// Whether a host is connected.
     pub somebody_is_here: bool,
@@ -149,28 +149,28 @@ impl Audit {
                 }
                 self.forgotten(*task);
             }
-            Change::Owed(notice) => {
-                self.owed.insert(notice.id);
-                self.owed_to.insert(notice.id, notice.to.clone());
+            Change::Enqueued(notice) => {
+                self.pending.insert(notice.id);
+                self.pending_for.insert(notice.id, notice.to.clone());
                 if notice.id.about == About::End {
-                    self.set_notice(notice.id, NoticeFact::Owed);
+                    self.set_notice(notice.id, NoticeFact::Pending);
                 }
             }
             Change::Withdrawn(id) => {
-                self.owed.remove(id);
+                self.pending.remove(id);
                 self.set_notice(*id, NoticeFact::Withdrawn);
             }
-            Change::LetterMade(letter) => {
-                self.check_counts(letter);
-                self.letters.insert(letter.id.clone());
-                self.made_in.insert(letter.id.clone(), self.life);
-                self.letters_ever.insert(letter.id.clone(), letter.clone());
+            Change::DeliveryCreated(delivery) => {
+                self.check_counts(delivery);
+                self.deliveries.insert(delivery.id.clone());
+                self.made_in.insert(delivery.id.clone(), self.life);
+                self.deliveries_ever.insert(delivery.id.clone(), delivery.clone());
             }
-            Change::LetterDissolved { letter: id, .. } => {
-                self.letters.remove(id);
+            Change::DeliveryWithdrawn { delivery: id, .. } => {
+                self.deliveries.remove(id);
             }
-            Change::LetterDone { letter, end, .. } => self.letter_done(letter, *end),
-            Change::StopOwed(stop) => {
+            Change::DeliveryDone { delivery, end, .. } => self.delivery_done(delivery, *end),
+            Change::StopRequested(stop) => {
                 self.stops.insert(stop.task, stop.target.clone());
                 self.stop_hosts.insert(stop.task, stop.host.clone());
             }
@@ -267,32 +267,36 @@ impl Audit {
         for (_, run) in self.runs.range_mut((id, 0)..=(id, u32::MAX)) {
             run.forgotten = true;
         }
-        self.owed.retain(|notice| notice.task != id);
+        self.pending.retain(|notice| notice.task != id);
         let empty: Vec<MessageId> = self
-            .letters
+            .deliveries
             .iter()
-            .filter(|letter| {
-                let letter = self.letters_ever.get(*letter);
-                letter.is_some_and(|letter| {
-                    letter.notices.iter().all(|notice| !self.owed.contains(notice))
+            .filter(|delivery| {
+                let delivery = self.deliveries_ever.get(*delivery);
+                delivery.is_some_and(|delivery| {
+                    delivery.notices.iter().all(|notice| !self.pending.contains(notice))
                 })
             })
             .cloned()
             .collect();
-        for letter in empty {
-            self.letters.remove(&letter);
+        for delivery in empty {
+            self.deliveries.remove(&delivery);
         }
     }
 
-    fn letter_done(&mut self, id: &MessageId, end: DebtEnd) {
-        self.letters.remove(id);
-        let notices = self.letters_ever.get(id).map(|letter| letter.notices.clone());
+    fn delivery_done(&mut self, id: &MessageId, end: DeliveryEnd) {
+        self.deliveries.remove(id);
+        let notices = self.deliveries_ever.get(id).map(|delivery| delivery.notices.clone());
         for notice in notices.into_iter().flatten() {
-            self.owed.remove(&notice);
-            let fact = if end == DebtEnd::Told { NoticeFact::Told } else { NoticeFact::Ended(end) };
+            self.pending.remove(&notice);
+            let fact = if end == DeliveryEnd::Delivered {
+                NoticeFact::Told
+            } else {
+                NoticeFact::Ended(end)
+            };
             self.set_notice(notice, fact);
         }
-        if end == DebtEnd::Told {
+        if end == DeliveryEnd::Delivered {
             self.told.insert(id.clone());
         }
     }
@@ -313,8 +317,8 @@ impl Audit {
     fn check_ends(&mut self, changes: &[Change]) {
         for change in changes {
             let Change::Ended { task, detail, .. } = change else { continue };
-            let owed = changes.iter().any(|change| match change {
-                Change::Owed(notice) => {
+            let pending = changes.iter().any(|change| match change {
+                Change::Enqueued(notice) => {
                     notice.id.task == task.id
                         && notice.id.run == task.run.number
                         && notice.id.about == About::End
@@ -330,11 +334,11 @@ impl Audit {
                     matches!(change, Change::ParentForgotten { session }
                         if *session == task.run.asker)
                 });
-            if !owed && !silent && !nobody {
+            if !pending && !silent && !nobody {
                 let what = format!("{} run {} ends untold", task.id, task.run.number);
                 self.broken("end and notice together", what);
             }
-            if owed && silent {
+            if pending && silent {
                 let what = format!("{} run {} tells who ended it", task.id, task.run.number);
                 self.broken("end and notice together", what);
             }
@@ -396,7 +400,7 @@ impl Audit {
         }
         let mut running: BTreeMap<&HostId, u32> = BTreeMap::new();
         for Row { task } in self.rows.values() {
-            if task.stage.holds_place() {
+            if task.stage.holds_slot() {
                 *running.entry(&task.run.host).or_default() += 1;
             }
         }
@@ -406,12 +410,12 @@ impl Audit {
         }
     }
 
-    fn check_counts(&mut self, letter: &Letter) {
-        let of_parent = || self.rows.values().filter(|row| row.task.parent == letter.to);
+    fn check_counts(&mut self, delivery: &Delivery) {
+        let of_parent = || self.rows.values().filter(|row| row.task.parent == delivery.to);
         let finished = of_parent().filter(|row| row.task.is_finished()).count();
         let truth = notices::counts(finished, of_parent().count() - finished);
-        if letter.counts != truth {
-            let what = format!("{} says {:?}, true is {truth:?}", letter.id, letter.counts);
+        if delivery.counts != truth {
+            let what = format!("{} says {:?}, true is {truth:?}", delivery.id, delivery.counts);
             self.broken("counts", what);
         }
     }
@@ -421,10 +425,10 @@ impl Audit {
         self.rows.values().map(|row| (row.task.id, row.task.status())).collect()
     }
 
-    /// Whether nothing is unfinished, owed or to be stopped.
+    /// Whether nothing is unfinished, pending or to be stopped.
     pub fn is_settled(&self) -> bool {
-        self.owed.is_empty()
-            && self.letters.is_empty()
+        self.pending.is_empty()
+            && self.deliveries.is_empty()
             && self.stops.is_empty()
             && self.rows.values().all(|row| row.task.is_finished())
     }

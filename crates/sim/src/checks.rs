@@ -3,7 +3,7 @@
 
 use legwork_engine::record::About;
 use legwork_engine::task::Stage;
-use legwork_engine::{Deed, Work};
+use legwork_engine::{Action, Work};
 use legwork_protocol::ask::Ask;
 use legwork_protocol::{MessageId, SessionId, TaskId, Time};
 
@@ -20,27 +20,27 @@ impl World {
     pub(crate) fn check_intent(&mut self, work: &Work) {
         let audit = self.audit();
         let stage = |task: &TaskId| audit.rows.get(task).map(|row| &row.task.stage);
-        let wrong = match &work.deed {
+        let wrong = match &work.action {
             // Several hosts may be found to have ended in one step, and the end of the second calls
             // off what that of the first began: then a stop says so, or its parent is forgotten.
-            Deed::Open { task, .. }
+            Action::Open { task, .. }
                 if stage(task) != Some(&Stage::Opening) && !audit.stops.contains_key(task) =>
             {
                 Some(format!("{task} is opened unannounced"))
             }
-            Deed::Prompt { message, .. } => {
+            Action::Prompt { message, .. } => {
                 let known = audit.rows.values().any(|row| match &row.task.stage {
                     Stage::Prompting(known) => known == message,
                     _ => false,
                 });
                 (!known).then(|| format!("{message} is sent unannounced"))
             }
-            Deed::Tell { session, message, .. }
-                if !audit.letters.contains(message) && audit.parents.contains(session) =>
+            Action::Deliver { session, message, .. }
+                if !audit.deliveries.contains(message) && audit.parents.contains(session) =>
             {
                 Some(format!("{message} is told unannounced"))
             }
-            Deed::Stop { task, .. } if !audit.stops.contains_key(task) => {
+            Action::Stop { task, .. } if !audit.stops.contains_key(task) => {
                 Some(format!("{task} is stopped unannounced"))
             }
             _ => None,
@@ -48,21 +48,21 @@ impl World {
         if let Some(what) = wrong {
             self.audit().broken("saved before done", what);
         }
-        if let Deed::Tell { session, message, .. } = &work.deed {
+        if let Action::Deliver { session, message, .. } = &work.action {
             self.check_held(session, message);
         }
     }
 
     /// A session that is blocked on a task is not told of its end.
     fn check_held(&mut self, session: &SessionId, message: &MessageId) {
-        let Some(letter) = self.audit().letters_ever.get(message) else { return };
-        let told: Vec<String> = letter
+        let Some(delivery) = self.audit().deliveries_ever.get(message) else { return };
+        let told: Vec<String> = delivery
             .notices
             .iter()
             .filter(|notice| notice.about == About::End)
             .map(|notice| notice.task.to_string())
             .collect();
-        let made = letter.notices.clone();
+        let made = delivery.notices.clone();
         let made_in = self.audit().made_in.get(message).copied();
         if made_in < Some(self.life) {
             // Its time had come in an earlier life, and it may have gone out then.
@@ -90,9 +90,9 @@ impl World {
     /// A turn is started only where somebody is.
     pub(crate) fn check_tell(&mut self, process: ProcessNo, write: &Write) {
         let Write::Send(session, prompt) = write else { return };
-        let letter = self.audit().letters_ever.contains_key(&prompt.message);
+        let delivery = self.audit().deliveries_ever.contains_key(&prompt.message);
         let used = self.used.contains(&(process, session.clone()));
-        if letter && !prompt.no_reply && !used {
+        if delivery && !prompt.no_reply && !used {
             let what = format!("{} starts a turn in {session}, unused", prompt.message);
             self.audit().broken("no turn where nobody is", what);
         }

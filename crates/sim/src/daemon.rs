@@ -73,7 +73,7 @@ impl World {
         }
         // A daemon that recovers does several things in one step, and a later one may undo what an
         // earlier one announced.
-        let recovers = daemon.is_ailing();
+        let recovers = daemon.is_degraded();
         let wake_at = daemon.step(input, self.now);
         fuse.put_out();
         let said = std::mem::take(&mut daemon.outside().said);

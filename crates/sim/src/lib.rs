@@ -2,7 +2,7 @@
 //! faults as plain fields, and checkers that see everything.
 //!
 //! The engine and the shell are the real ones; hosts, callers, clocks and disks are made up, and
-//! everything that happens follows from a seed. This room decides nothing for legwork: it only
+//! everything that happens follows from a seed. This crate decides nothing for legwork: it only
 //! makes life hard and watches.
 
 pub mod adapter;

@@ -1,10 +1,10 @@
 //! What is between the daemon and the windows: requests that take time, get lost before or after
 //! their effect, and events that come late, twice or never. Requests of one lane keep their order.
 
-use legwork_engine::{Deed, Finding, Hint, HostError, Input, Work, WorkId};
+use legwork_engine::{Action, Finding, Hint, HostError, Input, Work, WorkId};
 
 use legwork_protocol::SessionId;
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 
 use legwork_engine::record::Target;
 use legwork_engine::work::Wake;
@@ -23,7 +23,7 @@ const STORED_MS: u64 = 100;
 #[derive(Debug)]
 pub struct Flight {
     window: usize,
-    deed: Deed,
+    action: Action,
     write: Option<Write>,
     /// The answer will be lost.
     mute: bool,
@@ -53,7 +53,11 @@ impl World {
         let host = window.host.clone();
         self.trace.tell(|| format!("{host} is connected"));
         let place = self.windows[number].place.clone();
-        self.daemon_step(Input::Hint(Hint::HostCame { host, place, until: Until::Closed }));
+        self.daemon_step(Input::Hint(Hint::HostCame {
+            host,
+            place,
+            lifetime: HostLifetime::Interactive,
+        }));
         self.resend_of(number);
     }
 
@@ -79,28 +83,28 @@ impl World {
         }
         self.windows[number].linked = false;
         let open: Vec<(u32, WorkId)> = self
-            .flights
+            .in_flight
             .iter()
-            .filter(|(_, flight)| flight.window == number)
+            .filter(|(_, in_flight)| in_flight.window == number)
             .map(|(id, _)| *id)
             .collect();
         for (life, work) in open {
-            let Some(flight) = self.flights.remove(&(life, work)) else { continue };
+            let Some(in_flight) = self.in_flight.remove(&(life, work)) else { continue };
             let process = self.windows[number].process;
-            if self.dice.chance(500) && self.oc.alive(process) && !flight.done {
-                self.finish_write(process, flight.deed, flight.write);
+            if self.dice.chance(500) && self.oc.alive(process) && !in_flight.done {
+                self.finish_write(process, in_flight.action, in_flight.write);
             }
-            if life == self.life && self.daemon.is_some() && !flight.given_up {
+            if life == self.life && self.daemon.is_some() && !in_flight.given_up {
                 let found = Err(HostError::Unreachable);
                 self.arrives(1, Input::Found { work, found });
             }
         }
     }
 
-    fn finish_write(&mut self, process: ProcessNo, deed: Deed, write: Option<Write>) {
+    fn finish_write(&mut self, process: ProcessNo, action: Action, write: Option<Write>) {
         let plan = match write {
             Some(write) => Plan::Write(write),
-            None => adapter::read(&self.oc, process, &deed),
+            None => adapter::read(&self.oc, process, &action),
         };
         if let Plan::Write(write) = plan {
             // What it found is told to nobody.
@@ -115,7 +119,7 @@ impl World {
             let what = format!("{:?} is given out again", work.id);
             self.audit().broken("work counted once", what);
         }
-        self.trace.tell(|| format!("    → {}: {}", work.host, deed_words(&work.deed)));
+        self.trace.tell(|| format!("    → {}: {}", work.host, action_words(&work.action)));
         let here = self.windows.iter().position(|window| window.host == work.host);
         let linked = here.filter(|number| self.windows[*number].linked);
         let (Some(number), life, id) = (linked, self.life, work.id) else {
@@ -128,7 +132,7 @@ impl World {
         if self.dice.chance(self.faults.slow) {
             ms = self.dice.between(200, 14_000);
         }
-        let lane = work.deed.lane();
+        let lane = work.action.lane();
         let free_at = self.windows[number].free_at.get(&lane).copied().unwrap_or(self.now);
         let arrival = self.now.plus(ms).max(free_at).max(self.windows[number].slow_until);
         if lost {
@@ -139,15 +143,15 @@ impl World {
         }
         self.windows[number].free_at.insert(lane, arrival);
         let late = arrival.since(self.now);
-        let flight = Flight {
+        let in_flight = Flight {
             window: number,
-            deed: work.deed,
+            action: work.action,
             write: None,
             mute,
             given_up: false,
             done: false,
         };
-        self.flights.insert((life, id), flight);
+        self.in_flight.insert((life, id), in_flight);
         self.plan(late, Happening::Reads(life, id));
         if mute || late + 100 > TIMEOUT_MS {
             self.plan(TIMEOUT_MS, Happening::GivesUp(life, id));
@@ -155,22 +159,22 @@ impl World {
     }
 
     pub(crate) fn work_reads(&mut self, life: u32, work: WorkId) {
-        let Some(flight) = self.flights.get(&(life, work)) else { return };
-        let number = flight.window;
+        let Some(in_flight) = self.in_flight.get(&(life, work)) else { return };
+        let number = in_flight.window;
         let process = self.windows[number].process;
         // Another request of the lane is between its read and its write: this one has to wait.
-        let lane = flight.deed.lane();
+        let lane = in_flight.action.lane();
         let writes = self.windows[number].writing.get(&lane);
-        if writes.is_some_and(|other| self.flights.contains_key(other)) {
+        if writes.is_some_and(|other| self.in_flight.contains_key(other)) {
             return self.plan(1, Happening::Reads(life, work));
         }
-        match adapter::read(&self.oc, process, &flight.deed) {
+        match adapter::read(&self.oc, process, &in_flight.action) {
             Plan::Over(found) => self.work_over(life, work, found),
             Plan::Write(write) => {
                 let gap = self.dice.between(1, 4);
                 self.windows[number].writing.insert(lane, (life, work));
-                if let Some(flight) = self.flights.get_mut(&(life, work)) {
-                    flight.write = Some(write.clone());
+                if let Some(in_flight) = self.in_flight.get_mut(&(life, work)) {
+                    in_flight.write = Some(write.clone());
                 }
                 self.plan(gap, Happening::Writes(life, work, Box::new(write)));
             }
@@ -185,9 +189,9 @@ impl World {
     }
 
     pub(crate) fn work_writes(&mut self, life: u32, work: WorkId, write: Write) {
-        let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
-        flight.write = None;
-        let (number, lane) = (flight.window, flight.deed.lane());
+        let Some(in_flight) = self.in_flight.get_mut(&(life, work)) else { return };
+        in_flight.write = None;
+        let (number, lane) = (in_flight.window, in_flight.action.lane());
         self.windows[number].writing.remove(&lane);
         let process = self.windows[number].process;
         self.check_tell(process, &write);
@@ -196,13 +200,13 @@ impl World {
     }
 
     fn work_over(&mut self, life: u32, work: WorkId, found: Result<Finding, HostError>) {
-        let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
-        if flight.mute && !flight.given_up {
-            flight.done = true;
+        let Some(in_flight) = self.in_flight.get_mut(&(life, work)) else { return };
+        if in_flight.mute && !in_flight.given_up {
+            in_flight.done = true;
             return;
         }
-        let given_up = flight.given_up;
-        self.flights.remove(&(life, work));
+        let given_up = in_flight.given_up;
+        self.in_flight.remove(&(life, work));
         if !given_up && life == self.life {
             let ms = self.dice.between(0, 4);
             self.arrives(ms, Input::Found { work, found });
@@ -210,13 +214,13 @@ impl World {
     }
 
     pub(crate) fn work_given_up(&mut self, life: u32, work: WorkId) {
-        let Some(flight) = self.flights.get_mut(&(life, work)) else { return };
-        if flight.given_up {
+        let Some(in_flight) = self.in_flight.get_mut(&(life, work)) else { return };
+        if in_flight.given_up {
             return;
         }
-        flight.given_up = true;
-        if flight.done {
-            self.flights.remove(&(life, work));
+        in_flight.given_up = true;
+        if in_flight.done {
+            self.in_flight.remove(&(life, work));
         }
         if life == self.life {
             let found = Err(HostError::Unreachable);
@@ -259,11 +263,15 @@ impl World {
         }
     }
 
-    /// Whether a letter to the session is under way at this moment.
+    /// Whether a delivery to the session is under way at this moment.
     pub fn is_being_told(&self, session: &SessionId) -> bool {
-        let to_it = |deed: &Deed| matches!(deed, Deed::Tell { session: to, .. } if to == session);
+        let to_it = |action: &Action| match action {
+            Action::Deliver { session: to, .. } => to == session,
+            _ => false,
+        };
         let sent = self.last_sent.get(session).copied().unwrap_or_default();
-        self.now.since(sent) < STORED_MS || self.flights.values().any(|flight| to_it(&flight.deed))
+        self.now.since(sent) < STORED_MS
+            || self.in_flight.values().any(|in_flight| to_it(&in_flight.action))
     }
 
     /// Events of a window are lost from now on; its plugin does not notice.
@@ -275,9 +283,9 @@ impl World {
 fn hint(event: Event, host: legwork_protocol::HostId) -> Option<Hint> {
     let session = event.session;
     Some(match event.kind {
-        Kind::Idle | Kind::Status(Status::Idle) | Kind::Updated => Hint::Stirred { session },
+        Kind::Idle | Kind::Status(Status::Idle) | Kind::Updated => Hint::Changed { session },
         Kind::Status(Status::Busy | Status::Retry { .. }) => return None,
-        Kind::Error { why } => Hint::Erred { session, why: why.to_string() },
+        Kind::Error { why } => Hint::Errored { session, why: why.to_string() },
         Kind::Deleted => Hint::Deleted { host, session },
         Kind::Progress { tool, tokens } => Hint::Progress {
             session,
@@ -294,26 +302,28 @@ fn hint(event: Event, host: legwork_protocol::HostId) -> Option<Hint> {
     })
 }
 
-fn deed_words(deed: &Deed) -> String {
-    match deed {
-        Deed::Vet { agent } => format!("is there an agent {agent}?"),
-        Deed::Probe { session } => format!("is {session} there?"),
-        Deed::Census { sessions } => {
+fn action_words(action: &Action) -> String {
+    match action {
+        Action::CheckAgent { agent } => format!("is there an agent {agent}?"),
+        Action::Probe { session } => format!("is {session} there?"),
+        Action::FindMissing { sessions } => {
             let names: Vec<&str> = sessions.iter().map(SessionId::as_str).collect();
             format!("are they all there: {}?", names.join(", "))
         }
-        Deed::Open { task, .. } => format!("open a session for {task}"),
-        Deed::Prompt { session, message, .. } => format!("prompt {message} to {session}"),
-        Deed::Look { session, .. } => format!("how far is {session}?"),
-        Deed::Survey { .. } => "who is busy?".to_owned(),
-        Deed::Tell { session, message, wake: Wake::StartTurn, .. } => {
+        Action::Open { task, .. } => format!("open a session for {task}"),
+        Action::Prompt { session, message, .. } => format!("prompt {message} to {session}"),
+        Action::Observe { session, .. } => format!("how far is {session}?"),
+        Action::Poll { .. } => "who is busy?".to_owned(),
+        Action::Deliver { session, message, wake: Wake::StartTurn, .. } => {
             format!("tell {session} {message}, with a turn")
         }
-        Deed::Tell { session, message, .. } => format!("tell {session} {message}, without a turn"),
-        Deed::Stop { task, target } => match target {
+        Action::Deliver { session, message, .. } => {
+            format!("tell {session} {message}, without a turn")
+        }
+        Action::Stop { task, target } => match target {
             Target::Session(session) | Target::Opened(session) => format!("stop {session}"),
             Target::Marked => format!("stop whatever was opened for {task}"),
         },
-        Deed::Answer { question, .. } => format!("answer {question}"),
+        Action::Answer { question, .. } => format!("answer {question}"),
     }
 }

@@ -49,16 +49,18 @@ impl World {
         self.start_daemon();
     }
 
-    /// Whether nothing is unfinished or owed that can still be dealt with. Nobody can be told who
-    /// was deleted unheard, and nobody can stop what runs out of our sight.
+    /// Whether nothing is unfinished or pending that can still be dealt with. Nobody can be told
+    /// who was deleted unheard, and nobody can stop what runs out of our sight.
     pub fn is_settled(&mut self) -> bool {
         let audit = std::mem::take(self.audit());
         let gone = |session: &SessionId| !self.can_be_told(session);
-        let owed = audit.owed.iter().filter_map(|notice| audit.owed_to.get(notice)).all(gone);
-        let letters = audit.letters.iter().filter_map(|letter| audit.letters_ever.get(letter));
+        let pending =
+            audit.pending.iter().filter_map(|notice| audit.pending_for.get(notice)).all(gone);
+        let deliveries =
+            audit.deliveries.iter().filter_map(|delivery| audit.deliveries_ever.get(delivery));
         let stops = audit.stop_hosts.iter().filter(|(task, _)| audit.stops.contains_key(task));
-        let settled = owed
-            && letters.map(|letter| &letter.to).all(gone)
+        let settled = pending
+            && deliveries.map(|delivery| &delivery.to).all(gone)
             && stops.map(|(_, host)| host).all(|host| self.has_died_unseen(host))
             && audit.rows.values().all(|row| row.task.is_finished());
         *self.audit() = audit;

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use legwork_engine::record::{
-    About, Change, DebtEnd, Journal, Letter, Notice, NoticeId, Parent, Saved, Stop,
+    About, Change, Delivery, DeliveryEnd, Journal, Notice, NoticeId, Parent, Saved, Stop,
 };
 use legwork_engine::task::{StageName, Task};
 use legwork_protocol::{CallKey, MessageId, SessionId, TaskId, Time};
@@ -32,7 +32,7 @@ pub struct Memory {
     tasks: BTreeMap<TaskId, Task>,
     details: BTreeMap<(TaskId, u32), Arc<str>>,
     notices: BTreeMap<NoticeId, Kept>,
-    letters: BTreeMap<MessageId, Letter>,
+    deliveries: BTreeMap<MessageId, Delivery>,
     stops: BTreeMap<TaskId, Stop>,
     parents: BTreeMap<SessionId, Parent>,
     earlier_calls: BTreeMap<(TaskId, u32), CallKey>,
@@ -41,17 +41,17 @@ pub struct Memory {
     undo: Vec<Undo>,
 }
 
-/// A notice, and how the debt stands. It stays while its task is there, so that the same one
-/// cannot be owed again.
+/// A notice, and how the delivery stands. It stays while its task is there, so that the same one
+/// cannot be pending again.
 #[derive(Debug, Clone)]
 struct Kept {
     notice: Notice,
-    state: Debt,
+    state: NoticeState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Debt {
-    Owed,
+enum NoticeState {
+    Pending,
     Over,
 }
 
@@ -61,7 +61,7 @@ enum Undo {
     Task(TaskId, Option<Box<Task>>),
     Detail((TaskId, u32), Option<Arc<str>>),
     Notice(NoticeId, Option<Box<Kept>>),
-    Letter(MessageId, Option<Letter>),
+    Delivery(MessageId, Option<Delivery>),
     Stop(TaskId, Option<Stop>),
     Parent(SessionId, Option<Parent>),
     EarlierCall((TaskId, u32), Option<CallKey>),
@@ -88,11 +88,11 @@ impl Journal for Memory {
     fn load(&mut self) -> Result<Saved, Impossible> {
         let mut tasks: Vec<Task> = self.tasks.values().cloned().collect();
         tasks.sort_by_key(|task| (task.seq, task.id));
-        let owed = self.notices.values().filter(|kept| kept.state == Debt::Owed);
+        let pending = self.notices.values().filter(|kept| kept.state == NoticeState::Pending);
         Ok(Saved {
             tasks,
-            notices: owed.map(|kept| kept.notice.clone()).collect(),
-            letters: self.letters.values().cloned().collect(),
+            notices: pending.map(|kept| kept.notice.clone()).collect(),
+            deliveries: self.deliveries.values().cloned().collect(),
             stops: self.stops.values().cloned().collect(),
             parents: self.parents.values().cloned().collect(),
             earlier_calls: self
@@ -118,12 +118,12 @@ impl Memory {
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
             Change::Retrieved { task, at } => self.retrieved(*task, *at),
             Change::Forgotten { task, .. } => self.forgotten(*task),
-            Change::Owed(notice) => self.owed(notice),
+            Change::Enqueued(notice) => self.pending(notice),
             Change::Withdrawn(id) => self.withdrawn(*id),
-            Change::LetterMade(letter) => self.letter_made(letter),
-            Change::LetterDissolved { letter, .. } => self.letter_over(letter, None),
-            Change::LetterDone { letter, end, .. } => self.letter_over(letter, Some(*end)),
-            Change::StopOwed(stop) => self.stop_owed(stop),
+            Change::DeliveryCreated(delivery) => self.delivery_created(delivery),
+            Change::DeliveryWithdrawn { delivery, .. } => self.delivery_over(delivery, None),
+            Change::DeliveryDone { delivery, end, .. } => self.delivery_over(delivery, Some(*end)),
+            Change::StopRequested(stop) => self.stop_requested(stop),
             Change::StopDone { task } => self.stop_done(*task),
             Change::ParentKnown(parent) => {
                 self.put_parent(&parent.session, Some(parent.clone()));
@@ -218,80 +218,86 @@ impl Memory {
         let last = NoticeId { task, run: u32::MAX, about: About::Question(u32::MAX) };
         let notices = self.notices.range(first..=last);
         for id in notices.map(|(id, _)| *id).collect::<Vec<_>>() {
-            self.take_from_letter(id);
+            self.take_from_delivery(id);
             self.put_notice(id, None);
         }
         Ok(())
     }
 
-    /// A letter that tells nothing any more is not owed either.
-    fn take_from_letter(&mut self, id: NoticeId) {
-        let letter = self.notices.get(&id).and_then(|kept| kept.notice.letter.clone());
-        let Some(mut letter) = letter.and_then(|letter| self.letters.get(&letter).cloned()) else {
+    /// A delivery that tells nothing any more is not pending either.
+    fn take_from_delivery(&mut self, id: NoticeId) {
+        let delivery = self.notices.get(&id).and_then(|kept| kept.notice.delivery.clone());
+        let Some(mut delivery) =
+            delivery.and_then(|delivery| self.deliveries.get(&delivery).cloned())
+        else {
             return;
         };
-        letter.notices.retain(|other| *other != id);
-        let key = letter.id.clone();
-        self.put_letter(&key, (!letter.notices.is_empty()).then_some(letter));
+        delivery.notices.retain(|other| *other != id);
+        let key = delivery.id.clone();
+        self.put_delivery(&key, (!delivery.notices.is_empty()).then_some(delivery));
     }
 
-    fn owed(&mut self, notice: &Notice) -> Result<(), Impossible> {
+    fn pending(&mut self, notice: &Notice) -> Result<(), Impossible> {
         let id = notice.id;
         let new = self.tasks.contains_key(&id.task) && !self.notices.contains_key(&id);
-        guard(new && notice.letter.is_none(), || {
-            format!("{id:?}: it was owed before, is in a letter, or its task is not there")
+        guard(new && notice.delivery.is_none(), || {
+            format!("{id:?}: it was pending before, is in a delivery, or its task is not there")
         })?;
-        self.put_notice(id, Some(Kept { notice: notice.clone(), state: Debt::Owed }));
+        self.put_notice(id, Some(Kept { notice: notice.clone(), state: NoticeState::Pending }));
         Ok(())
     }
 
     fn withdrawn(&mut self, id: NoticeId) -> Result<(), Impossible> {
         let mut kept = self.free_notice(id)?;
-        kept.state = Debt::Over;
+        kept.state = NoticeState::Over;
         self.put_notice(id, Some(kept));
         Ok(())
     }
 
-    /// A notice that is owed and in no letter.
+    /// A notice that is pending and in no delivery.
     fn free_notice(&self, id: NoticeId) -> Result<Kept, Impossible> {
         let kept = self.notices.get(&id);
-        kept.filter(|kept| kept.state == Debt::Owed && kept.notice.letter.is_none())
+        kept.filter(|kept| kept.state == NoticeState::Pending && kept.notice.delivery.is_none())
             .cloned()
-            .ok_or_else(|| Impossible(format!("{id:?}: it is not owed, or in a letter")))
+            .ok_or_else(|| Impossible(format!("{id:?}: it is not pending, or in a delivery")))
     }
 
-    fn letter_made(&mut self, letter: &Letter) -> Result<(), Impossible> {
-        guard(!letter.notices.is_empty() && !self.letters.contains_key(&letter.id), || {
-            format!("letter {}: it tells nothing, or is under way", letter.id)
+    fn delivery_created(&mut self, delivery: &Delivery) -> Result<(), Impossible> {
+        guard(!delivery.notices.is_empty() && !self.deliveries.contains_key(&delivery.id), || {
+            format!("delivery {}: it tells nothing, or is under way", delivery.id)
         })?;
-        for id in &letter.notices {
+        for id in &delivery.notices {
             let mut kept = self.free_notice(*id)?;
-            kept.notice.letter = Some(letter.id.clone());
+            kept.notice.delivery = Some(delivery.id.clone());
             self.put_notice(*id, Some(kept));
         }
-        self.put_letter(&letter.id, Some(letter.clone()));
+        self.put_delivery(&delivery.id, Some(delivery.clone()));
         Ok(())
     }
 
-    /// Without an end its notices are owed as before.
-    fn letter_over(&mut self, id: &MessageId, end: Option<DebtEnd>) -> Result<(), Impossible> {
-        let Some(letter) = self.letters.get(id).cloned() else {
-            return refuse(|| format!("end of letter {id}: there is no such letter"));
+    /// Without an end its notices are pending as before.
+    fn delivery_over(
+        &mut self,
+        id: &MessageId,
+        end: Option<DeliveryEnd>,
+    ) -> Result<(), Impossible> {
+        let Some(delivery) = self.deliveries.get(id).cloned() else {
+            return refuse(|| format!("end of delivery {id}: there is no such delivery"));
         };
-        self.put_letter(id, None);
-        for id in letter.notices {
+        self.put_delivery(id, None);
+        for id in delivery.notices {
             if let Some(mut kept) = self.notices.get(&id).cloned() {
-                kept.notice.letter = None;
-                kept.state = end.map_or(Debt::Owed, |_| Debt::Over);
+                kept.notice.delivery = None;
+                kept.state = end.map_or(NoticeState::Pending, |_| NoticeState::Over);
                 self.put_notice(id, Some(kept));
             }
         }
         Ok(())
     }
 
-    fn stop_owed(&mut self, stop: &Stop) -> Result<(), Impossible> {
+    fn stop_requested(&mut self, stop: &Stop) -> Result<(), Impossible> {
         guard(!self.stops.contains_key(&stop.task), || {
-            format!("stop of {}: one is owed", stop.task)
+            format!("stop of {}: one is pending", stop.task)
         })?;
         self.put_stop(stop.task, Some(stop.clone()));
         Ok(())
@@ -299,7 +305,7 @@ impl Memory {
 
     fn stop_done(&mut self, task: TaskId) -> Result<(), Impossible> {
         guard(self.stops.contains_key(&task), || {
-            format!("end of the stop of {task}: none is owed")
+            format!("end of the stop of {task}: none is pending")
         })?;
         self.put_stop(task, None);
         Ok(())
@@ -331,9 +337,9 @@ impl Memory {
         self.undo.push(Undo::Notice(key, before.map(Box::new)));
     }
 
-    fn put_letter(&mut self, key: &MessageId, value: Option<Letter>) {
-        let before = set(&mut self.letters, key.clone(), value);
-        self.undo.push(Undo::Letter(key.clone(), before));
+    fn put_delivery(&mut self, key: &MessageId, value: Option<Delivery>) {
+        let before = set(&mut self.deliveries, key.clone(), value);
+        self.undo.push(Undo::Delivery(key.clone(), before));
     }
 
     fn put_stop(&mut self, key: TaskId, value: Option<Stop>) {
@@ -366,8 +372,8 @@ impl Memory {
                 Undo::Notice(key, before) => {
                     set(&mut self.notices, key, before.map(|kept| *kept));
                 }
-                Undo::Letter(key, before) => {
-                    set(&mut self.letters, key, before);
+                Undo::Delivery(key, before) => {
+                    set(&mut self.deliveries, key, before);
                 }
                 Undo::Stop(key, before) => {
                     set(&mut self.stops, key, before);

@@ -1,5 +1,5 @@
 //! Names for ids, in the order in which they appear: a reader remembers `task-2`, and nobody
-//! remembers thirty letters.
+//! remembers thirty deliveries.
 
 use std::collections::BTreeMap;
 

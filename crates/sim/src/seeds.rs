@@ -366,8 +366,8 @@ impl Play {
     fn undo(&mut self) {
         let (window, session) = self.session();
         let process = self.world.windows[window].process;
-        // A host offers no way to send "unless an undo is pending", so a letter that is on its way
-        // at this very moment cannot be helped; people are not that quick here.
+        // A host offers no way to send "unless an undo is pending", so a delivery that is on its
+        // way at this very moment cannot be helped; people are not that quick here.
         if self.world.is_being_told(&session) {
             return;
         }

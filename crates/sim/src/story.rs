@@ -160,7 +160,7 @@ impl Story {
         self.until(status.as_str(), |story| story.status(task) == Some(status));
     }
 
-    /// Lets time pass until nothing is unfinished, owed or asked.
+    /// Lets time pass until nothing is unfinished, pending or asked.
     pub fn until_settled(&mut self) {
         self.until("everything to settle", |story| {
             story.world.waiting().next().is_none() && story.world.audit().is_settled()
@@ -180,22 +180,22 @@ impl Story {
         }
     }
 
-    /// The letters in a session, oldest first: each with what the person sees and what only the
+    /// The deliveries in a session, oldest first: each with what the person sees and what only the
     /// model does.
-    pub fn letters(&mut self, session: &SessionId) -> Vec<LetterSeen> {
-        let known: Vec<MessageId> = self.world.audit().letters_ever.keys().cloned().collect();
+    pub fn deliveries(&mut self, session: &SessionId) -> Vec<DeliverySeen> {
+        let known: Vec<MessageId> = self.world.audit().deliveries_ever.keys().cloned().collect();
         let there = self.world.oc.once(session).into_iter();
         there
             .flat_map(Session::prompts)
             .filter(|(id, _)| known.contains(id))
-            .map(|(_, user)| LetterSeen::of(user))
+            .map(|(_, user)| DeliverySeen::of(user))
             .collect()
     }
 
-    /// The letters that `main` has.
-    pub fn told(&mut self) -> Vec<LetterSeen> {
+    /// The deliveries that `main` has.
+    pub fn told(&mut self) -> Vec<DeliverySeen> {
         let main = self.main.clone();
-        self.letters(&main)
+        self.deliveries(&main)
     }
 
     /// How often a model was called for turns of its own in the session.
@@ -224,20 +224,20 @@ impl Story {
     }
 }
 
-/// A letter as it is found in a session.
+/// A delivery as it is found in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LetterSeen {
+pub struct DeliverySeen {
     /// What everybody sees.
     pub headline: String,
     /// What only the model sees, without the fences, which were checked.
     pub results: Vec<String>,
-    /// The same to the letter.
+    /// The same to the delivery.
     pub raw: Vec<String>,
     /// Whether it was sent without asking for a turn.
     pub quiet: bool,
 }
 
-impl LetterSeen {
+impl DeliverySeen {
     fn of(user: &User) -> Self {
         let text = |synthetic| {
             let parts = user.parts.iter().filter(move |part| part.synthetic == synthetic);

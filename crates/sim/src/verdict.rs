@@ -45,7 +45,7 @@ impl World {
             audit.broken("every asker is told", what);
         }
         if self.oc.undos_destroyed() > 0 {
-            audit.broken("undo respected", "a letter made an undo permanent".to_owned());
+            audit.broken("undo respected", "a delivery made an undo permanent".to_owned());
         }
         audit.found
     }
@@ -58,9 +58,9 @@ fn unsettled(audit: &mut Audit, world: &World) {
         audit.broken("every run ends", what);
     }
     let can_be_told =
-        |notice: &&NoticeId| audit.owed_to.get(notice).is_some_and(|to| world.can_be_told(to));
-    if let Some(notice) = audit.owed.iter().find(can_be_told).copied() {
-        audit.broken("every debt is paid", format!("{notice:?} is still owed"));
+        |notice: &&NoticeId| audit.pending_for.get(notice).is_some_and(|to| world.can_be_told(to));
+    if let Some(notice) = audit.pending.iter().find(can_be_told).copied() {
+        audit.broken("every delivery is paid", format!("{notice:?} is still pending"));
     }
     let stop = audit.stops.iter().find(|(task, _)| can_be_stopped(audit, world, **task));
     if let Some((task, target)) = stop.map(|(task, target)| (*task, target.clone())) {
@@ -100,13 +100,13 @@ fn runs(audit: &mut Audit, host: &OpenCode) {
     let mut found = Vec::new();
     for ((task, number), run) in &audit.runs {
         if run.ended == Some(Outcome::Completed) {
-            // What is no script is answered "ok": being asked to go on, and a letter that joined
+            // What is no script is answered "ok": being asked to go on, and a delivery that joined
             // the helper's turn.
-            let letter = |session: &Session| {
+            let delivery = |session: &Session| {
                 session.mark == Some(*task)
-                    && session.prompts().any(|(id, _)| audit.letters_ever.contains_key(id))
+                    && session.prompts().any(|(id, _)| audit.deliveries_ever.contains_key(id))
             };
-            let other = run.continued > 0 || host.ever().iter().any(letter);
+            let other = run.continued > 0 || host.ever().iter().any(delivery);
             let right = answer_of(&run.prompt).is_some_and(|answer| run.detail == answer);
             if !(right || other && run.detail == "ok") {
                 let (asked, got) = (&run.prompt, &run.detail);
@@ -166,13 +166,13 @@ fn answer_of(prompt: &str) -> Option<&str> {
 fn told(audit: &mut Audit, host: &OpenCode) {
     let mut found = Vec::new();
     for id in &audit.told {
-        let Some(letter) = audit.letters_ever.get(id) else { continue };
-        let Some(session) = host.once(&letter.to) else { continue };
+        let Some(delivery) = audit.deliveries_ever.get(id) else { continue };
+        let Some(session) = host.once(&delivery.to) else { continue };
         let Some(user) = user(session, id) else {
-            found.push(format!("{id} counts as told and is not in {}", letter.to));
+            found.push(format!("{id} counts as told and is not in {}", delivery.to));
             continue;
         };
-        let ends = letter.notices.iter().filter(|notice| notice.about == About::End);
+        let ends = delivery.notices.iter().filter(|notice| notice.about == About::End);
         if user.parts.len() > 1 + ends.clone().count() {
             found.push(format!("{id} has its parts twice"));
         }
@@ -225,7 +225,7 @@ fn fenced(audit: &mut Audit, world: &World) {
         Err(why) => found.push(format!("{whose}: {why}")),
     };
     for Message { id, body, .. } in world.oc.ever().iter().flat_map(|session| &session.messages) {
-        let (Body::User(user), true) = (body, audit.letters_ever.contains_key(id)) else {
+        let (Body::User(user), true) = (body, audit.deliveries_ever.contains_key(id)) else {
             continue;
         };
         for part in user.parts.iter().filter(|part| part.synthetic) {
@@ -248,10 +248,12 @@ fn stored_once(audit: &mut Audit, world: &World) {
     let mut stored: BTreeMap<NoticeId, &MessageId> = BTreeMap::new();
     let mut found = Vec::new();
     for Message { id, body, .. } in world.oc.ever().iter().flat_map(|session| &session.messages) {
-        let (Body::User(user), Some(letter)) = (body, audit.letters_ever.get(id)) else { continue };
+        let (Body::User(user), Some(delivery)) = (body, audit.deliveries_ever.get(id)) else {
+            continue;
+        };
         // Two windows in which a person uses one session know nothing of each other's turns.
-        let windows = world.used.iter().filter(|(_, session)| *session == letter.to).count();
-        for notice in &letter.notices {
+        let windows = world.used.iter().filter(|(_, session)| *session == delivery.to).count();
+        for notice in &delivery.notices {
             if let Some(other) = stored.insert(*notice, id) {
                 found.push(format!("{notice:?} is told in {other} and in {id}"));
             }
@@ -286,7 +288,7 @@ fn helper(audit: &mut Audit, world: &World, session: &Session, mark: TaskId) {
     // or after it was forgotten.
     let known = row.is_some_and(|row| row.task.session.as_ref() == Some(id));
     let over = row.is_none_or(|row| row.task.outcome() == Some(Outcome::Completed));
-    let on_its_own = over && audit.letters_ever.values().any(|letter| letter.to == *id);
+    let on_its_own = over && audit.deliveries_ever.values().any(|delivery| delivery.to == *id);
     if host.runs(id) && !on_its_own {
         audit.broken("nothing left running", format!("{id} of {mark} still runs"));
     }
@@ -307,7 +309,7 @@ fn helper(audit: &mut Audit, world: &World, session: &Session, mark: TaskId) {
     let mut sent: BTreeMap<u32, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for (message, user) in session.prompts().filter(|(_, user)| user.ours) {
-        if audit.letters_ever.contains_key(message) {
+        if audit.deliveries_ever.contains_key(message) {
             continue;
         }
         let mut runs = audit.runs.range((mark, 0)..=(mark, u32::MAX));
@@ -317,7 +319,7 @@ fn helper(audit: &mut Audit, world: &World, session: &Session, mark: TaskId) {
         }
         // A helper that still answers a notice in one window while it is resumed in another may
         // answer in both: nothing keeps two processes from one session (seen in 1.18.33).
-        let told = audit.letters_ever.values().any(|letter| letter.to == *id);
+        let told = audit.deliveries_ever.values().any(|delivery| delivery.to == *id);
         let runs = audit.runs.range((mark, 0)..=(mark, u32::MAX));
         let hosts: BTreeSet<_> = runs.map(|(_, run)| &run.host).collect();
         let most = if told && hosts.len() > 1 { 2 } else { 1 };

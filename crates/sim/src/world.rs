@@ -112,7 +112,7 @@ pub struct World {
     pub used: BTreeSet<(ProcessNo, SessionId)>,
     /// When the daemon has heard each call.
     pub(crate) heard: BTreeMap<CallId, Time>,
-    /// Letters that were sent at least once.
+    /// Deliveries that were sent at least once.
     pub(crate) first_tell: BTreeSet<MessageId>,
     /// When a message was last sent to a session.
     pub(crate) last_sent: BTreeMap<SessionId, Time>,
@@ -124,7 +124,7 @@ pub struct World {
     pub(crate) life: u32,
     pub(crate) daemon: Option<Shell<Books, Wire>>,
     pub(crate) books: Option<Books>,
-    pub(crate) flights: BTreeMap<(u32, WorkId), Flight>,
+    pub(crate) in_flight: BTreeMap<(u32, WorkId), Flight>,
     pub(crate) last_work: Option<WorkId>,
     pub(crate) by_call: BTreeMap<CallId, CallNo>,
     pub(crate) next_call: u64,
@@ -168,7 +168,7 @@ impl World {
             dice,
             life: 0,
             daemon: None,
-            flights: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             last_work: None,
             by_call: BTreeMap::new(),
             next_call: 0,

@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{NOW, done, end_of, ended, finish, launched, made, moved, msg, open, owed, task};
+use common::{NOW, done, end_of, ended, finish, launched, made, moved, msg, open, pending, task};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use legwork_engine::record::{Change, Journal};
 use legwork_engine::task::{Outcome, Stage, Task};
@@ -51,20 +51,20 @@ fn reactions(bench: &mut Criterion) {
 
     let result = "x".repeat(RESULT_BYTES);
     let mut number = 0;
-    group.bench_function("ended, owed, letter made", |bench| {
+    group.bench_function("ended, pending, delivery made", |bench| {
         bench.iter_custom(|times| {
             let mut spent = Duration::ZERO;
             for _ in 0..times {
                 number += 1;
                 let mut task = working(&mut store, number);
                 let end = ended(&mut task, Outcome::Completed, &result);
-                let letter = format!("msg_{number}");
-                let tell = made(&letter, &[end_of(&task)]);
-                let changes = [end, owed(end_of(&task)), tell];
+                let delivery = format!("msg_{number}");
+                let tell = made(&delivery, &[end_of(&task)]);
+                let changes = [end, pending(end_of(&task)), tell];
                 let begun = Instant::now();
                 save(&mut store, &changes);
                 spent += begun.elapsed();
-                save(&mut store, &[done(&letter)]);
+                save(&mut store, &[done(&delivery)]);
             }
             spent
         });
@@ -82,8 +82,12 @@ fn fill(dir: &Path) {
             task.seq = number;
             task.parent = format!("ses_{}", number / 20).parse().unwrap();
             changes.extend(finish(&mut task, &result));
-            let letter = format!("msg_{number}");
-            changes.extend([owed(end_of(&task)), made(&letter, &[end_of(&task)]), done(&letter)]);
+            let delivery = format!("msg_{number}");
+            changes.extend([
+                pending(end_of(&task)),
+                made(&delivery, &[end_of(&task)]),
+                done(&delivery),
+            ]);
         }
         save(&mut store, &changes);
     }

@@ -2,19 +2,19 @@
 //!
 //! [`Store`] is a [`Journal`] on a SQLite file. It saves the changes of one reaction together or
 //! not at all, and refuses a change that does not follow from what is there: a move from another
-//! stage, a second notice of one kind, a letter that nobody made. It reads back what a restart
+//! stage, a second notice of one kind, a delivery that nobody made. It reads back what a restart
 //! needs.
 //!
-//! This room does not know what a status means and decides nothing. It has no clock, and it never
+//! This crate does not know what a status means and decides nothing. It has no clock, and it never
 //! repairs a file that it cannot read: such a file is set aside under another name.
 
 mod columns;
 mod compact;
-mod debts;
 mod fault;
 mod files;
 mod load;
 mod open;
+mod outbox;
 mod removals;
 mod rescue;
 mod save;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use legwork_engine::record::{Letter, Notice, NoticeId, Parent, Saved, Stop, Target};
+use legwork_engine::record::{Delivery, Notice, NoticeId, Parent, Saved, Stop, Target};
 use legwork_engine::task::{Run, Task};
 use legwork_protocol::MessageId;
 use rusqlite::Connection;
@@ -20,11 +20,11 @@ const TASKS: &str = "SELECT
             SELECT prompt FROM runs WHERE runs.task = tasks.id AND runs.run = tasks.run
         ) END AS prompt
     FROM tasks";
-const NOTICES: &str = "SELECT task, run, question, recipient, headline, made, letter, spot
-    FROM notices WHERE state = 'owed' ORDER BY task, run, question";
-const LETTERS: &str = "SELECT id, recipient, counts FROM letters ORDER BY id";
+const NOTICES: &str = "SELECT task, run, question, recipient, headline, made, delivery, spot
+    FROM notices WHERE state = 'pending' ORDER BY task, run, question";
+const LETTERS: &str = "SELECT id, recipient, counts FROM deliveries ORDER BY id";
 const STOPS: &str = "SELECT task, place, host, session, prompted FROM stops ORDER BY task";
-const PARENTS: &str = "SELECT session, place, voice FROM parents ORDER BY session";
+const PARENTS: &str = "SELECT session, place, active_host FROM parents ORDER BY session";
 
 const EARLIER_CALLS: &str = "SELECT runs.task, runs.key
     FROM tasks JOIN runs ON runs.task = tasks.id AND runs.run < tasks.run
@@ -36,18 +36,18 @@ pub fn load(db: &Connection) -> Result<Saved, Fault> {
     // Almost in order already, which this sort is quick at; an index would cost every launch.
     tasks.sort_by_key(|task| (task.seq, task.id));
 
-    let owed = all(db, NOTICES, |row| notice(row, &mut known))?;
+    let pending = all(db, NOTICES, |row| notice(row, &mut known))?;
     let mut carried: BTreeMap<MessageId, Vec<(i64, NoticeId)>> = BTreeMap::new();
-    for (notice, spot) in &owed {
-        if let (Some(letter), Some(spot)) = (&notice.letter, spot) {
-            carried.entry(letter.clone()).or_default().push((*spot, notice.id));
+    for (notice, spot) in &pending {
+        if let (Some(delivery), Some(spot)) = (&notice.delivery, spot) {
+            carried.entry(delivery.clone()).or_default().push((*spot, notice.id));
         }
     }
-    let letters = all(db, LETTERS, |row| letter(row, &mut known, &mut carried))?;
+    let deliveries = all(db, LETTERS, |row| delivery(row, &mut known, &mut carried))?;
     Ok(Saved {
         tasks,
-        notices: owed.into_iter().map(|(notice, _)| notice).collect(),
-        letters,
+        notices: pending.into_iter().map(|(notice, _)| notice).collect(),
+        deliveries,
         stops: all(db, STOPS, |row| stop(row, &mut known))?,
         parents: all(db, PARENTS, |row| parent(row, &mut known))?,
         earlier_calls: all(db, EARLIER_CALLS, |row| Ok((row.parsed()?, row.parsed()?)))?,
@@ -106,7 +106,7 @@ fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
     })
 }
 
-/// With its place in its letter.
+/// With its place in its delivery.
 fn notice(row: &mut Columns<'_>, known: &mut Known) -> Result<(Notice, Option<i64>), Fault> {
     let id =
         NoticeId { task: row.parsed()?, run: row.plain()?, about: words::about(row.plain()?)? };
@@ -115,20 +115,20 @@ fn notice(row: &mut Columns<'_>, known: &mut Known) -> Result<(Notice, Option<i6
         to: known.sessions.one(row)?,
         headline: row.text()?.to_owned(),
         made: row.time()?,
-        letter: row.maybe_parsed()?,
+        delivery: row.maybe_parsed()?,
     };
     Ok((notice, row.plain()?))
 }
 
-fn letter(
+fn delivery(
     row: &mut Columns<'_>,
     known: &mut Known,
     carried: &mut BTreeMap<MessageId, Vec<(i64, NoticeId)>>,
-) -> Result<Letter, Fault> {
+) -> Result<Delivery, Fault> {
     let id = row.parsed()?;
     let mut spots = carried.remove(&id).unwrap_or_default();
     spots.sort_unstable();
-    Ok(Letter {
+    Ok(Delivery {
         id,
         to: known.sessions.one(row)?,
         notices: spots.into_iter().map(|(_, notice)| notice).collect(),
@@ -153,6 +153,6 @@ fn parent(row: &mut Columns<'_>, known: &mut Known) -> Result<Parent, Fault> {
     Ok(Parent {
         session: known.sessions.one(row)?,
         place: known.places.one(row)?,
-        voice: row.maybe_parsed()?,
+        active_host: row.maybe_parsed()?,
     })
 }

@@ -17,28 +17,35 @@ const TABLES: [(&str, &str); 8] = [
     ("tasks", "rowid"),
     ("origins", "task"),
     ("runs", "rowid"),
-    ("letters", "id"),
+    ("deliveries", "id"),
     ("notices", "task, run, question"),
     ("stops", "task"),
     ("parents", "session"),
     ("timeline", "task, number"),
 ];
 
+/// Tables and columns that had another name in an earlier version.
+const RENAMED: [(&str, &str); 3] =
+    [("letters", "deliveries"), ("letter", "delivery"), ("voice", "active_host")];
+
 /// What hangs on a row that could not be read.
 const MEND: &str = "
+    -- The words of earlier versions.
+    UPDATE notices SET state = 'pending' WHERE state = 'owed';
+    UPDATE notices SET state = 'delivered' WHERE state = 'told';
     -- A run that is to go on needs its prompt.
     DELETE FROM tasks WHERE stage IN ('queued', 'opening', 'prompting', 'working')
         AND NOT EXISTS (
             SELECT 1 FROM runs WHERE task = tasks.id AND run = tasks.run AND prompt IS NOT NULL
         );
     -- Whoever asked is to be told.
-    INSERT OR IGNORE INTO parents (session, place, voice) SELECT parent, place, NULL FROM tasks;
-    INSERT OR IGNORE INTO parents (session, place, voice) SELECT asker, place, NULL FROM tasks;
-    -- A letter that was lost is written anew.
-    UPDATE notices SET letter = NULL, spot = NULL
-        WHERE state = 'owed' AND letter NOT IN (SELECT id FROM letters);
-    DELETE FROM letters WHERE NOT EXISTS (
-        SELECT 1 FROM notices WHERE letter = letters.id AND state = 'owed'
+    INSERT OR IGNORE INTO parents (session, place) SELECT parent, place FROM tasks;
+    INSERT OR IGNORE INTO parents (session, place) SELECT asker, place FROM tasks;
+    -- A delivery that was lost is written anew.
+    UPDATE notices SET delivery = NULL, spot = NULL
+        WHERE state = 'pending' AND delivery NOT IN (SELECT id FROM deliveries);
+    DELETE FROM deliveries WHERE NOT EXISTS (
+        SELECT 1 FROM notices WHERE delivery = deliveries.id AND state = 'pending'
     );
     -- The order of launches, without gaps and doubles.
     UPDATE tasks SET seq = ranked.seq FROM (
@@ -55,11 +62,12 @@ pub fn rescue(db: &mut Connection, old: &Path) -> Result<usize, Fault> {
     let tx =
         db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::when(TRIED))?;
     for (table, order) in TABLES {
-        for sql in [
-            format!("SELECT * FROM {table} ORDER BY {order}"),
-            format!("SELECT * FROM {table} ORDER BY {order} DESC"),
-        ] {
-            copy(&source, &tx, table, &sql);
+        let earlier = RENAMED.iter().find(|(_, now)| *now == table).map(|(was, _)| *was);
+        for from in earlier.into_iter().chain([table]) {
+            for direction in ["ASC", "DESC"] {
+                let sql = format!("SELECT * FROM {from} ORDER BY {order} {direction}");
+                copy(&source, &tx, table, &sql);
+            }
         }
     }
     drop_unreadable(&tx)?;
@@ -92,7 +100,7 @@ fn open_old(path: &Path) -> Option<Connection> {
 /// Copies rows up to the first that cannot be read. One that does not fit is left out.
 fn copy(source: &Connection, tx: &Transaction<'_>, table: &str, sql: &str) {
     let Ok(mut read) = source.prepare(sql) else { return };
-    let names: Vec<String> = read.column_names().map(str::to_owned).collect();
+    let names: Vec<String> = read.column_names().map(|name| current(name).to_owned()).collect();
     let holes = vec!["?"; names.len()].join(", ");
     let insert = format!("INSERT OR IGNORE INTO {table} ({}) VALUES ({holes})", names.join(", "));
     let Ok(mut insert) = tx.prepare(&insert) else { return };
@@ -103,6 +111,10 @@ fn copy(source: &Connection, tx: &Transaction<'_>, table: &str, sql: &str) {
             let _ = insert.execute(params_from_iter(values));
         }
     }
+}
+
+fn current(name: &str) -> &str {
+    RENAMED.iter().find(|(was, _)| *was == name).map_or(name, |(_, now)| now)
 }
 
 /// A task whose row is there, but holds something that is no task, is left out.

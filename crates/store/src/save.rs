@@ -6,7 +6,7 @@ use legwork_protocol::Time;
 use rusqlite::{Connection, Params, Transaction, TransactionBehavior};
 
 use crate::fault::Fault;
-use crate::{debts, tasks, timeline};
+use crate::{outbox, tasks, timeline};
 
 /// What was tried, in the words of a fault.
 pub const TRIED: &str = "save a change";
@@ -30,15 +30,15 @@ pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Faul
         Change::Ended { task, from, detail } => tasks::ended(tx, task, *from, detail),
         Change::Retrieved { task, at } => tasks::retrieved(tx, *task, *at),
         Change::Forgotten { task, why } => tasks::forgotten(tx, at, *task, *why),
-        Change::Owed(notice) => debts::owed(tx, notice),
-        Change::Withdrawn(notice) => debts::withdrawn(tx, *notice),
-        Change::LetterMade(letter) => debts::letter_made(tx, letter),
-        Change::LetterDissolved { letter, .. } => debts::letter_dissolved(tx, letter),
-        Change::LetterDone { letter, end, .. } => debts::letter_done(tx, letter, *end),
-        Change::StopOwed(stop) => debts::stop_owed(tx, stop),
-        Change::StopDone { task } => debts::stop_done(tx, *task),
-        Change::ParentKnown(parent) => debts::parent_known(tx, parent),
-        Change::ParentForgotten { session } => debts::parent_forgotten(tx, session),
+        Change::Enqueued(notice) => outbox::pending(tx, notice),
+        Change::Withdrawn(notice) => outbox::withdrawn(tx, *notice),
+        Change::DeliveryCreated(delivery) => outbox::delivery_created(tx, delivery),
+        Change::DeliveryWithdrawn { delivery, .. } => outbox::delivery_withdrawn(tx, delivery),
+        Change::DeliveryDone { delivery, end, .. } => outbox::delivery_done(tx, delivery, *end),
+        Change::StopRequested(stop) => outbox::stop_requested(tx, stop),
+        Change::StopDone { task } => outbox::stop_done(tx, *task),
+        Change::ParentKnown(parent) => outbox::parent_known(tx, parent),
+        Change::ParentForgotten { session } => outbox::parent_forgotten(tx, session),
     }
 }
 

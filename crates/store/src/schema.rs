@@ -10,7 +10,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::fault::Fault;
 
-const STEPS: [&str; 2] = [include_str!("schema/v1.sql"), include_str!("schema/v2.sql")];
+const STEPS: [&str; 3] =
+    [include_str!("schema/v1.sql"), include_str!("schema/v2.sql"), include_str!("schema/v3.sql")];
 
 /// The version that this legwork writes.
 pub const VERSION: u32 = STEPS.len() as u32;

@@ -113,23 +113,23 @@ pub fn forgotten(tx: &Transaction<'_>, at: Time, task: TaskId, why: Forget) -> R
     }
     let id = words::id(task);
     run(tx, "INSERT OR IGNORE INTO removals (task) VALUES (?1)", [&id])?;
-    let letters: Vec<String> = tx
+    let deliveries: Vec<String> = tx
         .prepare_cached(
-            "SELECT DISTINCT letter FROM notices
-             WHERE task = ?1 AND state = 'owed' AND letter IS NOT NULL",
+            "SELECT DISTINCT delivery FROM notices
+             WHERE task = ?1 AND state = 'pending' AND delivery IS NOT NULL",
         )
         .and_then(|mut read| read.query_map([&id], |row| row.get(0))?.collect())
         .map_err(Fault::when(TRIED))?;
     run_one(tx, "DELETE FROM tasks WHERE id = ?1", [&id], || {
         format!("forgetting of {task}: there is no such task")
     })?;
-    for letter in letters {
+    for delivery in deliveries {
         run(
             tx,
-            "DELETE FROM letters WHERE id = ?1 AND NOT EXISTS (
-                SELECT 1 FROM notices WHERE letter = ?1 AND state = 'owed'
+            "DELETE FROM deliveries WHERE id = ?1 AND NOT EXISTS (
+                SELECT 1 FROM notices WHERE delivery = ?1 AND state = 'pending'
              )",
-            [letter],
+            [delivery],
         )?;
     }
     Ok(())

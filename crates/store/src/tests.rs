@@ -7,7 +7,7 @@ use legwork_engine::task::Outcome;
 use rusqlite::TransactionBehavior;
 use tempfile::TempDir;
 
-use crate::common::{NOW, end_of, ended, finish, id, launched, made, open, owed, task};
+use crate::common::{NOW, end_of, ended, finish, id, launched, made, open, pending, task};
 use crate::{Fault, Store};
 
 fn pages(store: &Store, pragma: &str) -> u32 {
@@ -40,7 +40,7 @@ fn k4_a_full_disk_refuses_what_is_new_and_loses_nothing_of_the_old() {
         assert!(matches!(store.probe(), Err(Fault::Full { .. })));
     }
     // What is small still finds a place.
-    store.save(NOW, &[owed(end_of(&old)), made("l", &[end_of(&old)])]).unwrap();
+    store.save(NOW, &[pending(end_of(&old)), made("l", &[end_of(&old)])]).unwrap();
 
     leave_room(&store, 10_000);
     store.probe().unwrap();
@@ -48,7 +48,7 @@ fn k4_a_full_disk_refuses_what_is_new_and_loses_nothing_of_the_old() {
     drop(store);
     let saved = open(home.path()).load().unwrap();
     assert_eq!(saved.tasks, [old, new]);
-    assert_eq!(saved.letters.len(), 1);
+    assert_eq!(saved.deliveries.len(), 1);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn n3_a_kill_in_the_middle_of_a_save_leaves_none_of_it() {
     tx.pragma_update(None, "cache_size", 1).unwrap();
     let end = ended(&mut first, Outcome::Failed, &"reason ".repeat(100_000));
     crate::save::apply(&tx, NOW, &end).unwrap();
-    crate::save::apply(&tx, NOW, &owed(end_of(&first))).unwrap();
+    crate::save::apply(&tx, NOW, &pending(end_of(&first))).unwrap();
     let copy = TempDir::new().unwrap();
     for name in ["legwork.db", "legwork.db-wal"] {
         fs::copy(home.path().join(name), copy.path().join(name)).unwrap();
@@ -87,7 +87,7 @@ fn n3_a_kill_in_the_middle_of_a_save_leaves_none_of_it() {
 
     drop(tx);
     assert_eq!(store.load().unwrap(), before);
-    store.save(NOW, &[end, owed(end_of(&first))]).unwrap();
+    store.save(NOW, &[end, pending(end_of(&first))]).unwrap();
     let copy = TempDir::new().unwrap();
     for name in ["legwork.db", "legwork.db-wal"] {
         fs::copy(home.path().join(name), copy.path().join(name)).unwrap();

@@ -1,7 +1,7 @@
 //! How values look in the file. Ids and stages are words, so that a person can read the file;
 //! what is not one of our words is a fault, never a guess.
 
-use legwork_engine::record::{About, DebtEnd};
+use legwork_engine::record::{About, DeliveryEnd};
 use legwork_engine::task::{Stage, StageName};
 use legwork_protocol::{MessageId, QuestionId, TaskId};
 
@@ -9,8 +9,8 @@ use legwork_protocol::limits::ECHO_MAX_CHARS;
 
 use crate::fault::Fault;
 
-/// The state of a notice that is still owed.
-pub const OWED: &str = "owed";
+/// The state of a notice that is still pending.
+pub const PENDING: &str = "pending";
 /// The state of a notice that nobody needs any more.
 pub const WITHDRAWN: &str = "withdrawn";
 
@@ -39,11 +39,11 @@ pub fn about(question: i64) -> Result<About, Fault> {
         .map_err(|_| Fault::Unknown { what: format!("notices.question is {question}") })
 }
 
-pub fn debt_end(end: DebtEnd) -> &'static str {
+pub fn delivery_end(end: DeliveryEnd) -> &'static str {
     match end {
-        DebtEnd::Told => "told",
-        DebtEnd::ParentGone => "parent gone",
-        DebtEnd::Refused => "refused",
+        DeliveryEnd::Delivered => "delivered",
+        DeliveryEnd::ParentGone => "parent gone",
+        DeliveryEnd::Refused => "refused",
     }
 }
 

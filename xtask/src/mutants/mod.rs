@@ -1,8 +1,8 @@
 //! Planted defects: each is put into a copy of the workspace, and the simulation must catch it.
 //!
 //! One that survives means that the checkers are too weak. The defects are data in
-//! `xtask/mutants.txt`; this room only reads them, plants them, and reads what the simulation says:
-//! a line `broken: <checker>: ...`, and `seeds: <n>` for how many histories it took.
+//! `xtask/mutants.txt`; This crate only reads them, plants them, and reads what the simulation
+//! says: a line `broken: <checker>: ...`, and `seeds: <n>` for how many histories it took.
 
 mod copy;
 pub mod list;

@@ -22,7 +22,7 @@ pub enum Shown {
 /// A numbered requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement {
-    /// Letter and number, as in L4.
+    /// Delivery and number, as in L4.
     pub number: &'static str,
     /// In short.
     pub says: &'static str,
@@ -95,11 +95,11 @@ const TABLE: [Requirement; 68] = [
     scenario("D5", "a question is shown and can be answered"),
     scenario("D6", "a closed stream is opened again and caught up with"),
     scenario("D7", "the end of a run keeps its time and result"),
-    scenario("N1", "each ended run owes exactly one notice"),
+    scenario("N1", "each ended run has pending exactly one notice"),
     scenario("N2", "a notice has its headline, counts and result"),
-    scenario("N3", "the end and the notice owed are saved together, before sending"),
+    scenario("N3", "the end and the notice pending are saved together, before attempt"),
     scenario("N4", "a notice starts or joins a turn, or waits in the history"),
-    scenario("N5", "notices owed at the same moment become one"),
+    scenario("N5", "notices pending at the same moment become one"),
     scenario("N6", "no notice into a session with an undo pending"),
     scenario("N7", "a lost sending is tried again until the parent is gone"),
     process("N8", "a toast shows progress and outcome", "needs a terminal UI"),
@@ -224,7 +224,7 @@ fn prefix(number: &str) -> String {
     format!("{}_", number.to_lowercase())
 }
 
-/// A letter and digits, as in `l4`.
+/// A delivery and digits, as in `l4`.
 fn is_number(word: &str) -> bool {
     let digits = word.strip_prefix(|c: char| c.is_ascii_lowercase()).unwrap_or_default();
     !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
@@ -276,9 +276,9 @@ mod tests {
     #[test]
     fn every_number_is_there_once_and_in_order() {
         let counts = [7, 9, 6, 7, 6, 3, 3, 7, 8, 5, 3];
-        let letters = "LROBSXCDNKG".chars().zip(counts);
-        let expected: Vec<String> = letters
-            .flat_map(|(letter, count)| (1..=count).map(move |n| format!("{letter}{n}")))
+        let deliveries = "LROBSXCDNKG".chars().zip(counts);
+        let expected: Vec<String> = deliveries
+            .flat_map(|(delivery, count)| (1..=count).map(move |n| format!("{delivery}{n}")))
             .collect();
         let known = TABLE.map(|requirement| requirement.number);
         // Chapters of which not every number has a test yet.

@@ -8,8 +8,8 @@ use legwork_acp::agents::{Agent, Source};
 use legwork_acp::orphans::Family;
 use legwork_acp::{Host, Outside};
 use legwork_engine::record::Target;
-use legwork_engine::work::{Question, Scope, Sight, Sighted, Tried};
-use legwork_engine::{Deed, Finding, Hint, HostError};
+use legwork_engine::work::{Observation, Question, RunState, Scope, Tried};
+use legwork_engine::{Action, Finding, Hint, HostError};
 use legwork_protocol::ask::Reply;
 use legwork_protocol::{MessageId, SessionId, TaskId};
 use tempfile::TempDir;
@@ -68,8 +68,9 @@ impl World {
             ("bg_0000000a".parse().unwrap(), "term_one".parse().unwrap());
         host.terminal(&parent, home.path().to_str().unwrap()).unwrap();
         let (title, agent) = ("a test".to_owned(), "sdk".to_owned());
-        let deed = Deed::Open { tried: Tried::Never, task, parent, title, agent, nested: false };
-        let Ok(Finding::Opened { session }) = host.perform(&deed).await else { panic!() };
+        let action =
+            Action::Open { tried: Tried::Never, task, parent, title, agent, nested: false };
+        let Ok(Finding::Opened { session }) = host.perform(&action).await else { panic!() };
         Self { host, hints, task, session, prompts: 0, home }
     }
 
@@ -81,7 +82,7 @@ impl World {
     async fn prompt(&mut self, text: &str) -> MessageId {
         self.prompts += 1;
         let message: MessageId = format!("msg_{}", self.prompts).parse().unwrap();
-        let deed = Deed::Prompt {
+        let action = Action::Prompt {
             tried: Tried::Never,
             session: self.session.clone(),
             message: message.clone(),
@@ -89,42 +90,42 @@ impl World {
             agent: "sdk".to_owned(),
             text: text.to_owned(),
         };
-        assert_eq!(self.host.perform(&deed).await, Ok(Finding::Done));
+        assert_eq!(self.host.perform(&action).await, Ok(Finding::Done));
         message
     }
 
-    async fn look(&self, message: &MessageId) -> Sight {
+    async fn look(&self, message: &MessageId) -> Observation {
         let (session, message) = (self.session.clone(), message.clone());
-        match self.host.perform(&Deed::Look { session, message }).await {
-            Ok(Finding::Seen(sight)) => sight,
+        match self.host.perform(&Action::Observe { session, message }).await {
+            Ok(Finding::Observed(observation)) => observation,
             other => panic!("{other:?}"),
         }
     }
 
     /// The end of a prompt's turn, and how many tools it used.
-    async fn end(&mut self, message: &MessageId) -> (Sighted, u32) {
+    async fn end(&mut self, message: &MessageId) -> (RunState, u32) {
         loop {
-            let sight = self.look(message).await;
-            if sight.state != Sighted::Busy {
-                return (sight.state, sight.tool_calls);
+            let observation = self.look(message).await;
+            if observation.state != RunState::Busy {
+                return (observation.state, observation.tool_calls);
             }
             self.hints.recv().await.unwrap();
         }
     }
 
-    async fn ask(&mut self, text: &str) -> (Sighted, u32) {
+    async fn ask(&mut self, text: &str) -> (RunState, u32) {
         let message = self.prompt(text).await;
         self.end(&message).await
     }
 
     async fn probe(&self) -> Result<Finding, HostError> {
-        self.host.perform(&Deed::Probe { session: self.session.clone() }).await
+        self.host.perform(&Action::Probe { session: self.session.clone() }).await
     }
 
     /// The sessions at work, and what they ask.
-    async fn survey(&self) -> (Vec<SessionId>, Vec<(SessionId, Question)>) {
-        match self.host.perform(&Deed::Survey { scope: Scope::Questions }).await {
-            Ok(Finding::Surveyed { busy, questions }) => {
+    async fn poll(&self) -> (Vec<SessionId>, Vec<(SessionId, Question)>) {
+        match self.host.perform(&Action::Poll { scope: Scope::Questions }).await {
+            Ok(Finding::Polled { busy, questions }) => {
                 (busy.into_iter().map(|(session, _)| session).collect(), questions)
             }
             other => panic!("{other:?}"),
@@ -132,15 +133,15 @@ impl World {
     }
 }
 
-fn answered(text: &str) -> Sighted {
-    Sighted::Answered { text: text.to_owned() }
+fn answered(text: &str) -> RunState {
+    RunState::Answered { text: text.to_owned() }
 }
 
 #[tokio::test]
 async fn a_turn_with_a_tool_is_followed_to_its_answer() {
     let mut world = World::new().await;
     assert_eq!(world.ask("echo good morning").await, (answered("good morning"), 1));
-    assert_eq!(world.survey().await, (vec![], vec![]));
+    assert_eq!(world.poll().await, (vec![], vec![]));
     assert_eq!(world.ask("count").await, (answered("2"), 0), "its process waited");
 }
 
@@ -157,9 +158,9 @@ async fn a_permission_is_asked_for_and_answered() {
         assert_eq!(question.text, "permission for remove it");
         let session = world.session.clone();
         let asked = vec![(session.clone(), question.clone())];
-        assert_eq!(world.survey().await, (vec![session.clone()], asked));
-        let deed = Deed::Answer { session, question: question.id, reply };
-        assert_eq!(world.host.perform(&deed).await, Ok(Finding::Done));
+        assert_eq!(world.poll().await, (vec![session.clone()], asked));
+        let action = Action::Answer { session, question: question.id, reply };
+        assert_eq!(world.host.perform(&action).await, Ok(Finding::Done));
         assert_eq!(world.end(&message).await, (answered(said), 1));
     }
 }
@@ -170,10 +171,11 @@ async fn a_turn_is_called_off() {
         let mut world = World::new().await;
         let message = world.prompt(text).await;
         world.hints.recv().await.unwrap();
-        let stop = Deed::Stop { task: world.task, target: Target::Session(world.session.clone()) };
+        let stop =
+            Action::Stop { task: world.task, target: Target::Session(world.session.clone()) };
         assert_eq!(world.host.perform(&stop).await, Ok(Finding::Done));
         let (end, _) = world.end(&message).await;
-        assert!(matches!(end, Sighted::Aborted { .. }), "{end:?}");
+        assert!(matches!(end, RunState::Aborted { .. }), "{end:?}");
         assert_eq!(world.host.perform(&stop).await, Ok(Finding::Quiet));
     }
 }
@@ -220,6 +222,6 @@ async fn an_agent_that_takes_long_to_load_keeps_nobody_waiting() {
     tokio::time::pause();
     assert_eq!(world.probe().await, Ok(Finding::Done));
     let (end, _) = world.ask("count").await;
-    let Sighted::Failed { reason } = end else { panic!("{end:?}") };
+    let RunState::Failed { reason } = end else { panic!("{end:?}") };
     assert!(reason.contains("did not answer"), "{reason}");
 }

@@ -32,7 +32,7 @@ const JUMPS: [(&str, i64, i64); 6] = [
     ("a day back", -1_440 * MINUTE_MS, 0),
     ("a month asleep", 43_200 * MINUTE_MS, 43_200 * MINUTE_MS),
 ];
-/// How long helpers work. Longer than two surveys, so that a jump is noticed meanwhile.
+/// How long helpers work. Longer than two polls, so that a jump is noticed meanwhile.
 const WORK_S: u64 = 16;
 const HELPERS: usize = 3;
 const SETTLE: Duration = Duration::from_secs(90);

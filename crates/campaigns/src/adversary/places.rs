@@ -25,7 +25,7 @@ pub const ATTACK: Attack = Attack {
     run: |_, report| block_on(attack(report)),
 };
 
-/// Longer than a survey and than it takes to ask which parents are gone.
+/// Longer than a poll and than it takes to ask which parents are gone.
 const WHILE: Duration = Duration::from_secs(9);
 const SETTLE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(200);

@@ -51,13 +51,13 @@ pub async fn run(stage: &Stage, arm: Arm, helpers: usize) -> Done<Mixed> {
         };
         until("the launches are answered", PATIENCE, LOOK, look).await?;
     }
-    let owed = (0..helpers).filter(|number| Ending::of(*number) != Ending::NoSuchAgent).count();
+    let pending = (0..helpers).filter(|number| Ending::of(*number) != Ending::NoSuchAgent).count();
     if arm == Arm::Legwork {
         stage.until_settled(PATIENCE).await?;
     } else {
         let look = async || {
             let told = arm.notices(&stage.messages(&parent).await).len();
-            (told >= owed).then_some(())
+            (told >= pending).then_some(())
         };
         let _ = until("everything is told", Duration::from_secs(30), LOOK, look).await;
     }

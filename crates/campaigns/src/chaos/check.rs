@@ -189,7 +189,7 @@ impl Look<'_> {
         if task.ended.is_none() {
             return self.add(Rule::Stuck, Some(task), format!("it is still {}", task.status));
         }
-        if task.owed {
+        if task.pending {
             self.add(Rule::Stuck, Some(task), "its parent is still to be told".to_owned());
         }
         if task.resumes > 1 {

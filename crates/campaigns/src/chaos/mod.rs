@@ -34,7 +34,7 @@ const KILLS: usize = 10;
 /// What looks broken is looked at again so often: a stop, or the deletion of what was opened for
 /// nobody, takes its time.
 const LOOKS: usize = 8;
-/// Longer than a survey, so that what is told twice is told by then.
+/// Longer than a poll, so that what is told twice is told by then.
 const AGAIN: Duration = Duration::from_secs(6);
 const END: Duration = Duration::from_secs(20);
 /// Few places, so that there is a queue too.

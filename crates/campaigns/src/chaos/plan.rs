@@ -13,7 +13,7 @@ const ITEM_MS: (u64, u64) = (700, 1_900);
 /// At most so long after a launch a kill that aims at it comes.
 const AIM_MS: u64 = 3_000;
 
-/// How long somebody is stopped: longer than a survey at the most.
+/// How long somebody is stopped: longer than a poll at the most.
 const STOP_MS: (u64, u64) = (300, 7_000);
 
 /// Who is killed.

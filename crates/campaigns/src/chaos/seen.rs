@@ -28,7 +28,7 @@ pub struct TaskSeen {
     /// When its last run ended, in milliseconds since 1970.
     pub ended: Option<u64>,
     /// Whether somebody is still to be told.
-    pub owed: bool,
+    pub pending: bool,
     /// Its result, or why there is none.
     pub text: String,
 }
@@ -134,7 +134,7 @@ fn tasks(stage: &Stage) -> Done<Vec<(String, TaskSeen)>> {
             resumes: view["resumes"].as_u64().unwrap_or_default() as u32,
             session: view["session"].as_str().map(str::to_owned),
             ended: view["ended"].as_u64(),
-            owed: view["notice_owed"] == true,
+            pending: view["notice_pending"] == true,
             text: word(&output["text"]),
             id,
         };

@@ -16,7 +16,7 @@ use legwork_client::process::process_mark;
 use legwork_client::{Client, Folders, Start};
 use legwork_opencode::KIND;
 use legwork_protocol::limits::DIRECTORY_MAX_BYTES;
-use legwork_protocol::line::{FromDaemon, Role, Until, encode};
+use legwork_protocol::line::{FromDaemon, HostLifetime, Role, encode};
 use serde::Deserialize;
 
 use crate::exit::Exit;
@@ -62,7 +62,7 @@ enum First {
         #[serde(default)]
         project: Option<String>,
         #[serde(default)]
-        until: Until,
+        lifetime: HostLifetime,
     },
 }
 
@@ -149,7 +149,7 @@ fn listen() -> (Receiver<Vec<u8>>, Sender<Target>) {
 }
 
 fn read_first(line: &[u8]) -> Result<Role, String> {
-    let First::Init { pid, directory, project, until } = serde_json::from_slice(line)
+    let First::Init { pid, directory, project, lifetime } = serde_json::from_slice(line)
         .map_err(|error| format!("the plugin's first line cannot be understood ({error})"))?;
     if directory.is_empty() || directory.len() > DIRECTORY_MAX_BYTES {
         return Err("the plugin names no directory that can be one".to_owned());
@@ -159,7 +159,7 @@ fn read_first(line: &[u8]) -> Result<Role, String> {
     let database = Database::of_process(pid, &mark);
     let place = identity::place(project.as_deref(), &directory, &database);
     let place = place.map_err(|bad| bad.to_string())?;
-    Ok(Role::Host { host, place, kind: KIND.to_owned(), until })
+    Ok(Role::Host { host, place, kind: KIND.to_owned(), lifetime })
 }
 
 fn bye(why: &str) -> Result<(), Fault> {
@@ -180,11 +180,11 @@ mod tests {
     fn the_first_line_says_which_host_it_is() {
         let pid = std::process::id();
         let line = format!(r#"{{"type":"init","pid":{pid},"directory":"/p","project":"abc"}}"#);
-        let Ok(Role::Host { host, place, kind, until }) = first(&line) else { panic!() };
+        let Ok(Role::Host { host, place, kind, lifetime }) = first(&line) else { panic!() };
         let mark = process_mark(pid).unwrap();
         assert!(host.as_str().starts_with(&format!("opencode-{mark}-")), "{host}");
         assert!(place.as_str().starts_with("opencode/abc/"), "{place}");
-        assert_eq!((kind.as_str(), until), ("opencode", Until::Closed));
+        assert_eq!((kind.as_str(), lifetime), ("opencode", HostLifetime::Interactive));
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             r#"{"type":"init","pid":-1,"directory":"/p"}"#.to_owned(),
             r#"{"type":"init","pid":0,"directory":"/p"}"#.to_owned(),
             format!(r#"{{"type":"init","pid":{pid},"directory":""}}"#),
-            format!(r#"{{"type":"init","pid":{pid},"directory":"/p","until":"never"}}"#),
+            format!(r#"{{"type":"init","pid":{pid},"directory":"/p","lifetime":"never"}}"#),
         ] {
             assert!(first(&line).is_err(), "{line}");
         }

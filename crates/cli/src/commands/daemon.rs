@@ -169,7 +169,7 @@ fn page(daemon: &DaemonView) -> Vec<(&'static str, Cell)> {
         ("Started", Cell::new(moment(daemon.started))),
         ("Tasks", Cell::new(tasks)),
         ("At work", Cell::new(format!("{} over ACP", counted(daemon.at_work, "helper")))),
-        ("Owed", Cell::new(counted(daemon.owed, "notice"))),
+        ("Pending", Cell::new(counted(daemon.pending, "notice"))),
         ("Records", health),
         ("Store", Cell::new(&daemon.store)),
         ("Log", Cell::new(&daemon.log)),

@@ -170,7 +170,7 @@ fn settings(config: &Path) -> Finding {
         Err(fault) => Finding::problem(
             "settings",
             fault.to_string(),
-            "Until that is put right, the defaults are used for these settings.",
+            "HostLifetime that is put right, the defaults are used for these settings.",
         ),
         Ok(_) if config.exists() => Finding::good("settings", config.display().to_string()),
         Ok(_) => {

@@ -69,7 +69,7 @@ fn row(news: &News, task: &TaskView) -> Vec<Cell> {
 /// How things stand.
 fn now(task: &TaskView) -> String {
     if !task.status.is_unfinished() {
-        let told = if task.notice_owed { " Its parent has not been told yet." } else { "" };
+        let told = if task.notice_pending { " Its parent has not been told yet." } else { "" };
         return format!("It is {}.{told}", task.status);
     }
     if task.waiting.is_empty() {

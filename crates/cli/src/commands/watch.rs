@@ -33,8 +33,8 @@ impl Watch {
         if !screen.is_json() {
             remark(paint(DIM, "Watching. Ctrl-C ends."));
         }
-        let mut letters = if screen.is_json() { None } else { mail::connect() };
-        let mut show_mail = || letters.as_mut().into_iter().for_each(mail::show_through);
+        let mut deliveries = if screen.is_json() { None } else { mail::connect() };
+        let mut show_mail = || deliveries.as_mut().into_iter().for_each(mail::show_through);
         show_mail();
         for news in news {
             match news {

@@ -86,9 +86,9 @@ impl Stage {
         })
     }
 
-    /// Waits until nothing is owed: the next command shows what was told.
+    /// Waits until nothing is pending: the next command shows what was told.
     pub fn until_told(&self) -> Result<(), Fault> {
-        self.until(&["daemon", "status"], |found| found["daemon"]["owed"] == 0)
+        self.until(&["daemon", "status"], |found| found["daemon"]["pending"] == 0)
     }
 
     fn until(&self, arguments: &[&str], is_so: impl Fn(&Value) -> bool) -> Result<(), Fault> {

@@ -147,7 +147,7 @@ impl Party {
         self.members.iter().map(Member::shown).collect()
     }
 
-    /// A line for each that is not over, within this room.
+    /// A line for each that is not over, within This crate.
     pub fn lines(&self, turn: char, now: Instant, columns: usize, rows: usize) -> Vec<String> {
         let open: Vec<&Member> = self.members.iter().filter(|member| member.is_open()).collect();
         let shown = if open.len() > rows { rows.saturating_sub(1) } else { open.len() };

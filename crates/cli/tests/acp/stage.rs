@@ -119,9 +119,9 @@ impl Stage {
     }
 
     /// Waits until so many messages are there, and that no more of them come from what is finished:
-    /// nothing is owed any more.
+    /// nothing is pending any more.
     pub fn all_mail(&mut self) -> Vec<String> {
-        eventually("nothing is owed", || (self.daemon().owed == 0).then_some(()));
+        eventually("nothing is pending", || (self.daemon().pending == 0).then_some(()));
         self.mail().into_iter().map(|mail| mail.text).collect()
     }
 

@@ -103,7 +103,7 @@ fn x2_x3_a_cancel_by_a_person_is_told_and_a_finished_task_is_not_cancelled() {
         "Cannot cancel task: status is 'cancelled'. Only running or resumed tasks can be cancelled."
     );
     // The next command for people shows it.
-    eventually("it is told", || (stage.daemon().owed == 0).then_some(()));
+    eventually("it is told", || (stage.daemon().pending == 0).then_some(()));
     let shown = stage.home.run(["list"]).with_code(0);
     let all = shown.err + &stage.all_mail().concat();
     assert!(all.contains("[BACKGROUND TASK CANCELLED]"), "{all}");
@@ -156,7 +156,7 @@ fn k5_two_terminals_have_one_truth() {
     assert_eq!(task_in(&text.text), task);
     assert_eq!(stage.result(&task).1, "2");
     // The terminal that asked for the run is the one that is told of it.
-    eventually("it is told", || (stage.daemon().owed == 0).then_some(()));
+    eventually("it is told", || (stage.daemon().pending == 0).then_some(()));
     let to = |mail: &legwork_protocol::view::Mail| mail.session.to_string();
     let resumed: Vec<String> =
         stage.mail().iter().filter(|mail| mail.text.contains("RESUME COMPLETED")).map(to).collect();

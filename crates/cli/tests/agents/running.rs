@@ -80,11 +80,11 @@ pub fn kill_daemon(home: &Home) {
     eventually("the daemon is gone", || (!is_alive(&mark)).then_some(()));
 }
 
-/// Waits until no notice is owed: what is mail by then is all there is.
+/// Waits until no notice is pending: what is mail by then is all there is.
 pub fn until_all_is_told(home: &Home) {
-    eventually("nothing is owed", || {
+    eventually("nothing is pending", || {
         let view = home.run(["daemon", "status", "--json"]).with_code(0).json();
-        (view["daemon"]["owed"] == 0 && view["daemon"]["unfinished"] == 0).then_some(())
+        (view["daemon"]["pending"] == 0 && view["daemon"]["unfinished"] == 0).then_some(())
     });
 }
 

@@ -66,7 +66,7 @@ fn a_daemon_that_cannot_be_started_is_code_six_with_what_to_do() {
 fn g1_a_folder_that_others_can_change_holds_no_socket() {
     let home = Home::new();
     fs::create_dir(home.path("legwork")).unwrap();
-    fs::write(home.path("legwork/letter.txt"), "").unwrap();
+    fs::write(home.path("legwork/delivery.txt"), "").unwrap();
     fs::set_permissions(home.path("legwork"), fs::Permissions::from_mode(0o775)).unwrap();
     home.run(["list"]).with_code(0);
     let status = home.run(["daemon", "status"]).with_code(0);

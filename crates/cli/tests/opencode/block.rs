@@ -99,7 +99,7 @@ fn b3_b6_b7_what_is_waited_for_is_told_after_the_waiting_and_the_call_shows_how_
             title(&calls[call]).starts_with("Waiting for 1 task (").then_some(())
         })
         .await;
-        assert_eq!(stage.view(&a.id)["notice_owed"], true);
+        assert_eq!(stage.view(&a.id)["notice_pending"], true);
         stage.model.open("b6-c");
         let notices = stage.until_notices(&parent, 1).await;
         assert!(notices[0].headline.contains(&c.id), "{notices:?}");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::processes::daemon;
 use crate::stage::{Stage, until};
 
-/// A session is opened and prompted; a letter is written and seen.
+/// A session is opened and prompted; a delivery is written and seen.
 const OF_A_TASK: u64 = 4;
 
 fn requests(stage: &Stage) -> u64 {
@@ -42,7 +42,7 @@ fn a_task_costs_opencode_four_requests_and_its_toasts() {
     });
 }
 
-/// Until nothing is owed and the end was shown.
+/// Until nothing is pending and the end was shown.
 async fn quiet(stage: &Stage, description: &str) {
     until("everything is told and shown", async || {
         let status = daemon(&stage.home);
@@ -50,7 +50,7 @@ async fn quiet(stage: &Stage, description: &str) {
             message.as_str().is_some_and(|text| text.starts_with(&format!("{description} (")))
         };
         let shown = stage.events.look(|all| toasts(all).iter().any(is_of));
-        (shown && status["owed"] == 0 && status["unfinished"] == 0).then_some(())
+        (shown && status["pending"] == 0 && status["unfinished"] == 0).then_some(())
     })
     .await;
 }

@@ -116,7 +116,7 @@ fn d3_a_stream_that_is_cut_is_not_taken_for_the_answer() {
     });
 }
 
-/// Also O2: what it waits for is shown. OpenCode waits some 2, 5 and 9 s, and a survey comes every
+/// Also O2: what it waits for is shown. OpenCode waits some 2, 5 and 9 s, and a poll comes every
 /// 5 s.
 #[test]
 fn d3_a_provider_that_is_tried_again_is_waited_for() {

@@ -264,7 +264,7 @@ fn n1_a_killed_opencode_leaves_one_task_and_one_notice_or_neither() {
 async fn settled_or_undone(stage: &Stage, parent: &str) -> Option<Value> {
     until("the task is settled", async || match &tasks_of(stage, parent)[..] {
         [] => Some(None),
-        [task] if task["ended"].is_u64() && task["notice_owed"] == false => {
+        [task] if task["ended"].is_u64() && task["notice_pending"] == false => {
             Some(Some(task.clone()))
         }
         [_] => None,

@@ -139,7 +139,7 @@ fn ended(stage: &Stage, task: &Task) -> u64 {
     stage.view(&task.id)["ended"].as_u64().unwrap()
 }
 
-/// Also N5: what is owed when the undo is over comes as one message, in one turn.
+/// Also N5: what is pending when the undo is over comes as one message, in one turn.
 #[test]
 fn n6_nothing_is_told_while_an_undo_is_pending_and_then_all_at_once() {
     let stage = Stage::shared();
@@ -154,7 +154,7 @@ fn n6_nothing_is_told_while_an_undo_is_pending_and_then_all_at_once() {
         stage.model.open("n6-five");
         for task in &tasks {
             let view = stage.until_status(task, "completed").await;
-            assert_eq!(view["notice_owed"], true);
+            assert_eq!(view["notice_pending"], true);
         }
         assert!(stage.notices(&parent).await.is_empty());
         let still = stage.client.get(&parent).await.ok();
@@ -207,7 +207,7 @@ fn n5_five_that_end_together_are_one_message_and_one_turn() {
     });
 }
 
-/// Also N7: what it was owed is owed to nobody.
+/// Also N7: what it was pending is pending to nobody.
 #[test]
 fn k3_n7_a_deleted_parent_takes_its_own_tasks_along_and_no_others() {
     let stage = Stage::shared();

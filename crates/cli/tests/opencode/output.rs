@@ -204,7 +204,7 @@ fn o5_a_result_that_was_read_is_not_told_any_more() {
         let [first, second] = [Task::of(&calls[0].text), Task::of(&calls[1].text)];
         stage.model.open("o5-first");
         stage.until_status(&first, "completed").await;
-        assert_eq!(stage.view(&first.id)["notice_owed"], true);
+        assert_eq!(stage.view(&first.id)["notice_pending"], true);
         stage.model.open("o5-read");
         let reading = until("the result is read", async || {
             let reading = stage.calls(&parent).await.into_iter().nth(3)?;
@@ -212,7 +212,7 @@ fn o5_a_result_that_was_read_is_not_told_any_more() {
         })
         .await;
         assert!(reading.text.ends_with("\n\none"), "{reading:?}");
-        assert_eq!(stage.view(&first.id)["notice_owed"], false);
+        assert_eq!(stage.view(&first.id)["notice_pending"], false);
         stage.model.open("o5-second");
         let notices = stage.until_notices(&parent, 1).await;
         assert!(notices[0].headline.contains(&second.id), "{notices:?}");

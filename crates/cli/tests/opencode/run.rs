@@ -36,7 +36,7 @@ fn n1_in_opencode_run_whoever_blocks_gets_the_result_in_the_same_conversation() 
         model.open("work");
         until("the notice is told", async || {
             let task = only_task(&home).await;
-            (task["status"] == "completed" && task["notice_owed"] == false).then_some(())
+            (task["status"] == "completed" && task["notice_pending"] == false).then_some(())
         })
         .await;
         model.open("told");
@@ -71,7 +71,7 @@ fn k2_in_opencode_run_a_helper_that_nobody_waits_for_is_cut_off_and_says_so() {
         let stage = Stage::open(model, home).await;
         until("the end of the helper", async || {
             let task = only_task(&stage.home).await;
-            (task["status"] == "error" && task["notice_owed"] == false).then_some(())
+            (task["status"] == "error" && task["notice_pending"] == false).then_some(())
         })
         .await;
         let shown = printed(&stage.legwork(&["output", id]));

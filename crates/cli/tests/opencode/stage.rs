@@ -256,11 +256,12 @@ impl Stage {
         .await
     }
 
-    /// Waits until nothing is owed or unfinished any more, so that a second notice would be there.
+    /// Waits until nothing is pending or unfinished any more, so that a second notice would be
+    /// there.
     pub async fn until_settled(&self, task: &Task) {
         until(&format!("{} is settled", task.id), async || {
             let view = self.view(&task.id);
-            let settled = view["ended"].is_u64() && view["notice_owed"] == false;
+            let settled = view["ended"].is_u64() && view["notice_pending"] == false;
             settled.then_some(())
         })
         .await;

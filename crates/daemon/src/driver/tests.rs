@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 
-/// Stops hang until they are let go, the census panics, everything else is done at once.
+/// Stops hang until they are let go, the find_missing panics, everything else is done at once.
 #[derive(Default)]
 struct Fake {
     let_go: Notify,
@@ -18,14 +18,14 @@ struct Fake {
 }
 
 impl Driver for Arc<Fake> {
-    async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {
-        match deed {
-            Deed::Stop { .. } => self.let_go.notified().await,
-            Deed::Look { .. } => std::future::pending().await,
-            Deed::Census { .. } => panic!("a driver with a bug"),
+    async fn perform(&self, action: &Action) -> Result<Finding, HostError> {
+        match action {
+            Action::Stop { .. } => self.let_go.notified().await,
+            Action::Observe { .. } => std::future::pending().await,
+            Action::FindMissing { .. } => panic!("a driver with a bug"),
             _ => {}
         }
-        self.seen.lock().unwrap().push(format!("{deed:?}").chars().take(5).collect());
+        self.seen.lock().unwrap().push(format!("{action:?}").chars().take(5).collect());
         Ok(Finding::Done)
     }
 
@@ -34,83 +34,83 @@ impl Driver for Arc<Fake> {
     }
 }
 
-fn desk() -> (Arc<Fake>, Desk, UnboundedReceiver<Found>) {
+fn worker() -> (Arc<Fake>, HostWorker, UnboundedReceiver<Found>) {
     let fake = Arc::new(Fake::default());
     let (findings, found) = mpsc::unbounded_channel();
-    (fake.clone(), Desk::new(fake, findings), found)
+    (fake.clone(), HostWorker::new(fake, findings), found)
 }
 
-fn work(id: u64, deed: Deed) -> Work {
-    Work { id: WorkId(id), host: "h".parse().unwrap(), deed }
+fn work(id: u64, action: Action) -> Work {
+    Work { id: WorkId(id), host: "h".parse().unwrap(), action }
 }
 
-fn stop(session: &str) -> Deed {
+fn stop(session: &str) -> Action {
     let target = Target::Session(session.parse().unwrap());
-    Deed::Stop { task: TaskId::from_number(1), target }
+    Action::Stop { task: TaskId::from_number(1), target }
 }
 
-fn probe(session: &str) -> Deed {
-    Deed::Probe { session: session.parse().unwrap() }
+fn probe(session: &str) -> Action {
+    Action::Probe { session: session.parse().unwrap() }
 }
 
 const UNREACHABLE: Result<Finding, HostError> = Err(HostError::Unreachable);
 
 #[tokio::test(start_paused = true)]
 async fn what_hangs_is_unreachable_after_ten_seconds_and_still_not_overtaken() {
-    let (fake, desk, mut found) = desk();
+    let (fake, worker, mut found) = worker();
     let begun = Instant::now();
-    desk.give(work(1, stop("a")));
-    desk.give(work(2, probe("b")));
+    worker.give(work(1, stop("a")));
+    worker.give(work(2, probe("b")));
     assert_eq!(found.recv().await, Some((WorkId(2), Ok(Finding::Done))));
     assert_eq!(found.recv().await, Some((WorkId(1), UNREACHABLE)));
     assert_eq!(begun.elapsed().as_secs(), UNIT_MAX.as_secs());
-    desk.give(work(3, probe("a")));
-    desk.give(work(4, probe("b")));
+    worker.give(work(3, probe("a")));
+    worker.give(work(4, probe("b")));
     assert_eq!(found.recv().await, Some((WorkId(4), Ok(Finding::Done))));
     assert_eq!(fake.seen.lock().unwrap().len(), 2, "the third waits");
     fake.let_go.notify_one();
     assert_eq!(found.recv().await, Some((WorkId(3), Ok(Finding::Done))));
     assert_eq!(*fake.seen.lock().unwrap(), ["Probe", "Probe", "Stop ", "Probe"]);
-    drop(desk);
+    drop(worker);
     assert_eq!(found.recv().await, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_read_that_hangs_does_not_hold_its_session_for_ever() {
-    let (_fake, desk, mut found) = desk();
+    let (_fake, worker, mut found) = worker();
     let session = "a".parse().unwrap();
-    desk.give(work(1, Deed::Look { session, message: "m".parse().unwrap() }));
+    worker.give(work(1, Action::Observe { session, message: "m".parse().unwrap() }));
     assert_eq!(found.recv().await, Some((WorkId(1), UNREACHABLE)));
-    desk.give(work(2, probe("a")));
+    worker.give(work(2, probe("a")));
     assert_eq!(found.recv().await, Some((WorkId(2), Ok(Finding::Done))));
 }
 
 #[tokio::test]
 async fn when_the_link_breaks_what_is_under_way_is_given_up() {
-    let (fake, desk, mut found) = desk();
-    desk.give(work(1, stop("a")));
+    let (fake, worker, mut found) = worker();
+    worker.give(work(1, stop("a")));
     tokio::task::yield_now().await;
-    drop(desk);
+    drop(worker);
     assert_eq!(found.recv().await, None);
     assert_eq!(Arc::strong_count(&fake), 1);
 }
 
 #[tokio::test]
 async fn a_driver_that_panics_has_not_answered() {
-    let (_fake, desk, mut found) = desk();
-    desk.give(work(1, Deed::Census { sessions: Vec::new() }));
+    let (_fake, worker, mut found) = worker();
+    worker.give(work(1, Action::FindMissing { sessions: Vec::new() }));
     assert_eq!(found.recv().await, Some((WorkId(1), UNREACHABLE)));
-    desk.give(work(2, probe("a")));
+    worker.give(work(2, probe("a")));
     assert_eq!(found.recv().await, Some((WorkId(2), Ok(Finding::Done))));
 }
 
 #[tokio::test(start_paused = true)]
 async fn n8_a_toast_goes_after_what_it_is_about() {
-    let (fake, desk, mut found) = desk();
+    let (fake, worker, mut found) = worker();
     let (title, message) = ("Completed".to_owned(), String::new());
-    desk.show(Toast { title, message, kind: ToastKind::Success, duration_ms: 1 });
+    worker.show(Toast { title, message, kind: ToastKind::Success, duration_ms: 1 });
     tokio::task::yield_now().await;
-    desk.give(work(1, probe("a")));
+    worker.give(work(1, probe("a")));
     assert_eq!(found.recv().await, Some((WorkId(1), Ok(Finding::Done))));
     tokio::time::sleep(TOAST_AFTER).await;
     tokio::task::yield_now().await;

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::home::Home;
+use crate::connection::Connection;
+use crate::local_host::LocalHost;
 use crate::opencode::{Host, OpenCode};
-use crate::peer::Peer;
 
-fn call(peer: &mut Peer, id: u64, tool: &str, context: Option<Value>) -> Value {
+fn call(peer: &mut Connection, id: u64, tool: &str, context: Option<Value>) -> Value {
     let mut line = json!({ "type": "call", "id": id, "key": format!("k{id}"), "tool": tool });
     if let Some(context) = context {
         line["context"] = context;
@@ -17,7 +17,7 @@ fn call(peer: &mut Peer, id: u64, tool: &str, context: Option<Value>) -> Value {
 
 #[test]
 fn a_person_calls_without_a_session_and_a_session_through_its_host_only() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
     let answer = call(&mut client, 1, "background_list", None);
@@ -36,7 +36,7 @@ fn a_person_calls_without_a_session_and_a_session_through_its_host_only() {
 
 #[test]
 fn what_is_wrong_with_a_call_is_answered_in_words() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
     let answer = call(&mut client, 1, "background_fly", None);
@@ -51,7 +51,7 @@ fn what_is_wrong_with_a_call_is_answered_in_words() {
 
 #[test]
 fn a_task_can_be_seen_from_its_launch_to_its_result() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
@@ -84,7 +84,7 @@ fn a_task_can_be_seen_from_its_launch_to_its_result() {
 
 #[test]
 fn the_daemon_tells_about_itself() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
@@ -98,7 +98,7 @@ fn the_daemon_tells_about_itself() {
 
 #[test]
 fn b6_a_call_that_nobody_waits_for_any_more_is_over() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);

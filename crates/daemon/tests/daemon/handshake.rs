@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::home::Home;
+use crate::local_host::LocalHost;
 use crate::opencode::{Host, OpenCode, role};
 
 #[test]
 fn both_sides_say_hello_and_a_host_hears_what_is_wanted() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let hello = daemon.peer().hello_as_client();
     assert_eq!(hello["type"], "hello");
@@ -22,7 +22,7 @@ fn both_sides_say_hello_and_a_host_hears_what_is_wanted() {
 
 #[test]
 fn whoever_says_something_else_first_is_sent_away() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     for line in ["{\"type\":\"cancel\",\"id\":1}\n", "GET / HTTP/1.1\r\n", "[]\n", "\u{7f}\n"] {
         let mut peer = daemon.peer();
@@ -35,7 +35,7 @@ fn whoever_says_something_else_first_is_sent_away() {
 
 #[test]
 fn whoever_says_nothing_is_sent_away() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut peer = daemon.peer();
     peer.send_raw(b"{\"type\":\"hel").unwrap();
@@ -46,7 +46,7 @@ fn whoever_says_nothing_is_sent_away() {
 
 #[test]
 fn an_older_line_version_is_told_so_and_nobody_else_notices() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut old = daemon.peer();
     old.send(json!({ "type": "hello", "version": 0, "whoever": true }));
@@ -59,7 +59,7 @@ fn an_older_line_version_is_told_so_and_nobody_else_notices() {
 
 #[test]
 fn a_newer_line_version_takes_the_place_of_a_daemon_with_nothing_to_do() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut new = daemon.peer();
     new.send(json!({ "type": "hello", "version": 99 }));
@@ -72,7 +72,7 @@ fn a_newer_line_version_takes_the_place_of_a_daemon_with_nothing_to_do() {
 
 #[test]
 fn a_newer_build_takes_the_place_of_a_daemon_with_nothing_to_do() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let bye = daemon.peer().hello(json!({ "is": "client" }), "999.0.0");
     assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(true)));
@@ -81,7 +81,7 @@ fn a_newer_build_takes_the_place_of_a_daemon_with_nothing_to_do() {
 
 #[test]
 fn a_newer_build_speaks_with_a_daemon_that_others_use() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut other = daemon.client();
     assert_eq!(daemon.peer().hello(json!({ "is": "client" }), "999.0.0")["type"], "hello");
@@ -90,7 +90,7 @@ fn a_newer_build_speaks_with_a_daemon_that_others_use() {
 
 #[test]
 fn a_newer_build_speaks_with_a_daemon_that_has_something_to_do() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
@@ -102,7 +102,7 @@ fn a_newer_build_speaks_with_a_daemon_that_has_something_to_do() {
 
 #[test]
 fn a_kind_of_host_that_is_not_known_is_sent_away() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut peer = daemon.peer();
     let mut role = role("acme-1");

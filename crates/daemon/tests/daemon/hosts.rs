@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::home::Home;
+use crate::local_host::LocalHost;
 use crate::opencode::{Host, OpenCode, role, task_id};
 
 #[test]
 fn l6_a_call_sent_again_after_the_link_broke_makes_one_task() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
@@ -24,7 +24,7 @@ fn l6_a_call_sent_again_after_the_link_broke_makes_one_task() {
 
 #[test]
 fn of_two_links_to_one_host_the_newer_one_counts() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut older = Host::connect(&daemon, "opencode-1", &mut opencode);
@@ -48,7 +48,7 @@ fn of_two_links_to_one_host_the_newer_one_counts() {
 
 #[test]
 fn a_host_that_never_answers_is_unreachable_after_ten_seconds() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     opencode.deaf_to = Some("get /agent");
@@ -61,7 +61,7 @@ fn a_host_that_never_answers_is_unreachable_after_ten_seconds() {
 
 #[test]
 fn a_session_that_hangs_holds_up_no_other() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     opencode.deaf_to = Some("ses_1/prompt_async");
@@ -74,7 +74,7 @@ fn a_session_that_hangs_holds_up_no_other() {
 
 #[test]
 fn a_call_without_an_answer_is_dropped_when_nobody_waits_for_it() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut peer = daemon.peer();
     peer.hello(role("opencode-1"), "0.0.1");
@@ -83,7 +83,7 @@ fn a_call_without_an_answer_is_dropped_when_nobody_waits_for_it() {
         "arguments": { "prompt": "p", "description": "d", "agent": "general" },
         "context": { "session": "ses_p", "message": "m", "agent": "build", "directory": "/d" },
     }));
-    let next = |peer: &mut crate::peer::Peer, kind: &str| -> Value {
+    let next = |peer: &mut crate::connection::Connection, kind: &str| -> Value {
         loop {
             let line = peer.next();
             if line["type"] == kind {
@@ -97,7 +97,7 @@ fn a_call_without_an_answer_is_dropped_when_nobody_waits_for_it() {
 
 #[test]
 fn n8_the_screen_shows_progress_and_the_outcome() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::home::{Daemon, Home, eventually};
+use crate::local_host::{Daemon, LocalHost, eventually};
 use crate::opencode::{Host, OpenCode, task_id};
 
 const SOON: Duration = Duration::from_millis(200);
 
 #[test]
 fn it_ends_by_itself_when_nobody_needs_it() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start_lingering(SOON);
     assert!(daemon.ended().success());
     assert!(!home.socket().exists());
@@ -21,7 +21,7 @@ fn it_ends_by_itself_when_nobody_needs_it() {
 
 #[test]
 fn it_stays_while_somebody_is_connected_or_a_task_is_unfinished() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let mut daemon = home.start_lingering(SOON);
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
@@ -44,7 +44,7 @@ fn stays(daemon: &mut Daemon<'_>) {
 
 #[test]
 fn a_second_daemon_leaves_the_first_one_alone() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
     let mut second = home.spawn(SOON);
@@ -57,7 +57,7 @@ fn a_second_daemon_leaves_the_first_one_alone() {
 #[test]
 fn told_to_end_it_says_goodbye_to_all() {
     for signal in [Signal::TERM, Signal::INT] {
-        let home = Home::new();
+        let home = LocalHost::new();
         let daemon = home.start();
         let (mut client, mut silent) = (daemon.client(), daemon.peer());
         daemon.signal(signal);
@@ -73,7 +73,7 @@ fn told_to_end_it_says_goodbye_to_all() {
 
 #[test]
 fn asked_to_end_it_answers_first() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
     assert_eq!(client.query(json!({ "what": "leave" }))["refused"], false);
@@ -83,7 +83,7 @@ fn asked_to_end_it_answers_first() {
 
 #[test]
 fn a_closed_terminal_does_not_end_it() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     daemon.signal(Signal::HUP);
     assert_eq!(daemon.client().view()["healthy"], true);
@@ -91,7 +91,7 @@ fn a_closed_terminal_does_not_end_it() {
 
 #[test]
 fn somebody_who_does_not_read_does_not_keep_it_from_ending() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut stuck = daemon.client();
     let queries = "{\"type\":\"query\",\"id\":1,\"query\":{\"what\":\"daemon\"}}\n".repeat(2_000);
@@ -102,7 +102,7 @@ fn somebody_who_does_not_read_does_not_keep_it_from_ending() {
 
 #[test]
 fn l6_after_a_kill_in_the_middle_the_same_call_makes_one_task() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let mut opencode = OpenCode::new();
     // Before the host is asked to open a session, and after it did so unheard.
     for (number, asked) in
@@ -130,7 +130,7 @@ fn l6_after_a_kill_in_the_middle_the_same_call_makes_one_task() {
 
 #[test]
 fn a_config_with_mistakes_is_told_of_and_does_not_keep_it_down() {
-    let home = Home::new();
+    let home = LocalHost::new();
     std::fs::write(home.path("config.toml"), "[limits]\nmax_runing = 3\nmax_depth = 2\n").unwrap();
     let daemon = home.start();
     assert_eq!(daemon.client().view()["healthy"], true);
@@ -141,7 +141,7 @@ fn a_config_with_mistakes_is_told_of_and_does_not_keep_it_down() {
 
 #[test]
 fn k4_a_store_that_cannot_be_read_is_set_aside_with_a_message() {
-    let home = Home::new();
+    let home = LocalHost::new();
     std::fs::create_dir(home.path("store")).unwrap();
     std::fs::write(home.path("store/legwork.db"), "not a database at all").unwrap();
     let daemon = home.start();

@@ -8,12 +8,12 @@
 #![expect(clippy::expect_used, reason = "the same, with words")]
 
 mod calls;
+mod connection;
 mod handshake;
-mod home;
 mod hosts;
 mod life;
+mod local_host;
 mod opencode;
-mod peer;
 mod privacy;
 mod rubbish;
 mod watching;
@@ -22,15 +22,15 @@ mod watching;
 /// surely there.
 #[test]
 fn the_daemon_itself() {
-    if std::env::var_os(home::AS_DAEMON).is_some() {
-        home::be_the_daemon();
+    if std::env::var_os(local_host::AS_DAEMON).is_some() {
+        local_host::be_the_daemon();
     }
 }
 
 /// Not a test either: a program of another user.
 #[test]
 fn the_stranger_itself() {
-    if let Some(socket) = std::env::var_os(home::AS_STRANGER) {
-        home::be_a_stranger(socket.as_ref());
+    if let Some(socket) = std::env::var_os(local_host::AS_STRANGER) {
+        local_host::be_a_stranger(socket.as_ref());
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::home::Daemon;
-use crate::peer::Peer;
+use crate::connection::Connection;
+use crate::local_host::Daemon;
 
 /// What OpenCode keeps, whatever becomes of the links to it.
 #[derive(Default)]
@@ -126,7 +126,7 @@ impl OpenCode {
 
 /// A front in a host, connected.
 pub struct Host<'a> {
-    pub peer: Peer,
+    pub peer: Connection,
     pub opencode: &'a mut OpenCode,
 }
 

@@ -2,12 +2,12 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::home::Home;
+use crate::local_host::LocalHost;
 use crate::opencode::{Host, OpenCode};
 
 #[test]
 fn g1_everything_is_the_users_alone() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     Host::connect(&daemon, "opencode-1", &mut opencode).launched(1, "call-1");
@@ -30,7 +30,7 @@ fn g1_everything_is_the_users_alone() {
 
 #[test]
 fn g1_a_process_of_another_user_hears_nothing() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     // Only the superuser can play another user; where the tests run without it, the check itself is
     // shown in `socket.rs`.

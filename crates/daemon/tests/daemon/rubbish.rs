@@ -4,12 +4,12 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::home::Home;
+use crate::local_host::LocalHost;
 use crate::opencode::{Host, OpenCode};
 
 #[test]
 fn g2_rubbish_hurts_nobody_but_its_sender() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut good = daemon.client();
     let huge = [b"{\"type\":\"event\",\"name\":\"".as_slice(), &vec![b'x'; 20 << 20], b"\"}\n"];
@@ -44,7 +44,7 @@ fn g2_rubbish_hurts_nobody_but_its_sender() {
 
 #[test]
 fn g2_a_bad_line_that_is_a_call_is_refused_and_the_next_is_heard() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
     for line in [
@@ -63,7 +63,7 @@ fn g2_a_bad_line_that_is_a_call_is_refused_and_the_next_is_heard() {
 /// Valid JSON of a kind that is not read: too deep, too many values, too long, half a character.
 #[test]
 fn g2_a_call_of_any_size_and_depth_is_answered() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
     let call = |more: &str| {
@@ -92,7 +92,7 @@ fn g2_a_call_of_any_size_and_depth_is_answered() {
 /// Whoever waits for a result that is dropped unread would drop it after ten seconds.
 #[test]
 fn g2_a_result_that_cannot_be_read_fails_its_host_call_at_once() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
@@ -120,7 +120,7 @@ fn g2_a_result_that_cannot_be_read_fails_its_host_call_at_once() {
 
 #[test]
 fn g2_who_only_talks_rubbish_is_sent_away() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut peer = daemon.client();
     peer.send_raw(&b"{\"type\":\"nonsense\"}\n".repeat(100)).unwrap();
@@ -132,7 +132,7 @@ fn g2_who_only_talks_rubbish_is_sent_away() {
 
 #[test]
 fn g2_results_and_events_out_of_place_are_passed_over() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
     client.send(json!({ "type": "result", "id": 0, "status": 200 }));
@@ -152,7 +152,7 @@ fn g2_results_and_events_out_of_place_are_passed_over() {
 
 #[test]
 fn g3_who_floods_and_does_not_read_is_cut_off_and_others_are_served() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut good = daemon.client();
     let mut flooding = daemon.client();
@@ -170,7 +170,7 @@ fn g3_who_floods_and_does_not_read_is_cut_off_and_others_are_served() {
 
 #[test]
 fn k5_twenty_clients_at_once_see_one_truth() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
@@ -190,7 +190,7 @@ fn k5_twenty_clients_at_once_see_one_truth() {
 
 #[test]
 fn g3_connections_have_a_limit_and_places_are_given_back() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     // Each of them waits for something, so none can be sent away for another.
     let watching = || {
@@ -208,14 +208,14 @@ fn g3_connections_have_a_limit_and_places_are_given_back() {
     let mut opencode = OpenCode::new();
     Host::connect(&daemon, "opencode-1", &mut opencode).launched(1, "call-1");
     drop(many);
-    crate::home::eventually("there is a place again", || {
+    crate::local_host::eventually("there is a place again", || {
         (daemon.peer().hello_as_client()["type"] == "hello").then_some(())
     });
 }
 
 #[test]
 fn g3_idle_clients_make_room_for_others() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut first = daemon.client();
     let many: Vec<_> = (0..299).map(|_| daemon.client()).collect();
@@ -227,7 +227,7 @@ fn g3_idle_clients_make_room_for_others() {
 
 #[test]
 fn g3_who_opens_many_connections_and_says_nothing_keeps_nobody_out() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut silent: Vec<_> = (0..300).map(|_| daemon.peer()).collect();
     assert_eq!(daemon.client().view()["healthy"], true);
@@ -237,7 +237,7 @@ fn g3_who_opens_many_connections_and_says_nothing_keeps_nobody_out() {
 #[cfg(target_os = "linux")]
 #[test]
 fn g3_half_lines_of_all_connections_together_are_bounded() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let mut daemon = home.start();
     let half = [b"{\"type\":\"event\",\"name\":\"".as_slice(), &vec![b'x'; 15 << 20]].concat();
     let mut good = daemon.client();

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::home::Home;
+use crate::connection::Connection;
+use crate::local_host::LocalHost;
 use crate::opencode::{Host, OpenCode};
-use crate::peer::Peer;
 
-fn watch(peer: &mut Peer) {
+fn watch(peer: &mut Connection) {
     peer.send(json!({ "type": "query", "id": 8, "query": { "what": "watch" } }));
     // Answered after it, so from here on it watches.
     peer.view();
 }
 
-fn news(peer: &mut Peer) -> Value {
+fn news(peer: &mut Connection) -> Value {
     let line = peer.next();
     assert_eq!((&line["type"], &line["id"]), (&json!("news"), &json!(8)), "{line}");
     line["news"].clone()
@@ -20,7 +20,7 @@ fn news(peer: &mut Peer) -> Value {
 
 #[test]
 fn who_watches_hears_each_decision_in_order() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let (mut one, mut other) = (daemon.client(), daemon.client());
     watch(&mut one);
@@ -36,7 +36,7 @@ fn who_watches_hears_each_decision_in_order() {
 
 #[test]
 fn who_stops_watching_hears_nothing_more() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
     watch(&mut client);
@@ -50,7 +50,7 @@ fn who_stops_watching_hears_nothing_more() {
 
 #[test]
 fn a_watcher_that_does_not_read_holds_up_nobody() {
-    let home = Home::new();
+    let home = LocalHost::new();
     let daemon = home.start();
     let mut asleep = daemon.client();
     for id in 0..900 {

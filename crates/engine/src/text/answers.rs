@@ -1,7 +1,7 @@
 //! The answers of the six tools.
 
 use legwork_protocol::limits::{BLOCK_MAX_MS, ECHO_MAX_CHARS};
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{SessionId, Status, Time};
 
@@ -23,7 +23,7 @@ const WAITS_NOTE: &str = "Note: background_output never waits. Use background_bl
 pub const ANSWERED: &str = "The helper has your answer.";
 
 /// A launch was accepted.
-pub fn launched(task: &Task, ahead: Option<usize>, until: Until) -> Answer {
+pub fn launched(task: &Task, ahead: Option<usize>, lifetime: HostLifetime) -> Answer {
     let session = match (&task.session, ahead) {
         (Some(session), _) => session.to_string(),
         (None, Some(ahead)) => {
@@ -32,21 +32,21 @@ pub fn launched(task: &Task, ahead: Option<usize>, until: Until) -> Answer {
         (None, None) => "none".to_owned(),
     };
     let mut text = format!("Task ID: {}\nSession ID: {session}\n", task.id);
-    text.push_str(&told_later(task, until));
+    text.push_str(&told_later(task, lifetime));
     Answer::done(text)
 }
 
 /// The end of an answer that promises a notice; a call that is sent again may come after it.
-fn told_later(task: &Task, until: Until) -> String {
-    match (task.status(), until) {
-        (Status::Running | Status::Resumed, Until::Closed) => TOLD_LATER.to_owned(),
-        (Status::Running | Status::Resumed, Until::Idle) => TOLD_BEFORE_END.to_owned(),
+fn told_later(task: &Task, lifetime: HostLifetime) -> String {
+    match (task.status(), lifetime) {
+        (Status::Running | Status::Resumed, HostLifetime::Interactive) => TOLD_LATER.to_owned(),
+        (Status::Running | Status::Resumed, HostLifetime::OneShot) => TOLD_BEFORE_END.to_owned(),
         (status, _) => format!("Its status is {status} by now."),
     }
 }
 
 /// A resume was accepted.
-pub fn resumed(task: &Task, extra: bool, until: Until) -> Answer {
+pub fn resumed(task: &Task, extra: bool, lifetime: HostLifetime) -> Answer {
     let mut text = String::new();
     if extra {
         text.push_str("Note: agent and description are ignored in resume mode.\n");
@@ -55,7 +55,7 @@ pub fn resumed(task: &Task, extra: bool, until: Until) -> Answer {
     if task.run.number > 1 {
         text.push_str(&format!("Resume count: {}\n", task.run.number));
     }
-    text.push_str(&told_later(task, until));
+    text.push_str(&told_later(task, lifetime));
     Answer::done(text)
 }
 

@@ -5,7 +5,7 @@ use legwork_protocol::{CallKey, QuestionId};
 use super::fence::{Fence, quoted};
 use super::words::{counted, duration};
 use super::{Piece, Text, View};
-use crate::record::{About, Letter, Notice};
+use crate::record::{About, Delivery, Notice};
 use crate::task::{Outcome, Task};
 use crate::work::{Part, Shown};
 
@@ -40,18 +40,18 @@ pub fn counts(finished: usize, unfinished: usize) -> String {
     format!("{} finished, {unfinished} still running.", counted(finished, "background task"))
 }
 
-/// A notice of a letter, and the call that its run came of, which no helper is told.
+/// A notice of a delivery, and the call that its run came of, which no helper is told.
 pub(crate) type Told<'a> = (&'a Notice, Option<&'a CallKey>);
 
-/// The letter's parts: all headlines in one that everybody sees, then each result.
-pub(crate) fn parts(letter: &Letter, notices: &[Told<'_>], max_chars: u32) -> Vec<Part> {
+/// The delivery's parts: all headlines in one that everybody sees, then each result.
+pub(crate) fn parts(delivery: &Delivery, notices: &[Told<'_>], max_chars: u32) -> Vec<Part> {
     let mut head: Vec<&str> = notices.iter().map(|(notice, _)| notice.headline.as_str()).collect();
-    head.push(&letter.counts);
+    head.push(&delivery.counts);
     let headlines =
-        Part { id: letter.id.part(0), shown: Shown::ToAll, text: Text::from(head.join("\n")) };
+        Part { id: delivery.id.part(0), shown: Shown::ToAll, text: Text::from(head.join("\n")) };
     let results = notices.iter().filter(|(notice, _)| notice.id.about == About::End);
     let results = results.enumerate().map(|(number, (notice, key))| {
-        let id = letter.id.part(number + 1);
+        let id = delivery.id.part(number + 1);
         let fence = Fence::of(id.as_str(), key.map_or("", CallKey::as_str));
         Part { id, shown: Shown::ToModel, text: result(notice, max_chars, fence) }
     });

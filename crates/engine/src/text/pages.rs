@@ -87,7 +87,7 @@ fn excerpt(kept: &str, from: usize, most: Most) -> (String, usize) {
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::limits::{DETAIL_MAX_BYTES, LETTER_MAX_NOTICES, LINE_MAX_BYTES};
+    use legwork_protocol::limits::{DELIVERY_MAX_NOTICES, DETAIL_MAX_BYTES, LINE_MAX_BYTES};
 
     use super::*;
 
@@ -165,11 +165,11 @@ mod tests {
     fn g3_a_notice_without_a_limit_still_fits_into_a_line() {
         let kept = "\u{1}".repeat(DETAIL_MAX_BYTES);
         let shown = show(&kept, View::Start { max_chars: 0 });
-        assert!(shown.len() * 6 * LETTER_MAX_NOTICES < LINE_MAX_BYTES, "{}", shown.len());
+        assert!(shown.len() * 6 * DELIVERY_MAX_NOTICES < LINE_MAX_BYTES, "{}", shown.len());
         assert!(shown.ends_with(").)"), "it says how to read on");
         let forged = "[BACKGROUND x\n".repeat(DETAIL_MAX_BYTES / 14);
         let shown = show(&forged, View::Start { max_chars: 0 });
-        assert!(shown.len() * LETTER_MAX_NOTICES < LINE_MAX_BYTES, "{}", shown.len());
+        assert!(shown.len() * DELIVERY_MAX_NOTICES < LINE_MAX_BYTES, "{}", shown.len());
     }
 
     #[test]

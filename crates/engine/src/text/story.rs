@@ -3,7 +3,7 @@
 use legwork_protocol::TaskId;
 
 use super::words::duration;
-use crate::record::{About, Change, DebtEnd, Forget, NoticeId, Target};
+use crate::record::{About, Change, DeliveryEnd, Forget, NoticeId, Target};
 use crate::task::{Stage, StageName};
 
 /// A line of a task's timeline: which task, which run, and a sentence.
@@ -12,9 +12,11 @@ pub type Line = (TaskId, u32, String);
 /// What a change means for tasks. Some changes are about no task in particular.
 pub fn lines(change: &Change) -> Vec<Line> {
     let (notices, line) = match change {
-        Change::LetterMade(letter) => (&letter.notices, format!("telling {}", letter.to)),
-        Change::LetterDissolved { notices, .. } => (notices, NOT_SENT.to_owned()),
-        Change::LetterDone { notices, end, .. } => (notices, debt_end(*end).to_owned()),
+        Change::DeliveryCreated(delivery) => {
+            (&delivery.notices, format!("telling {}", delivery.to))
+        }
+        Change::DeliveryWithdrawn { notices, .. } => (notices, NOT_SENT.to_owned()),
+        Change::DeliveryDone { notices, end, .. } => (notices, delivery_end(*end).to_owned()),
         other => return line(other).into_iter().collect(),
     };
     notices.iter().map(|id| (id.task, id.run, format!("{}: {line}", about(*id)))).collect()
@@ -56,11 +58,11 @@ fn line(change: &Change) -> Option<Line> {
             };
             Some((*task, 0, why.to_owned()))
         }
-        Change::Owed(notice) => {
-            notice_line(notice.id, format!("{} owed to {}", about(notice.id), notice.to))
+        Change::Enqueued(notice) => {
+            notice_line(notice.id, format!("{} queued for {}", about(notice.id), notice.to))
         }
         Change::Withdrawn(id) => notice_line(*id, format!("{} not needed any more", about(*id))),
-        Change::StopOwed(stop) => {
+        Change::StopRequested(stop) => {
             let what = match &stop.target {
                 Target::Session(session) | Target::Opened(session) => {
                     format!("{session} is to be stopped")
@@ -70,9 +72,9 @@ fn line(change: &Change) -> Option<Line> {
             Some((stop.task, 0, what))
         }
         Change::StopDone { task } => Some((*task, 0, "nothing of it runs any more".to_owned())),
-        Change::LetterMade(_)
-        | Change::LetterDissolved { .. }
-        | Change::LetterDone { .. }
+        Change::DeliveryCreated(_)
+        | Change::DeliveryWithdrawn { .. }
+        | Change::DeliveryDone { .. }
         | Change::ParentKnown(_)
         | Change::ParentForgotten { .. } => None,
     }
@@ -85,13 +87,13 @@ pub fn sentence(change: &Change) -> String {
         return format!("{task}{run}: {line}");
     }
     match change {
-        Change::LetterMade(letter) => {
-            let told: Vec<String> = letter.notices.iter().map(|id| id.task.to_string()).collect();
-            format!("{}: telling {} in {}", told.join(", "), letter.to, letter.id)
+        Change::DeliveryCreated(delivery) => {
+            let told: Vec<String> = delivery.notices.iter().map(|id| id.task.to_string()).collect();
+            format!("{}: telling {} in {}", told.join(", "), delivery.to, delivery.id)
         }
-        Change::LetterDone { letter, end, .. } => format!("{letter}: {}", debt_end(*end)),
-        Change::LetterDissolved { letter, .. } => format!("{letter}: {NOT_SENT}"),
-        Change::ParentKnown(parent) => match &parent.voice {
+        Change::DeliveryDone { delivery, end, .. } => format!("{delivery}: {}", delivery_end(*end)),
+        Change::DeliveryWithdrawn { delivery, .. } => format!("{delivery}: {NOT_SENT}"),
+        Change::ParentKnown(parent) => match &parent.active_host {
             Some(host) => format!("{} is told through {host} from now on", parent.session),
             None => format!("{} is known", parent.session),
         },
@@ -100,11 +102,11 @@ pub fn sentence(change: &Change) -> String {
     }
 }
 
-fn debt_end(end: DebtEnd) -> &'static str {
+fn delivery_end(end: DeliveryEnd) -> &'static str {
     match end {
-        DebtEnd::Told => "told",
-        DebtEnd::ParentGone => "nobody is left to tell",
-        DebtEnd::Refused => "the host refused it too often",
+        DeliveryEnd::Delivered => "told",
+        DeliveryEnd::ParentGone => "nobody is left to tell",
+        DeliveryEnd::Refused => "the host refused it too often",
     }
 }
 

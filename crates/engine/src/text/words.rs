@@ -1,7 +1,7 @@
 //! Small words used in many texts: durations, counts, reasons.
 
 use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS};
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::{cut, plain};
 
 use crate::work::HostError;
@@ -38,10 +38,10 @@ pub const SET_ASIDE: &str = "Note: earlier records of legwork could not be read 
 pub const CLEARED: &str = "it was cleared before it started.";
 
 /// Why a run that its host took along is over.
-pub fn interrupted(until: Until) -> &'static str {
-    match until {
-        Until::Closed => INTERRUPTED,
-        Until::Idle => INTERRUPTED_WITH_RUN,
+pub fn interrupted(lifetime: HostLifetime) -> &'static str {
+    match lifetime {
+        HostLifetime::Interactive => INTERRUPTED,
+        HostLifetime::OneShot => INTERRUPTED_WITH_RUN,
     }
 }
 

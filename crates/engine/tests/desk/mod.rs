@@ -7,8 +7,8 @@ use legwork_engine::Engine;
 use legwork_engine::input::{Caller, Hint, Input, Reaction, Say};
 use legwork_engine::record::{Change, Notice, NoticeId, Target};
 use legwork_engine::task::Task;
-use legwork_engine::work::{Deed, Finding, HostError, Sight, Sighted, Work};
-use legwork_protocol::line::Until;
+use legwork_engine::work::{Action, Finding, HostError, Observation, RunState, Work};
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
 
 /// When every story begins.
@@ -25,7 +25,7 @@ pub struct Desk {
     /// Results and reasons as saved.
     pub details: BTreeMap<(TaskId, u32), String>,
     /// Notices that are neither told nor withdrawn.
-    pub owed: BTreeMap<NoticeId, Notice>,
+    pub pending: BTreeMap<NoticeId, Notice>,
     /// Work without an answer, oldest first.
     pub under_way: Vec<Work>,
     /// Everything that was said.
@@ -34,7 +34,7 @@ pub struct Desk {
     pub saved: Vec<Change>,
     /// The number of the last call.
     pub calls: u64,
-    letters: BTreeMap<String, Vec<NoticeId>>,
+    deliveries: BTreeMap<String, Vec<NoticeId>>,
 }
 
 impl Desk {
@@ -46,12 +46,12 @@ impl Desk {
             wake_at: None,
             tasks: BTreeMap::new(),
             details: BTreeMap::new(),
-            owed: BTreeMap::new(),
+            pending: BTreeMap::new(),
             under_way: Vec::new(),
             said: Vec::new(),
             saved: Vec::new(),
             calls: 0,
-            letters: BTreeMap::new(),
+            deliveries: BTreeMap::new(),
         };
         desk.host_comes("host_1");
         desk.pass(10_000);
@@ -88,25 +88,25 @@ impl Desk {
             }
             Change::Forgotten { task, .. } => {
                 self.tasks.remove(task);
-                self.owed.retain(|id, _| id.task != *task);
+                self.pending.retain(|id, _| id.task != *task);
             }
-            Change::Owed(notice) => {
-                self.owed.insert(notice.id, notice.clone());
+            Change::Enqueued(notice) => {
+                self.pending.insert(notice.id, notice.clone());
             }
             Change::Withdrawn(id) => {
-                self.owed.remove(id);
+                self.pending.remove(id);
             }
-            Change::LetterMade(letter) => {
-                self.letters.insert(letter.id.to_string(), letter.notices.clone());
+            Change::DeliveryCreated(delivery) => {
+                self.deliveries.insert(delivery.id.to_string(), delivery.notices.clone());
             }
-            Change::LetterDone { letter, .. } => {
-                for id in self.letters.remove(letter.as_str()).unwrap_or_default() {
-                    self.owed.remove(&id);
+            Change::DeliveryDone { delivery, .. } => {
+                for id in self.deliveries.remove(delivery.as_str()).unwrap_or_default() {
+                    self.pending.remove(&id);
                 }
             }
             Change::Retrieved { .. }
-            | Change::LetterDissolved { .. }
-            | Change::StopOwed(_)
+            | Change::DeliveryWithdrawn { .. }
+            | Change::StopRequested(_)
             | Change::StopDone { .. }
             | Change::ParentKnown(_)
             | Change::ParentForgotten { .. } => {}
@@ -141,18 +141,18 @@ impl Desk {
         self.hint(Hint::HostCame {
             host: host_id(host),
             place: PLACE.parse().unwrap(),
-            until: Until::Closed,
+            lifetime: HostLifetime::Interactive,
         });
     }
 
     /// The newest work of a kind comes back.
     pub fn found(&mut self, kind: &str, found: Result<Finding, HostError>) -> Reaction {
-        let work = self.under_way.iter().rfind(|work| kind_of(&work.deed) == kind);
+        let work = self.under_way.iter().rfind(|work| kind_of(&work.action) == kind);
         let work = work.unwrap_or_else(|| panic!("no {kind} in {:?}", self.under_way)).id;
         self.on(Input::Found { work, found })
     }
 
-    pub fn looked(&mut self, state: Sighted) {
+    pub fn looked(&mut self, state: RunState) {
         let _ = self.found("look", Ok(seen(state)));
     }
 
@@ -167,7 +167,7 @@ impl Desk {
     /// Launches and goes on until the task is there.
     pub fn opening(&mut self, caller: Caller, description: &str) -> TaskId {
         self.ask(caller, launch(description));
-        let _ = self.found("vet", Ok(Finding::Vetted));
+        let _ = self.found("check_agent", Ok(Finding::AgentKnown));
         self.newest()
     }
 
@@ -176,8 +176,8 @@ impl Desk {
     }
 
     /// The run in this session has ended, as the host shows it.
-    pub fn ends(&mut self, session: &str, state: Sighted) {
-        self.hint(Hint::Stirred { session: session_id(session) });
+    pub fn ends(&mut self, session: &str, state: RunState) {
+        self.hint(Hint::Changed { session: session_id(session) });
         self.looked(state);
     }
 }
@@ -207,16 +207,16 @@ pub fn launch(description: &str) -> Ask {
     }
 }
 
-pub fn seen(state: Sighted) -> Finding {
-    Finding::Seen(Sight { state, tool_calls: 2, moved: None })
+pub fn seen(state: RunState) -> Finding {
+    Finding::Observed(Observation { state, tool_calls: 2, moved: None })
 }
 
-pub fn answered(text: &str) -> Sighted {
-    Sighted::Answered { text: text.to_owned() }
+pub fn answered(text: &str) -> RunState {
+    RunState::Answered { text: text.to_owned() }
 }
 
-pub fn failed(reason: &str) -> Sighted {
-    Sighted::Failed { reason: reason.to_owned() }
+pub fn failed(reason: &str) -> RunState {
+    RunState::Failed { reason: reason.to_owned() }
 }
 
 /// Ids that look like those of life: every character takes part.
@@ -232,19 +232,19 @@ pub fn host_id(text: &str) -> HostId {
     text.parse().unwrap()
 }
 
-pub fn kind_of(deed: &Deed) -> &'static str {
-    match deed {
-        Deed::Vet { .. } => "vet",
-        Deed::Probe { .. } => "probe",
-        Deed::Census { .. } => "census",
-        Deed::Open { .. } => "open",
-        Deed::Prompt { .. } => "prompt",
-        Deed::Look { .. } => "look",
-        Deed::Survey { .. } => "survey",
-        Deed::Tell { .. } => "tell",
-        Deed::Stop { target: Target::Marked, .. } => "stop marked",
-        Deed::Stop { target: Target::Opened(_), .. } => "stop opened",
-        Deed::Stop { target: Target::Session(_), .. } => "stop",
-        Deed::Answer { .. } => "answer",
+pub fn kind_of(action: &Action) -> &'static str {
+    match action {
+        Action::CheckAgent { .. } => "check_agent",
+        Action::Probe { .. } => "probe",
+        Action::FindMissing { .. } => "find_missing",
+        Action::Open { .. } => "open",
+        Action::Prompt { .. } => "prompt",
+        Action::Observe { .. } => "look",
+        Action::Poll { .. } => "poll",
+        Action::Deliver { .. } => "tell",
+        Action::Stop { target: Target::Marked, .. } => "stop marked",
+        Action::Stop { target: Target::Opened(_), .. } => "stop opened",
+        Action::Stop { target: Target::Session(_), .. } => "stop",
+        Action::Answer { .. } => "answer",
     }
 }

@@ -1,7 +1,7 @@
 //! The timeline: each kind of change as a sentence.
 
 use legwork_engine::record::{
-    About, Change, DebtEnd, Forget, Letter, Notice, NoticeId, Origin, Parent, Stop, Target,
+    About, Change, Delivery, DeliveryEnd, Forget, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
 use legwork_engine::task::{Outcome, Run, Stage, StageName, Task};
 use legwork_engine::text::story;
@@ -58,48 +58,48 @@ fn ended(outcome: Outcome, detail: &str) -> Change {
 fn notice(about: About) -> Notice {
     let id = NoticeId { task: task_id(1), run: 0, about };
     let (to, headline) = (session_id("ses_parent"), "[BACKGROUND TASK COMPLETED]".to_owned());
-    Notice { id, to, headline, made: DAWN, letter: None }
+    Notice { id, to, headline, made: DAWN, delivery: None }
 }
 
 fn stop(target: Target) -> Change {
     let (place, host) = ("project".parse().unwrap(), host_id("host_1"));
-    Change::StopOwed(Stop { task: task_id(1), place, host, target })
+    Change::StopRequested(Stop { task: task_id(1), place, host, target })
 }
 
 fn notices() -> Vec<Change> {
     let (end, question) = (notice(About::End), notice(About::Question(0)));
-    let letter = |notices| Letter {
-        id: message("msg_letter"),
+    let delivery = |notices| Delivery {
+        id: message("msg_delivery"),
         to: session_id("ses_parent"),
         notices,
         counts: String::new(),
     };
     let (end_id, question_id) = (end.id, question.id);
-    let done = |end| Change::LetterDone {
-        letter: message("msg_letter"),
+    let done = |end| Change::DeliveryDone {
+        delivery: message("msg_delivery"),
         notices: vec![end_id, question_id],
         end,
     };
     vec![
-        Change::Owed(end.clone()),
-        Change::Owed(question.clone()),
+        Change::Enqueued(end.clone()),
+        Change::Enqueued(question.clone()),
         Change::Withdrawn(end.id),
         Change::Withdrawn(question.id),
-        Change::LetterMade(letter(vec![end.id, question.id])),
-        Change::LetterMade(letter(vec![question.id])),
-        Change::LetterDissolved { letter: message("msg_letter"), notices: vec![end.id] },
-        done(DebtEnd::Told),
-        done(DebtEnd::ParentGone),
-        done(DebtEnd::Refused),
+        Change::DeliveryCreated(delivery(vec![end.id, question.id])),
+        Change::DeliveryCreated(delivery(vec![question.id])),
+        Change::DeliveryWithdrawn { delivery: message("msg_delivery"), notices: vec![end.id] },
+        done(DeliveryEnd::Delivered),
+        done(DeliveryEnd::ParentGone),
+        done(DeliveryEnd::Refused),
     ]
 }
 
 fn changes() -> Vec<Change> {
     let id: TaskId = task_id(1);
     let prompt = message("msg_prompt");
-    let known = |voice| {
+    let known = |active_host| {
         let (session, place) = (session_id("ses_parent"), "project".parse().unwrap());
-        Change::ParentKnown(Parent { session, place, voice })
+        Change::ParentKnown(Parent { session, place, active_host })
     };
     let launched = |stage| Change::Launched { task: task(stage, 0), origin: Origin::default() };
     let mut all = vec![
@@ -141,12 +141,12 @@ fn name(change: &Change) -> &'static str {
         Change::Ended { .. } => "ended",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
-        Change::Owed(_) => "owed",
+        Change::Enqueued(_) => "pending",
         Change::Withdrawn(_) => "withdrawn",
-        Change::LetterMade(_) => "letter made",
-        Change::LetterDissolved { .. } => "letter dissolved",
-        Change::LetterDone { .. } => "letter done",
-        Change::StopOwed(_) => "stop owed",
+        Change::DeliveryCreated(_) => "delivery made",
+        Change::DeliveryWithdrawn { .. } => "delivery dissolved",
+        Change::DeliveryDone { .. } => "delivery done",
+        Change::StopRequested(_) => "stop pending",
         Change::StopDone { .. } => "stop done",
         Change::ParentKnown(_) => "parent known",
         Change::ParentForgotten { .. } => "parent forgotten",

@@ -1,7 +1,7 @@
-//! Permissions and questions, seen by a survey and answered.
+//! Permissions and questions, seen by a poll and answered.
 
-use legwork_engine::work::{Question, Scope, Sighted};
-use legwork_engine::{Deed, Finding, HostError};
+use legwork_engine::work::{Question, RunState, Scope};
+use legwork_engine::{Action, Finding, HostError};
 use legwork_protocol::SessionId;
 use legwork_protocol::ask::Reply;
 use legwork_testkit::{block_on, call, script};
@@ -11,8 +11,8 @@ use crate::world::{World, until, world};
 
 async fn until_asked(world: &World, session: &SessionId) -> Question {
     until("a question", async || {
-        let Ok(Finding::Surveyed { questions, .. }) =
-            world.perform(&Deed::Survey { scope: Scope::Questions }).await
+        let Ok(Finding::Polled { questions, .. }) =
+            world.perform(&Action::Poll { scope: Scope::Questions }).await
         else {
             return None;
         };
@@ -21,8 +21,8 @@ async fn until_asked(world: &World, session: &SessionId) -> Question {
     .await
 }
 
-fn answer(session: &SessionId, question: &Question, reply: Reply) -> Deed {
-    Deed::Answer { session: session.clone(), question: question.id.clone(), reply }
+fn answer(session: &SessionId, question: &Question, reply: Reply) -> Action {
+    Action::Answer { session: session.clone(), question: question.id.clone(), reply }
 }
 
 #[test]
@@ -38,8 +38,8 @@ fn d5_a_permission_is_shown_and_given() {
         let once = answer(&session, &question, Reply::Once);
         assert_eq!(world.perform(&once).await, Ok(Finding::Done));
         assert_eq!(world.perform(&once).await, Err(HostError::Gone));
-        let sight = world.until_end(&session, &message).await;
-        assert_eq!(sight.state, Sighted::Answered { text: "done".to_owned() });
+        let observation = world.until_end(&session, &message).await;
+        assert_eq!(observation.state, RunState::Answered { text: "done".to_owned() });
     });
 }
 
@@ -52,8 +52,8 @@ fn d5_a_permission_refused_with_words_lets_the_helper_go_on() {
         let question = until_asked(world, &session).await;
         let no = answer(&session, &question, Reply::Reject(Some("use less".to_owned())));
         assert_eq!(world.perform(&no).await, Ok(Finding::Done));
-        let sight = world.until_end(&session, &message).await;
-        assert_eq!(sight.state, Sighted::Answered { text: "otherwise".to_owned() });
+        let observation = world.until_end(&session, &message).await;
+        assert_eq!(observation.state, RunState::Answered { text: "otherwise".to_owned() });
     });
 }
 

@@ -1,7 +1,7 @@
 //! Passwords, toasts, and an event stream that is cut and opened again.
 
 use legwork_engine::text::toast::{Toast, ToastKind};
-use legwork_engine::{Deed, Finding, Hint, HostError};
+use legwork_engine::{Action, Finding, Hint, HostError};
 use legwork_opencode::{DEFAULT_USER, Events, Heard, Remote, hints, perform, toast, wanted};
 use legwork_testkit::{DEADLINE, Home, Model, block_on, script};
 use serde_json::json;
@@ -16,11 +16,11 @@ fn a_right_password_is_taken_and_a_wrong_one_is_told() {
     block_on(async {
         let serve = home.serve_with_password("secret").await;
         let open = Remote::at(serve.url()).unwrap();
-        let vet = Deed::Vet { agent: "build".to_owned() };
+        let check_agent = Action::CheckAgent { agent: "build".to_owned() };
         let right = open.clone().signed_in(DEFAULT_USER, "secret");
-        assert_eq!(perform(&right, &vet).await, Ok(Finding::Vetted));
+        assert_eq!(perform(&right, &check_agent).await, Ok(Finding::AgentKnown));
         for remote in [open.clone().signed_in(DEFAULT_USER, "wrong"), open] {
-            let found = perform(&remote, &vet).await;
+            let found = perform(&remote, &check_agent).await;
             let Err(HostError::Rejected { why }) = found else { panic!("{found:?}") };
             assert!(why.contains("password"), "{why}");
             let heard = Events::new(remote, wanted()).next().await;
@@ -75,7 +75,7 @@ fn d6_a_stream_that_was_cut_is_opened_again() {
             let used =
                 |hint: &Hint| matches!(hint, Hint::Used { session: at, .. } if *at == session);
             assert!(heard.iter().any(used), "{heard:?}");
-            assert_eq!(heard.last(), Some(&Hint::Stirred { session }));
+            assert_eq!(heard.last(), Some(&Hint::Changed { session }));
             world.client.call("POST", "/instance/dispose", Some(json!({}))).await.ok();
             until_heard(&mut events, |heard| matches!(heard, Heard::Closed { .. })).await;
         }

@@ -1,4 +1,4 @@
-//! Every deed on the real OpenCode, over HTTP. A new version of it shows here what it changed.
+//! Every action on the real OpenCode, over HTTP. A new version of it shows here what it changed.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,7 +1,7 @@
 //! Opening sessions and prompting in them.
 
 use legwork_engine::work::Tried;
-use legwork_engine::{Deed, Finding, HostError};
+use legwork_engine::{Action, Finding, HostError};
 use legwork_protocol::MessageId;
 use legwork_protocol::ids::MessageUse;
 use legwork_testkit::{block_on, script};
@@ -108,8 +108,8 @@ fn what_is_gone_is_gone() {
         world.client.delete(&gone).await.ok();
         let gone: legwork_protocol::SessionId = gone.parse().unwrap();
         let message = MessageId::make(now(), new_task(), 0, MessageUse::Prompt(0));
-        let look = Deed::Look { session: gone.clone(), message: message.clone() };
-        let open = Deed::Open {
+        let look = Action::Observe { session: gone.clone(), message: message.clone() };
+        let open = Action::Open {
             tried: Tried::Perhaps,
             task: new_task(),
             parent: gone.clone(),
@@ -119,13 +119,16 @@ fn what_is_gone_is_gone() {
         };
         let prompt = prompt(&gone, &message, "x");
         let firsts = [never_tried(prompt.clone()), never_tried(open.clone())];
-        let others = [Deed::Probe { session: gone.clone() }, prompt, look, open];
-        for deed in firsts.into_iter().chain(others) {
-            assert_eq!(world.perform(&deed).await, Err(HostError::Gone), "{deed:?}");
+        let others = [Action::Probe { session: gone.clone() }, prompt, look, open];
+        for action in firsts.into_iter().chain(others) {
+            assert_eq!(world.perform(&action).await, Err(HostError::Gone), "{action:?}");
         }
         let strange = "strange".parse().unwrap();
-        let census = Deed::Census { sessions: vec![parent, gone.clone(), strange] };
-        assert_eq!(world.perform(&census).await, Ok(Finding::Missing { sessions: vec![gone] }));
+        let find_missing = Action::FindMissing { sessions: vec![parent, gone.clone(), strange] };
+        assert_eq!(
+            world.perform(&find_missing).await,
+            Ok(Finding::Missing { sessions: vec![gone] })
+        );
     });
 }
 
@@ -133,9 +136,11 @@ fn what_is_gone_is_gone() {
 fn l4_agents_are_vetted() {
     let world = world();
     block_on(async {
-        let vet = async |agent: &str| world.perform(&Deed::Vet { agent: agent.to_owned() }).await;
-        assert_eq!(vet("explore").await, Ok(Finding::Vetted));
+        let check_agent = async |agent: &str| {
+            world.perform(&Action::CheckAgent { agent: agent.to_owned() }).await
+        };
+        assert_eq!(check_agent("explore").await, Ok(Finding::AgentKnown));
         let known = ["build", "explore", "general", "own", "plan"].map(str::to_owned).into();
-        assert_eq!(vet("nope").await, Ok(Finding::NoSuchAgent { known }));
+        assert_eq!(check_agent("nope").await, Ok(Finding::NoSuchAgent { known }));
     });
 }

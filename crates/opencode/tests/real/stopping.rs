@@ -1,7 +1,7 @@
 //! Stops.
 
 use legwork_engine::record::Target;
-use legwork_engine::{Deed, Finding};
+use legwork_engine::{Action, Finding};
 use legwork_testkit::{Client, block_on};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn x1_a_helper_at_work_is_stopped_and_its_session_stays() {
         let begun =
             |one: &legwork_testkit::Request| one.session.as_deref() == Some(session.as_str());
         let request = world.model.wait_for("the model is asked", begun).await;
-        let stop = Deed::Stop { task: new_task(), target: Target::Opened(session.clone()) };
+        let stop = Action::Stop { task: new_task(), target: Target::Opened(session.clone()) };
         until("quiet", async || (world.perform(&stop).await == Ok(Finding::Quiet)).then_some(()))
             .await;
         let ended = |all: &[legwork_testkit::Request]| {
@@ -33,11 +33,11 @@ fn x1_a_session_that_never_got_its_prompt_is_deleted_by_its_mark() {
         let parent = world.conversation("build", "fake", None).await;
         let task = new_task();
         let session = world.open(task, &parent, "general").await;
-        let stop = Deed::Stop { task, target: Target::Marked };
+        let stop = Action::Stop { task, target: Target::Marked };
         assert_eq!(world.perform(&stop).await, Ok(Finding::Done));
         assert_eq!(world.client.get(session.as_str()).await.status, 404);
         assert_eq!(world.perform(&stop).await, Ok(Finding::Quiet));
-        let stop = Deed::Stop { task, target: Target::Opened(session) };
+        let stop = Action::Stop { task, target: Target::Opened(session) };
         assert_eq!(world.perform(&stop).await, Ok(Finding::Quiet));
     });
 }
@@ -52,7 +52,7 @@ fn a_mark_is_found_from_another_folder_of_the_project() {
         let task = new_task();
         let marked = json!({ "metadata": { "legwork": { "task": task } } });
         let session = inside.create(marked).await;
-        let stop = Deed::Stop { task, target: Target::Marked };
+        let stop = Action::Stop { task, target: Target::Marked };
         assert_eq!(world.perform(&stop).await, Ok(Finding::Done));
         assert_eq!(world.client.get(&session).await.status, 404);
     });
@@ -68,7 +68,7 @@ fn x1_what_runs_in_a_deleted_session_is_stopped() {
         let request = world.model.wait_for("the model is asked", begun).await;
         // What ran goes on, or ends with an error, as it happens (1.18.33).
         world.client.delete(session.as_str()).await.ok();
-        let stop = Deed::Stop { task: new_task(), target: Target::Session(session.clone()) };
+        let stop = Action::Stop { task: new_task(), target: Target::Session(session.clone()) };
         until("quiet", async || (world.perform(&stop).await == Ok(Finding::Quiet)).then_some(()))
             .await;
         let ended = |all: &[legwork_testkit::Request]| {

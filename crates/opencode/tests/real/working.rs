@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use legwork_engine::work::{Scope, Sighted, Tried, Wake};
-use legwork_engine::{Deed, Finding};
+use legwork_engine::work::{RunState, Scope, Tried, Wake};
+use legwork_engine::{Action, Finding};
 use legwork_opencode::{Remote, Request, Transport, Unreachable, perform};
 use legwork_protocol::MessageId;
 use legwork_protocol::ids::MessageUse;
@@ -32,16 +32,16 @@ fn d2_a_run_is_busy_and_then_answered() {
     block_on(async {
         let bash = call("bash", &json!({ "command": "echo real", "description": "d" }));
         let (session, message) = world.helper(&[&bash, "gate look\nsay found"]).await;
-        let sight = until("the tool call", async || {
-            let sight = world.look(&session, &message).await;
-            (sight.tool_calls == 1).then_some(sight)
+        let observation = until("the tool call", async || {
+            let observation = world.look(&session, &message).await;
+            (observation.tool_calls == 1).then_some(observation)
         })
         .await;
-        assert_eq!(sight.state, Sighted::Busy);
-        assert!(sight.moved.is_some());
+        assert_eq!(observation.state, RunState::Busy);
+        assert!(observation.moved.is_some());
         world.model.open("look");
-        let sight = world.until_end(&session, &message).await;
-        assert_eq!(sight.state, Sighted::Answered { text: "found".to_owned() });
+        let observation = world.until_end(&session, &message).await;
+        assert_eq!(observation.state, RunState::Answered { text: "found".to_owned() });
     });
 }
 
@@ -50,8 +50,8 @@ fn d3_a_provider_that_refuses_fails_the_run() {
     let world = world();
     block_on(async {
         let (session, message) = world.helper(&["fail 400 too bad"]).await;
-        let sight = world.until_end(&session, &message).await;
-        let Sighted::Failed { reason } = sight.state else { panic!("{sight:?}") };
+        let observation = world.until_end(&session, &message).await;
+        let RunState::Failed { reason } = observation.state else { panic!("{observation:?}") };
         assert!(reason.contains("too bad") && reason.contains("400"), "{reason}");
     });
 }
@@ -66,19 +66,19 @@ fn d3_an_aborted_run_is_seen_as_one() {
             |one: &legwork_testkit::Request| one.session.as_deref() == Some(session.as_str());
         world.model.wait_for("the model is asked", begun).await;
         world.client.abort(session.as_str()).await.ok();
-        let sight = world.until_end(&session, &message).await;
-        assert!(matches!(sight.state, Sighted::Aborted { .. }), "{sight:?}");
+        let observation = world.until_end(&session, &message).await;
+        assert!(matches!(observation.state, RunState::Aborted { .. }), "{observation:?}");
     });
 }
 
 #[test]
-fn a_survey_shows_a_provider_that_is_tried_again() {
+fn a_poll_shows_a_provider_that_is_tried_again() {
     let world = world();
     block_on(async {
         let (session, message) = world.helper(&["fail-once 503 come back\nsay there"]).await;
         let retry = until("the retry", async || {
-            let Ok(Finding::Surveyed { busy, .. }) =
-                world.perform(&Deed::Survey { scope: Scope::Busy }).await
+            let Ok(Finding::Polled { busy, .. }) =
+                world.perform(&Action::Poll { scope: Scope::Busy }).await
             else {
                 return None;
             };
@@ -87,8 +87,8 @@ fn a_survey_shows_a_provider_that_is_tried_again() {
         .await;
         assert_eq!((retry.attempt, &*retry.why), (1, "come back"));
         assert!(retry.next > now(), "{retry:?}");
-        let sight = world.until_end(&session, &message).await;
-        assert_eq!(sight.state, Sighted::Answered { text: "there".to_owned() });
+        let observation = world.until_end(&session, &message).await;
+        assert_eq!(observation.state, RunState::Answered { text: "there".to_owned() });
     });
 }
 
@@ -105,9 +105,9 @@ fn an_answer_far_back_is_found_by_cursors_that_we_make() {
             world.client.call("POST", &path, Some(more.clone())).await.ok();
         }
         let listening = Listening { remote: &world.remote, asked: Mutex::default() };
-        let look = Deed::Look { session, message };
-        let Ok(Finding::Seen(sight)) = perform(&listening, &look).await else { panic!() };
-        assert_eq!(sight.state, Sighted::Answered { text: "the first".to_owned() });
+        let look = Action::Observe { session, message };
+        let Ok(Finding::Observed(observation)) = perform(&listening, &look).await else { panic!() };
+        assert_eq!(observation.state, RunState::Answered { text: "the first".to_owned() });
         let mut asked = listening.asked.into_inner().unwrap();
         asked.retain(|request| request.path == path);
         assert_eq!(asked.len(), 3, "4 messages, 32, and the rest");
@@ -123,7 +123,7 @@ fn a_compaction_in_the_middle_is_no_answer() {
         let (session, first) = world.helper(&["say before"]).await;
         world.until_end(&session, &first).await;
         let asked = MessageId::make(now(), task, 1, MessageUse::Prompt(0));
-        let waits = Deed::Tell {
+        let waits = Action::Deliver {
             tried: Tried::Perhaps,
             session: session.clone(),
             message: asked.clone(),
@@ -133,18 +133,18 @@ fn a_compaction_in_the_middle_is_no_answer() {
         assert_eq!(world.perform(&waits).await, Ok(Finding::Done));
         until("the message", async || {
             let told = world.perform(&waits).await;
-            (told == Ok(Finding::Told)).then_some(())
+            (told == Ok(Finding::Delivered)).then_some(())
         })
         .await;
         let model = json!({ "providerID": "fake", "modelID": "fake" });
         let path = format!("/session/{session}/summarize");
         world.client.call("POST", &path, Some(model)).await.ok();
-        let sight = world.look(&session, &asked).await;
-        assert_eq!(sight.state, Sighted::Still { text: String::new() });
+        let observation = world.look(&session, &asked).await;
+        assert_eq!(observation.state, RunState::Still { text: String::new() });
         let later = MessageId::make(now(), task, 2, MessageUse::Prompt(0));
         let go_on = prompt(&session, &later, &script(&["say after all"]));
         assert_eq!(world.perform(&go_on).await, Ok(Finding::Done));
-        let sight = world.until_end(&session, &asked).await;
-        assert_eq!(sight.state, Sighted::Answered { text: "after all".to_owned() });
+        let observation = world.until_end(&session, &asked).await;
+        assert_eq!(observation.state, RunState::Answered { text: "after all".to_owned() });
     });
 }

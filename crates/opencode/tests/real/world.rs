@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use legwork_engine::work::{Sight, Sighted, Tried};
-use legwork_engine::{Deed, Finding, HostError};
+use legwork_engine::work::{Observation, RunState, Tried};
+use legwork_engine::{Action, Finding, HostError};
 use legwork_opencode::Remote;
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::{MessageId, SessionId, TaskId, Time};
@@ -51,8 +51,8 @@ impl World {
         Self { model, client: serve.client(), remote, home, _serve: serve }
     }
 
-    pub async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {
-        legwork_opencode::perform(&self.remote, deed).await
+    pub async fn perform(&self, action: &Action) -> Result<Finding, HostError> {
+        legwork_opencode::perform(&self.remote, action).await
     }
 
     /// A session in which a person spoke to an agent with a model.
@@ -87,7 +87,7 @@ impl World {
     }
 
     pub async fn open(&self, task: TaskId, parent: &SessionId, agent: &str) -> SessionId {
-        let deed = Deed::Open {
+        let action = Action::Open {
             tried: Tried::Perhaps,
             task,
             parent: parent.clone(),
@@ -95,7 +95,7 @@ impl World {
             agent: agent.to_owned(),
             nested: false,
         };
-        match self.perform(&deed).await {
+        match self.perform(&action).await {
             Ok(Finding::Opened { session }) => session,
             other => panic!("{other:?}"),
         }
@@ -104,8 +104,8 @@ impl World {
     /// Prompts a helper with a script.
     pub async fn prompt(&self, task: TaskId, session: &SessionId, steps: &[&str]) -> MessageId {
         let message = MessageId::make(now(), task, 0, MessageUse::Prompt(0));
-        let deed = never_tried(prompt(session, &message, &script(steps)));
-        assert_eq!(self.perform(&deed).await, Ok(Finding::Done));
+        let action = never_tried(prompt(session, &message, &script(steps)));
+        assert_eq!(self.perform(&action).await, Ok(Finding::Done));
         message
     }
 
@@ -118,20 +118,20 @@ impl World {
         (session, message)
     }
 
-    pub async fn look(&self, session: &SessionId, message: &MessageId) -> Sight {
-        let deed = Deed::Look { session: session.clone(), message: message.clone() };
-        match self.perform(&deed).await {
-            Ok(Finding::Seen(sight)) => sight,
+    pub async fn look(&self, session: &SessionId, message: &MessageId) -> Observation {
+        let action = Action::Observe { session: session.clone(), message: message.clone() };
+        match self.perform(&action).await {
+            Ok(Finding::Observed(observation)) => observation,
             other => panic!("{other:?}"),
         }
     }
 
     /// Looks until the end of the run.
-    pub async fn until_end(&self, session: &SessionId, message: &MessageId) -> Sight {
+    pub async fn until_end(&self, session: &SessionId, message: &MessageId) -> Observation {
         until("the end of a run", async || {
-            let sight = self.look(session, message).await;
-            let ended = !matches!(sight.state, Sighted::Busy | Sighted::Still { .. });
-            ended.then_some(sight)
+            let observation = self.look(session, message).await;
+            let ended = !matches!(observation.state, RunState::Busy | RunState::Still { .. });
+            ended.then_some(observation)
         })
         .await
     }
@@ -150,8 +150,8 @@ impl World {
     }
 }
 
-pub fn prompt(session: &SessionId, message: &MessageId, text: &str) -> Deed {
-    Deed::Prompt {
+pub fn prompt(session: &SessionId, message: &MessageId, text: &str) -> Action {
+    Action::Prompt {
         tried: Tried::Perhaps,
         session: session.clone(),
         message: message.clone(),
@@ -162,14 +162,16 @@ pub fn prompt(session: &SessionId, message: &MessageId, text: &str) -> Deed {
 }
 
 /// The same, asked for the first time.
-pub fn never_tried(mut deed: Deed) -> Deed {
-    match &mut deed {
-        Deed::Open { tried, .. } | Deed::Prompt { tried, .. } | Deed::Tell { tried, .. } => {
+pub fn never_tried(mut action: Action) -> Action {
+    match &mut action {
+        Action::Open { tried, .. }
+        | Action::Prompt { tried, .. }
+        | Action::Deliver { tried, .. } => {
             *tried = Tried::Never;
         }
         other => panic!("it changes nothing: {other:?}"),
     }
-    deed
+    action
 }
 
 /// Asks again until there is an answer.

@@ -81,7 +81,7 @@ mod sealed {
 }
 
 /// The line's bytes, line break included. Whoever passes on what others wrote asks
-/// [`check_size`] before sending: a line that is too big would be thrown away unread.
+/// [`check_size`] before attempt: a line that is too big would be thrown away unread.
 pub fn encode<L: Line>(line: &L) -> Vec<u8> {
     let mut bytes = Vec::new();
     let written = line.serialize(&mut Serializer::with_formatter(&mut bytes, OneLine));

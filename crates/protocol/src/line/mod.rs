@@ -5,7 +5,7 @@
 //! everything after hello has one meaning. Fields that are not known are passed over: adding one
 //! that may be missing needs no new version, everything else does.
 //!
-//! This room has no sockets and does not wait. Bytes become lines in [`Splitter`], lines become
+//! This crate has no sockets and does not wait. Bytes become lines in [`Splitter`], lines become
 //! words in [`decode_to_daemon`] and [`decode_from_daemon`]; what does not fit is a [`BadLine`].
 
 mod code;
@@ -23,8 +23,8 @@ pub use repair::repair_surrogates;
 pub use split::Splitter;
 pub use waiter::{Waiter, waiter_of};
 pub use words::{
-    Context, FromDaemon, HostReply, HostResult, Method, Query, Role, ToDaemon, Until, Wanted,
+    Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Query, Role, ToDaemon, Wanted,
 };
 
 /// The number of this format. Both sides must have the same.
-pub const LINE_VERSION: u32 = 1;
+pub const LINE_VERSION: u32 = 2;

@@ -86,7 +86,7 @@ pub enum Role {
         kind: String,
         /// How long it stays.
         #[serde(default)]
-        until: Until,
+        lifetime: HostLifetime,
     },
     /// A command or the dashboard.
     Client,
@@ -95,12 +95,12 @@ pub enum Role {
 /// How long a host stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Until {
+pub enum HostLifetime {
     /// Until somebody closes it.
     #[default]
-    Closed,
+    Interactive,
     /// Until its conversation falls idle, and its helpers end with it: `opencode run`.
-    Idle,
+    OneShot,
 }
 
 /// What a person's program can ask, beside the six tools. What comes of it is in [`crate::view`].

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use legwork_protocol::line::{
-    Context, FromDaemon, HostReply, HostResult, LINE_VERSION, Method, Query, Role, ToDaemon, Until,
-    Wanted, encode,
+    Context, FromDaemon, HostLifetime, HostReply, HostResult, LINE_VERSION, Method, Query, Role,
+    ToDaemon, Wanted, encode,
 };
 use legwork_protocol::tools::tools;
 use proptest::collection::vec;
@@ -86,7 +86,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         host: "host".parse().unwrap(),
         place: "place".parse().unwrap(),
         kind: "opencode".into(),
-        until: Until::Idle,
+        lifetime: HostLifetime::OneShot,
     };
     let context = Context {
         session: "ses_1".parse().unwrap(),

@@ -4,7 +4,7 @@
 //! each with one of them open.
 //! Time comes in only by [`OpenCode::advance`], chance only by the seed, so that a history replays
 //! exactly. Calls take effect at once and events come out in the order in which they happen; to
-//! delay, lose or double either is the caller's business. This room knows nothing of legwork's
+//! delay, lose or double either is the caller's business. This crate knows nothing of legwork's
 //! decisions; it models what was seen in 1.18.33, or read in the source of 1.18.18 where the
 //! comment says so.
 

@@ -9,8 +9,8 @@ use legwork_sim::memory::Memory;
 use legwork_store::Store;
 
 use crate::records::{
-    self, NOW, at, detail, dissolved, done, ended, launched, load, made, moved, msg, owed, parent,
-    stage, stop, task,
+    self, NOW, at, detail, dissolved, done, ended, launched, load, made, moved, msg, parent,
+    pending, stage, stop, task,
 };
 
 /// Xorshift: the same numbers for the same seed, for ever.
@@ -103,7 +103,7 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
         8 if dice.chance(25) => Change::Forgotten { task: task.id, why: Forget::ParentDeleted },
         8 | 9 => {
             let about = if dice.chance(50) { About::End } else { About::Question(1) };
-            owed(NoticeId { task: task.id, run: task.run.number, about })
+            pending(NoticeId { task: task.id, run: task.run.number, about })
         }
         10 => Change::Withdrawn(some_notice(dice, saved)),
         11 => {
@@ -113,7 +113,7 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
         }
         12 if dice.chance(50) => dissolved(msg(&name)),
         12 => done(&name),
-        13 => Change::StopOwed(stop(dice.below(TASKS))),
+        13 => Change::StopRequested(stop(dice.below(TASKS))),
         14 => Change::StopDone { task: task.id },
         _ if dice.chance(60) => {
             Change::ParentKnown(parent(&session, dice.chance(50).then_some("host-1")))
@@ -130,12 +130,12 @@ fn kind(change: &Change) -> &'static str {
         Change::Ended { .. } => "ended",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
-        Change::Owed(_) => "owed",
+        Change::Enqueued(_) => "pending",
         Change::Withdrawn(_) => "withdrawn",
-        Change::LetterMade(_) => "letter made",
-        Change::LetterDissolved { .. } => "letter dissolved",
-        Change::LetterDone { .. } => "letter done",
-        Change::StopOwed(_) => "stop owed",
+        Change::DeliveryCreated(_) => "delivery made",
+        Change::DeliveryWithdrawn { .. } => "delivery dissolved",
+        Change::DeliveryDone { .. } => "delivery done",
+        Change::StopRequested(_) => "stop pending",
         Change::StopDone { .. } => "stop done",
         Change::ParentKnown(_) => "parent known",
         Change::ParentForgotten { .. } => "parent forgotten",

@@ -1,14 +1,14 @@
 //! What both take and refuse, one guard after another.
 
 use legwork_engine::record::{
-    About, Change, DebtEnd, Forget, Journal, Notice, NoticeId, Saved, Stop, Target,
+    About, Change, DeliveryEnd, Forget, Journal, Notice, NoticeId, Saved, Stop, Target,
 };
 use legwork_engine::task::StageName;
 use legwork_sim::memory::Memory;
 
 use crate::records::{
-    NOW, at, brought_to, detail, dissolved, done, end_of, ended, id, in_run, launched, letter,
-    load, made, moved, msg, notice, owed, parent, refuses, stage, stop, takes, task,
+    NOW, at, brought_to, delivery, detail, dissolved, done, end_of, ended, id, in_run, launched,
+    load, made, moved, msg, notice, parent, pending, refuses, stage, stop, takes, task,
 };
 
 macro_rules! on_both {
@@ -32,12 +32,12 @@ on_both!(
     d7_each_run_keeps_its_result,
     a_run_keeps_the_prompt_that_it_began_with,
     n1_a_notice_is_owed_once,
-    n5_a_letter_takes_what_is_owed_and_free,
-    a_letter_ends_once,
+    n5_a_delivery_takes_what_is_owed_and_free,
+    a_delivery_ends_once,
     a_task_owes_one_stop,
     parents_are_known_until_they_are_forgotten,
     k1_forgetting_takes_everything_but_the_stop,
-    a_letter_outlives_the_notices_that_are_forgotten,
+    a_delivery_outlives_the_notices_that_are_forgotten,
     n3_all_changes_are_saved_or_none,
     nothing_to_save_is_saved,
 );
@@ -128,32 +128,32 @@ fn a_run_keeps_the_prompt_that_it_began_with(journal: &mut impl Journal) {
 }
 
 fn n1_a_notice_is_owed_once(journal: &mut impl Journal) {
-    refuses(journal, owed(end_of(1)));
+    refuses(journal, pending(end_of(1)));
     takes(journal, &brought_to(1, StageName::Completed));
-    takes(journal, &[owed(end_of(1))]);
-    refuses(journal, owed(end_of(1)));
+    takes(journal, &[pending(end_of(1))]);
+    refuses(journal, pending(end_of(1)));
     let question = NoticeId { about: About::Question(0), ..end_of(1) };
     refuses(journal, Change::Withdrawn(question));
-    refuses(journal, Change::Owed(Notice { letter: Some(msg("l")), ..notice(question) }));
-    takes(journal, &[owed(question), Change::Withdrawn(question)]);
-    refuses(journal, owed(question));
+    refuses(journal, Change::Enqueued(Notice { delivery: Some(msg("l")), ..notice(question) }));
+    takes(journal, &[pending(question), Change::Withdrawn(question)]);
+    refuses(journal, pending(question));
     refuses(journal, Change::Withdrawn(question));
     takes(journal, &[made("l", &[end_of(1)])]);
-    refuses(journal, owed(end_of(1)));
+    refuses(journal, pending(end_of(1)));
     refuses(journal, Change::Withdrawn(end_of(1)));
     takes(journal, &[done("l")]);
-    refuses(journal, owed(end_of(1)));
+    refuses(journal, pending(end_of(1)));
     assert_eq!(load(journal).notices, []);
     takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
     takes(journal, &brought_to(1, StageName::Completed));
-    takes(journal, &[owed(end_of(1))]);
+    takes(journal, &[pending(end_of(1))]);
 }
 
-fn n5_a_letter_takes_what_is_owed_and_free(journal: &mut impl Journal) {
+fn n5_a_delivery_takes_what_is_owed_and_free(journal: &mut impl Journal) {
     for number in 1..=4 {
         takes(journal, &brought_to(number, StageName::Completed));
     }
-    takes(journal, &[owed(end_of(1)), owed(end_of(2)), owed(end_of(3))]);
+    takes(journal, &[pending(end_of(1)), pending(end_of(2)), pending(end_of(3))]);
     takes(journal, &[Change::Withdrawn(end_of(3))]);
     refuses(journal, made("l", &[]));
     refuses(journal, made("l", &[end_of(1), end_of(1)]));
@@ -161,25 +161,28 @@ fn n5_a_letter_takes_what_is_owed_and_free(journal: &mut impl Journal) {
     refuses(journal, made("l", &[end_of(1), end_of(4)]));
     takes(journal, &[made("l", &[end_of(2), end_of(1)])]);
     refuses(journal, made("k", &[end_of(1)]));
-    takes(journal, &[owed(end_of(4))]);
+    takes(journal, &[pending(end_of(4))]);
     refuses(journal, made("l", &[end_of(4)]));
     let saved = load(journal);
-    assert_eq!(saved.letters, [letter("l", &[end_of(2), end_of(1)])]);
-    let carried: Vec<_> = saved.notices.iter().map(|notice| notice.letter.clone()).collect();
+    assert_eq!(saved.deliveries, [delivery("l", &[end_of(2), end_of(1)])]);
+    let carried: Vec<_> = saved.notices.iter().map(|notice| notice.delivery.clone()).collect();
     assert_eq!(carried, [Some(msg("l")), Some(msg("l")), None]);
 }
 
-fn a_letter_ends_once(journal: &mut impl Journal) {
+fn a_delivery_ends_once(journal: &mut impl Journal) {
     refuses(journal, done("l"));
     refuses(journal, dissolved(msg("l")));
     takes(journal, &brought_to(1, StageName::Completed));
-    takes(journal, &[owed(end_of(1)), made("l", &[end_of(1)])]);
+    takes(journal, &[pending(end_of(1)), made("l", &[end_of(1)])]);
     takes(journal, &[dissolved(msg("l"))]);
     refuses(journal, dissolved(msg("l")));
     refuses(journal, done("l"));
     assert_eq!(load(journal).notices, [notice(end_of(1))]);
-    let gone =
-        Change::LetterDone { letter: msg("l"), notices: Vec::new(), end: DebtEnd::ParentGone };
+    let gone = Change::DeliveryDone {
+        delivery: msg("l"),
+        notices: Vec::new(),
+        end: DeliveryEnd::ParentGone,
+    };
     takes(journal, &[made("l", &[end_of(1)]), gone.clone()]);
     refuses(journal, gone);
     assert_eq!(load(journal).notices, []);
@@ -187,13 +190,13 @@ fn a_letter_ends_once(journal: &mut impl Journal) {
 
 fn a_task_owes_one_stop(journal: &mut impl Journal) {
     refuses(journal, Change::StopDone { task: id(1) });
-    takes(journal, &[Change::StopOwed(stop(1))]);
-    refuses(journal, Change::StopOwed(stop(1)));
+    takes(journal, &[Change::StopRequested(stop(1))]);
+    refuses(journal, Change::StopRequested(stop(1)));
     let session = Target::Session("ses_x".parse().unwrap());
     let other = Stop { target: session, ..stop(2) };
-    takes(journal, &[Change::StopOwed(other.clone())]);
+    takes(journal, &[Change::StopRequested(other.clone())]);
     assert_eq!(load(journal).stops, [stop(1), other]);
-    takes(journal, &[Change::StopDone { task: id(1) }, Change::StopOwed(stop(1))]);
+    takes(journal, &[Change::StopDone { task: id(1) }, Change::StopRequested(stop(1))]);
 }
 
 fn parents_are_known_until_they_are_forgotten(journal: &mut impl Journal) {
@@ -214,7 +217,7 @@ fn k1_forgetting_takes_everything_but_the_stop(journal: &mut impl Journal) {
     takes(journal, &brought_to(1, StageName::Completed));
     takes(journal, &[Change::Retrieved { task: id(1), at: NOW }]);
     assert_eq!(load(journal).tasks[0].retrieved, Some(NOW));
-    takes(journal, &[owed(end_of(1)), made("l", &[end_of(1)]), Change::StopOwed(stop(1))]);
+    takes(journal, &[pending(end_of(1)), made("l", &[end_of(1)]), Change::StopRequested(stop(1))]);
     takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
     let stops = vec![stop(1)];
     assert_eq!(load(journal), Saved { stops, ..Saved::default() });
@@ -223,14 +226,14 @@ fn k1_forgetting_takes_everything_but_the_stop(journal: &mut impl Journal) {
     refuses(journal, Change::Forgotten { task: id(1), why: Forget::Cleared });
 }
 
-fn a_letter_outlives_the_notices_that_are_forgotten(journal: &mut impl Journal) {
+fn a_delivery_outlives_the_notices_that_are_forgotten(journal: &mut impl Journal) {
     for number in 1..=3 {
         takes(journal, &brought_to(number, StageName::Completed));
-        takes(journal, &[owed(end_of(number))]);
+        takes(journal, &[pending(end_of(number))]);
     }
     takes(journal, &[made("l", &[end_of(3), end_of(1), end_of(2)])]);
     takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
-    assert_eq!(load(journal).letters, [letter("l", &[end_of(3), end_of(2)])]);
+    assert_eq!(load(journal).deliveries, [delivery("l", &[end_of(3), end_of(2)])]);
     takes(journal, &[Change::Forgotten { task: id(3), why: Forget::Cleared }, done("l")]);
     assert_eq!(load(journal).notices, []);
 }
@@ -238,20 +241,20 @@ fn a_letter_outlives_the_notices_that_are_forgotten(journal: &mut impl Journal) 
 fn n3_all_changes_are_saved_or_none(journal: &mut impl Journal) {
     takes(journal, &brought_to(1, StageName::Working));
     takes(journal, &brought_to(2, StageName::Completed));
-    takes(journal, &[owed(end_of(2)), made("l", &[end_of(2)])]);
-    takes(journal, &[Change::ParentKnown(parent("ses_a", None)), Change::StopOwed(stop(5))]);
+    takes(journal, &[pending(end_of(2)), made("l", &[end_of(2)])]);
+    takes(journal, &[Change::ParentKnown(parent("ses_a", None)), Change::StopRequested(stop(5))]);
     let before = load(journal);
     let over = at(task(1), StageName::Completed);
     let all = [
         ended(&over, StageName::Working, "new result"),
-        owed(end_of(1)),
+        pending(end_of(1)),
         made("k", &[end_of(1)]),
         launched(&task(3)),
         Change::Retrieved { task: id(2), at: NOW },
         done("l"),
         Change::Forgotten { task: id(2), why: Forget::Cleared },
         Change::StopDone { task: id(5) },
-        Change::StopOwed(stop(6)),
+        Change::StopRequested(stop(6)),
         Change::ParentKnown(parent("ses_a", Some("host-2"))),
         Change::ParentForgotten { session: "ses_a".parse().unwrap() },
     ];

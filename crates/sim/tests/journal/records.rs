@@ -1,7 +1,8 @@
 //! Records for the suite, in its words.
 
 use legwork_engine::record::{
-    About, Change, DebtEnd, Journal, Letter, Notice, NoticeId, Origin, Parent, Saved, Stop, Target,
+    About, Change, Delivery, DeliveryEnd, Journal, Notice, NoticeId, Origin, Parent, Saved, Stop,
+    Target,
 };
 use legwork_engine::task::{Outcome, Run, Stage, StageName, Task};
 use legwork_protocol::{MessageId, TaskId, Time};
@@ -110,28 +111,28 @@ pub fn end_of(number: u64) -> NoticeId {
 
 pub fn notice(id: NoticeId) -> Notice {
     let to = "ses_parent".parse().unwrap();
-    Notice { id, to, headline: "news".into(), made: NOW, letter: None }
+    Notice { id, to, headline: "news".into(), made: NOW, delivery: None }
 }
 
-pub fn owed(id: NoticeId) -> Change {
-    Change::Owed(notice(id))
+pub fn pending(id: NoticeId) -> Change {
+    Change::Enqueued(notice(id))
 }
 
-pub fn letter(name: &str, notices: &[NoticeId]) -> Letter {
+pub fn delivery(name: &str, notices: &[NoticeId]) -> Delivery {
     let to = "ses_parent".parse().unwrap();
-    Letter { id: msg(name), to, notices: notices.to_vec(), counts: "1 finished".into() }
+    Delivery { id: msg(name), to, notices: notices.to_vec(), counts: "1 finished".into() }
 }
 
 pub fn made(name: &str, notices: &[NoticeId]) -> Change {
-    Change::LetterMade(letter(name, notices))
+    Change::DeliveryCreated(delivery(name, notices))
 }
 
 pub fn done(name: &str) -> Change {
-    Change::LetterDone { letter: msg(name), notices: Vec::new(), end: DebtEnd::Told }
+    Change::DeliveryDone { delivery: msg(name), notices: Vec::new(), end: DeliveryEnd::Delivered }
 }
 
-pub fn dissolved(letter: MessageId) -> Change {
-    Change::LetterDissolved { letter, notices: Vec::new() }
+pub fn dissolved(delivery: MessageId) -> Change {
+    Change::DeliveryWithdrawn { delivery, notices: Vec::new() }
 }
 
 pub fn stop(number: u64) -> Stop {
@@ -139,11 +140,11 @@ pub fn stop(number: u64) -> Stop {
     Stop { task: id(number), place, host, target: Target::Marked }
 }
 
-pub fn parent(session: &str, voice: Option<&str>) -> Parent {
+pub fn parent(session: &str, active_host: Option<&str>) -> Parent {
     Parent {
         session: session.parse().unwrap(),
         place: "project".parse().unwrap(),
-        voice: voice.map(|host| host.parse().unwrap()),
+        active_host: active_host.map(|host| host.parse().unwrap()),
     }
 }
 

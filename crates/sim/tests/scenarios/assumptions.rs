@@ -73,7 +73,7 @@ fn k5_two_databases_are_two_places_and_know_nothing_of_each_other() {
     assert!(!listed.contains(&theirs.to_string()), "{listed}");
     story.until_settled();
     let main = story.main.clone();
-    assert_eq!((story.letters(&main).len(), story.letters(&other).len()), (1, 1));
+    assert_eq!((story.deliveries(&main).len(), story.deliveries(&other).len()), (1, 1));
     story.world.kill_window(second);
     story.pass(10_000);
     assert_eq!(story.status(theirs), Some(Status::Completed));

@@ -334,7 +334,7 @@ fn b6_while_a_parent_is_blocked_the_notices_of_what_it_waits_for_are_held() {
     let call = block(&mut story, &[first, second], 60_000);
     story.pass(15_000);
     assert_eq!(story.status(first), Some(Status::Completed));
-    assert_eq!(notice(&mut story, first, 0), NoticeFact::Owed);
+    assert_eq!(notice(&mut story, first, 0), NoticeFact::Pending);
     assert!(story.told().is_empty());
     story.answer(call);
     story.until_settled();
@@ -356,7 +356,7 @@ fn b6_notices_of_other_tasks_are_not_held() {
     story.pass(10_000);
     assert!(!story.is_answered(call));
     assert!(story.told()[0].headline.contains(&aside.to_string()));
-    assert!(story.letters(&other)[0].headline.contains(&foreign.to_string()));
+    assert!(story.deliveries(&other)[0].headline.contains(&foreign.to_string()));
     insta::assert_snapshot!(story.end());
 }
 
@@ -433,7 +433,7 @@ fn b6_notices_stay_held_through_a_restart_of_the_daemon() {
         story.world.start_daemon();
         story.pass(10_000);
         assert_eq!(story.status(first), Some(Status::Completed));
-        assert_eq!(notice(&mut story, first, 0), NoticeFact::Owed);
+        assert_eq!(notice(&mut story, first, 0), NoticeFact::Pending);
         assert!(story.told().is_empty());
         assert!(!story.is_answered(call));
         story.answer(call);

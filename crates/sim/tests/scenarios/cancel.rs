@@ -1,4 +1,4 @@
-//! `background_cancel`: X1 to X3. Calling a task off is done at once in the records, and owed to
+//! `background_cancel`: X1 to X3. Calling a task off is done at once in the records, and pending to
 //! the host until nothing runs any more.
 
 use legwork_engine::task::{Stage, StageName};
@@ -210,7 +210,7 @@ fn x1_a_task_that_waits_for_a_permission_is_cancelled_with_its_question() {
     story.until_settled();
     assert!(!runs(&story, task));
     let told = story.told();
-    assert!(told.iter().all(|letter| letter.headline.starts_with("[BACKGROUND TASK WAITING]")));
+    assert!(told.iter().all(|delivery| delivery.headline.starts_with("[BACKGROUND TASK WAITING]")));
     insta::assert_snapshot!(story.end());
 }
 
@@ -315,7 +315,7 @@ fn x1_the_abort_is_tried_until_the_host_has_heard_it() {
     is_cancelled(&mut story, task);
     story.pass(60_000);
     assert!(runs(&story, task));
-    assert!(story.world.audit().stops.contains_key(&task), "it is owed");
+    assert!(story.world.audit().stops.contains_key(&task), "it is pending");
     story.world.faults = calm();
     story.until_settled();
     assert!(!runs(&story, task));
@@ -353,7 +353,7 @@ fn x1_the_tree_below_a_cancelled_task_goes_with_it() {
     assert_eq!(story.status(below), Some(Status::Cancelled));
     story.until("all to be stopped", |story| story.world.audit().stops.is_empty());
     assert!(!runs(&story, top) && !runs(&story, below));
-    assert!(story.letters(&session).is_empty(), "nobody is left to read it");
+    assert!(story.deliveries(&session).is_empty(), "nobody is left to read it");
     story.until_status(beside, Status::Completed);
     insta::assert_snapshot!(story.end());
 }
@@ -408,7 +408,7 @@ fn x3_the_parent_that_cancels_gets_no_notice() {
     insta::assert_snapshot!(story.end());
 }
 
-/// The one letter to `main`, about a task that somebody else called off.
+/// The one delivery to `main`, about a task that somebody else called off.
 fn told_of_cancel(story: &mut Story, task: TaskId, why: &str) {
     story.until_settled();
     assert_eq!(story.status(task), Some(Status::Cancelled));
@@ -427,7 +427,7 @@ fn x3_a_task_cancelled_by_another_session_is_told_to_its_parent() {
     story.pass(3_000);
     cancel_from(&mut story, &other, task);
     told_of_cancel(&mut story, task, "Cancelled by another session of this project.");
-    assert!(story.letters(&other).is_empty());
+    assert!(story.deliveries(&other).is_empty());
     insta::assert_snapshot!(story.end());
 }
 
@@ -466,7 +466,7 @@ fn x3_who_resumed_it_is_told_when_the_first_parent_cancels_it() {
     is_cancelled(&mut story, task);
     story.until_settled();
     assert_eq!(story.told().len(), 1, "of the first run alone");
-    let told = story.letters(&other);
+    let told = story.deliveries(&other);
     assert_eq!(told.len(), 1);
     assert!(told[0].headline.starts_with("[BACKGROUND TASK CANCELLED]"));
     insta::assert_snapshot!(story.end());

@@ -38,7 +38,7 @@ fn c1_everything_of_the_caller_is_stopped_forgotten_and_counted() {
     let first = story.launch("First", "hang");
     let second = story.launch("Second", "hang");
     story.pass(5_000);
-    let letters = story.told().len();
+    let deliveries = story.told().len();
     assert_eq!(clear(&mut story), "Cancelled 2 unfinished tasks and cleared 5 tasks.");
     let listed = story.ask("background_list", json!({ "all": true }));
     assert_eq!(listed, "No background tasks found.");
@@ -48,7 +48,7 @@ fn c1_everything_of_the_caller_is_stopped_forgotten_and_counted() {
     story.until_settled();
     assert!(!runs(&story, first) && !runs(&story, second));
     story.pass(60_000);
-    assert_eq!(story.told().len(), letters, "nothing more is told");
+    assert_eq!(story.told().len(), deliveries, "nothing more is told");
     insta::assert_snapshot!(story.end());
 }
 
@@ -77,7 +77,7 @@ fn c1_tasks_of_other_sessions_are_not_touched() {
     assert!(runs(&story, theirs));
     story.until_status(theirs, Status::Completed);
     story.until_settled();
-    assert_eq!(story.letters(&other).len(), 2);
+    assert_eq!(story.deliveries(&other).len(), 2);
     insta::assert_snapshot!(story.end());
 }
 
@@ -143,8 +143,8 @@ fn c1_a_resumed_task_is_stopped_as_well() {
 }
 
 /// A session waits for these tasks and for one that hangs until they are done, so that their
-/// notices are held; then it is freed, and the letter that goes out is lost.
-fn lose_the_letter_of(story: &mut Story, session: &SessionId, tasks: &[TaskId], hung: TaskId) {
+/// notices are held; then it is freed, and the delivery that goes out is lost.
+fn lose_the_delivery_of(story: &mut Story, session: &SessionId, tasks: &[TaskId], hung: TaskId) {
     let mut ids: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
     ids.push(hung.to_string());
     let block = story.start(session, "background_block", json!({ "task_ids": ids }));
@@ -153,9 +153,9 @@ fn lose_the_letter_of(story: &mut Story, session: &SessionId, tasks: &[TaskId], 
     }
     story.world.faults = all_lost();
     story.world.drop_call(block);
-    story.until("a letter", |story| !story.world.audit().letters.is_empty());
+    story.until("a delivery", |story| !story.world.audit().deliveries.is_empty());
     story.pass(2_000);
-    assert!(story.letters(session).is_empty(), "it was lost");
+    assert!(story.deliveries(session).is_empty(), "it was lost");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn c1_a_notice_on_its_way_is_not_sent_any_more() {
     let first = story.launch("First", "wait 2000; say first");
     let hung = story.launch("Hung", "hang");
     let main = story.main.clone();
-    lose_the_letter_of(&mut story, &main, &[first], hung);
+    lose_the_delivery_of(&mut story, &main, &[first], hung);
     assert_eq!(clear(&mut story), "Cancelled 1 unfinished task and cleared 2 tasks.");
     story.world.faults = calm();
     story.until_settled();
@@ -174,7 +174,7 @@ fn c1_a_notice_on_its_way_is_not_sent_any_more() {
 }
 
 #[test]
-fn c1_a_letter_to_somebody_else_loses_only_what_was_cleared() {
+fn c1_a_delivery_to_somebody_else_loses_only_what_was_cleared() {
     let mut story = Story::new();
     let other = story.conversation("other");
     let shared = story.launch("Shared", "say one");
@@ -182,15 +182,15 @@ fn c1_a_letter_to_somebody_else_loses_only_what_was_cleared() {
     resume_from(&mut story, &other, shared, "wait 4000; say two");
     let own = story.launch_from(&other, "Own", "wait 4000; say own");
     let hung = story.launch_from(&other, "Hung", "hang");
-    lose_the_letter_of(&mut story, &other, &[shared, own], hung);
+    lose_the_delivery_of(&mut story, &other, &[shared, own], hung);
     assert_eq!(clear(&mut story), "Cleared 1 task; none was unfinished.");
     story.world.faults = calm();
     story.call(&other, "background_cancel", json!({ "task_id": hung.to_string() }));
     story.until_settled();
-    let told = story.letters(&other);
-    let all: Vec<&String> = told.iter().flat_map(|letter| &letter.results).collect();
+    let told = story.deliveries(&other);
+    let all: Vec<&String> = told.iter().flat_map(|delivery| &delivery.results).collect();
     assert_eq!(all, [&format!("What came of {own}:\n\nown")]);
-    assert!(!told.iter().any(|letter| letter.headline.contains(&shared.to_string())));
+    assert!(!told.iter().any(|delivery| delivery.headline.contains(&shared.to_string())));
     insta::assert_snapshot!(story.end());
 }
 
@@ -210,7 +210,7 @@ fn c1_what_was_cleared_stays_cleared_after_a_restart() {
     is_unknown(&mut story, done);
     is_unknown(&mut story, running);
     story.until_settled();
-    assert!(!runs(&story, running), "the abort was still owed");
+    assert!(!runs(&story, running), "the abort was still pending");
     insta::assert_snapshot!(story.end());
 }
 

@@ -67,7 +67,7 @@ fn field_a_resume_is_not_done_on_the_old_text() {
 
 #[test]
 fn field_an_event_and_a_poll_that_both_see_the_end_make_one_notice() {
-    // At 4,880 ms the answer comes about when the host is surveyed.
+    // At 4,880 ms the answer comes about when the host is polled.
     for ms in (4_700..5_100).step_by(10) {
         let mut story = Story::new();
         story.world.faults.hint_doubled = 500;
@@ -156,7 +156,7 @@ fn field_a_notice_whose_sending_failed_is_sent_until_it_is_there_and_once() {
     story.until("the look", |story| count(story, "how far is") == 1);
     story.world.faults.lost_before = 1000;
     story.until("two sendings", |story| count(story, ": tell ses_") == 2);
-    assert!(!story.world.audit().owed.is_empty(), "a debt ends when it is paid");
+    assert!(!story.world.audit().pending.is_empty(), "a delivery ends when it is paid");
     story.world.faults.lost_before = 0;
     story.until_settled();
     story.pass(60_000);
@@ -209,7 +209,7 @@ fn field_counts_do_not_mix_parents() {
         story.launch_from(&other, "Theirs", "wait 60000; say theirs");
     }
     story.launch("Ours", "say ours");
-    story.until("a letter", |story| !story.told().is_empty());
+    story.until("a delivery", |story| !story.told().is_empty());
     let told = story.told();
     let counts = told[0].headline.lines().last();
     assert_eq!(counts, Some("1 background task finished, 0 still running."));
@@ -336,10 +336,10 @@ fn field_a_nested_helper_is_told_of_by_its_own_parent_and_not_by_the_root() {
     let helper = story.session_of(outer);
     let inner = story.launch_from(&helper, "Inner", "wait 2000; say inner done");
     story.until_settled();
-    let inner_told = story.letters(&helper);
+    let inner_told = story.deliveries(&helper);
     assert_eq!(inner_told.len(), 1);
     assert!(inner_told[0].headline.contains(&inner.to_string()));
-    let told = story.letters(&main);
+    let told = story.deliveries(&main);
     assert_eq!(told.len(), 1);
     assert!(!told[0].headline.contains(&inner.to_string()));
     assert_eq!(detail(&mut story, outer, 0), "outer done");

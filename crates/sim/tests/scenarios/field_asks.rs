@@ -106,7 +106,7 @@ fn field_a_cancelled_helper_stops_with_its_helpers() {
     cancel(&mut story, outer);
     story.pass(20_000);
     assert!(story.world.oc.runs(&outside), "the host has not heard of it");
-    assert_eq!(story.world.audit().stops.len(), 2, "the aborts are owed");
+    assert_eq!(story.world.audit().stops.len(), 2, "the aborts are pending");
     story.world.faults.lost_before = 0;
     story.until_settled();
     assert!(!story.world.oc.runs(&outside) && !story.world.oc.runs(&inside));
@@ -124,7 +124,7 @@ fn field_a_blocked_caller_wakes_in_milliseconds_and_costs_nothing() {
     let call = story.start(&main, "background_block", ids);
     let before = story.world.requests;
     story.pass(30_000);
-    assert!(story.world.requests - before <= 6, "only the survey of every five seconds");
+    assert!(story.world.requests - before <= 6, "only the poll of every five seconds");
     story.answer(call);
     let woken = story.world.calls[call].answer.as_ref().map(|(at, _, _)| *at).unwrap();
     assert!(woken.since(ended(&mut story, task)) < 10);
@@ -325,7 +325,7 @@ fn field_a_finished_task_holds_no_place_though_it_is_not_told_yet() {
     story.until_status(first, Status::Completed);
     story.pass(100);
     assert!(story.world.oc.sessions_marked(second).count() == 1, "the place is free at the end");
-    assert!(!story.world.audit().owed.is_empty());
+    assert!(!story.world.audit().pending.is_empty());
     story.until_status(second, Status::Completed);
     story.world.oc.clear_revert(process, &main).unwrap();
     insta::assert_snapshot!(story.end());

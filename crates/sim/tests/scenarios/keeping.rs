@@ -35,7 +35,8 @@ pub(crate) fn ends_well_once(story: &mut Story, task: TaskId, run: u32, result: 
     story.until_status(task, Status::Completed);
     story.until_settled();
     assert_eq!(detail(story, task, run), result);
-    let told: Vec<String> = story.told().into_iter().flat_map(|letter| letter.results).collect();
+    let told: Vec<String> =
+        story.told().into_iter().flat_map(|delivery| delivery.results).collect();
     let mine = format!("What came of {task}:\n\n{result}");
     assert_eq!(told.iter().filter(|told| **told == mine).count(), 1, "{told:?}");
     assert_eq!(story.world.oc.ever_marked(task), 1, "one session");
@@ -104,7 +105,7 @@ fn k3_a_deleted_parent_takes_its_tasks_and_theirs_along_and_no_others() {
     assert!(!runs(&story, top) && !runs(&story, below));
     assert_eq!(story.world.oc.sessions_marked(queued).count(), 0);
     assert_eq!(story.status(theirs), Some(Status::Completed));
-    assert_eq!(story.letters(&other).len(), 1);
+    assert_eq!(story.deliveries(&other).len(), 1);
     insta::assert_snapshot!(story.end());
 }
 
@@ -220,7 +221,7 @@ fn k3_failing_reads_change_nothing() {
     assert_eq!(story.status(theirs), Some(Status::Running));
     story.world.faults = calm();
     ends_well_once(&mut story, mine, 0, "mine");
-    assert_eq!(story.letters(&other).len(), 1);
+    assert_eq!(story.deliveries(&other).len(), 1);
     insta::assert_snapshot!(story.end());
 }
 
@@ -417,7 +418,7 @@ fn k5_two_windows_see_and_change_one_truth() {
     story.until_settled();
     let session = story.session_of(task);
     assert_eq!(story.world.oc.get(&session).unwrap().prompts().count(), 2, "no doubled work");
-    assert_eq!(story.told().len() + story.letters(&other).len(), 2, "one notice a run");
+    assert_eq!(story.told().len() + story.deliveries(&other).len(), 2, "one notice a run");
     insta::assert_snapshot!(story.end());
 }
 

@@ -6,7 +6,7 @@ use legwork_engine::record::Origin;
 use legwork_engine::{
     Caller, Change, Engine, Finding, Hint, Input, Journal, Saved, Say, Stage, Task,
 };
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::books::Keeper;
@@ -51,13 +51,13 @@ fn until_asked(story: &mut Story) {
     story.until("a request", |story| story.world.requests > before);
 }
 
-/// Nothing of a launch is kept, opened or owed.
+/// Nothing of a launch is kept, opened or pending.
 fn assert_nothing_is_left(story: &mut Story) {
     assert_eq!(helpers(story), 0);
     let audit = story.world.audit();
     assert!(audit.rows.is_empty() && audit.parents.is_empty());
     assert!(audit.runs.values().all(|run| run.forgotten));
-    assert!(audit.stops.is_empty() && audit.owed.is_empty());
+    assert!(audit.stops.is_empty() && audit.pending.is_empty());
     assert_eq!(story.ask("background_list", json!({})), "No background tasks found.");
 }
 
@@ -159,11 +159,14 @@ fn l2_the_callers_message_agent_call_directory_and_time_are_saved_with_the_task(
     };
     let ask = Ask::from_tool("background_task", launch("Explore", "look")).unwrap();
     let mut engine = Engine::new(Settings::default());
-    drop(engine.on(Input::Hint(Hint::HostCame { host, place, until: Until::Closed }), Time(1_000)));
+    drop(engine.on(
+        Input::Hint(Hint::HostCame { host, place, lifetime: HostLifetime::Interactive }),
+        Time(1_000),
+    ));
     let spare = TaskId::from_number(1);
-    let vet = engine.on(Input::Ask { call: CallId(1), caller, ask, spare }, Time(2_000));
-    assert!(vet.save.is_empty(), "nothing is kept before the agent is known");
-    let found = Input::Found { work: vet.work[0].id, found: Ok(Finding::Vetted) };
+    let check_agent = engine.on(Input::Ask { call: CallId(1), caller, ask, spare }, Time(2_000));
+    assert!(check_agent.save.is_empty(), "nothing is kept before the agent is known");
+    let found = Input::Found { work: check_agent.work[0].id, found: Ok(Finding::AgentKnown) };
     let accepted = engine.on(found, Time(3_000));
     let launched = accepted.save.iter().find_map(|change| match change {
         Change::Launched { task, origin } => Some((task, origin)),
@@ -446,10 +449,13 @@ fn l3_where_the_host_ends_with_the_conversation_the_answer_says_to_block_first()
     };
     let ask = Ask::from_tool("background_task", launch("Explore", "look")).unwrap();
     let mut engine = Engine::new(Settings::default());
-    drop(engine.on(Input::Hint(Hint::HostCame { host, place, until: Until::Idle }), Time(1_000)));
+    drop(engine.on(
+        Input::Hint(Hint::HostCame { host, place, lifetime: HostLifetime::OneShot }),
+        Time(1_000),
+    ));
     let spare = TaskId::from_number(1);
     let mut reaction = engine.on(Input::Ask { call: CallId(1), caller, ask, spare }, Time(2_000));
-    for found in [Finding::Vetted, Finding::Opened { session: name("ses_child") }] {
+    for found in [Finding::AgentKnown, Finding::Opened { session: name("ses_child") }] {
         let work = reaction.work[0].id;
         reaction = engine.on(Input::Found { work, found: Ok(found) }, Time(3_000));
     }

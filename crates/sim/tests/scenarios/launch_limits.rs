@@ -90,7 +90,7 @@ fn l5_with_two_levels_a_helper_may_launch_and_its_own_helper_may_not() {
     assert!(answer.contains("only 2 level(s) deep (limits.max_depth = 2)"), "{answer}");
     story.until_settled();
     assert_eq!((helpers(&story), tasks(&mut story)), (2, 2));
-    let (to_main, to_helper) = (story.told(), story.letters(&middle));
+    let (to_main, to_helper) = (story.told(), story.deliveries(&middle));
     assert!(to_helper[0].headline.contains("Inner") && to_helper.len() == 1, "{to_helper:?}");
     assert!(to_main[0].headline.contains("Outer") && to_main.len() == 1, "{to_main:?}");
     insta::assert_snapshot!(story.end());
@@ -129,13 +129,14 @@ fn l7_over_the_limit_of_running_tasks_they_wait_and_start_in_order() {
     assert_eq!(helpers(&story), 1);
     story.until("all to be done", |story| {
         let audit = story.world.audit();
-        let at_work = audit.rows.values().filter(|row| row.task.stage.holds_place()).count();
+        let at_work = audit.rows.values().filter(|row| row.task.stage.holds_slot()).count();
         assert!(at_work <= 1, "{at_work} run at once");
         audit.is_settled()
     });
     let opened: Vec<Time> = order.iter().map(|task| session(&mut story, *task).created).collect();
     assert!(opened.is_sorted() && opened[0] < opened[1] && opened[1] < opened[2]);
-    let told: Vec<String> = story.told().into_iter().flat_map(|letter| letter.results).collect();
+    let told: Vec<String> =
+        story.told().into_iter().flat_map(|delivery| delivery.results).collect();
     let all: Vec<String> = order
         .iter()
         .zip(["one", "two", "three"])
@@ -192,8 +193,8 @@ fn l7_each_host_has_its_own_places() {
     let call = story.start_in(window, &other, "background_task", launch("There", "say there"));
     story.answer(call);
     let there = story.world.calls[call].task().unwrap();
-    assert!(record(&mut story, here).stage.holds_place());
-    assert!(record(&mut story, there).stage.holds_place());
+    assert!(record(&mut story, here).stage.holds_slot());
+    assert!(record(&mut story, there).stage.holds_slot());
     insta::assert_snapshot!(story.end());
 }
 
@@ -202,7 +203,7 @@ fn l7_without_a_limit_nobody_waits() {
     let mut story = limited(|settings| settings.max_running = 0);
     let all: Vec<TaskId> = (0..20).map(|_| story.launch("Work", "wait 9000; say done")).collect();
     for task in &all {
-        assert!(record(&mut story, *task).stage.holds_place());
+        assert!(record(&mut story, *task).stage.holds_slot());
     }
     story.until_settled();
     assert_eq!(helpers(&story), 20);

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use legwork_engine::text::words::duration;
-use legwork_engine::work::{Retry, Sight, Sighted};
-use legwork_engine::{Caller, Deed, Engine, Finding, Hint, Input, Reaction, Say, Work};
+use legwork_engine::work::{Observation, Retry, RunState};
+use legwork_engine::{Action, Caller, Engine, Finding, Hint, Input, Reaction, Say, Work};
 use legwork_protocol::ask::Ask;
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
@@ -44,7 +44,7 @@ impl Bare {
         let _ = self.on(Input::Hint(Hint::HostCame {
             host: name(host),
             place: name(place),
-            until: Until::Closed,
+            lifetime: HostLifetime::Interactive,
         }));
     }
 
@@ -80,17 +80,17 @@ impl Bare {
 
     /// A helper's session falls idle, and a look finds this answer; what is to be done then.
     pub fn answered(&mut self, helper: &str, text: &str) -> Vec<Work> {
-        let look = self.on(Input::Hint(Hint::Stirred { session: name(helper) }));
-        let state = Sighted::Answered { text: text.to_owned() };
-        self.done(&look, Finding::Seen(Sight { state, tool_calls: 0, moved: None })).work
+        let look = self.on(Input::Hint(Hint::Changed { session: name(helper) }));
+        let state = RunState::Answered { text: text.to_owned() };
+        self.done(&look, Finding::Observed(Observation { state, tool_calls: 0, moved: None })).work
     }
 
     /// A task that is at work in this session.
     pub fn launch(&mut self, host: &str, from: &str, description: &str, helper: &str) -> TaskId {
         let (prompt, agent) = ("work".to_owned(), "general".to_owned());
         let description = description.to_owned();
-        let vet = self.put(host, from, Ask::Launch { prompt, description, agent });
-        let open = self.done(&vet, Finding::Vetted);
+        let check_agent = self.put(host, from, Ask::Launch { prompt, description, agent });
+        let open = self.done(&check_agent, Finding::AgentKnown);
         let prompt = self.done(&open, Finding::Opened { session: name(helper) });
         let _ = self.done(&prompt, Finding::Done);
         let answer = text_of(&prompt);
@@ -198,12 +198,12 @@ fn s1_words_of_a_provider_cannot_make_a_second_line() {
     bare.host_comes("here", "one");
     bare.launch("here", "ses_a", "Explore", "ses_helper");
     bare.now = bare.now.plus(5_000);
-    let survey = bare.on(Input::Tick);
-    assert!(matches!(survey.work[0].deed, Deed::Survey { .. }));
+    let poll = bare.on(Input::Tick);
+    assert!(matches!(poll.work[0].action, Action::Poll { .. }));
     let next = bare.now.plus(30_000);
     let retry = Retry { attempt: 1, why: "overloaded\n\ttry later".to_owned(), next };
     let busy = vec![(name("ses_helper"), Some(retry))];
-    let _ = bare.done(&survey, Finding::Surveyed { busy, questions: Vec::new() });
+    let _ = bare.done(&poll, Finding::Polled { busy, questions: Vec::new() });
     let answer = bare.ask("here", "ses_a", Ask::List { status: None, all: false });
     let wait = duration(next.since(bare.now));
     assert!(answer.contains(&format!("provider retry 1 in {wait} (overloaded")), "{answer}");

@@ -1,4 +1,4 @@
-//! What is owed and what it says: N1 to N3. Exactly one notice for each run, whatever dies.
+//! What is pending and what it says: N1 to N3. Exactly one notice for each run, whatever dies.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn other_story(number: usize, nasty: Nasty) -> Story {
 }
 
 /// What the daemon did last before it died, as far as it shows.
-fn last_deed(story: &Story) -> Option<String> {
+fn last_action(story: &Story) -> Option<String> {
     let transcript = story.transcript();
     let lines: Vec<&str> = transcript.lines().collect();
     let at = lines.iter().position(|line| *line == DEATH)?;
@@ -55,7 +55,7 @@ fn n1_one_notice_though_the_daemon_dies_anywhere_between_the_answer_and_the_tell
                 story.world.step();
             }
             die_in_a_step(&mut story);
-            seen.extend(last_deed(&story));
+            seen.extend(last_action(&story));
             story.until_settled();
             story.pass(30_000);
             let told = told_of(&story, task);
@@ -138,7 +138,7 @@ fn n1_a_run_is_told_to_the_session_that_asked_for_it() {
     let resume = json!({ "resume": task.to_string(), "prompt": "say two" });
     story.call(&other, "background_task", resume);
     story.until_settled();
-    let (told, told_other) = (story.told(), story.letters(&other));
+    let (told, told_other) = (story.told(), story.deliveries(&other));
     assert_eq!((told.len(), told_other.len()), (1, 1));
     assert!(told[0].headline.starts_with("[BACKGROUND TASK COMPLETED] "));
     assert!(told_other[0].headline.starts_with("[BACKGROUND RESUME COMPLETED] "));
@@ -160,8 +160,8 @@ fn n1_each_run_of_a_task_is_told() {
     insta::assert_snapshot!(story.end());
 }
 
-/// The only letter that `main` has, and what it says of how many there are.
-fn only_letter(story: &mut Story) -> (String, String) {
+/// The only delivery that `main` has, and what it says of how many there are.
+fn only_delivery(story: &mut Story) -> (String, String) {
     story.until_settled();
     let mut told = story.told();
     let last = told.pop().unwrap();
@@ -173,7 +173,7 @@ fn only_letter(story: &mut Story) -> (String, String) {
 fn n2_a_task_that_completed() {
     let mut story = Story::new();
     let task = story.launch("Explore codebase", "wait 4900; say found it");
-    let (first, counts) = only_letter(&mut story);
+    let (first, counts) = only_delivery(&mut story);
     assert_eq!(first, format!("[BACKGROUND TASK COMPLETED] {task} Explore codebase (5s)"));
     assert_eq!(counts, "1 background task finished, 0 still running.");
     assert_eq!(story.told()[0].results, [format!("What came of {task}:\n\nfound it")]);
@@ -184,7 +184,7 @@ fn n2_a_task_that_completed() {
 fn n2_a_task_that_failed() {
     let mut story = Story::new();
     let task = story.launch("Explore codebase", "wait 4900; fail 400");
-    let (first, _) = only_letter(&mut story);
+    let (first, _) = only_delivery(&mut story);
     assert_eq!(first, format!("[BACKGROUND TASK FAILED] {task} Explore codebase (5s)"));
     let result = format!("What came of {task}:\n\nAPIError: fake failure 400");
     assert_eq!(story.told()[0].results, [result]);
@@ -197,7 +197,7 @@ fn n2_a_task_that_was_cancelled() {
     let task = story.launch("Explore codebase", "hang");
     story.pass(5_000);
     story.person(Ask::Cancel { task: task.to_string() });
-    let (first, _) = only_letter(&mut story);
+    let (first, _) = only_delivery(&mut story);
     assert_eq!(first, format!("[BACKGROUND TASK CANCELLED] {task} Explore codebase (5s)"));
     insta::assert_snapshot!(story.end());
 }
@@ -208,7 +208,7 @@ fn n2_a_resume_that_completed() {
     let task = story.launch("Explore codebase", "say one");
     story.until_settled();
     story.resume(task, "wait 4900; say two");
-    let (first, counts) = only_letter(&mut story);
+    let (first, counts) = only_delivery(&mut story);
     assert_eq!(first, format!("[BACKGROUND RESUME COMPLETED] {task} Explore codebase (5s)"));
     assert_eq!(counts, "1 background task finished, 0 still running.");
     assert_eq!(story.told()[1].results, [format!("What came of {task}:\n\ntwo")]);
@@ -221,7 +221,7 @@ fn n2_a_resume_that_failed() {
     let task = story.launch("Explore codebase", "say one");
     story.until_settled();
     story.resume(task, "wait 4900; fail 400");
-    let (first, _) = only_letter(&mut story);
+    let (first, _) = only_delivery(&mut story);
     assert_eq!(first, format!("[BACKGROUND RESUME FAILED] {task} Explore codebase (5s)"));
     insta::assert_snapshot!(story.end());
 }
@@ -234,11 +234,11 @@ fn n2_the_counts_are_those_of_the_moment_and_of_this_parent() {
     story.launch_from(&other, "Not ours", "wait 30000; say c");
     story.launch("First", "wait 2000; say a");
     story.launch("Second", "wait 10000; say b");
-    story.until("the first letter", |story| story.told().len() == 1);
+    story.until("the first delivery", |story| story.told().len() == 1);
     let counts =
         |story: &mut Story, n: usize| story.told()[n].headline.lines().last().unwrap().to_owned();
     assert_eq!(counts(&mut story, 0), "1 background task finished, 1 still running.");
-    story.until("the second letter", |story| story.told().len() == 2);
+    story.until("the second delivery", |story| story.told().len() == 2);
     assert_eq!(counts(&mut story, 1), "2 background tasks finished, 0 still running.");
     insta::assert_snapshot!(story.end());
 }
@@ -275,22 +275,22 @@ fn n2_a_result_as_long_as_the_limit_is_told_in_full() {
 }
 
 /// Goes on step by step; at each, an end that is saved has its notice, and nothing is told that
-/// is not owed.
+/// is not pending.
 fn watch_each_step(story: &mut Story, task: TaskId) {
     let notice = NoticeId { task, run: 0, about: About::End };
     story.until("the notice", |story| {
         let finished = story.world.audit().rows[&task].task.is_finished();
         let fact = story.world.audit().runs[&(task, 0)].notice;
         assert_eq!(finished, fact != NoticeFact::None, "an end without its notice");
-        let owed = story.world.audit().owed.contains(&notice);
+        let pending = story.world.audit().pending.contains(&notice);
         let told = !told_of(story, task).is_empty();
-        assert!(!told || owed || fact == NoticeFact::Told, "told without being owed");
+        assert!(!told || pending || fact == NoticeFact::Told, "told without being pending");
         fact == NoticeFact::Told
     });
 }
 
 #[test]
-fn n3_at_no_moment_is_there_an_end_without_its_notice_or_a_letter_without_a_debt() {
+fn n3_at_no_moment_is_there_an_end_without_its_notice_or_a_delivery_without_a_debt() {
     let mut story = Story::with(Settings::default(), Nasty::scripted());
     let task = story.launch("Explore", "tool grep 100; say found it");
     watch_each_step(&mut story, task);
@@ -307,7 +307,7 @@ fn n3_what_cannot_be_saved_is_neither_ended_nor_told() {
     until_answered(&mut story, task);
     story.pass(60_000);
     assert_eq!(story.status(task), Some(Status::Running));
-    assert!(story.world.audit().owed.is_empty());
+    assert!(story.world.audit().pending.is_empty());
     assert!(story.told().is_empty());
     assert_eq!(count(&story, ", with a turn"), 0, "nothing is sent before it is saved");
     story.world.set_full(false);
@@ -326,8 +326,8 @@ fn n3_a_daemon_that_dies_while_it_saves_an_end_has_saved_neither_or_both() {
         story.until("the look", |story| count(story, "how far is") == 1);
         die_in_a_step(&mut story);
         let ended = story.world.audit().runs[&(task, 0)].ended.is_some();
-        let owed = story.world.audit().runs[&(task, 0)].notice != NoticeFact::None;
-        assert_eq!(ended, owed, "story {number}");
+        let pending = story.world.audit().runs[&(task, 0)].notice != NoticeFact::None;
+        assert_eq!(ended, pending, "story {number}");
         ends.insert(ended);
         let before = answered(&mut story, task);
         assert!(before <= story.world.now);

@@ -1,7 +1,7 @@
 //! `background_output`: O1 to O6.
 
 use legwork_engine::text::words::duration;
-use legwork_engine::{Deed, Hint, HostError, Input, Journal};
+use legwork_engine::{Action, Hint, HostError, Input, Journal};
 use legwork_protocol::ask::{Ask, Reply};
 use legwork_protocol::{Settings, Status, TaskId, Time};
 use legwork_sim::Story;
@@ -40,7 +40,7 @@ fn one_of_two_is_done(story: &mut Story) -> (TaskId, TaskId) {
     story.start(&main, "background_block", ids);
     story.until_status(first, Status::Completed);
     story.pass(1_000);
-    assert_eq!(notice(story, first, 0), NoticeFact::Owed);
+    assert_eq!(notice(story, first, 0), NoticeFact::Pending);
     assert!(story.told().is_empty());
     (first, second)
 }
@@ -285,14 +285,14 @@ fn read_on(story: &mut Story, task: TaskId) -> (String, usize) {
 // No transcript: it would hold the long result several times.
 #[test]
 fn o3_pages_of_a_long_result_put_together_are_the_result() {
-    let letters = |n: u32| match n % 61 {
+    let deliveries = |n: u32| match n % 61 {
         0 => '\n',
         7 => 'é',
         8 => '漢',
         9 => '🚀',
         _ => 'x',
     };
-    let long: String = std::iter::once('a').chain((1..100_000).map(letters)).collect();
+    let long: String = std::iter::once('a').chain((1..100_000).map(deliveries)).collect();
     let long = format!("{long}z");
     let lines = format!("a{}z", "\n".repeat(4_000));
     let settings = Settings { max_result_chars: 0, ..Settings::default() };
@@ -397,13 +397,13 @@ fn o5_what_another_session_or_a_person_read_is_told_all_the_same() {
     let arguments = json!({ "task_id": first.to_string() });
     assert!(story.call(&other, "background_output", arguments).ends_with("\n\none"));
     assert!(story.person(reading(first)).ends_with("\n\none"));
-    assert_eq!(notice(&mut story, first, 0), NoticeFact::Owed);
+    assert_eq!(notice(&mut story, first, 0), NoticeFact::Pending);
     story.until_settled();
     let told = story.told();
     assert_eq!(told.len(), 1);
     assert!(told[0].headline.contains(&first.to_string()));
     assert!(told[0].headline.contains(&second.to_string()));
-    assert!(story.letters(&other).is_empty());
+    assert!(story.deliveries(&other).is_empty());
     insta::assert_snapshot!(story.end());
 }
 
@@ -416,7 +416,7 @@ fn o5_a_result_read_after_a_restart_before_the_notice_has_gone_is_not_told() {
     story.pass(10_000);
     story.world.start_daemon();
     story.until_status(task, Status::Completed);
-    assert_eq!(notice(&mut story, task, 0), NoticeFact::Owed);
+    assert_eq!(notice(&mut story, task, 0), NoticeFact::Pending);
     let turns = story.turns(&story.main);
     assert!(output(&mut story, task).ends_with("\n\ndone"));
     story.until_settled();
@@ -444,7 +444,7 @@ fn o5_a_result_read_through_another_window_while_the_first_is_away_is_not_told()
     story.world.cut_link(0);
     story.until_status(task, Status::Completed);
     assert!(!story.world.windows[0].linked);
-    assert_eq!(notice(&mut story, task, 0), NoticeFact::Owed);
+    assert_eq!(notice(&mut story, task, 0), NoticeFact::Pending);
     let arguments = json!({ "task_id": task.to_string() });
     let call = story.start_in(second, &main, "background_output", arguments);
     assert!(story.answer(call).ends_with("\n\ndone"));
@@ -478,7 +478,8 @@ fn o5_a_result_read_after_the_host_refused_its_notice_is_not_sent_again() {
     bare.wait(5_000);
     let task = bare.launch("here", "ses_a", "Explore", "ses_helper");
     let told = bare.answered("ses_helper", "done");
-    let [Deed::Tell { .. }] = told.iter().map(|work| &work.deed).collect::<Vec<_>>()[..] else {
+    let [Action::Deliver { .. }] = told.iter().map(|work| &work.action).collect::<Vec<_>>()[..]
+    else {
         panic!("{told:?}")
     };
     let why = "not now".to_owned();
@@ -487,7 +488,7 @@ fn o5_a_result_read_after_the_host_refused_its_notice_is_not_sent_again() {
     let answer = bare.ask("here", "ses_a", reading(task));
     has(&answer, "Status: completed");
     let later = bare.wait(60_000);
-    assert!(later.iter().all(|work| !matches!(work.deed, Deed::Tell { .. })), "{later:?}");
+    assert!(later.iter().all(|work| !matches!(work.action, Action::Deliver { .. })), "{later:?}");
 }
 
 #[test]

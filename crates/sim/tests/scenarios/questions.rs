@@ -149,7 +149,7 @@ fn d5_a_question_that_is_answered_before_it_went_out_is_not_told() {
     let mut story = Story::new();
     let task = story.launch("Explore", "ask bash; say found it");
     let question = question(&mut story);
-    story.until("the debt", |story| !story.world.audit().owed.is_empty());
+    story.until("the delivery", |story| !story.world.audit().pending.is_empty());
     let process = process(&story);
     story.world.oc.reply(process, &question, &host::Reply::Yes).unwrap();
     story.until_settled();

@@ -238,7 +238,7 @@ fn k2_unfinished_tasks_of_every_stage_end_with_their_host() {
         assert!(!runs(&story, task));
     }
     assert_eq!(story.world.oc.ever().len(), opened, "no session came into being");
-    let told: Vec<String> = story.told().into_iter().map(|letter| letter.headline).collect();
+    let told: Vec<String> = story.told().into_iter().map(|delivery| delivery.headline).collect();
     assert_eq!(told.concat().matches("FAILED]").count(), 3, "{told:?}");
     insta::assert_snapshot!(story.end());
 }

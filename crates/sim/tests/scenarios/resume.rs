@@ -355,10 +355,10 @@ fn r6_another_session_of_the_project_that_resumes_is_the_one_that_is_told() {
     story.until_settled();
     assert_eq!(record(&mut story, task).parent, story.main);
     assert_eq!(story.told().len(), 1, "the parent is told of the launch alone");
-    let letters = story.letters(&other);
-    assert_eq!(letters.len(), 1);
-    assert!(letters[0].headline.starts_with(&format!("[BACKGROUND RESUME COMPLETED] {task} ")));
-    assert_eq!(letters[0].results, [format!("What came of {task}:\n\ntwo")]);
+    let deliveries = story.deliveries(&other);
+    assert_eq!(deliveries.len(), 1);
+    assert!(deliveries[0].headline.starts_with(&format!("[BACKGROUND RESUME COMPLETED] {task} ")));
+    assert_eq!(deliveries[0].results, [format!("What came of {task}:\n\ntwo")]);
     insta::assert_snapshot!(story.end());
 }
 
@@ -378,6 +378,6 @@ fn r6_a_resume_through_another_window_is_done_there() {
     let process = story.world.windows[window].process;
     assert!(story.world.oc.running_sessions(process).any(|at| *at == session));
     story.until_settled();
-    assert_eq!((story.told().len(), story.letters(&other).len()), (1, 1));
+    assert_eq!((story.told().len(), story.deliveries(&other).len()), (1, 1));
     insta::assert_snapshot!(story.end());
 }

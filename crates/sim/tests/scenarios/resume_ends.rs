@@ -10,10 +10,10 @@ use crate::resume::{completed, output, prompts, record, refused, until_asked};
 const NOTE: &str = "Note: agent and description are ignored in resume mode.";
 
 fn failed(story: &mut Story, task: TaskId) -> String {
-    let letter = story.told().pop().unwrap();
+    let delivery = story.told().pop().unwrap();
     let headline = format!("[BACKGROUND RESUME FAILED] {task} Explore ");
-    assert!(letter.headline.starts_with(&headline), "{}", letter.headline);
-    let [result] = letter.results.as_slice() else { panic!("{:?}", letter.results) };
+    assert!(delivery.headline.starts_with(&headline), "{}", delivery.headline);
+    let [result] = delivery.results.as_slice() else { panic!("{:?}", delivery.results) };
     result.strip_prefix(&format!("What came of {task}:\n\n")).unwrap().to_owned()
 }
 
@@ -68,12 +68,12 @@ fn r8_the_notice_of_a_resume_carries_the_new_answer_in_full_and_only_it() {
     assert_eq!(story.status(task), Some(Status::Resumed));
     story.until_settled();
     assert_eq!(story.status(task), Some(Status::Completed));
-    let letters = story.told();
-    assert_eq!(letters.len(), 2);
-    assert_eq!(letters[0].results, [format!("What came of {task}:\n\nthe first answer")]);
+    let deliveries = story.told();
+    assert_eq!(deliveries.len(), 2);
+    assert_eq!(deliveries[0].results, [format!("What came of {task}:\n\nthe first answer")]);
     let headline = format!("[BACKGROUND RESUME COMPLETED] {task} Explore ");
-    assert!(letters[1].headline.starts_with(&headline), "{}", letters[1].headline);
-    assert_eq!(letters[1].results, [format!("What came of {task}:\n\n{long}")]);
+    assert!(deliveries[1].headline.starts_with(&headline), "{}", deliveries[1].headline);
+    assert_eq!(deliveries[1].results, [format!("What came of {task}:\n\n{long}")]);
     let main = story.main.clone();
     assert_eq!(story.turns(&main), 3, "one for the person and one for each notice");
     let answer = output(&mut story, task);

@@ -2,14 +2,14 @@
 //! words, nothing else changes, and everything that grows has an end.
 
 use legwork_engine::text::AnswerKind;
-use legwork_engine::work::{Finding, Question, Retry, Sight, Sighted};
-use legwork_engine::{Caller, Deed, Hint, HostError, Input, Journal, Saved, Work, WorkId};
+use legwork_engine::work::{Finding, Observation, Question, Retry, RunState};
+use legwork_engine::{Action, Caller, Hint, HostError, Input, Journal, Saved, Work, WorkId};
 use legwork_protocol::ask::{Ask, Reply};
 use legwork_protocol::limits::{
-    DESCRIPTION_MAX_CHARS, DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS, LETTER_MAX_NOTICES,
+    DELIVERY_MAX_NOTICES, DESCRIPTION_MAX_CHARS, DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS,
     PAGE_MAX_BYTES, PROMPT_MAX_BYTES, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD, REFUSAL_MAX_CHARS,
 };
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, Refusal, Settings, Status, TaskId, Time};
 use legwork_shell::{Said, Shell};
 use legwork_sim::Story;
@@ -44,7 +44,7 @@ impl Bare {
         self.step(Input::Hint(Hint::HostCame {
             host: name(host),
             place: name(place),
-            until: Until::Closed,
+            lifetime: HostLifetime::Interactive,
         }));
         self.pass(5_000);
     }
@@ -107,7 +107,7 @@ impl Bare {
     }
 
     /// The work on the agent of a new launch.
-    fn vet(&mut self) -> (CallId, Work) {
+    fn check_agent(&mut self) -> (CallId, Work) {
         let (call, mut work) = self.ask(Ask::Launch {
             prompt: "work".to_owned(),
             description: "Work".to_owned(),
@@ -118,8 +118,8 @@ impl Bare {
 
     /// A task that is at work in `ses_helper`.
     fn at_work(&mut self) -> TaskId {
-        let (call, vet) = self.vet();
-        let open = self.found(&vet, Ok(Finding::Vetted)).remove(0);
+        let (call, check_agent) = self.check_agent();
+        let open = self.found(&check_agent, Ok(Finding::AgentKnown)).remove(0);
         let session = name("ses_helper");
         let prompt = self.found(&open, Ok(Finding::Opened { session })).remove(0);
         self.found(&prompt, Ok(Finding::Done));
@@ -129,7 +129,7 @@ impl Bare {
 
     /// The work on looking at `ses_helper`.
     fn look(&mut self) -> Work {
-        self.hint(Hint::Stirred { session: name("ses_helper") }).remove(0)
+        self.hint(Hint::Changed { session: name("ses_helper") }).remove(0)
     }
 
     fn output(&mut self, task: TaskId, offset: u64) -> String {
@@ -138,8 +138,8 @@ impl Bare {
     }
 }
 
-fn seen(state: Sighted) -> Found {
-    Ok(Finding::Seen(Sight { state, tool_calls: 0, moved: None }))
+fn seen(state: RunState) -> Found {
+    Ok(Finding::Observed(Observation { state, tool_calls: 0, moved: None }))
 }
 
 /// One finding of each kind, and one error of each kind.
@@ -147,21 +147,21 @@ fn all_findings() -> Vec<Found> {
     let huge = || "\u{0}x\n".repeat(MEGABYTE);
     vec![
         Ok(Finding::Done),
-        Ok(Finding::Vetted),
+        Ok(Finding::AgentKnown),
         Ok(Finding::NoSuchAgent { known: vec![huge(); 3] }),
         Ok(Finding::Opened { session: name("ses_stranger") }),
-        seen(Sighted::Answered { text: huge() }),
-        seen(Sighted::Failed { reason: huge() }),
-        seen(Sighted::Busy),
-        seen(Sighted::Still { text: huge() }),
-        Ok(Finding::Surveyed {
+        seen(RunState::Answered { text: huge() }),
+        seen(RunState::Failed { reason: huge() }),
+        seen(RunState::Busy),
+        seen(RunState::Still { text: huge() }),
+        Ok(Finding::Polled {
             busy: vec![(name("ses_stranger"), None)],
             questions: vec![(
                 name("ses_stranger"),
                 Question { id: name("per_stranger"), text: huge() },
             )],
         }),
-        Ok(Finding::Told),
+        Ok(Finding::Delivered),
         Ok(Finding::UndoPending),
         Ok(Finding::Quiet),
         Err(HostError::Unreachable),
@@ -185,9 +185,9 @@ fn strange_hints() -> Vec<Hint> {
     vec![
         Hint::HostAway { host: host() },
         Hint::HostGone { host: host() },
-        Hint::Stirred { session: session() },
+        Hint::Changed { session: session() },
         Hint::Deleted { host: name("host"), session: session() },
-        Hint::Erred { session: session(), why: "x".repeat(MEGABYTE) },
+        Hint::Errored { session: session(), why: "x".repeat(MEGABYTE) },
         progress(None),
         progress(Some("tool".repeat(MEGABYTE))),
         Hint::Asked { session: session(), question: question() },
@@ -357,16 +357,16 @@ fn g2_answers_to_what_nobody_asked_change_nothing() {
         assert!(bare.step(Input::Dropped { call }).is_empty());
     }
     assert_eq!(bare.saved(), before);
-    let ended = bare.found(&look, seen(Sighted::Answered { text: "done".to_owned() }));
-    assert!(matches!(ended[0].deed, Deed::Tell { .. }), "and the one that was asked counts");
+    let ended = bare.found(&look, seen(RunState::Answered { text: "done".to_owned() }));
+    assert!(matches!(ended[0].action, Action::Deliver { .. }), "and the one that was asked counts");
 }
 
 #[test]
 fn g2_a_wrong_answer_about_an_agent_is_a_refusal() {
-    for found in all_findings().into_iter().filter(|found| *found != Ok(Finding::Vetted)) {
+    for found in all_findings().into_iter().filter(|found| *found != Ok(Finding::AgentKnown)) {
         let mut bare = Bare::new();
-        let (call, vet) = bare.vet();
-        let work = bare.found(&vet, found);
+        let (call, check_agent) = bare.check_agent();
+        let work = bare.found(&check_agent, found);
         let (kind, text) = bare.heard(call).unwrap();
         assert_eq!(kind, AnswerKind::Refused);
         assert!(text.chars().count() <= REFUSAL_MAX_CHARS);
@@ -376,13 +376,14 @@ fn g2_a_wrong_answer_about_an_agent_is_a_refusal() {
 }
 
 #[test]
-fn g2_a_wrong_answer_to_a_letter_or_a_stop_ends_neither_too_soon() {
+fn g2_a_wrong_answer_to_a_delivery_or_a_stop_ends_neither_too_soon() {
     for found in all_findings() {
         let mut bare = Bare::new();
         bare.at_work();
         let look = bare.look();
-        let tell = bare.found(&look, seen(Sighted::Answered { text: "done".to_owned() })).remove(0);
-        let over = matches!(found, Ok(Finding::Told) | Err(HostError::Gone));
+        let tell =
+            bare.found(&look, seen(RunState::Answered { text: "done".to_owned() })).remove(0);
+        let over = matches!(found, Ok(Finding::Delivered) | Err(HostError::Gone));
         bare.found(&tell, found.clone());
         assert_eq!(bare.saved().notices.is_empty(), over, "{found:?}");
         let mut bare = Bare::new();
@@ -394,25 +395,25 @@ fn g2_a_wrong_answer_to_a_letter_or_a_stop_ends_neither_too_soon() {
 }
 
 #[test]
-fn g2_a_wrong_answer_to_a_survey_or_a_census_changes_nothing() {
+fn g2_a_wrong_answer_to_a_poll_or_a_census_changes_nothing() {
     for found in all_findings() {
         let mut bare = Bare::new();
         bare.at_work();
-        let survey = bare.pass(6_000).remove(0);
-        assert!(matches!(survey.deed, Deed::Survey { .. }));
-        let census =
+        let poll = bare.pass(6_000).remove(0);
+        assert!(matches!(poll.action, Action::Poll { .. }));
+        let find_missing =
             bare.hint(Hint::Deleted { host: name("host"), session: name("ses_main") }).remove(0);
-        assert!(matches!(census.deed, Deed::Census { .. }));
+        assert!(matches!(find_missing.action, Action::FindMissing { .. }));
         let before = bare.saved();
-        bare.found(&survey, found.clone());
-        bare.found(&census, found);
+        bare.found(&poll, found.clone());
+        bare.found(&find_missing, found);
         assert_eq!(bare.saved(), before);
     }
 }
 
 #[test]
 fn g2_a_wrong_answer_to_a_run_does_not_end_it() {
-    let ends = |found: &Found| matches!(found, Ok(Finding::Seen(_)) | Err(_));
+    let ends = |found: &Found| matches!(found, Ok(Finding::Observed(_)) | Err(_));
     for found in all_findings().into_iter().filter(|found| !ends(found)) {
         let mut bare = Bare::new();
         let task = bare.at_work();
@@ -420,9 +421,9 @@ fn g2_a_wrong_answer_to_a_run_does_not_end_it() {
         bare.found(&look, found);
         assert!(bare.output(task, 0).contains("Status: running"));
         let again =
-            bare.pass(6_000).into_iter().find(|work| matches!(work.deed, Deed::Look { .. }));
+            bare.pass(6_000).into_iter().find(|work| matches!(work.action, Action::Observe { .. }));
         let look = again.unwrap();
-        bare.found(&look, seen(Sighted::Answered { text: "done".to_owned() }));
+        bare.found(&look, seen(RunState::Answered { text: "done".to_owned() }));
         assert!(bare.output(task, 0).ends_with("done"));
     }
 }
@@ -444,13 +445,13 @@ fn g3_a_flood_of_open_questions_is_remembered_up_to_a_bound() {
     let shown = bare.output(task, 0);
     assert_eq!(shown.matches("Waiting: for a person").count(), QUESTIONS_MAX_OPEN);
     assert_eq!(bare.saved().tasks[0].run.asked.len(), QUESTIONS_MAX_OPEN);
-    let survey = bare.pass(6_000).into_iter().find(|work| matches!(work.deed, Deed::Survey { .. }));
+    let poll = bare.pass(6_000).into_iter().find(|work| matches!(work.action, Action::Poll { .. }));
     let questions = (0..1_000).map(|number| match ask_number(number) {
         Hint::Asked { session, question } => (session, question),
         _ => unreachable!(),
     });
-    let found = Finding::Surveyed { busy: Vec::new(), questions: questions.collect() };
-    bare.found(&survey.unwrap(), Ok(found));
+    let found = Finding::Polled { busy: Vec::new(), questions: questions.collect() };
+    bare.found(&poll.unwrap(), Ok(found));
     let shown = bare.output(task, 0);
     assert_eq!(shown.matches("Waiting: for a person").count(), QUESTIONS_MAX_OPEN);
 }
@@ -472,20 +473,20 @@ fn g3_a_helper_that_asks_without_end_is_told_of_up_to_a_bound() {
 }
 
 #[test]
-fn g3_more_ends_than_fit_in_one_letter_make_two() {
+fn g3_more_ends_than_fit_in_one_delivery_make_two() {
     let mut story = Story::new();
     let tasks: Vec<TaskId> =
         (0..12).map(|n| story.launch(&format!("Task {n}"), "wait 9000; say it")).collect();
     let ids: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
-    // While it waits for them nothing is told, so that all of it is owed at one moment.
+    // While it waits for them nothing is told, so that all of it is pending at one moment.
     story.ask("background_block", json!({ "task_ids": ids }));
     story.until_settled();
     let told = story.told();
-    let sizes: Vec<usize> = told.iter().map(|letter| letter.results.len()).collect();
-    assert_eq!(sizes, [LETTER_MAX_NOTICES, 12 - LETTER_MAX_NOTICES]);
+    let sizes: Vec<usize> = told.iter().map(|delivery| delivery.results.len()).collect();
+    assert_eq!(sizes, [DELIVERY_MAX_NOTICES, 12 - DELIVERY_MAX_NOTICES]);
     for task in tasks {
         let head = format!("[BACKGROUND TASK COMPLETED] {task} ");
-        let lines = told.iter().flat_map(|letter| letter.headline.lines());
+        let lines = told.iter().flat_map(|delivery| delivery.headline.lines());
         assert_eq!(lines.filter(|line| line.starts_with(&head)).count(), 1);
     }
     insta::assert_snapshot!(story.end());
@@ -497,8 +498,8 @@ fn g3_a_huge_result_is_kept_told_and_shown_within_bounds() {
     let task = bare.at_work();
     let look = bare.look();
     let text = "word ".repeat(2 * MEGABYTE);
-    let tell = bare.found(&look, seen(Sighted::Answered { text })).remove(0);
-    let Deed::Tell { parts, .. } = tell.deed else { panic!("{tell:?}") };
+    let tell = bare.found(&look, seen(RunState::Answered { text })).remove(0);
+    let Action::Deliver { parts, .. } = tell.action else { panic!("{tell:?}") };
     let told: usize = parts.iter().map(|part| format!("{:?}", part.text).len()).sum();
     let most = Settings::default().max_result_chars as usize + 1_000;
     assert!(told < most, "{told}");
@@ -545,10 +546,10 @@ fn g3_questions_and_tool_names_of_megabytes_are_cut() {
 fn g3_a_reason_to_retry_of_megabytes_is_cut() {
     let mut bare = Bare::new();
     let task = bare.at_work();
-    let survey = bare.pass(6_000).remove(0);
+    let poll = bare.pass(6_000).remove(0);
     let retry = Retry { attempt: 1, why: chatter(), next: bare.now.plus(5_000) };
     let busy = vec![(name("ses_helper"), Some(retry))];
-    bare.found(&survey, Ok(Finding::Surveyed { busy, questions: Vec::new() }));
+    bare.found(&poll, Ok(Finding::Polled { busy, questions: Vec::new() }));
     assert!(bare.output(task, 0).contains("provider retry 1"));
     shown_within_bounds(&mut bare, task);
 }
@@ -557,19 +558,19 @@ fn g3_a_reason_to_retry_of_megabytes_is_cut() {
 fn g3_errors_and_refusals_of_megabytes_are_cut() {
     let mut bare = Bare::new();
     let task = bare.at_work();
-    let erred = Hint::Erred { session: name("ses_helper"), why: chatter() };
-    let mut looks = bare.hint(erred);
+    let errored = Hint::Errored { session: name("ses_helper"), why: chatter() };
+    let mut looks = bare.hint(errored);
     while !bare.saved().tasks[0].is_finished() {
         assert!(bare.now.since(START) < 60_000, "it is not looked at for ever");
-        for look in looks.iter().filter(|work| matches!(work.deed, Deed::Look { .. })) {
-            bare.found(look, seen(Sighted::Still { text: String::new() }));
+        for look in looks.iter().filter(|work| matches!(work.action, Action::Observe { .. })) {
+            bare.found(look, seen(RunState::Still { text: String::new() }));
         }
         looks = bare.pass(1_000);
     }
     let kept = bare.shell.journal().detail(task, 0).unwrap().unwrap();
     assert!(kept.starts_with("huge"), "{kept}");
     assert!(kept.chars().count() <= HOST_TEXT_MAX_CHARS, "{}", kept.chars().count());
-    let (call, vet) = bare.vet();
-    bare.found(&vet, Err(HostError::Rejected { why: chatter() }));
+    let (call, check_agent) = bare.check_agent();
+    bare.found(&check_agent, Err(HostError::Rejected { why: chatter() }));
     assert!(bare.heard(call).unwrap().1.chars().count() <= REFUSAL_MAX_CHARS);
 }

@@ -34,7 +34,7 @@ fn redo(story: &mut Story) {
     assert_eq!(story.world.oc.clear_revert(process, &main), Ok(()));
 }
 
-/// The moments at which a letter was sent.
+/// The moments at which a delivery was sent.
 fn sendings(story: &Story) -> Vec<u64> {
     let text = story.world.trace.text();
     let lines = text.lines().filter(|line| line.contains(": tell ses_"));
@@ -52,8 +52,8 @@ fn n4_an_idle_parent_begins_a_turn() {
     story.pass(5_000);
     assert_eq!(story.turns(&main), turns + 1);
     assert!(!story.told()[0].quiet);
-    let letter = &ours(&story, &main)[0];
-    assert_eq!((letter.tally.started, letter.tally.answered), (1, 1));
+    let delivery = &ours(&story, &main)[0];
+    assert_eq!((delivery.tally.started, delivery.tally.answered), (1, 1));
     insta::assert_snapshot!(story.end());
 }
 
@@ -69,8 +69,8 @@ fn n4_a_busy_parent_reads_it_in_the_turn_that_it_is_in() {
     assert!(story.world.oc.runs(&main), "told while its turn goes on");
     story.pass(60_000);
     assert_eq!(story.turns(&main), turns);
-    let letter = &ours(&story, &main)[0];
-    assert_eq!((letter.tally.joined, letter.tally.started, letter.tally.answered), (1, 0, 1));
+    let delivery = &ours(&story, &main)[0];
+    assert_eq!((delivery.tally.joined, delivery.tally.started, delivery.tally.answered), (1, 0, 1));
     insta::assert_snapshot!(story.end());
 }
 
@@ -229,9 +229,9 @@ fn n5_two_parents_are_two_messages() {
     }
     story.until_settled();
     for (session, word) in [(&main, "Ours"), (&other, "Theirs")] {
-        let letters = story.letters(session);
-        assert_eq!(letters.len(), 1);
-        let lines: Vec<&str> = letters[0].headline.lines().collect();
+        let deliveries = story.deliveries(session);
+        assert_eq!(deliveries.len(), 1);
+        let lines: Vec<&str> = deliveries[0].headline.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[..2].iter().all(|line| line.contains(word)), "{lines:?}");
         assert_eq!(lines[2], "2 background tasks finished, 0 still running.");
@@ -353,9 +353,9 @@ fn n7_the_pauses_grow() {
     let mut story = Story::new();
     let task = story.launch("Explore", "say found it");
     until_answered(&mut story, task);
-    story.until("the letter", |story| !story.world.audit().letters.is_empty());
-    let letter = story.world.audit().letters.first().cloned().unwrap();
-    occupy(&mut story, letter);
+    story.until("the delivery", |story| !story.world.audit().deliveries.is_empty());
+    let delivery = story.world.audit().deliveries.first().cloned().unwrap();
+    occupy(&mut story, delivery);
     story.until("ten sendings", |story| sendings(story).len() == 10);
     let sent = sendings(&story);
     let pauses: Vec<u64> = sent.windows(2).map(|two| two[1] - two[0]).collect();
@@ -366,12 +366,12 @@ fn n7_the_pauses_grow() {
 }
 
 #[test]
-fn n7_a_letter_that_the_host_took_and_never_stored_is_sent_again() {
+fn n7_a_delivery_that_the_host_took_and_never_stored_is_sent_again() {
     let nasty = Nasty { store_ms: (60, 60), ..Nasty::calm() };
     let mut story = Story::with(Settings::default(), nasty);
     let main = story.main.clone();
     let task = story.launch("Explore", "say found it");
-    story.until("the sending", |story| story.world.is_being_told(&main));
+    story.until("the attempt", |story| story.world.is_being_told(&main));
     story.pass(40);
     assert!(story.told().is_empty());
     story.world.kill_window(0);
@@ -395,7 +395,7 @@ fn n7_a_parent_that_is_gone_ends_the_debt() {
     story.world.faults.hint_lost = 1000;
     story.world.delete_session(0, &main);
     story.pass(6_000);
-    assert!(story.world.audit().owed.is_empty());
+    assert!(story.world.audit().pending.is_empty());
     assert_eq!(story.status(task), None);
     let requests = story.world.requests;
     story.pass(10 * 60_000);

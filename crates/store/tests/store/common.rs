@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use legwork_engine::record::{
-    About, Change, DebtEnd, Letter, Notice, NoticeId, Origin, Parent, Stop, Target,
+    About, Change, Delivery, DeliveryEnd, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
 use legwork_engine::task::{Outcome, Run, Stage, Task};
 use legwork_protocol::{MessageId, TaskId, Time};
@@ -96,16 +96,16 @@ pub fn notice(id: NoticeId) -> Notice {
         to: "ses_parent".parse().unwrap(),
         headline: "[BACKGROUND TASK COMPLETED]".into(),
         made: NOW,
-        letter: None,
+        delivery: None,
     }
 }
 
-pub fn owed(id: NoticeId) -> Change {
-    Change::Owed(notice(id))
+pub fn pending(id: NoticeId) -> Change {
+    Change::Enqueued(notice(id))
 }
 
-pub fn letter(name: &str, notices: &[NoticeId]) -> Letter {
-    Letter {
+pub fn delivery(name: &str, notices: &[NoticeId]) -> Delivery {
+    Delivery {
         id: msg(name),
         to: "ses_parent".parse().unwrap(),
         notices: notices.to_vec(),
@@ -114,15 +114,15 @@ pub fn letter(name: &str, notices: &[NoticeId]) -> Letter {
 }
 
 pub fn made(name: &str, notices: &[NoticeId]) -> Change {
-    Change::LetterMade(letter(name, notices))
+    Change::DeliveryCreated(delivery(name, notices))
 }
 
 pub fn done(name: &str) -> Change {
-    Change::LetterDone { letter: msg(name), notices: Vec::new(), end: DebtEnd::Told }
+    Change::DeliveryDone { delivery: msg(name), notices: Vec::new(), end: DeliveryEnd::Delivered }
 }
 
-pub fn dissolved(letter: MessageId) -> Change {
-    Change::LetterDissolved { letter, notices: Vec::new() }
+pub fn dissolved(delivery: MessageId) -> Change {
+    Change::DeliveryWithdrawn { delivery, notices: Vec::new() }
 }
 
 pub fn stop(number: u64, target: Target) -> Stop {
@@ -134,11 +134,11 @@ pub fn stop(number: u64, target: Target) -> Stop {
     }
 }
 
-pub fn parent(session: &str, voice: Option<&str>) -> Parent {
+pub fn parent(session: &str, active_host: Option<&str>) -> Parent {
     Parent {
         session: session.parse().unwrap(),
         place: "project".parse().unwrap(),
-        voice: voice.map(|host| host.parse().unwrap()),
+        active_host: active_host.map(|host| host.parse().unwrap()),
     }
 }
 

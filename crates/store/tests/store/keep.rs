@@ -1,7 +1,9 @@
 //! What is saved comes back, and a change that cannot be changes nothing.
 
 use crate::common::*;
-use legwork_engine::record::{About, Change, DebtEnd, Forget, Journal, NoticeId, Saved, Target};
+use legwork_engine::record::{
+    About, Change, DeliveryEnd, Forget, Journal, NoticeId, Saved, Target,
+};
 use legwork_engine::task::{Outcome, Stage, StageName, Task};
 use legwork_protocol::Time;
 use legwork_protocol::limits::DETAIL_MAX_BYTES;
@@ -34,20 +36,25 @@ fn everything_comes_back_after_a_restart() {
     ];
     let parents = [parent("ses_a", None), parent("ses_b", Some("host-2"))];
     let mut changes = vec![launched(&whole), launched(&other)];
-    changes.extend([owed(ends[0]), owed(ends[1]), owed(question), made("l", &[question, ends[0]])]);
-    changes.extend(stops.clone().map(Change::StopOwed));
+    changes.extend([
+        pending(ends[0]),
+        pending(ends[1]),
+        pending(question),
+        made("l", &[question, ends[0]]),
+    ]);
+    changes.extend(stops.clone().map(Change::StopRequested));
     changes.extend(parents.clone().map(Change::ParentKnown));
     store.save(NOW, &changes).unwrap();
 
     let mut notices = vec![notice(ends[1]), notice(ends[0]), notice(question)];
-    notices[1].letter = Some(msg("l"));
-    notices[2].letter = Some(msg("l"));
+    notices[1].delivery = Some(msg("l"));
+    notices[2].delivery = Some(msg("l"));
     let expected = Saved {
         earlier_calls: Vec::new(),
         incomplete: false,
         tasks: vec![other, whole],
         notices,
-        letters: vec![letter("l", &[question, ends[0]])],
+        deliveries: vec![delivery("l", &[question, ends[0]])],
         stops: stops.to_vec(),
         parents: parents.to_vec(),
     };
@@ -119,27 +126,27 @@ fn k1_nothing_of_a_forgotten_task_stays_but_its_stop() {
     let (mut first, mut second) = (task(1), task(2));
     for task in [&mut first, &mut second] {
         store.save(NOW, &finish(task, "result")).unwrap();
-        store.save(NOW, &[owed(end_of(task))]).unwrap();
+        store.save(NOW, &[pending(end_of(task))]).unwrap();
     }
     let both = [end_of(&first), end_of(&second)];
     let stop = stop(1, Target::Marked);
-    store.save(NOW, &[made("l", &both), Change::StopOwed(stop.clone())]).unwrap();
+    store.save(NOW, &[made("l", &both), Change::StopRequested(stop.clone())]).unwrap();
     store.save(NOW, &[Change::Forgotten { task: first.id, why: Forget::Cleared }]).unwrap();
     assert_eq!(store.detail(first.id, 0).unwrap(), None);
     assert_eq!(store.timeline(first.id).unwrap(), []);
     let saved = store.load().unwrap();
     assert_eq!(saved.tasks, [second.clone()]);
-    assert_eq!(saved.letters, [letter("l", &both[1..])]);
+    assert_eq!(saved.deliveries, [delivery("l", &both[1..])]);
     assert_eq!(saved.stops, [stop]);
 
     store.save(NOW, &[Change::Forgotten { task: second.id, why: Forget::Cleared }]).unwrap();
     let db = rusqlite::Connection::open(store.path()).unwrap();
-    for table in ["tasks", "origins", "runs", "notices", "letters", "timeline"] {
+    for table in ["tasks", "origins", "runs", "notices", "deliveries", "timeline"] {
         let count = format!("SELECT count(*) FROM {table}");
         let rows: i64 = db.query_row(&count, (), |row| row.get(0)).unwrap();
         assert_eq!(rows, 0, "{table}");
     }
-    store.save(NOW, &[launched(&task(1)), owed(both[0])]).unwrap();
+    store.save(NOW, &[launched(&task(1)), pending(both[0])]).unwrap();
 }
 
 #[test]
@@ -171,14 +178,18 @@ fn what_goes_round_in_circles_is_told_once() {
     let mut store = open(home.path());
     let mut task = task(1);
     store.save(NOW, &finish(&mut task, "result")).unwrap();
-    store.save(NOW, &[owed(end_of(&task))]).unwrap();
+    store.save(NOW, &[pending(end_of(&task))]).unwrap();
     let before = store.timeline(task.id).unwrap().len();
-    for letter in ["a", "b", "c"] {
-        let held = Change::LetterDissolved { letter: msg(letter), notices: vec![end_of(&task)] };
-        store.save(NOW, &[made(letter, &[end_of(&task)]), held]).unwrap();
+    for delivery in ["a", "b", "c"] {
+        let held =
+            Change::DeliveryWithdrawn { delivery: msg(delivery), notices: vec![end_of(&task)] };
+        store.save(NOW, &[made(delivery, &[end_of(&task)]), held]).unwrap();
     }
-    let told =
-        Change::LetterDone { letter: msg("d"), notices: vec![end_of(&task)], end: DebtEnd::Told };
+    let told = Change::DeliveryDone {
+        delivery: msg("d"),
+        notices: vec![end_of(&task)],
+        end: DeliveryEnd::Delivered,
+    };
     store.save(NOW, &[made("d", &[end_of(&task)]), told]).unwrap();
     let lines = store.timeline(task.id).unwrap();
     let words: Vec<&str> = lines[before..].iter().map(|line| line.2.as_str()).collect();
@@ -188,7 +199,7 @@ fn what_goes_round_in_circles_is_told_once() {
     assert_eq!(told, "notice of its end: told");
 }
 
-/// Tasks 1 (working), 2 (completed, notice in the letter `l`), 3 (completed, notice owed), 4
+/// Tasks 1 (working), 2 (completed, notice in the delivery `l`), 3 (completed, notice pending), 4
 /// (completed, notice withdrawn); a stop for task 1.
 fn world(home: &TempDir) -> (legwork_store::Store, Vec<Task>) {
     let mut store = open(home.path());
@@ -198,11 +209,11 @@ fn world(home: &TempDir) -> (legwork_store::Store, Vec<Task>) {
     changes.push(moved(&mut tasks[0], Stage::Working(msg("m"))));
     for task in &mut tasks[1..] {
         changes.extend(finish(task, "result"));
-        changes.push(owed(end_of(task)));
+        changes.push(pending(end_of(task)));
     }
     changes.push(made("l", &[end_of(&tasks[1])]));
     changes.push(Change::Withdrawn(end_of(&tasks[3])));
-    changes.push(Change::StopOwed(stop(1, Target::Marked)));
+    changes.push(Change::StopRequested(stop(1, Target::Marked)));
     store.save(NOW, &changes).unwrap();
     (store, tasks)
 }
@@ -231,9 +242,9 @@ fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
     let ends = |task: &Task, from| Change::Ended { task: task.clone(), from, detail: "x".into() };
     let resumes = |task: &Task| Change::Resumed { task: task.clone() };
     let unknown = NoticeId { task: id(9), run: 0, about: About::End };
-    let in_letter = {
+    let in_delivery = {
         let mut notice = notice(NoticeId { about: About::Question(0), ..end_of(one) });
-        notice.letter = Some(msg("l"));
+        notice.delivery = Some(msg("l"));
         notice
     };
     let cases = [
@@ -251,21 +262,21 @@ fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
         ("resume of bg_00000002 as run 0", resumes(&with(&again, |task| task.run.number = 0))),
         ("reading of bg_00000009", Change::Retrieved { task: id(9), at: NOW }),
         ("forgetting of bg_00000009", Change::Forgotten { task: id(9), why: Forget::Cleared }),
-        ("notice of bg_00000003 run 0 (End): it was owed before", owed(end_of(three))),
-        ("notice of bg_00000004 run 0 (End): it was owed before", owed(end_of(four))),
-        ("notice of bg_00000009", owed(unknown)),
-        ("cannot begin in a letter", Change::Owed(in_letter)),
+        ("notice of bg_00000003 run 0 (End): it was pending before", pending(end_of(three))),
+        ("notice of bg_00000004 run 0 (End): it was pending before", pending(end_of(four))),
+        ("notice of bg_00000009", pending(unknown)),
+        ("cannot begin in a delivery", Change::Enqueued(in_delivery)),
         ("withdrawal of notice of bg_00000002", Change::Withdrawn(end_of(two))),
         ("withdrawal of notice of bg_00000004", Change::Withdrawn(end_of(four))),
-        ("letter l: it is under way", made("l", &[end_of(three)])),
-        ("letter k: notice of bg_00000002", made("k", &[end_of(three), end_of(two)])),
-        ("letter k: notice of bg_00000004", made("k", &[end_of(four)])),
-        ("letter k: notice of bg_00000003", made("k", &[end_of(three), end_of(three)])),
-        ("letter k: it tells nothing", made("k", &[])),
-        ("letter k: there is no such letter", done("k")),
-        ("letter k: there is no such letter", dissolved(msg("k"))),
-        ("stop of bg_00000001: one is owed", Change::StopOwed(stop(1, Target::Marked))),
-        ("the stop of bg_00000002: none is owed", Change::StopDone { task: two.id }),
+        ("delivery l: it is under way", made("l", &[end_of(three)])),
+        ("delivery k: notice of bg_00000002", made("k", &[end_of(three), end_of(two)])),
+        ("delivery k: notice of bg_00000004", made("k", &[end_of(four)])),
+        ("delivery k: notice of bg_00000003", made("k", &[end_of(three), end_of(three)])),
+        ("delivery k: it tells nothing", made("k", &[])),
+        ("delivery k: there is no such delivery", done("k")),
+        ("delivery k: there is no such delivery", dissolved(msg("k"))),
+        ("stop of bg_00000001: one is pending", Change::StopRequested(stop(1, Target::Marked))),
+        ("the stop of bg_00000002: none is pending", Change::StopDone { task: two.id }),
         ("parent ses_x", Change::ParentForgotten { session: "ses_x".parse().unwrap() }),
     ];
     let before = store.load().unwrap();
@@ -279,17 +290,17 @@ fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
 }
 
 #[test]
-fn n1_a_notice_that_was_told_cannot_be_owed_again_nor_one_of_a_dissolved_letter_be_lost() {
+fn n1_a_notice_that_was_told_cannot_be_owed_again_nor_one_of_a_dissolved_delivery_be_lost() {
     let home = TempDir::new().unwrap();
     let (mut store, tasks) = world(&home);
     let (two, three) = (end_of(&tasks[1]), end_of(&tasks[2]));
     store.save(NOW, &[done("l")]).unwrap();
-    assert!(store.save(NOW, &[owed(two)]).is_err());
+    assert!(store.save(NOW, &[pending(two)]).is_err());
     assert!(store.save(NOW, &[made("k", &[two])]).is_err());
     store.save(NOW, &[made("k", &[three]), dissolved(msg("k"))]).unwrap();
     let saved = store.load().unwrap();
     assert_eq!(saved.notices, [notice(three)]);
-    assert_eq!(saved.letters, []);
+    assert_eq!(saved.deliveries, []);
     store.save(NOW, &[made("k", &[three])]).unwrap();
 }
 

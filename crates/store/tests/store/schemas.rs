@@ -1,5 +1,6 @@
 //! A store of every version that was ever released opens, is brought to the newest format, and
-//! reads back. `schemas/v{N}.sql` is a store of version N, and is never edited.
+//! reads back. `schemas/v{N}.sql` fills a store of version N, on top of what earlier versions could
+//! hold; it is never edited, and neither are the steps that make the tables.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,15 +13,29 @@ use legwork_store::{SCHEMA_VERSION, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-fn dump(version: u32) -> PathBuf {
+fn rows(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/schemas/v{version}.sql"))
+}
+
+fn step(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/schema/v{version}.sql"))
+}
+
+/// A store as that version left it.
+fn make(home: &Path, version: u32) {
+    let db = Connection::open(home.join("legwork.db")).unwrap();
+    for earlier in 1..=version {
+        for sql in [step(earlier), rows(earlier)] {
+            db.execute_batch(&fs::read_to_string(sql).unwrap()).unwrap();
+        }
+    }
+    db.pragma_update(None, "application_id", i32::from_be_bytes(*b"legw")).unwrap();
+    db.pragma_update(None, "user_version", version).unwrap();
 }
 
 fn opened(version: u32) -> (TempDir, Store) {
     let home = TempDir::new().unwrap();
-    let db = Connection::open(home.path().join("legwork.db")).unwrap();
-    db.execute_batch(&fs::read_to_string(dump(version)).unwrap()).unwrap();
-    drop(db);
+    make(home.path(), version);
     let store = open(home.path());
     (home, store)
 }
@@ -35,7 +50,7 @@ fn schema(store: &Store) -> Vec<(String, Option<String>)> {
 #[test]
 fn every_version_has_a_store_to_try() {
     for version in 1..=SCHEMA_VERSION {
-        assert!(dump(version).is_file(), "add {}", dump(version).display());
+        assert!(rows(version).is_file(), "add {}", rows(version).display());
     }
 }
 
@@ -82,14 +97,34 @@ fn check(saved: &Saved) {
     assert_eq!(busy.session, Some("ses_child_2".parse().unwrap()));
 
     let abouts: Vec<About> = saved.notices.iter().map(|notice| notice.id.about).collect();
-    assert_eq!(abouts, [About::Question(1), About::End], "what was told is not owed");
+    assert_eq!(abouts, [About::Question(1), About::End], "what was told is not pending");
     assert_eq!(saved.notices[1].id.run, 1);
-    let [letter] = &saved.letters[..] else { panic!("{saved:#?}") };
-    assert_eq!(letter.notices, [saved.notices[0].id, saved.notices[1].id]);
+    let [delivery] = &saved.deliveries[..] else { panic!("{saved:#?}") };
+    assert_eq!(delivery.notices, [saved.notices[0].id, saved.notices[1].id]);
     let targets: Vec<&Target> = saved.stops.iter().map(|stop| &stop.target).collect();
     let (gone, new) = ("ses_gone".parse().unwrap(), "ses_new".parse().unwrap());
     assert_eq!(targets, [&Target::Session(gone), &Target::Marked, &Target::Opened(new)]);
     assert_eq!(saved.parents.len(), 2);
-    assert_eq!(saved.parents[0].voice, Some("host-1".parse().unwrap()));
-    assert_eq!(saved.parents[1].voice, None);
+    assert_eq!(saved.parents[0].active_host, Some("host-1".parse().unwrap()));
+    assert_eq!(saved.parents[1].active_host, None);
+}
+
+#[test]
+fn k4_what_can_be_read_of_a_store_of_every_version_is_taken_over() {
+    for version in 1..=SCHEMA_VERSION {
+        let home = TempDir::new().unwrap();
+        make(home.path(), version);
+        let db = Connection::open(home.path().join("legwork.db")).unwrap();
+        db.execute("UPDATE stops SET task = 'no task' WHERE task = 'bg_00000003'", ()).unwrap();
+        drop(db);
+        let opened = Store::open(home.path()).unwrap();
+        assert_eq!(opened.set_aside.unwrap().rescued, 2, "from version {version}");
+        let mut store = opened.store;
+        let saved = store.load().unwrap();
+        assert_eq!(saved.deliveries.len(), 1, "from version {version}");
+        let pending = saved.notices.iter().filter(|notice| notice.delivery.is_some());
+        assert_eq!(pending.count(), 2, "from version {version}");
+        let active = saved.parents.iter().find(|parent| parent.active_host.is_some());
+        assert_eq!(active.unwrap().session.as_str(), "ses_parent", "from version {version}");
+    }
 }

@@ -109,7 +109,7 @@ fn what_still_runs_or_owes_or_waits_is_stuck() {
     running.items[0].tasks[0].ended = None;
     assert_eq!(rules(&plan, &running), [Rule::Stuck]);
     let mut owing = seen.clone();
-    owing.items[0].tasks[0].owed = true;
+    owing.items[0].tasks[0].pending = true;
     assert_eq!(rules(&plan, &owing), [Rule::Stuck]);
     let mut waiting = seen;
     waiting.items[0].calls[0].status = "running".to_owned();

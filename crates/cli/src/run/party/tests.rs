@@ -20,7 +20,7 @@ fn task(number: u64, change: Value) -> TaskView {
         "session": "acp_1", "place": "p", "host": "h", "resumes": 0, "created": 1, "started": 1,
         "ended": null, "elapsed_ms": 12_000, "tool_calls": 1, "last_tools": ["read"],
         "quiet_ms": 3_000, "tokens": null, "cost_micros": null, "waiting": [], "questions": [],
-        "notice_owed": false,
+        "notice_pending": false,
     });
     for (name, value) in change.as_object().unwrap() {
         view[name] = value.clone();

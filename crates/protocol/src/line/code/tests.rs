@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::ask::Reply;
 use crate::ids::Time;
-use crate::line::{Context, HostReply, HostResult, Method, Query, Role, Until, Wanted};
+use crate::line::{Context, HostLifetime, HostReply, HostResult, Method, Query, Role, Wanted};
 use crate::status::Status;
 use crate::tools::tools;
 use crate::view::News;
@@ -16,12 +16,12 @@ fn hello(role: Role) -> ToDaemon {
     ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role }
 }
 
-fn host(until: Until) -> Role {
+fn host(lifetime: HostLifetime) -> Role {
     Role::Host {
         host: "opencode-4711".parse().unwrap(),
         place: "project".parse().unwrap(),
         kind: "opencode".into(),
-        until,
+        lifetime,
     }
 }
 
@@ -60,8 +60,8 @@ fn to_daemon() -> Vec<ToDaemon> {
         context,
     };
     let mut lines = vec![
-        hello(host(Until::Closed)),
-        hello(host(Until::Idle)),
+        hello(host(HostLifetime::Interactive)),
+        hello(host(HostLifetime::OneShot)),
         hello(Role::Client),
         call(
             1,
@@ -175,16 +175,16 @@ fn fields_that_are_not_known_are_passed_over() {
 
 #[test]
 fn a_hello_of_another_version_is_known_for_what_it_is() {
-    let other = Err(BadLine::OtherVersion { theirs: 2 });
+    let other = Err(BadLine::OtherVersion { theirs: 3 });
     for line in [
-        r#"{"type":"hello","version":2,"build":"9","role":{"is":"client"}}"#,
-        r#"{"type":"hello","version":2,"build":9,"role":"of a later time"}"#,
+        r#"{"type":"hello","version":3,"build":"9","role":{"is":"client"}}"#,
+        r#"{"type":"hello","version":3,"build":9,"role":"of a later time"}"#,
     ] {
         assert_eq!(decode_to_daemon(line.as_bytes()), other);
     }
-    let daemon = br#"{"type":"hello","version":2}"#;
-    assert_eq!(decode_from_daemon(daemon), Err(BadLine::OtherVersion { theirs: 2 }));
-    let broken = br#"{"type":"hello","version":1}"#;
+    let daemon = br#"{"type":"hello","version":3}"#;
+    assert_eq!(decode_from_daemon(daemon), Err(BadLine::OtherVersion { theirs: 3 }));
+    let broken = br#"{"type":"hello","version":2}"#;
     assert!(matches!(decode_to_daemon(broken), Err(BadLine::NotALine { .. })));
 }
 

@@ -8,25 +8,25 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::limits::{ACCEPT_PAUSE, LAST_KNOCK, PEERS_MAX, SEAT_MAX, WRITE_MAX};
-use crate::peer::{Entrance, PeerId, Place, serve};
+use crate::connection::{ConnectionId, Place, Shared, serve};
+use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX, LAST_KNOCK, SEAT_MAX, WRITE_MAX};
 use crate::silent::Silent;
 use crate::socket;
 
-/// Seats for connections. Clones are the same seats.
+/// ConnectionLimit for connections. Clones are the same limit.
 #[derive(Debug, Clone)]
-pub struct Seats(Arc<Semaphore>);
+pub struct ConnectionLimit(Arc<Semaphore>);
 
-impl Default for Seats {
+impl Default for ConnectionLimit {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(PEERS_MAX)))
+        Self(Arc::new(Semaphore::new(CONNECTIONS_MAX)))
     }
 }
 
-impl Seats {
+impl ConnectionLimit {
     /// How many are taken, those included that have not said hello yet.
     pub fn taken(&self) -> usize {
-        PEERS_MAX - self.0.available_permits()
+        CONNECTIONS_MAX - self.0.available_permits()
     }
 
     /// Takes one. If none is free, somebody who has said nothing yet has to give theirs up.
@@ -40,7 +40,7 @@ impl Seats {
     /// Waits until none is.
     pub async fn all_free(&self) {
         // It is never closed.
-        let _ = self.0.acquire_many(PEERS_MAX as u32).await;
+        let _ = self.0.acquire_many(CONNECTIONS_MAX as u32).await;
     }
 }
 
@@ -48,7 +48,7 @@ impl Seats {
 pub type Listener = watch::Receiver<Arc<UnixListener>>;
 
 /// Lets connections in for ever.
-pub async fn keep(mut listener: Listener, seats: Seats, entrance: Entrance) -> ! {
+pub async fn keep(mut listener: Listener, limit: ConnectionLimit, shared: Shared) -> ! {
     let mut next = 0;
     loop {
         let current = listener.borrow_and_update().clone();
@@ -59,23 +59,23 @@ pub async fn keep(mut listener: Listener, seats: Seats, entrance: Entrance) -> !
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                entrance.log.peer(format_args!("a connection could not be taken: {error}"));
+                shared.log.peer(format_args!("a connection could not be taken: {error}"));
                 sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
         if let Err(why) = socket::check_peer(&stream) {
-            entrance.log.peer(format_args!("a connection was refused: {why}"));
+            shared.log.peer(format_args!("a connection was refused: {why}"));
             continue;
         }
-        let Some(seat) = seats.take(&entrance.silent).await else {
-            entrance.log.peer(format_args!("over {PEERS_MAX} connections; one was refused"));
-            let why = format!("The legwork daemon has {PEERS_MAX} connections already.");
+        let Some(permit) = limit.take(&shared.silent).await else {
+            shared.log.peer(format_args!("over {CONNECTIONS_MAX} connections; one was refused"));
+            let why = format!("The legwork daemon has {CONNECTIONS_MAX} connections already.");
             tokio::spawn(turn_away(stream, FromDaemon::Bye { why, leaving: false }));
             continue;
         };
-        let place = Place { seat, silent: entrance.silent.add(PeerId(next)) };
-        tokio::spawn(serve(stream, PeerId(next), entrance.clone(), place));
+        let place = Place { permit, silent: shared.silent.add(ConnectionId(next)) };
+        tokio::spawn(serve(stream, ConnectionId(next), shared.clone(), place));
         next += 1;
     }
 }

@@ -1,5 +1,5 @@
 //! Lines on their way to one peer. Whoever sends does not wait: a peer that does not read is cut
-//! off, so that it can hold up nobody else and fill no memory.
+//! off, so that it can hold up nobody else and fill no cache.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::limits::{OUTBOX_MAX_BYTES, OUTBOX_MAX_LINES, WRITE_MAX};
 
 /// Clones send to the same peer.
 #[derive(Debug, Clone, Default)]
-pub struct Outbox(Arc<Shared>);
+pub struct SendQueue(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -33,7 +33,7 @@ struct State {
     closed: Option<String>,
 }
 
-impl Outbox {
+impl SendQueue {
     /// Sends a line, unless it is one that the peer would not read.
     pub fn send(&self, line: &FromDaemon) -> Result<(), BadLine> {
         let line = encode(line);
@@ -124,14 +124,14 @@ mod tests {
 
     #[tokio::test]
     async fn lines_arrive_in_order_and_the_last_one_ends_it() {
-        let outbox = Outbox::default();
+        let send_queue = SendQueue::default();
         let (near, mut far) = tokio::io::duplex(64);
-        outbox.send(&answer("one")).unwrap();
-        outbox.send(&answer("two")).unwrap();
-        outbox.bye("enough", false);
-        outbox.send(&answer("three")).unwrap();
+        send_queue.send(&answer("one")).unwrap();
+        send_queue.send(&answer("two")).unwrap();
+        send_queue.bye("enough", false);
+        send_queue.send(&answer("three")).unwrap();
         let mut text = String::new();
-        let (why, read) = tokio::join!(outbox.deliver(near), far.read_to_string(&mut text));
+        let (why, read) = tokio::join!(send_queue.deliver(near), far.read_to_string(&mut text));
         read.unwrap();
         assert_eq!(why, "enough");
         let kinds: Vec<&str> = text.lines().map(|line| &line[..14]).collect();
@@ -140,44 +140,44 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_does_not_read_is_cut_off() {
-        let outbox = Outbox::default();
+        let send_queue = SendQueue::default();
         let (near, _far) = tokio::io::duplex(64);
-        outbox.send(&answer(&"x".repeat(1_000))).unwrap();
+        send_queue.send(&answer(&"x".repeat(1_000))).unwrap();
         let begun = tokio::time::Instant::now();
-        assert_eq!(outbox.deliver(near).await, "it read nothing for 30 s");
+        assert_eq!(send_queue.deliver(near).await, "it read nothing for 30 s");
         assert_eq!(begun.elapsed().as_secs(), WRITE_MAX.as_secs());
     }
 
     #[tokio::test]
     async fn what_waits_for_a_peer_is_bounded() {
-        let outbox = Outbox::default();
+        let send_queue = SendQueue::default();
         let long = answer(&"x".repeat(8 << 20));
         for _ in 0..10 {
-            outbox.send(&long).unwrap();
+            send_queue.send(&long).unwrap();
         }
-        assert_eq!(outbox.behind(), 0);
-        assert_eq!(outbox.deliver(tokio::io::sink()).await, TOO_MUCH);
+        assert_eq!(send_queue.behind(), 0);
+        assert_eq!(send_queue.deliver(tokio::io::sink()).await, TOO_MUCH);
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_leaves_too_much_unread_is_cut_off_in_the_middle_of_a_line() {
-        let outbox = Outbox::default();
+        let send_queue = SendQueue::default();
         let (near, _far) = tokio::io::duplex(64);
         let begun = tokio::time::Instant::now();
         let flood = async {
             for _ in 0..OUTBOX_MAX_LINES + 10 {
-                outbox.send(&answer("x")).unwrap();
+                send_queue.send(&answer("x")).unwrap();
                 tokio::task::yield_now().await;
             }
         };
-        let (why, ()) = tokio::join!(outbox.deliver(near), flood);
+        let (why, ()) = tokio::join!(send_queue.deliver(near), flood);
         assert_eq!((why.as_str(), begun.elapsed().as_secs()), (TOO_MUCH, 0));
     }
 
     #[test]
     fn a_line_that_the_peer_would_not_read_is_not_sent() {
-        let outbox = Outbox::default();
-        assert!(outbox.send(&answer(&"x".repeat(17 << 20))).is_err());
-        assert_eq!(outbox.behind(), 0);
+        let send_queue = SendQueue::default();
+        assert!(send_queue.send(&answer(&"x".repeat(17 << 20))).is_err());
+        assert_eq!(send_queue.behind(), 0);
     }
 }

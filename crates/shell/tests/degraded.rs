@@ -57,7 +57,7 @@ fn waiting() -> Saved {
     let parent: Parent = Parent {
         session: "ses_parent".parse().unwrap(),
         place: "project".parse().unwrap(),
-        voice: Some("host".parse().unwrap()),
+        active_host: Some("host".parse().unwrap()),
     };
     let run = Run {
         number: 0,
@@ -100,7 +100,7 @@ fn k4_a_reader_is_answered_once_when_the_disk_fills_in_the_middle_of_a_step() {
     // In the same step the host is found to have ended, which cannot be saved.
     let input = Input::Ask { call: CallId(1), caller: Caller::Person, ask, spare };
     shell.step(input, NOW);
-    assert!(shell.is_ailing());
+    assert!(shell.is_degraded());
     let said = &shell.outside().0;
     assert_eq!(said.len(), 1, "{said:?}");
     let (call, Said::Answer { kind, text }) = &said[0] else { panic!("{said:?}") };

@@ -1,15 +1,15 @@
-//! Letters to parents.
+//! Deliveries to parents.
 
 use legwork_engine::work::{Part, Shown, Tried, Wake};
-use legwork_engine::{Deed, Finding, HostError};
+use legwork_engine::{Action, Finding, HostError};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
 
-pub fn tell(tried: Tried, session: &str, message: &str, wake: Wake) -> Deed {
+pub fn tell(tried: Tried, session: &str, message: &str, wake: Wake) -> Action {
     let part =
         |id: &str, shown, text: &str| Part { id: id.parse().unwrap(), shown, text: text.into() };
-    Deed::Tell {
+    Action::Deliver {
         tried,
         session: session.parse().unwrap(),
         message: message.parse().unwrap(),
@@ -21,8 +21,8 @@ pub fn tell(tried: Tried, session: &str, message: &str, wake: Wake) -> Deed {
     }
 }
 
-fn sent(host: &Fake, deed: &Deed) -> Value {
-    assert_eq!(host.perform(deed), Ok(Finding::Done));
+fn sent(host: &Fake, action: &Action) -> Value {
+    assert_eq!(host.perform(action), Ok(Finding::Done));
     host.write().1
 }
 
@@ -71,31 +71,31 @@ fn a_helper_is_told_as_itself_and_not_as_the_default_agent() {
 }
 
 #[test]
-fn n4_a_letter_that_is_to_wait_starts_no_turn() {
+fn n4_a_delivery_that_is_to_wait_starts_no_turn() {
     let body =
         sent(&Fake::recorded(), &tell(Tried::Perhaps, "ses_parent", "msg_new", Wake::StayIdle));
     assert_eq!(body["noReply"], true);
 }
 
 #[test]
-fn n1_a_letter_that_is_there_is_not_sent_again() {
+fn n1_a_delivery_that_is_there_is_not_sent_again() {
     let host = Fake::recorded().on("GET /session/ses_parent", 200, fixture("undoing"));
     let there =
         tell(Tried::Perhaps, "ses_parent", "msg_1df5a6e5a001WonwIiyhqfqoD7", Wake::StartTurn);
-    assert_eq!(host.perform(&there), Ok(Finding::Told));
+    assert_eq!(host.perform(&there), Ok(Finding::Delivered));
     assert!(host.wrote_nothing());
     assert_eq!(host.reads().len(), 1);
 }
 
 #[test]
-fn n1_a_letter_that_was_never_sent_is_not_looked_for() {
-    let Deed::Tell { session, message, parts, wake, .. } =
+fn n1_a_delivery_that_was_never_sent_is_not_looked_for() {
+    let Action::Deliver { session, message, parts, wake, .. } =
         tell(Tried::Perhaps, "ses_parent", "msg_new", Wake::StartTurn)
     else {
         panic!()
     };
     let host = Fake::recorded();
-    sent(&host, &Deed::Tell { tried: Tried::Never, session, message, parts, wake });
+    sent(&host, &Action::Deliver { tried: Tried::Never, session, message, parts, wake });
     let reads = ["/session/ses_parent", "/session/ses_parent/message?limit=4"];
     assert_eq!(host.reads(), reads.map(|path| format!("GET {path}")));
 }

@@ -1,36 +1,36 @@
-//! Notices that are owed: made with the end of a run, held while their time has not come,
-//! withdrawn when they are not needed, and gathered into letters.
+//! Notices that are pending: made with the end of a run, held while their time has not come,
+//! withdrawn when they are not needed, and gathered into deliveries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::ids::MessageUse;
-use legwork_protocol::limits::{GATHER_MS, LETTER_MAX_NOTICES, RESEND_MS};
+use legwork_protocol::limits::{DELIVERY_MAX_NOTICES, GATHER_MS, RESEND_MS};
 use legwork_protocol::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
 
+use crate::deliveries::Attempt;
 use crate::engine::Engine;
 use crate::hosts::Presence;
-use crate::letters::Sending;
-use crate::record::{About, Change, Letter, Notice, NoticeId, Parent};
+use crate::record::{About, Change, Delivery, Notice, NoticeId, Parent};
 use crate::text::notices as texts;
 use crate::timers::Timer;
 use crate::work::Wake;
 
-/// What is owed, and to whom.
+/// What is pending, and to whom.
 #[derive(Debug, Default)]
-pub(crate) struct Debts {
+pub(crate) struct Outbox {
     pub notices: BTreeMap<NoticeId, Notice>,
-    pub letters: BTreeMap<MessageId, Sending>,
-    pub creditors: BTreeMap<SessionId, Creditor>,
+    pub deliveries: BTreeMap<MessageId, Attempt>,
+    pub recipients: BTreeMap<SessionId, Recipient>,
 }
 
-/// A session that asked for runs, and what it is owed.
+/// A session that asked for runs, and what it is pending.
 #[derive(Debug)]
-pub(crate) struct Creditor {
+pub(crate) struct Recipient {
     pub parent: Parent,
-    /// Notices that are in no letter yet.
-    pub owed: BTreeSet<NoticeId>,
-    /// Letters on their way.
-    pub letters: BTreeSet<MessageId>,
+    /// Notices that are in no delivery yet.
+    pub pending: BTreeSet<NoticeId>,
+    /// Deliveries on their way.
+    pub deliveries: BTreeSet<MessageId>,
     /// An undo is pending there: nothing is sent before this moment.
     pub held_until: Option<Time>,
     /// Hosts that have shown the session, or in which it was used.
@@ -41,13 +41,13 @@ pub(crate) struct Creditor {
     pub announced: bool,
 }
 
-impl Creditor {
+impl Recipient {
     pub fn new(parent: Parent) -> Self {
-        let seen_by = parent.voice.iter().cloned().collect();
+        let seen_by = parent.active_host.iter().cloned().collect();
         Self {
             parent,
-            owed: BTreeSet::new(),
-            letters: BTreeSet::new(),
+            pending: BTreeSet::new(),
+            deliveries: BTreeSet::new(),
             held_until: None,
             seen_by,
             unknown_to: BTreeSet::new(),
@@ -78,16 +78,16 @@ pub(crate) struct Route {
 }
 
 impl Engine {
-    /// The end of the run is owed to whoever asked for it.
-    pub(crate) fn owe_end(&mut self, id: TaskId) {
+    /// The end of the run is pending to whoever asked for it.
+    pub(crate) fn enqueue_end(&mut self, id: TaskId) {
         let Some(task) = self.tasks.get(id) else { return };
         let to = task.run.asker.clone();
         let headline = texts::end_headline(task);
         let notice = NoticeId { task: id, run: task.run.number, about: About::End };
-        self.owe(notice, to, headline);
+        self.enqueue(notice, to, headline);
     }
 
-    pub(crate) fn owe_question(
+    pub(crate) fn enqueue_question(
         &mut self,
         id: TaskId,
         number: u32,
@@ -98,23 +98,23 @@ impl Engine {
         let to = task.run.asker.clone();
         let headline = texts::question_headline(task, question, text);
         let about = About::Question(number);
-        self.owe(NoticeId { task: id, run: task.run.number, about }, to, headline);
+        self.enqueue(NoticeId { task: id, run: task.run.number, about }, to, headline);
     }
 
-    fn owe(&mut self, id: NoticeId, to: SessionId, headline: String) {
-        // A session that was deleted is owed nothing.
-        let Some(creditor) = self.debts.creditors.get_mut(&to) else { return };
-        creditor.owed.insert(id);
-        let notice = Notice { id, to: to.clone(), headline, made: self.now, letter: None };
-        self.save(Change::Owed(notice.clone()));
-        self.debts.notices.insert(id, notice);
+    fn enqueue(&mut self, id: NoticeId, to: SessionId, headline: String) {
+        // A session that was deleted is pending nothing.
+        let Some(recipient) = self.outbox.recipients.get_mut(&to) else { return };
+        recipient.pending.insert(id);
+        let notice = Notice { id, to: to.clone(), headline, made: self.now, delivery: None };
+        self.save(Change::Enqueued(notice.clone()));
+        self.outbox.notices.insert(id, notice);
         self.soon(Timer::Gather(to));
     }
 
     /// The session has read what the notice would tell.
     pub(crate) fn withdraw_end(&mut self, id: TaskId, run: u32, reader: &SessionId) {
         let notice = NoticeId { task: id, run, about: About::End };
-        if self.debts.notices.get(&notice).is_some_and(|notice| notice.to == *reader) {
+        if self.outbox.notices.get(&notice).is_some_and(|notice| notice.to == *reader) {
             self.withdraw(notice);
         }
     }
@@ -137,14 +137,14 @@ impl Engine {
 
     /// Takes back a notice, unless it may be on its way.
     pub(crate) fn withdraw(&mut self, id: NoticeId) {
-        let Some(notice) = self.debts.notices.get(&id) else { return };
-        if let Some(letter) = notice.letter.clone() {
-            return self.unwanted(&letter, id);
+        let Some(notice) = self.outbox.notices.get(&id) else { return };
+        if let Some(delivery) = notice.delivery.clone() {
+            return self.unwanted(&delivery, id);
         }
         let to = notice.to.clone();
-        self.debts.notices.remove(&id);
-        if let Some(creditor) = self.debts.creditors.get_mut(&to) {
-            creditor.owed.remove(&id);
+        self.outbox.notices.remove(&id);
+        if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
+            recipient.pending.remove(&id);
         }
         self.save(Change::Withdrawn(id));
         self.soon(Timer::Gather(to));
@@ -152,33 +152,33 @@ impl Engine {
 
     pub(crate) fn notices_of(&self, id: TaskId) -> Vec<NoticeId> {
         let first = NoticeId { task: id, run: 0, about: About::End };
-        let all = self.debts.notices.range(first..);
+        let all = self.outbox.notices.range(first..);
         all.map(|(notice, _)| *notice).take_while(|notice| notice.task == id).collect()
     }
 
-    /// The task is forgotten: so are its notices, in letters too.
+    /// The task is forgotten: so are its notices, in deliveries too.
     pub(crate) fn forget_notices(&mut self, id: TaskId) {
         for notice in self.notices_of(id) {
-            let Some(notice) = self.debts.notices.remove(&notice) else { continue };
-            if let Some(creditor) = self.debts.creditors.get_mut(&notice.to) {
-                creditor.owed.remove(&notice.id);
+            let Some(notice) = self.outbox.notices.remove(&notice) else { continue };
+            if let Some(recipient) = self.outbox.recipients.get_mut(&notice.to) {
+                recipient.pending.remove(&notice.id);
             }
-            let Some(letter) = notice.letter else { continue };
-            let Some(sending) = self.debts.letters.get_mut(&letter) else { continue };
-            sending.letter.notices.retain(|held| *held != notice.id);
-            if sending.letter.notices.is_empty() {
-                self.drop_letter(&letter);
+            let Some(delivery) = notice.delivery else { continue };
+            let Some(attempt) = self.outbox.deliveries.get_mut(&delivery) else { continue };
+            attempt.delivery.notices.retain(|held| *held != notice.id);
+            if attempt.delivery.notices.is_empty() {
+                self.drop_delivery(&delivery);
             }
         }
     }
 
-    /// Sends what is owed to the session, if its time has come.
-    pub(crate) fn tend_debts(&mut self, to: &SessionId) {
-        let Some(creditor) = self.debts.creditors.get(to) else { return };
-        if creditor.owed.is_empty() {
+    /// Sends what is pending to the session, if its time has come.
+    pub(crate) fn tend_outbox(&mut self, to: &SessionId) {
+        let Some(recipient) = self.outbox.recipients.get(to) else { return };
+        if recipient.pending.is_empty() {
             return self.forget_parent_if_idle(to);
         }
-        if self.letter_is_unsent(creditor) {
+        if self.delivery_is_unsent(recipient) {
             return;
         }
         let Some(route) = self.route(to) else { return };
@@ -187,15 +187,15 @@ impl Engine {
         if self.now < resent {
             return self.timers.set(Timer::Gather(to.clone()), resent);
         }
-        if let Some(until) = creditor.held_until.filter(|until| *until > self.now) {
+        if let Some(until) = recipient.held_until.filter(|until| *until > self.now) {
             return self.timers.set(Timer::Gather(to.clone()), until);
         }
-        let ready: Vec<&Notice> = creditor
-            .owed
+        let ready: Vec<&Notice> = recipient
+            .pending
             .iter()
             // A question is never held: the answer may be what the parent waits for.
             .filter(|id| id.about != About::End || !self.waits.holds(to, id.task))
-            .filter_map(|id| self.debts.notices.get(id))
+            .filter_map(|id| self.outbox.notices.get(id))
             .collect();
         let Some(oldest) = ready.iter().map(|notice| notice.made).min() else { return };
         let (_, unfinished) = self.tasks.counts(to);
@@ -206,11 +206,11 @@ impl Engine {
         let mut ready: Vec<(Time, NoticeId)> =
             ready.iter().map(|notice| (notice.made, notice.id)).collect();
         ready.sort_unstable();
-        ready.truncate(LETTER_MAX_NOTICES);
-        self.write_letter(to, ready.into_iter().map(|(_, id)| id).collect(), route);
+        ready.truncate(DELIVERY_MAX_NOTICES);
+        self.create_delivery(to, ready.into_iter().map(|(_, id)| id).collect(), route);
     }
 
-    fn write_letter(&mut self, to: &SessionId, notices: Vec<NoticeId>, route: Route) {
+    fn create_delivery(&mut self, to: &SessionId, notices: Vec<NoticeId>, route: Route) {
         let Some(first) = notices.first() else { return };
         let about = match first.about {
             About::End => MessageUse::End,
@@ -218,34 +218,34 @@ impl Engine {
         };
         let id = MessageId::make(self.now, first.task, first.run, about);
         for notice in &notices {
-            if let Some(notice) = self.debts.notices.get_mut(notice) {
-                notice.letter = Some(id.clone());
+            if let Some(notice) = self.outbox.notices.get_mut(notice) {
+                notice.delivery = Some(id.clone());
             }
         }
-        let Some(creditor) = self.debts.creditors.get_mut(to) else { return };
-        creditor.owed.retain(|owed| !notices.contains(owed));
-        creditor.letters.insert(id.clone());
-        creditor.held_until = None;
+        let Some(recipient) = self.outbox.recipients.get_mut(to) else { return };
+        recipient.pending.retain(|pending| !notices.contains(pending));
+        recipient.deliveries.insert(id.clone());
+        recipient.held_until = None;
         let (finished, unfinished) = self.tasks.counts(to);
         let counts = texts::counts(finished, unfinished);
-        let letter = Letter { id: id.clone(), to: to.clone(), notices, counts };
-        self.save(Change::LetterMade(letter.clone()));
-        self.debts.letters.insert(id.clone(), Sending::new(letter));
-        self.send_letter(&id, route);
+        let delivery = Delivery { id: id.clone(), to: to.clone(), notices, counts };
+        self.save(Change::DeliveryCreated(delivery.clone()));
+        self.outbox.deliveries.insert(id.clone(), Attempt::new(delivery));
+        self.send_delivery(&id, route);
     }
 
     /// The host that a session is told through: the one that a person last used it in, while that
     /// is there or may come back; else any of its place that may know it, without starting a turn.
     pub(crate) fn route(&self, to: &SessionId) -> Option<Route> {
-        let Creditor { parent, unknown_to, .. } = self.debts.creditors.get(to)?;
+        let Recipient { parent, unknown_to, .. } = self.outbox.recipients.get(to)?;
         // A helper is told where it works; elsewhere a second turn would start in its session.
         let helper = self.tasks.at_work_in(to).and_then(|id| self.tasks.live(id));
-        let voice = helper.map(|live| &live.task.run.host).or(parent.voice.as_ref());
-        let voice = voice.filter(|host| !unknown_to.contains(*host));
-        match voice.map_or(Presence::Gone, |host| self.hosts.presence(host)) {
+        let active_host = helper.map(|live| &live.task.run.host).or(parent.active_host.as_ref());
+        let active_host = active_host.filter(|host| !unknown_to.contains(*host));
+        match active_host.map_or(Presence::Gone, |host| self.hosts.presence(host)) {
             Presence::Here => {
                 let wake = if self.may_wake(to) { Wake::StartTurn } else { Wake::StayIdle };
-                voice.map(|host| Route { host: host.clone(), wake })
+                active_host.map(|host| Route { host: host.clone(), wake })
             }
             Presence::Away => None,
             Presence::Gone => {
@@ -262,25 +262,27 @@ impl Engine {
         self.settings.start_turns && self.tasks.of_session(to).is_none()
     }
 
-    /// The letters that are on their way to a session.
-    pub(crate) fn letters_to(&self, session: &SessionId) -> Vec<MessageId> {
-        let creditor = self.debts.creditors.get(session).into_iter();
-        creditor.flat_map(|creditor| creditor.letters.iter().cloned()).collect()
+    /// The deliveries that are on their way to a session.
+    pub(crate) fn deliveries_to(&self, session: &SessionId) -> Vec<MessageId> {
+        let recipient = self.outbox.recipients.get(session).into_iter();
+        recipient.flat_map(|recipient| recipient.deliveries.iter().cloned()).collect()
     }
 
-    /// Everything that is owed at a place is looked at again.
+    /// Everything that is pending at a place is looked at again.
     pub(crate) fn tend_place(&mut self, place: &Place) {
-        let owed: Vec<SessionId> = self
-            .debts
-            .creditors
+        let pending: Vec<SessionId> = self
+            .outbox
+            .recipients
             .iter()
-            .filter(|(_, creditor)| creditor.parent.place == *place)
-            .filter(|(_, creditor)| !creditor.owed.is_empty() || !creditor.letters.is_empty())
+            .filter(|(_, recipient)| recipient.parent.place == *place)
+            .filter(|(_, recipient)| {
+                !recipient.pending.is_empty() || !recipient.deliveries.is_empty()
+            })
             .map(|(session, _)| session.clone())
             .collect();
-        for session in owed {
-            for letter in self.letters_to(&session) {
-                self.soon(Timer::Letter(letter));
+        for session in pending {
+            for delivery in self.deliveries_to(&session) {
+                self.soon(Timer::Delivery(delivery));
             }
             self.soon(Timer::Gather(session));
         }

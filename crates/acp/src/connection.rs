@@ -21,7 +21,7 @@ const QUIET: &str = "_legwork/quiet";
 
 /// A talk with an agent.
 #[derive(Debug)]
-pub struct Talk {
+pub struct AgentConnection {
     /// The agent's process.
     pub process: Process,
     /// Who it says it is.
@@ -52,13 +52,13 @@ pub async fn check(
     directory: &Path,
     family: &Arc<Family>,
 ) -> Result<Introduction, Failure> {
-    let talk = Talk::begin(agent, directory, None, family).await?;
+    let talk = AgentConnection::begin(agent, directory, None, family).await?;
     let introduction = talk.introduction.clone();
     talk.process.end().await;
     Ok(introduction)
 }
 
-impl Talk {
+impl AgentConnection {
     /// Starts the agent and lets it introduce itself.
     pub async fn begin(
         agent: &Agent,

@@ -1,10 +1,10 @@
-//! What becomes of a letter when its parent moves, input by input.
+//! What becomes of a delivery when its parent moves, input by input.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use legwork_engine::work::{Deed, Finding, HostError, Sight, Sighted, Tried, Work};
+use legwork_engine::work::{Action, Finding, HostError, Observation, RunState, Tried, Work};
 use legwork_engine::{Caller, Engine, Hint, Input};
-use legwork_protocol::line::Until;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
 
 fn host(name: &str) -> HostId {
@@ -19,7 +19,7 @@ fn came(name: &str) -> Input {
     Input::Hint(Hint::HostCame {
         host: host(name),
         place: "project".parse().unwrap(),
-        until: Until::Closed,
+        lifetime: HostLifetime::Interactive,
     })
 }
 
@@ -44,38 +44,38 @@ fn launch() -> Input {
     Input::Ask { call: CallId(1), caller, ask, spare: TaskId::from_number(1) }
 }
 
-/// An engine with two windows, in which a helper has just ended, and the letter that tells it.
-fn with_a_letter() -> (Engine, Work) {
+/// An engine with two windows, in which a helper has just ended, and the delivery that tells it.
+fn with_a_delivery() -> (Engine, Work) {
     let mut engine = Engine::new(Settings::default());
     let mut step = |input: Input, at: u64| engine.on(input, Time(at)).work;
     step(came("first"), 1_000);
     step(came("second"), 1_000);
-    let vet = step(launch(), 5_000).remove(0);
-    let open = step(found(&vet, Ok(Finding::Vetted)), 5_001).remove(0);
+    let check_agent = step(launch(), 5_000).remove(0);
+    let open = step(found(&check_agent, Ok(Finding::AgentKnown)), 5_001).remove(0);
     let session: SessionId = "ses_helper".parse().unwrap();
     let opened = Finding::Opened { session: session.clone() };
     let prompt = step(found(&open, Ok(opened)), 5_002).remove(0);
     step(found(&prompt, Ok(Finding::Done)), 5_003);
-    let look = step(Input::Hint(Hint::Stirred { session }), 6_000).remove(0);
-    let state = Sighted::Answered { text: "found it".to_owned() };
-    let sight = Sight { state, tool_calls: 0, moved: None };
-    let tell = step(found(&look, Ok(Finding::Seen(sight))), 6_001).remove(0);
-    assert!(matches!(tell.deed, Deed::Tell { tried: Tried::Never, .. }));
+    let look = step(Input::Hint(Hint::Changed { session }), 6_000).remove(0);
+    let state = RunState::Answered { text: "found it".to_owned() };
+    let observation = Observation { state, tool_calls: 0, moved: None };
+    let tell = step(found(&look, Ok(Finding::Observed(observation))), 6_001).remove(0);
+    assert!(matches!(tell.action, Action::Deliver { tried: Tried::Never, .. }));
     assert_eq!(tell.host, host("first"));
     (engine, tell)
 }
 
 #[test]
-fn n7_a_letter_that_could_not_be_sent_follows_its_parent_to_another_window() {
-    let (mut engine, tell) = with_a_letter();
+fn n7_a_delivery_that_could_not_be_sent_follows_its_parent_to_another_window() {
+    let (mut engine, tell) = with_a_delivery();
     drop(engine.on(Input::Hint(Hint::HostAway { host: host("first") }), Time(6_002)));
     drop(engine.on(found(&tell, Err(HostError::Unreachable)), Time(6_003)));
     assert!(engine.on(Input::Tick, Time(60_000)).work.is_empty(), "it waits for its window");
     let used = Hint::Used { host: host("second"), session: parent() };
     let again = engine.on(Input::Hint(used), Time(61_000)).work;
     assert_eq!(again.len(), 1);
-    let Deed::Tell { session, message, parts, wake, .. } = tell.deed else { panic!() };
+    let Action::Deliver { session, message, parts, wake, .. } = tell.action else { panic!() };
     // It may have been stored: the first window cannot say.
-    let expected = Deed::Tell { tried: Tried::Perhaps, session, message, parts, wake };
-    assert_eq!((&again[0].host, &again[0].deed), (&host("second"), &expected));
+    let expected = Action::Deliver { tried: Tried::Perhaps, session, message, parts, wake };
+    assert_eq!((&again[0].host, &again[0].action), (&host("second"), &expected));
 }

@@ -7,14 +7,14 @@ use std::path::Path;
 use legwork_protocol::line::LINE_VERSION;
 use serde_json::{Value, json};
 
-use crate::home::PATIENCE;
+use crate::local_host::PATIENCE;
 
-pub struct Peer {
+pub struct Connection {
     write: UnixStream,
     read: BufReader<UnixStream>,
 }
 
-impl Peer {
+impl Connection {
     pub fn connect(socket: &Path) -> Self {
         let write = UnixStream::connect(socket).unwrap();
         write.set_read_timeout(Some(PATIENCE)).unwrap();

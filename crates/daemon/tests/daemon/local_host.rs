@@ -12,7 +12,7 @@ use legwork_daemon::{Options, run};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::peer::Peer;
+use crate::connection::Connection;
 
 /// Set for the process that is the daemon.
 pub const AS_DAEMON: &str = "LEGWORK_TEST_DAEMON";
@@ -21,9 +21,9 @@ pub const AS_STRANGER: &str = "LEGWORK_TEST_STRANGER";
 /// Longer than anything here takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-pub struct Home(TempDir);
+pub struct LocalHost(TempDir);
 
-impl Home {
+impl LocalHost {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::DirBuilder::new().mode(0o700).create(dir.path().join("home")).unwrap();
@@ -102,18 +102,18 @@ pub fn be_a_stranger(socket: &Path) {
 
 pub struct Daemon<'a> {
     child: Child,
-    home: &'a Home,
+    home: &'a LocalHost,
 }
 
 impl Daemon<'_> {
-    pub fn client(&self) -> Peer {
-        let mut peer = Peer::connect(&self.home.socket());
+    pub fn client(&self) -> Connection {
+        let mut peer = Connection::connect(&self.home.socket());
         peer.hello_as_client();
         peer
     }
 
-    pub fn peer(&self) -> Peer {
-        Peer::connect(&self.home.socket())
+    pub fn peer(&self) -> Connection {
+        Connection::connect(&self.home.socket())
     }
 
     pub fn signal(&self, signal: Signal) {

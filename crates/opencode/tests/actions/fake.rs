@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use legwork_engine::{Deed, Finding, HostError};
-use legwork_opencode::{Memory, Overheard, Request, Transport, Unreachable, perform};
+use legwork_engine::{Action, Finding, HostError};
+use legwork_opencode::{EventCache, LinkCache, Request, Transport, Unreachable, perform};
 use legwork_protocol::line::{HostReply, Method};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub struct Fake {
     histories: Vec<(String, Vec<Value>)>,
     /// A call, and the message that comes into a session with it.
     later: Option<(String, String, Value)>,
-    memory: Option<Memory>,
+    cache: Option<LinkCache>,
     no_cursors: bool,
     silent: bool,
     asked: Mutex<Vec<Request>>,
@@ -70,13 +70,13 @@ impl Fake {
 
     /// Over a link that keeps in mind what it may.
     pub fn remembering(mut self) -> Self {
-        self.memory = Some(Memory::default());
+        self.cache = Some(LinkCache::default());
         self
     }
 
     /// Over a link whose events were heard.
-    pub fn hearing(mut self, overheard: Arc<Overheard>) -> Self {
-        self.memory = Some(Memory::with(overheard));
+    pub fn hearing(mut self, event_cache: Arc<EventCache>) -> Self {
+        self.cache = Some(LinkCache::with(event_cache));
         self
     }
 
@@ -90,9 +90,9 @@ impl Fake {
         self
     }
 
-    pub fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {
+    pub fn perform(&self, action: &Action) -> Result<Finding, HostError> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(must_be_send(perform(self, deed)))
+        runtime.block_on(must_be_send(perform(self, action)))
     }
 
     /// The reads, as `GET /path?query`.
@@ -175,8 +175,8 @@ impl Transport for Fake {
         Ok(self.answer(&request))
     }
 
-    fn memory(&self) -> Option<&Memory> {
-        self.memory.as_ref()
+    fn cache(&self) -> Option<&LinkCache> {
+        self.cache.as_ref()
     }
 }
 

@@ -10,8 +10,8 @@ use legwork_acp::KIND;
 use legwork_acp::orphans::{Family, own_mark};
 use legwork_client::{Folders, process};
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{Deed, Finding, Hint, HostError};
-use legwork_protocol::line::{Context, Environment, Until};
+use legwork_engine::{Action, Finding, Hint, HostError};
+use legwork_protocol::line::{Context, Environment, HostLifetime};
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
 use tokio::sync::mpsc;
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use crate::Fault;
 use crate::agents::agents;
 use crate::config::read_config;
-use crate::driver::{Desk, Driver, Findings};
+use crate::driver::{Driver, Findings, HostWorker};
 use crate::log::Log;
 use crate::world::Host;
 
@@ -30,7 +30,7 @@ const PLACE: &str = "acp/home";
 
 /// The host that is built in.
 #[derive(Debug)]
-pub struct Home {
+pub struct LocalHost {
     acp: legwork_acp::Host,
     family: Arc<Family>,
     id: HostId,
@@ -38,7 +38,7 @@ pub struct Home {
     log: Log,
 }
 
-impl Home {
+impl LocalHost {
     /// Opens what is kept, and ends what a daemon that was killed has left.
     pub fn open(
         folders: &Folders,
@@ -85,9 +85,9 @@ impl Home {
 
     /// The host, ready to work.
     pub fn host(&self, findings: Findings) -> Host {
-        let desk = Desk::new(self.acp.clone(), findings);
-        let (kind, place, until) = (KIND.to_owned(), self.place(), Until::Closed);
-        Host { peer: None, kind, place, until, desk, requests: Arc::default() }
+        let worker = HostWorker::new(self.acp.clone(), findings);
+        let (kind, place, lifetime) = (KIND.to_owned(), self.place(), HostLifetime::Interactive);
+        Host { peer: None, kind, place, lifetime, worker, requests: Arc::default() }
     }
 
     /// A terminal calls: remembers where it is. Gives back the host that its session is in.
@@ -158,8 +158,8 @@ impl Home {
 }
 
 impl Driver for legwork_acp::Host {
-    async fn perform(&self, deed: &Deed) -> Result<Finding, HostError> {
-        Self::perform(self, deed).await
+    async fn perform(&self, action: &Action) -> Result<Finding, HostError> {
+        Self::perform(self, action).await
     }
 
     /// Nobody looks at it.

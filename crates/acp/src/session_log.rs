@@ -1,7 +1,7 @@
 //! The sessions that legwork keeps itself: a file for each, a line for each thing that happened.
 //! Appended to and never changed, so that a crash leaves at most half a line at the end, which is
-//! passed over. What the records then rely on is synced first (`Kept::sync`): after a power cut a
-//! completed task still has its conversation.
+//! passed over. What the records then rely on is synced first (`SessionLog::sync`): after a power
+//! cut a completed task still has its conversation.
 //!
 //! Two kinds: a helper's, with its prompts and how they ended, and that of a terminal, which asks
 //! for helpers and is only a folder to work in.
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The folder of the sessions.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct SessionLog {
     folder: PathBuf,
 }
 
@@ -89,7 +89,7 @@ pub enum End {
     },
 }
 
-impl Kept {
+impl SessionLog {
     /// Opens the folder; makes it if it is not there.
     pub fn open(folder: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -216,9 +216,9 @@ mod tests {
 
     use super::*;
 
-    fn kept() -> (tempfile::TempDir, Kept) {
+    fn kept() -> (tempfile::TempDir, SessionLog) {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept::open(&folder.path().join("sessions")).unwrap();
+        let kept = SessionLog::open(&folder.path().join("sessions")).unwrap();
         (folder, kept)
     }
 

@@ -8,12 +8,12 @@ use std::time::SystemTime;
 use legwork_engine::work::Question;
 use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
 
-use crate::kept::End;
 use crate::lock::lock;
+use crate::session_log::End;
 
 /// A turn under way, as anybody may see it.
 #[derive(Debug, Clone)]
-pub struct Going {
+pub struct ActiveTurn {
     /// The prompt that it answers.
     pub message: MessageId,
     /// Tool calls so far.
@@ -28,13 +28,13 @@ pub struct Going {
 
 /// The turns under way.
 #[derive(Debug, Default)]
-pub struct Turns(Mutex<BTreeMap<SessionId, Going>>);
+pub struct Turns(Mutex<BTreeMap<SessionId, ActiveTurn>>);
 
 impl Turns {
     /// One begins.
     pub fn begin(&self, session: &SessionId, message: MessageId) {
         let (moved, questions) = (now(), Vec::new());
-        let going = Going { message, tool_calls: 0, moved, questions, end: None };
+        let going = ActiveTurn { message, tool_calls: 0, moved, questions, end: None };
         self.all().insert(session.clone(), going);
     }
 
@@ -70,24 +70,24 @@ impl Turns {
     }
 
     /// What goes on in a session.
-    pub fn of(&self, session: &SessionId) -> Option<Going> {
+    pub fn of(&self, session: &SessionId) -> Option<ActiveTurn> {
         self.all().get(session).cloned()
     }
 
     /// All sessions in which something goes on.
-    pub fn list(&self) -> Vec<(SessionId, Going)> {
+    pub fn list(&self) -> Vec<(SessionId, ActiveTurn)> {
         let all = self.all();
         let at_work = all.iter().filter(|(_, going)| going.end.is_none());
         at_work.map(|(session, going)| (session.clone(), going.clone())).collect()
     }
 
-    fn change(&self, session: &SessionId, change: impl FnOnce(&mut Going)) {
+    fn change(&self, session: &SessionId, change: impl FnOnce(&mut ActiveTurn)) {
         if let Some(going) = self.all().get_mut(session) {
             change(going);
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, Going>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, ActiveTurn>> {
         lock(&self.0)
     }
 }

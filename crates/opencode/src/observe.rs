@@ -1,6 +1,6 @@
 //! How far the answer to a prompt is.
 
-use legwork_engine::work::{Sight, Sighted};
+use legwork_engine::work::{Observation, RunState};
 use legwork_engine::{Finding, HostError};
 use legwork_protocol::{MessageId, SessionId};
 use serde_json::Value;
@@ -10,37 +10,37 @@ use crate::history;
 use crate::message::{End, Message};
 use crate::transport::{Request, Transport, ask};
 
-pub async fn look<T: Transport>(
+pub async fn observe<T: Transport>(
     host: &T,
     session: &SessionId,
     prompt: &MessageId,
 ) -> Result<Finding, HostError> {
-    if let Some(seen) = host.memory().and_then(|memory| memory.overheard.answer(session, prompt)) {
-        return Ok(Finding::Seen(seen));
+    if let Some(seen) = host.cache().and_then(|cache| cache.event_cache.answer(session, prompt)) {
+        return Ok(Finding::Observed(seen));
     }
     let prompt = prompt.as_str();
-    let seen = sight_of(host, session, prompt).await?;
-    if !matches!(seen.state, Sighted::Still { .. }) {
-        if let Some(memory) = host.memory() {
-            memory.overheard.listen_no_more(session);
+    let seen = observation_of(host, session, prompt).await?;
+    if !matches!(seen.state, RunState::Still { .. }) {
+        if let Some(cache) = host.cache() {
+            cache.event_cache.listen_no_more(session);
         }
-        return Ok(Finding::Seen(seen));
+        return Ok(Finding::Observed(seen));
     }
     let status = ask(host, Request::get("/session/status")).await?;
     if status.as_object().ok_or(error::NONSENSE)?.contains_key(session.as_str()) {
-        return Ok(Finding::Seen(Sight { state: Sighted::Busy, ..seen }));
+        return Ok(Finding::Observed(Observation { state: RunState::Busy, ..seen }));
     }
     // It may have ended between the two readings.
-    sight_of(host, session, prompt).await.map(Finding::Seen)
+    observation_of(host, session, prompt).await.map(Finding::Observed)
 }
 
-async fn sight_of<T: Transport>(
+async fn observation_of<T: Transport>(
     host: &T,
     session: &SessionId,
     prompt: &str,
-) -> Result<Sight, HostError> {
+) -> Result<Observation, HostError> {
     let messages = history::read(host, session, |seen| reaches(seen, prompt)).await?;
-    Ok(sight(&messages, prompt))
+    Ok(observation(&messages, prompt))
 }
 
 /// Whether these messages tell all about the prompt: there is a reply to it, or the prompt with
@@ -55,21 +55,21 @@ fn reaches(messages: &[Value], prompt: &str) -> bool {
 /// The completion rule: an answer to this prompt, or to a later one of the same conversation that
 /// overtook it, that is complete and no mere tool call. Without one it is still, as far as messages
 /// tell.
-pub fn sight(messages: &[Value], prompt: &str) -> Sight {
+pub fn observation(messages: &[Value], prompt: &str) -> Observation {
     let messages = messages.iter().map(Message::read);
     let of_run = |message: &Message| message.id() == Some(prompt) || message.answers(prompt);
     let replies: Vec<Message> =
         messages.skip_while(|message| !of_run(message)).filter(Message::is_reply).collect();
     let end = replies.iter().find_map(|reply| Some((reply, reply.end()?)));
     let state = match end {
-        Some((reply, End::Answer)) => Sighted::Answered { text: reply.text() },
-        Some((reply, End::Aborted)) => Sighted::Aborted { text: reply.text() },
-        Some((_, End::Error(error))) => Sighted::Failed { reason: error::reason(error) },
+        Some((reply, End::Answer)) => RunState::Answered { text: reply.text() },
+        Some((reply, End::Aborted)) => RunState::Aborted { text: reply.text() },
+        Some((_, End::Error(error))) => RunState::Failed { reason: error::reason(error) },
         None => {
-            Sighted::Still { text: replies.last().map(Message::last_words).unwrap_or_default() }
+            RunState::Still { text: replies.last().map(Message::last_words).unwrap_or_default() }
         }
     };
     let tool_calls = replies.iter().map(Message::tool_calls).sum::<usize>();
     let tool_calls = u32::try_from(tool_calls).unwrap_or(u32::MAX);
-    Sight { state, tool_calls, moved: replies.iter().filter_map(Message::moved).max() }
+    Observation { state, tool_calls, moved: replies.iter().filter_map(Message::moved).max() }
 }

@@ -10,8 +10,8 @@ use crate::{Outside, Shell, refused};
 
 impl<J: Journal, O: Outside> Shell<J, O> {
     /// Nothing can be saved: callers are refused, except the one who only wants to read.
-    pub(crate) fn fall_ill(&mut self, read: Option<Input>, now: Time) -> Option<Time> {
-        self.ailing = true;
+    pub(crate) fn degrade(&mut self, read: Option<Input>, now: Time) -> Option<Time> {
+        self.degraded = true;
         self.own.clear();
         if let Some(Input::Ask { call, .. }) = &read
             && self.open.contains(call)
@@ -38,8 +38,8 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     pub(crate) fn engine_of_records(&mut self, now: Time) -> Option<Engine> {
         let saved = self.journal.load().ok()?;
         let mut engine = Engine::restore(self.settings.clone(), saved, now, 0);
-        for (host, (place, until)) in self.here.clone() {
-            let here = engine.on(Input::Hint(Hint::HostCame { host, place, until }), now);
+        for (host, (place, lifetime)) in self.here.clone() {
+            let here = engine.on(Input::Hint(Hint::HostCame { host, place, lifetime }), now);
             drop(here);
         }
         Some(engine)
@@ -52,22 +52,22 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             self.probe_at = now.plus(POLL_EVERY_MS);
         }
         if !may_try || self.journal.probe().is_err() {
-            return self.fall_ill(reads(&input).then_some(input), now);
+            return self.degrade(reads(&input).then_some(input), now);
         }
         let saved = match self.journal.load() {
             Ok(saved) => saved,
             Err(fault) => {
                 self.outside.trouble(&format!("records cannot be read: {fault}"));
-                return self.fall_ill(None, now);
+                return self.degrade(None, now);
             }
         };
         // What is under way for the engine of before must not be taken for this one's.
         let next_work = self.engine.next_work();
         self.engine = Engine::restore(self.settings.clone(), saved, now, next_work);
-        self.ailing = false;
+        self.degraded = false;
         self.check_at = now;
-        for (host, (place, until)) in self.here.clone() {
-            self.own.push_back(Input::Hint(Hint::HostCame { host, place, until }));
+        for (host, (place, lifetime)) in self.here.clone() {
+            self.own.push_back(Input::Hint(Hint::HostCame { host, place, lifetime }));
         }
         // The engine that begins now has waited for nothing that this time could be added to.
         let slept = matches!(input, Input::Slept { .. });

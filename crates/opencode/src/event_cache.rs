@@ -1,35 +1,35 @@
 //! What the events of every OpenCode have told. One session may be open in two windows, so all are
 //! heard together; and when some may have been missed, because a link came or went, everything is
-//! forgotten. It only saves requests: what was not overheard is read.
+//! forgotten. It only saves requests: what was not event_cache is read.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use legwork_engine::work::Sight;
+use legwork_engine::work::Observation;
 use legwork_protocol::{MessageId, SessionId};
 use serde_json::Value;
 
-use crate::conversation::{Conversation, Told};
+use crate::conversation::{Conversation, SessionCache};
 use crate::limits::{CONVERSATIONS_KEPT, REPLIES_KEPT};
-use crate::memory::keep;
-use crate::reply::Awaited;
+use crate::link_cache::keep;
+use crate::reply::ReplyBuilder;
 
 /// An event of ours: whoever passes events on has missed some, or may have.
 pub const MISSED: &str = "legwork.events.missed";
 
-/// What was overheard and is not outdated.
+/// What was event_cache and is not outdated.
 #[derive(Debug, Default)]
-pub struct Overheard(Mutex<Known>);
+pub struct EventCache(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     /// With a person.
-    conversations: BTreeMap<SessionId, Told>,
+    conversations: BTreeMap<SessionId, SessionCache>,
     /// In sessions that were prompted.
-    replies: BTreeMap<SessionId, Awaited>,
+    replies: BTreeMap<SessionId, ReplyBuilder>,
 }
 
-impl Overheard {
+impl EventCache {
     /// Takes in an event.
     pub fn hear(&self, name: &str, properties: &Value) {
         if name == MISSED {
@@ -47,7 +47,7 @@ impl Overheard {
         } else if let Some(told) = known.conversations.get_mut(&session) {
             told.hear(name, properties);
         } else if name == "session.updated"
-            && let Some(told) = Told::by(&properties["info"])
+            && let Some(told) = SessionCache::by(&properties["info"])
         {
             keep(&mut known.conversations, CONVERSATIONS_KEPT, session, told);
         }
@@ -60,12 +60,12 @@ impl Overheard {
 
     /// From now on a reply to this prompt is listened for.
     pub(crate) fn listen(&self, session: &SessionId, prompt: &MessageId) {
-        let awaited = Awaited::new(prompt);
+        let awaited = ReplyBuilder::new(prompt);
         keep(&mut self.known().replies, REPLIES_KEPT, session.clone(), awaited);
     }
 
-    /// The answer to this prompt, if all of it was overheard. It is told once.
-    pub(crate) fn answer(&self, session: &SessionId, prompt: &MessageId) -> Option<Sight> {
+    /// The answer to this prompt, if all of it was event_cache. It is told once.
+    pub(crate) fn answer(&self, session: &SessionId, prompt: &MessageId) -> Option<Observation> {
         let answer = self.known().replies.get(session)?.answer_to(prompt)?;
         self.listen_no_more(session);
         Some(answer)
@@ -76,7 +76,7 @@ impl Overheard {
         self.known().replies.remove(session);
     }
 
-    /// The conversation, if all that must be known of it was overheard.
+    /// The conversation, if all that must be known of it was event_cache.
     pub(crate) fn conversation(&self, session: &SessionId) -> Option<Conversation> {
         self.known().conversations.get(session)?.whole()
     }

@@ -1,5 +1,5 @@
 //! What need not be asked twice of one OpenCode over one link. Only saves requests: whoever has no
-//! memory, or a new one, asks again. Nothing is kept here that a person or another process may
+//! cache, or a new one, asks again. Nothing is kept here that a person or another process may
 //! change unseen for longer than a minute.
 
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::choice::Model;
+use crate::event_cache::EventCache;
 use crate::limits::{AGENTS_KEPT, MODELS_KEPT};
-use crate::overheard::Overheard;
 
 /// The memory of one link.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct LinkCache {
     known: Mutex<Known>,
-    pub(crate) overheard: Arc<Overheard>,
+    pub(crate) event_cache: Arc<EventCache>,
 }
 
 #[derive(Debug, Default)]
@@ -27,10 +27,10 @@ struct Known {
     models: BTreeMap<SessionId, Option<Model>>,
 }
 
-impl Memory {
+impl LinkCache {
     /// Of a link whose events are taken in there.
-    pub fn with(overheard: Arc<Overheard>) -> Self {
-        Self { overheard, known: Mutex::default() }
+    pub fn with(event_cache: Arc<EventCache>) -> Self {
+        Self { event_cache, known: Mutex::default() }
     }
 
     pub(crate) fn agents(&self) -> Option<Arc<Vec<Value>>> {

@@ -3,29 +3,29 @@
 use std::sync::Arc;
 
 use legwork_engine::Finding;
-use legwork_engine::work::{Sighted, Tried, Wake};
-use legwork_opencode::{MISSED, Overheard, project, wanted};
+use legwork_engine::work::{RunState, Tried, Wake};
+use legwork_opencode::{EventCache, MISSED, project, wanted};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
-use crate::looking::{PROMPT, look_at};
+use crate::looking::{PROMPT, observe_at};
 use crate::opening::{open, prompt};
 use crate::telling::tell;
 
 /// Hears what the plugin would pass on.
-fn hear(overheard: &Overheard, name: &str, properties: &Value) {
-    overheard.hear(name, &project(&wanted(), name, properties).unwrap());
+fn hear(event_cache: &EventCache, name: &str, properties: &Value) {
+    event_cache.hear(name, &project(&wanted(), name, properties).unwrap());
 }
 
-fn session(overheard: &Overheard, info: &Value) {
-    hear(overheard, "session.updated", &json!({ "sessionID": info["id"], "info": info }));
+fn session(event_cache: &EventCache, info: &Value) {
+    hear(event_cache, "session.updated", &json!({ "sessionID": info["id"], "info": info }));
 }
 
-fn message(overheard: &Overheard, told: &Value) {
+fn message(event_cache: &EventCache, told: &Value) {
     let session = &told["info"]["sessionID"];
-    hear(overheard, "message.updated", &json!({ "sessionID": session, "info": told["info"] }));
+    hear(event_cache, "message.updated", &json!({ "sessionID": session, "info": told["info"] }));
     for part in told["parts"].as_array().unwrap() {
-        hear(overheard, "message.part.updated", &json!({ "sessionID": session, "part": part }));
+        hear(event_cache, "message.part.updated", &json!({ "sessionID": session, "part": part }));
     }
 }
 
@@ -40,26 +40,26 @@ fn later(change: impl FnOnce(&mut Value)) -> Value {
 }
 
 /// All events of the recorded parent, then these.
-fn host(then: impl FnOnce(&Overheard)) -> Fake {
-    let overheard = Overheard::default();
-    session(&overheard, &fixture("parent"));
+fn host(then: impl FnOnce(&EventCache)) -> Fake {
+    let event_cache = EventCache::default();
+    session(&event_cache, &fixture("parent"));
     for told in &messages("parents_messages") {
-        message(&overheard, told);
+        message(&event_cache, told);
     }
-    then(&overheard);
+    then(&event_cache);
     let made = Fake::recorded().on("POST /session", 200, json!({ "id": "ses_new" }));
-    made.hearing(Arc::new(overheard))
+    made.hearing(Arc::new(event_cache))
 }
 
-/// The agent that the letter speaks to, and how much was read for that.
+/// The agent that the delivery speaks to, and how much was read for that.
 fn told(host: &Fake) -> (Value, usize) {
-    let letter = tell(Tried::Never, "ses_parent", "msg_new", Wake::StartTurn);
-    assert_eq!(host.perform(&letter), Ok(Finding::Done));
+    let delivery = tell(Tried::Never, "ses_parent", "msg_new", Wake::StartTurn);
+    assert_eq!(host.perform(&delivery), Ok(Finding::Done));
     (host.write().1["agent"].clone(), host.reads().len())
 }
 
 #[test]
-fn n4_a_letter_is_one_request() {
+fn n4_a_delivery_is_one_request() {
     assert_eq!(told(&host(|_| {})), (json!("plan"), 0));
 }
 
@@ -69,7 +69,7 @@ fn l5_a_session_is_opened_as_if_its_parent_had_been_read() {
         host.perform(&open(Tried::Never, "explore", false)).unwrap();
         host.write().1
     };
-    let (heard, read) = (host(|_| {}), host(Overheard::forget));
+    let (heard, read) = (host(|_| {}), host(EventCache::forget));
     assert_eq!(body(&heard), body(&read));
     assert_eq!(heard.reads(), ["GET /agent"]);
     assert_eq!(read.reads().len(), 3);
@@ -96,9 +96,9 @@ fn n4_the_last_message_of_a_person_counts_and_nobody_elses() {
 
 #[test]
 fn n6_an_undo_is_overheard_and_so_is_its_end() {
-    let letter = tell(Tried::Never, "ses_parent", "msg_new", Wake::StartTurn);
+    let delivery = tell(Tried::Never, "ses_parent", "msg_new", Wake::StartTurn);
     let undone = host(|heard| session(heard, &fixture("undoing")));
-    assert_eq!(undone.perform(&letter), Ok(Finding::UndoPending));
+    assert_eq!(undone.perform(&delivery), Ok(Finding::UndoPending));
     assert!(undone.wrote_nothing() && undone.reads().is_empty());
     let over = host(|heard| {
         session(heard, &fixture("undoing"));
@@ -116,7 +116,7 @@ fn what_is_not_certain_any_more_is_read() {
     let deleted = json!({ "sessionID": "ses_parent", "info": { "id": "ses_parent" } });
     let deleted = host(|heard| hear(heard, "session.deleted", &deleted));
     let missed = host(|heard| heard.hear(MISSED, &Value::Null));
-    for host in [taken_back, deleted, missed, host(Overheard::forget)] {
+    for host in [taken_back, deleted, missed, host(EventCache::forget)] {
         assert_eq!(told(&host), (json!("plan"), 2));
     }
 }
@@ -135,26 +135,26 @@ fn a_session_that_belongs_to_another_is_read() {
         .on("GET /session/ses_nested", 200, fixture("parent"))
         .history("ses_nested", messages("parents_messages"))
         .on("POST /session/ses_nested/prompt_async", 204, Value::Null);
-    let letter = tell(Tried::Never, "ses_nested", "msg_new", Wake::StartTurn);
-    assert_eq!(nested.perform(&letter), Ok(Finding::Done));
+    let delivery = tell(Tried::Never, "ses_nested", "msg_new", Wake::StartTurn);
+    assert_eq!(nested.perform(&delivery), Ok(Finding::Done));
     assert_eq!(nested.reads().len(), 2);
 }
 
 /// A helper is prompted, these events come, and it is looked at: the answer, and how much was read.
-fn looked(events: impl FnOnce(&Overheard)) -> (String, usize) {
-    let overheard = Arc::new(Overheard::default());
-    let host = Fake::recorded().hearing(overheard.clone());
+fn looked(events: impl FnOnce(&EventCache)) -> (String, usize) {
+    let event_cache = Arc::new(EventCache::default());
+    let host = Fake::recorded().hearing(event_cache.clone());
     assert_eq!(host.perform(&prompt(Tried::Never, PROMPT)), Ok(Finding::Done));
     let before = host.reads().len();
-    events(&overheard);
-    match look_at(&host, PROMPT).state {
-        Sighted::Answered { text } => (text, host.reads().len() - before),
+    events(&event_cache);
+    match observe_at(&host, PROMPT).state {
+        RunState::Answered { text } => (text, host.reads().len() - before),
         other => panic!("{other:?}"),
     }
 }
 
 /// The recorded answer, but for a change in the last message; each part is told of when it begins.
-fn answered(change: impl FnOnce(&mut Value)) -> impl FnOnce(&Overheard) {
+fn answered(change: impl FnOnce(&mut Value)) -> impl FnOnce(&EventCache) {
     let mut told = messages("answered");
     change(told.last_mut().unwrap());
     move |heard| {
@@ -194,13 +194,13 @@ fn d2_what_is_not_whole_or_no_answer_is_read() {
     let summary = answered(|told| told["info"]["mode"] = json!("compaction"));
     let to_another = answered(|told| told["info"]["parentID"] = json!("msg_other"));
     let long = answered(|told| told["parts"][1]["text"] = json!("x".repeat(300_000)));
-    let removed = |heard: &Overheard| {
+    let removed = |heard: &EventCache| {
         answered(|_| {})(heard);
         let last = messages("answered").pop().unwrap();
         let gone = json!({ "sessionID": "ses_helper", "messageID": last["info"]["id"] });
         hear(heard, "message.removed", &gone);
     };
-    let forgotten = |heard: &Overheard| {
+    let forgotten = |heard: &EventCache| {
         answered(|_| {})(heard);
         heard.forget();
     };

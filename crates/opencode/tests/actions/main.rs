@@ -1,4 +1,4 @@
-//! Every deed on recorded answers: what is read, what is written, what is found.
+//! Every action on recorded answers: what is read, what is written, what is found.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,8 +1,8 @@
-//! Agents, surveys, censuses, stops and answers.
+//! Agents, polls, censuses, stops and answers.
 
 use legwork_engine::record::Target;
 use legwork_engine::work::{Question, Retry, Scope};
-use legwork_engine::{Deed, Finding, HostError};
+use legwork_engine::{Action, Finding, HostError};
 use legwork_protocol::ask::Reply;
 use legwork_protocol::{TaskId, Time};
 use serde_json::{Value, json};
@@ -11,27 +11,28 @@ use crate::fake::{Fake, fixture};
 
 #[test]
 fn l4_agents_are_known_and_the_hidden_ones_are_not_shown() {
-    let vet = |agent: &str| Fake::recorded().perform(&Deed::Vet { agent: agent.to_owned() });
-    assert_eq!(vet("explore"), Ok(Finding::Vetted));
+    let check_agent =
+        |agent: &str| Fake::recorded().perform(&Action::CheckAgent { agent: agent.to_owned() });
+    assert_eq!(check_agent("explore"), Ok(Finding::AgentKnown));
     let known = ["build", "explore", "general", "own", "plan"].map(str::to_owned).into();
-    assert_eq!(vet("title"), Ok(Finding::NoSuchAgent { known }));
+    assert_eq!(check_agent("title"), Ok(Finding::NoSuchAgent { known }));
 }
 
 #[test]
 fn l4_agents_are_read_once_but_for_one_that_is_not_among_them() {
     let host = Fake::recorded().remembering();
-    let vet = |agent: &str| host.perform(&Deed::Vet { agent: agent.to_owned() });
-    assert_eq!(vet("explore"), Ok(Finding::Vetted));
-    assert_eq!(vet("plan"), Ok(Finding::Vetted));
+    let check_agent = |agent: &str| host.perform(&Action::CheckAgent { agent: agent.to_owned() });
+    assert_eq!(check_agent("explore"), Ok(Finding::AgentKnown));
+    assert_eq!(check_agent("plan"), Ok(Finding::AgentKnown));
     assert_eq!(host.reads().len(), 1);
-    assert!(matches!(vet("title"), Ok(Finding::NoSuchAgent { .. })));
+    assert!(matches!(check_agent("title"), Ok(Finding::NoSuchAgent { .. })));
     assert_eq!(host.reads().len(), 2);
 }
 
 #[test]
-fn a_survey_of_who_is_busy_is_one_request() {
+fn a_poll_of_who_is_busy_is_one_request() {
     let host = Fake::recorded().on("GET /session/status", 200, fixture("busy"));
-    let Ok(Finding::Surveyed { busy, .. }) = host.perform(&Deed::Survey { scope: Scope::Busy })
+    let Ok(Finding::Polled { busy, .. }) = host.perform(&Action::Poll { scope: Scope::Busy })
     else {
         panic!()
     };
@@ -41,7 +42,7 @@ fn a_survey_of_who_is_busy_is_one_request() {
 #[test]
 fn a_session_is_there_or_gone() {
     let probe = |session: &str| {
-        Fake::recorded().perform(&Deed::Probe { session: session.parse().unwrap() })
+        Fake::recorded().perform(&Action::Probe { session: session.parse().unwrap() })
     };
     assert_eq!(probe("ses_parent"), Ok(Finding::Done));
     assert_eq!(probe("ses_gone"), Err(HostError::Gone));
@@ -51,23 +52,23 @@ fn a_session_is_there_or_gone() {
 #[test]
 fn a_census_names_only_what_the_host_says_is_gone() {
     let sessions = ["ses_parent", "ses_gone", "strange"].map(|id| id.parse().unwrap()).into();
-    let census = Deed::Census { sessions };
+    let find_missing = Action::FindMissing { sessions };
     let host = Fake::recorded().on("GET /session/strange", 500, json!({}));
     let missing = Finding::Missing { sessions: vec!["ses_gone".parse().unwrap()] };
-    assert_eq!(host.perform(&census), Ok(missing));
-    assert_eq!(Fake::recorded().silent().perform(&census), Err(HostError::Unreachable));
+    assert_eq!(host.perform(&find_missing), Ok(missing));
+    assert_eq!(Fake::recorded().silent().perform(&find_missing), Err(HostError::Unreachable));
 }
 
 #[test]
-fn d5_a_survey_shows_who_is_busy_retried_and_waiting() {
+fn d5_a_poll_shows_who_is_busy_retried_and_waiting() {
     let mut status = fixture("retrying");
     status["ses_hanging"] = fixture("busy")["ses_hanging"].clone();
     let host = Fake::recorded()
         .on("GET /session/status", 200, status)
         .on("GET /permission", 200, fixture("permissions"))
         .on("GET /question", 200, fixture("questions"));
-    let Ok(Finding::Surveyed { mut busy, questions }) =
-        host.perform(&Deed::Survey { scope: Scope::Questions })
+    let Ok(Finding::Polled { mut busy, questions }) =
+        host.perform(&Action::Poll { scope: Scope::Questions })
     else {
         panic!()
     };
@@ -88,8 +89,8 @@ fn d5_a_survey_shows_who_is_busy_retried_and_waiting() {
     assert_eq!(questions, expected);
 }
 
-fn stop(target: Target) -> Deed {
-    Deed::Stop { task: TaskId::from_number(7), target }
+fn stop(target: Target) -> Action {
+    Action::Stop { task: TaskId::from_number(7), target }
 }
 
 fn helper() -> legwork_protocol::SessionId {
@@ -143,7 +144,7 @@ fn answer(id: &str, reply: Reply) -> (Result<Finding, HostError>, Fake) {
         .on(&format!("POST /question/{id}/reply"), 200, json!(true))
         .on(&format!("POST /question/{id}/reject"), 200, json!(true))
         .on("POST /permission/per_1/reply", 200, json!(true));
-    let found = host.perform(&Deed::Answer { session: helper(), question, reply });
+    let found = host.perform(&Action::Answer { session: helper(), question, reply });
     (found, host)
 }
 
@@ -188,7 +189,7 @@ fn several_questions_want_a_line_each() {
         let host =
             Fake::default().on("GET /question", 200, asked.clone()).on(&path, 200, json!(true));
         let (question, reply) = (id.parse().unwrap(), Reply::Words(words.to_owned()));
-        let found = host.perform(&Deed::Answer { session: helper(), question, reply });
+        let found = host.perform(&Action::Answer { session: helper(), question, reply });
         (found, host)
     };
     let (found, host) = say("red\n1, blue");

@@ -1,14 +1,14 @@
 //! Opening a helper's session, and prompting in it.
 
 use legwork_engine::work::Tried;
-use legwork_engine::{Deed, Finding, HostError};
+use legwork_engine::{Action, Finding, HostError};
 use legwork_protocol::TaskId;
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
 
-pub fn open(tried: Tried, agent: &str, nested: bool) -> Deed {
-    Deed::Open {
+pub fn open(tried: Tried, agent: &str, nested: bool) -> Action {
+    Action::Open {
         tried,
         task: TaskId::from_number(7),
         parent: "ses_parent".parse().unwrap(),
@@ -22,8 +22,8 @@ fn made() -> Fake {
     Fake::recorded().on("POST /session", 200, json!({ "id": "ses_new" }))
 }
 
-fn body_for(host: &Fake, deed: &Deed) -> Value {
-    assert_eq!(host.perform(deed), Ok(Finding::Opened { session: "ses_new".parse().unwrap() }));
+fn body_for(host: &Fake, action: &Action) -> Value {
+    assert_eq!(host.perform(action), Ok(Finding::Opened { session: "ses_new".parse().unwrap() }));
     let (line, body) = host.write();
     assert_eq!(line, "POST /session");
     body
@@ -47,7 +47,10 @@ fn a_session_that_bears_the_mark_is_taken() {
 fn a_session_that_was_never_asked_for_is_not_looked_for() {
     let first = open(Tried::Never, "explore", false);
     let host = made().remembering();
-    assert_eq!(host.perform(&Deed::Vet { agent: "explore".to_owned() }), Ok(Finding::Vetted));
+    assert_eq!(
+        host.perform(&Action::CheckAgent { agent: "explore".to_owned() }),
+        Ok(Finding::AgentKnown)
+    );
     body_for(&host, &first);
     let reads = ["/agent", "/session/ses_parent", "/session/ses_parent/message?limit=4"];
     assert_eq!(host.reads(), reads.map(|path| format!("GET {path}")));
@@ -138,8 +141,8 @@ fn nothing_is_opened_under_a_parent_that_is_gone() {
     assert!(host.wrote_nothing());
 }
 
-pub fn prompt(tried: Tried, message: &str) -> Deed {
-    Deed::Prompt {
+pub fn prompt(tried: Tried, message: &str) -> Action {
+    Action::Prompt {
         tried,
         session: "ses_helper".parse().unwrap(),
         message: message.parse().unwrap(),
@@ -181,13 +184,14 @@ fn a_prompt_that_is_there_is_not_sent_again() {
 fn a_first_prompt_is_one_request_and_goes_to_the_model_of_the_opening() {
     let host = made().remembering().on("POST /session/ses_new/prompt_async", 204, Value::Null);
     host.perform(&open(Tried::Perhaps, "explore", false)).unwrap();
-    let Deed::Prompt { message, part, agent, text, .. } = prompt(Tried::Perhaps, "msg_new") else {
+    let Action::Prompt { message, part, agent, text, .. } = prompt(Tried::Perhaps, "msg_new")
+    else {
         panic!()
     };
     let session = "ses_new".parse().unwrap();
     let tried = Tried::Never;
     let before = host.reads().len();
-    let first = Deed::Prompt { tried, session, message, part, agent, text };
+    let first = Action::Prompt { tried, session, message, part, agent, text };
     assert_eq!(host.perform(&first), Ok(Finding::Done));
     assert_eq!(host.reads().len(), before);
     let body = host.writes().pop().unwrap().1;

@@ -1,14 +1,14 @@
 //! How bad answers are sorted.
 
 use legwork_engine::work::Scope;
-use legwork_engine::{Deed, HostError};
+use legwork_engine::{Action, HostError};
 use serde_json::{Value, json};
 
 use crate::fake::Fake;
 
 fn probe(status: u16, body: Value) -> Result<legwork_engine::Finding, HostError> {
     let host = Fake::default().on("GET /session/ses_a", status, body);
-    host.perform(&Deed::Probe { session: "ses_a".parse().unwrap() })
+    host.perform(&Action::Probe { session: "ses_a".parse().unwrap() })
 }
 
 fn rejected(why: &str) -> Result<legwork_engine::Finding, HostError> {
@@ -49,14 +49,14 @@ fn a_wrong_password_is_told_as_one() {
     }
 }
 
-const SURVEY: Deed = Deed::Survey { scope: Scope::Questions };
+const SURVEY: Action = Action::Poll { scope: Scope::Questions };
 
 #[test]
 fn a_page_where_json_was_wanted_is_no_answer() {
     let page = json!("<!doctype html>");
-    let vet = Deed::Vet { agent: "build".to_owned() };
+    let check_agent = Action::CheckAgent { agent: "build".to_owned() };
     let host = Fake::default().on("GET /agent", 200, page.clone());
-    assert_eq!(host.perform(&vet), Err(HostError::Unreachable));
+    assert_eq!(host.perform(&check_agent), Err(HostError::Unreachable));
     let host = Fake::recorded().on("GET /session/status", 200, page.clone());
     assert_eq!(host.perform(&SURVEY), Err(HostError::Unreachable));
     let host = Fake::recorded().on("GET /question", 200, page);

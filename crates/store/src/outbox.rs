@@ -1,0 +1,136 @@
+//! Changes to what is pending: notices, the deliveries that carry them, stops; and to what is known
+//! of parents. A notice that was pending once keeps its row while its task is there, so that the
+//! same one cannot be pending again.
+
+use legwork_engine::record::{Delivery, DeliveryEnd, Notice, NoticeId, Parent, Stop, Target};
+use legwork_protocol::{MessageId, SessionId, TaskId};
+use rusqlite::Transaction;
+
+use crate::fault::Fault;
+use crate::save::{run, run_one};
+use crate::words;
+
+pub fn pending(tx: &Transaction<'_>, notice: &Notice) -> Result<(), Fault> {
+    let id = notice.id;
+    if notice.delivery.is_some() {
+        return Err(Fault::impossible(format!("{}: it cannot begin in a delivery", name(id))));
+    }
+    run_one(
+        tx,
+        "INSERT INTO notices (task, run, question, recipient, headline, made, state)
+         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM tasks WHERE id = ?1)
+         ON CONFLICT DO NOTHING",
+        (
+            words::id(id.task),
+            id.run,
+            words::question(id.about),
+            notice.to.as_str(),
+            &notice.headline,
+            words::int(notice.made.0),
+            words::PENDING,
+        ),
+        || format!("{}: it was pending before, or its task is not there", name(id)),
+    )
+}
+
+pub fn withdrawn(tx: &Transaction<'_>, id: NoticeId) -> Result<(), Fault> {
+    run_one(
+        tx,
+        "UPDATE notices SET state = ?4
+         WHERE task = ?1 AND run = ?2 AND question = ?3 AND state = 'pending'
+             AND delivery IS NULL",
+        (words::id(id.task), id.run, words::question(id.about), words::WITHDRAWN),
+        || format!("withdrawal of {}: it is not pending, or in a delivery", name(id)),
+    )
+}
+
+pub fn delivery_created(tx: &Transaction<'_>, delivery: &Delivery) -> Result<(), Fault> {
+    let what = |why: &str| format!("delivery {}: {why}", delivery.id);
+    if delivery.notices.is_empty() {
+        return Err(Fault::impossible(what("it tells nothing")));
+    }
+    run_one(
+        tx,
+        "INSERT INTO deliveries (id, recipient, counts) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+        (delivery.id.as_str(), delivery.to.as_str(), &delivery.counts),
+        || what("it is under way"),
+    )?;
+    for (spot, id) in (0i64..).zip(&delivery.notices) {
+        run_one(
+            tx,
+            "UPDATE notices SET delivery = ?4, spot = ?5
+             WHERE task = ?1 AND run = ?2 AND question = ?3 AND state = 'pending'
+             AND delivery IS NULL",
+            (words::id(id.task), id.run, words::question(id.about), delivery.id.as_str(), spot),
+            || what(&format!("{} is not pending, or in a delivery", name(*id))),
+        )?;
+    }
+    Ok(())
+}
+
+pub fn delivery_withdrawn(tx: &Transaction<'_>, delivery: &MessageId) -> Result<(), Fault> {
+    end_delivery(tx, delivery, words::PENDING)
+}
+
+pub fn delivery_done(
+    tx: &Transaction<'_>,
+    delivery: &MessageId,
+    end: DeliveryEnd,
+) -> Result<(), Fault> {
+    end_delivery(tx, delivery, words::delivery_end(end))
+}
+
+fn end_delivery(tx: &Transaction<'_>, delivery: &MessageId, state: &str) -> Result<(), Fault> {
+    run_one(tx, "DELETE FROM deliveries WHERE id = ?1", [delivery.as_str()], || {
+        format!("end of delivery {delivery}: there is no such delivery")
+    })?;
+    run(
+        tx,
+        "UPDATE notices SET delivery = NULL, spot = NULL, state = ?2
+         WHERE delivery = ?1 AND state = 'pending'",
+        (delivery.as_str(), state),
+    )?;
+    Ok(())
+}
+
+pub fn stop_requested(tx: &Transaction<'_>, stop: &Stop) -> Result<(), Fault> {
+    let (session, prompted) = match &stop.target {
+        Target::Session(session) => (Some(session.as_str()), true),
+        Target::Opened(session) => (Some(session.as_str()), false),
+        Target::Marked => (None, false),
+    };
+    run_one(
+        tx,
+        "INSERT INTO stops (task, place, host, session, prompted) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO NOTHING",
+        (words::id(stop.task), stop.place.as_str(), stop.host.as_str(), session, prompted),
+        || format!("stop of {}: one is pending", stop.task),
+    )
+}
+
+pub fn stop_done(tx: &Transaction<'_>, task: TaskId) -> Result<(), Fault> {
+    run_one(tx, "DELETE FROM stops WHERE task = ?1", [words::id(task)], || {
+        format!("end of the stop of {task}: none is pending")
+    })
+}
+
+pub fn parent_known(tx: &Transaction<'_>, parent: &Parent) -> Result<(), Fault> {
+    let active_host = parent.active_host.as_ref().map(|host| host.as_str());
+    run_one(
+        tx,
+        "INSERT INTO parents (session, place, active_host) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET place = excluded.place, active_host = excluded.active_host",
+        (parent.session.as_str(), parent.place.as_str(), active_host),
+        || format!("parent {}", parent.session),
+    )
+}
+
+pub fn parent_forgotten(tx: &Transaction<'_>, session: &SessionId) -> Result<(), Fault> {
+    run_one(tx, "DELETE FROM parents WHERE session = ?1", [session.as_str()], || {
+        format!("forgetting of parent {session}: it is not known")
+    })
+}
+
+fn name(id: NoticeId) -> String {
+    format!("notice of {} run {} ({:?})", id.task, id.run, id.about)
+}

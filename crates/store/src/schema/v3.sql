@@ -1,0 +1,8 @@
+-- The outbox in the words of the field: a delivery carries notices that are pending until then.
+ALTER TABLE letters RENAME TO deliveries;
+DROP INDEX notices_owed;
+ALTER TABLE notices RENAME COLUMN letter TO delivery;
+UPDATE notices SET state = 'pending' WHERE state = 'owed';
+UPDATE notices SET state = 'delivered' WHERE state = 'told';
+CREATE INDEX notices_pending ON notices (delivery) WHERE state = 'pending';
+ALTER TABLE parents RENAME COLUMN voice TO active_host;
