@@ -1,6 +1,7 @@
 //! How many inputs the engine takes in a second, with few and with many finished tasks kept, and
 //! what a kept task takes of memory. One thousand tasks are at work all the while.
 
+#![expect(clippy::disallowed_types, reason = "a bench measures")]
 #![expect(clippy::unwrap_used, reason = "as in tests")]
 #![expect(clippy::print_stdout, reason = "the figure for memory is no time")]
 
