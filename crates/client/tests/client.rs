@@ -11,7 +11,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use legwork_client::{Answered, Client, Fault, Folders, Record, Start};
-use legwork_protocol::line::{FromDaemon, Query, Role, ToDaemon, decode_to_daemon, encode};
+use legwork_protocol::line::{
+    FromDaemon, LINE_VERSION, Query, Role, ToDaemon, decode_to_daemon, encode,
+};
 use legwork_protocol::tools::tools;
 use legwork_protocol::view::News;
 use legwork_protocol::{CallKey, TaskId, Time};
@@ -95,7 +97,7 @@ impl Peer {
 }
 
 fn hello() -> FromDaemon {
-    FromDaemon::Hello { version: 1, build: "9.9.9".to_owned(), tools: tools() }
+    FromDaemon::Hello { version: LINE_VERSION, build: "9.9.9".to_owned(), tools: tools() }
 }
 
 fn connect(folders: &Folders) -> Result<Client, Fault> {
