@@ -11,7 +11,7 @@ use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Forget};
-use crate::runs::{Halt, Notify};
+use crate::run::finish::{Halt, Notify};
 use crate::task::{Outcome, Task};
 use crate::tasks::Live;
 use crate::text::fence::Fence;

@@ -281,6 +281,13 @@ pub enum RunState {
     },
 }
 
+impl RunState {
+    /// Whether this is an end that no host needs to be asked about again.
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(self, Self::Answered { .. } | Self::Failed { .. })
+    }
+}
+
 /// A provider is being tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {

@@ -1,6 +1,8 @@
 //! The hosts that are there, or were, and what each has to do: the runs that hold its places and
 //! the queue for them.
 
+mod presence;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::line::HostLifetime;
@@ -38,6 +40,8 @@ pub(crate) struct Host {
     pub came: Time,
     /// Since when it is away, if we saw it go.
     pub away_since: Option<Time>,
+    /// Its process ended while it was out of our sight.
+    pub ended_unseen: bool,
     /// Parents that may have been deleted, to be asked about.
     pub doubted: BTreeSet<SessionId>,
 }
@@ -76,6 +80,7 @@ impl Hosts {
             unasked: 0,
             came: Time::default(),
             away_since: None,
+            ended_unseen: false,
             doubted: BTreeSet::new(),
         })
     }
