@@ -29,7 +29,7 @@ impl Engine {
             Caller::Person => Ok(id),
             Caller::Session { host, .. } => {
                 let place = self.hosts.get(host).map(|host| &host.place);
-                if place == Some(&task.place) { Ok(id) } else { Err(not_found()) }
+                if place == Some(&task.realm) { Ok(id) } else { Err(not_found()) }
             }
         }
     }

@@ -117,7 +117,9 @@ impl Engine {
 
     fn hinted(&mut self, hint: Hint) {
         match hint {
-            Hint::HostCame { host, place, lifetime } => self.host_came(&host, &place, lifetime),
+            Hint::HostCame { host, place, lifetime, serves } => {
+                self.host_came(&host, &place, lifetime, serves);
+            }
             Hint::HostAway { host } => self.host_away(&host),
             Hint::HostGone { host } => self.host_gone(&host),
             Hint::Changed { session } => self.changed(&session, None),

@@ -23,7 +23,7 @@ mod waits;
 pub mod work;
 
 pub use engine::Engine;
-pub use input::{Caller, Hint, Input, Reaction, Say};
+pub use input::{Caller, Hint, Input, Reaction, Say, Serves};
 pub use record::{Change, Forget, Journal, Saved};
 pub use run::Volatile;
 pub use run::task::{self, Stage, Task};

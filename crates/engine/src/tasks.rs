@@ -134,16 +134,16 @@ impl Tasks {
             .map_or((0, 0), |family| (family.members.len() - family.unfinished, family.unfinished))
     }
 
-    /// Tasks of a place, or of all places, newest first, at most so many, and how many there are
+    /// Tasks of a realm, or of all realms, newest first, at most so many, and how many there are
     /// altogether; only those with the status, if one is given.
     pub fn shelf(
         &self,
-        place: Option<&Place>,
+        realm: Option<&Place>,
         status: Option<Status>,
         most: usize,
     ) -> (Vec<&Task>, usize) {
         let wanted = self.shelves.iter().filter(|((at, has), _)| {
-            place.is_none_or(|place| place == at) && status.is_none_or(|status| status == *has)
+            realm.is_none_or(|realm| realm == at) && status.is_none_or(|status| status == *has)
         });
         let (mut newest, mut total) = (Vec::new(), 0);
         for (_, seqs) in wanted {
@@ -241,7 +241,7 @@ impl Tasks {
 
     fn index(&mut self, task: &Task) {
         self.by_key.insert((&task.run.key).into(), task.id);
-        let shelf = (task.place.clone(), task.status());
+        let shelf = (task.realm.clone(), task.status());
         self.shelves.entry(shelf).or_default().insert(task.seq);
         let finished = task.is_finished();
         if let Some(session) = &task.session {
@@ -255,7 +255,7 @@ impl Tasks {
     }
 
     fn unindex(&mut self, task: &Task) {
-        let shelf = (task.place.clone(), task.status());
+        let shelf = (task.realm.clone(), task.status());
         if let Some(seqs) = self.shelves.get_mut(&shelf) {
             seqs.remove(&task.seq);
             if seqs.is_empty() {

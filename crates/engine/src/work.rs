@@ -49,8 +49,10 @@ pub enum Action {
         tried: Tried,
         /// The mark.
         task: TaskId,
-        /// The session's parent.
+        /// The session's parent, which may be a session of another place.
         parent: SessionId,
+        /// The directory that the parent works in.
+        directory: String,
         /// Its title.
         title: String,
         /// Who will work in it.

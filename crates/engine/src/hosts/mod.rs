@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
+use crate::input::Serves;
 use crate::slept::postpone;
 use crate::task::Task;
 
@@ -28,6 +29,7 @@ pub(crate) struct Host {
     pub presence: Presence,
     /// How long it stays. A restart forgets it until the host says it again.
     pub lifetime: HostLifetime,
+    pub serves: Serves,
     /// Runs that hold a place.
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, in order.
@@ -74,6 +76,7 @@ impl Hosts {
             place: place.clone(),
             presence: Presence::Away,
             lifetime: HostLifetime::Interactive,
+            serves: Serves::OwnPlace,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
             polling: false,
@@ -96,6 +99,12 @@ impl Hosts {
     /// Hosts that are not known to have ended.
     pub fn not_gone(&self) -> impl Iterator<Item = &HostId> {
         self.0.iter().filter(|(_, host)| host.presence != Presence::Gone).map(|(id, _)| id)
+    }
+
+    /// Hosts that have helpers of every place, and can be asked.
+    pub fn for_everyone(&self) -> impl Iterator<Item = &HostId> {
+        let here = self.0.iter().filter(|(_, host)| host.presence == Presence::Here);
+        here.filter(|(_, host)| host.serves == Serves::Everyone).map(|(id, _)| id)
     }
 
     /// Some host of the place that can be asked.

@@ -7,14 +7,22 @@ use legwork_protocol::{HostId, Place, TaskId};
 
 use super::Presence;
 use crate::engine::Engine;
+use crate::input::Serves;
 use crate::timers::Timer;
 
 impl Engine {
     /// A host is there: everything that waited for it, or for any host of its place, goes on.
-    pub(crate) fn host_came(&mut self, id: &HostId, place: &Place, lifetime: HostLifetime) {
+    pub(crate) fn host_came(
+        &mut self,
+        id: &HostId,
+        place: &Place,
+        lifetime: HostLifetime,
+        serves: Serves,
+    ) {
         let host = self.hosts.known(id, place);
         host.presence = Presence::Here;
         host.lifetime = lifetime;
+        host.serves = serves;
         host.polling = false;
         // What was asked while it was away was not heard.
         host.unasked = SURVEYS_UNASKED_MAX;

@@ -5,6 +5,7 @@ use legwork_protocol::{HostId, SessionId};
 use super::recipients::Recipient;
 use crate::engine::Engine;
 use crate::hosts::Presence;
+use crate::task::Task;
 use crate::work::Wake;
 
 /// Through which host a session is told, and how.
@@ -34,6 +35,11 @@ impl Engine {
                 Some(Route { host, wake: Wake::StayIdle })
             }
         }
+    }
+
+    /// The host in which the asker of the task's run was last used.
+    pub(crate) fn asker_host(&self, task: &Task) -> Option<&HostId> {
+        self.outbox.recipients.get(&task.run.asker)?.parent.active_host.as_ref()
     }
 
     /// A helper that is at work reads its messages anyway, and nobody reads the turns of one that

@@ -1,5 +1,6 @@
 //! How a run ends.
 
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Refusal, SessionId, TaskId};
 
 use super::task::{Outcome, Stage, Task};
@@ -64,7 +65,8 @@ impl Engine {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
-        let answer = answers::launched(&task, None, self.hosts.lifetime(&host));
+        // It is finished, so how long anybody stays is of no matter.
+        let answer = answers::launched(&task, None, HostLifetime::Interactive);
         self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
         for call in watch.into_iter().flat_map(|watch| watch.callers) {
             self.answer(call, answer.clone());

@@ -14,7 +14,8 @@ use crate::record::{Change, Origin};
 use crate::text::{Answer, answers, words};
 use crate::work::{Action, Finding, HostError};
 
-/// A launch whose agent is being looked up.
+/// A launch whose agent is being looked up: at the asker's own host, and if that has no such agent,
+/// at each host that serves everyone.
 #[derive(Debug)]
 pub(crate) struct PendingLaunch {
     calls: Vec<CallId>,
@@ -23,6 +24,10 @@ pub(crate) struct PendingLaunch {
     origin: Origin,
     launch: Launch,
     spare: TaskId,
+    /// The hosts that were asked; the last one is asked now.
+    asked: Vec<HostId>,
+    /// The agents of those that have no such agent.
+    known: Vec<String>,
 }
 
 /// What a launch brings along.
@@ -52,41 +57,57 @@ impl Engine {
                 return Err(Refusal::CallRepeated);
             }
             let known = known.id;
-            return Ok(self.launched_before(call, known));
+            return Ok(self.launched_before(call, known, &host));
         }
-        if let Some(pending_launch) = self.pending_launches.get_mut(&key) {
-            if pending_launch.launch != launch {
+        if let Some(pending) = self.pending_launches.get_mut(&key) {
+            if pending.launch != launch {
                 return Err(Refusal::CallRepeated);
             }
-            pending_launch.calls.push(call);
+            pending.calls.push(call);
             return Ok(None);
         }
         self.may_launch(&session)?;
         if self.hosts.presence(&host) != Presence::Here {
             return Err(Refusal::HostUnreachable);
         }
-        let check_agent = Action::CheckAgent { agent: launch.agent.clone() };
-        self.work(host.clone(), check_agent, Purpose::CheckAgent(key.clone()));
         let origin = Origin { message: message.as_str().to_owned(), agent, directory };
-        let calls = vec![call];
-        self.pending_launches
-            .insert(key, PendingLaunch { calls, host, session, origin, launch, spare });
+        let (calls, asked, known) = (vec![call], Vec::new(), Vec::new());
+        let pending = PendingLaunch {
+            calls,
+            host: host.clone(),
+            session,
+            origin,
+            launch,
+            spare,
+            asked,
+            known,
+        };
+        self.check_agent(key, pending, host);
         Ok(None)
     }
 
+    fn check_agent(&mut self, key: CallKey, mut pending: PendingLaunch, host: HostId) {
+        let action = Action::CheckAgent { agent: pending.launch.agent.clone() };
+        self.work(host.clone(), action, Purpose::CheckAgent(key.clone()));
+        pending.asked.push(host);
+        self.pending_launches.insert(key, pending);
+    }
+
     /// The same call again: the same answer, as soon as there is one.
-    fn launched_before(&mut self, call: CallId, id: TaskId) -> Option<Answer> {
+    fn launched_before(&mut self, call: CallId, id: TaskId, own: &HostId) -> Option<Answer> {
+        let lifetime = self.hosts.lifetime(own);
         if let Some(live) = self.tasks.live_mut(id)
             && live.task.stage == Stage::Opening
         {
             live.watch.callers.push(call);
+            live.watch.callers_host = lifetime;
             return None;
         }
         let task = self.tasks.get(id)?;
-        Some(answers::launched(task, self.ahead(task), self.hosts.lifetime(&task.run.host)))
+        Some(answers::launched(task, self.ahead(task), lifetime))
     }
 
-    /// A helper that was called off or failed asks for nothing more, though its calls may arrive.
+    /// A helper that failed or was cancelled gets nothing more, though its calls may still arrive.
     pub(super) fn may_ask(&self, session: &SessionId) -> Result<(), Refusal> {
         let own = self.tasks.of_session(session).and_then(Task::outcome);
         if own.is_some_and(|outcome| outcome != Outcome::Completed) || self.stops.names(session) {
@@ -120,35 +141,55 @@ impl Engine {
     }
 
     pub(crate) fn agent_checked(&mut self, key: &CallKey, found: Result<Finding, HostError>) {
-        let Some(pending_launch) = self.pending_launches.remove(key) else { return };
-        let here = self.hosts.presence(&pending_launch.host) == Presence::Here;
+        let Some(mut pending) = self.pending_launches.remove(key) else { return };
+        let own = pending.asked.len() == 1;
+        let here = |host: &HostId| self.hosts.presence(host) == Presence::Here;
+        let ready = here(&pending.host) && pending.asked.last().is_some_and(here);
         let refusal = match found {
-            // The host that was asked may have ended before the answer was read.
-            Ok(Finding::AgentKnown) if !here => Some(Refusal::HostUnreachable),
+            // Either host may have ended before the answer was read.
+            Ok(Finding::AgentKnown) if !ready => Some(Refusal::HostUnreachable),
             // Others may have been accepted while the host was asked.
-            Ok(Finding::AgentKnown) => self.may_launch(&pending_launch.session).err(),
+            Ok(Finding::AgentKnown) => self.may_launch(&pending.session).err(),
             Ok(Finding::NoSuchAgent { known }) => {
-                Some(Refusal::UnknownAgent { agent: pending_launch.launch.agent.clone(), known })
+                let new = known.into_iter().filter(|name| !pending.known.contains(name));
+                let new: Vec<String> = new.collect();
+                pending.known.extend(new);
+                return self.check_agent_elsewhere(key.clone(), pending);
             }
+            // What a host that is not the asker's own cannot tell, it does not have.
+            _ if !own => return self.check_agent_elsewhere(key.clone(), pending),
             Err(HostError::Rejected { why }) => Some(Refusal::NotStarted(why)),
             Ok(_) | Err(_) => Some(Refusal::HostUnreachable),
         };
         match refusal {
-            Some(refusal) => self.refuse(pending_launch.calls, &refusal),
-            None => self.accept_launch(key.clone(), pending_launch),
+            Some(refusal) => self.refuse(pending.calls, &refusal),
+            None => self.accept_launch(key.clone(), pending),
         }
     }
 
-    fn accept_launch(&mut self, key: CallKey, pending_launch: PendingLaunch) {
-        let PendingLaunch { calls, host, session, origin, launch, spare } = pending_launch;
+    fn check_agent_elsewhere(&mut self, key: CallKey, pending: PendingLaunch) {
+        let next = self.hosts.for_everyone().find(|host| !pending.asked.contains(host)).cloned();
+        match next {
+            Some(host) => self.check_agent(key, pending, host),
+            None => {
+                let PendingLaunch { calls, launch, known, .. } = pending;
+                self.refuse(calls, &Refusal::UnknownAgent { agent: launch.agent, known });
+            }
+        }
+    }
+
+    fn accept_launch(&mut self, key: CallKey, pending: PendingLaunch) {
+        let PendingLaunch { calls, host: own, session, origin, launch, spare, asked, .. } = pending;
         let mut id = spare;
         while self.tasks.get(id).is_some() || self.stops.is_pending(id) {
             id = id.next();
         }
-        let Some(place) = self.hosts.get(&host).map(|host| host.place.clone()) else {
+        let place = |host: &HostId| self.hosts.get(host).map(|host| host.place.clone());
+        let host = asked.last().unwrap_or(&own).clone();
+        let (Some(realm), Some(place)) = (place(&own), place(&host)) else {
             return self.refuse(calls, &Refusal::HostUnreachable);
         };
-        let parent = self.parent_known(&session, &place, &host);
+        let parent = self.parent_known(&session, &realm, &own);
         let run = self.new_run(0, parent.clone(), key, host, launch.prompt);
         let task = Task {
             id,
@@ -156,6 +197,8 @@ impl Engine {
             root: self.root_of(&session),
             depth: self.depth_below(&session),
             place,
+            realm,
+            directory: origin.directory.as_str().into(),
             parent,
             agent: launch.agent.into(),
             description: one_line(&launch.description).into(),
@@ -167,16 +210,11 @@ impl Engine {
         };
         self.hosts.enlist(&task);
         self.save(Change::Launched { task: task.clone(), origin });
-        let queued = task.stage == Stage::Queued;
         self.tasks.insert(task, Volatile::new(self.now));
-        if queued {
-            for call in calls {
-                if let Some(answer) = self.launched_before(call, id) {
-                    self.answer(call, answer);
-                }
+        for call in calls {
+            if let Some(answer) = self.launched_before(call, id, &own) {
+                self.answer(call, answer);
             }
-        } else if let Some(live) = self.tasks.live_mut(id) {
-            live.watch.callers = calls;
         }
         self.tend_run(id);
     }

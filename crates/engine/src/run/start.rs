@@ -18,6 +18,7 @@ impl Engine {
             tried: watch.open,
             task: task.id,
             parent: task.parent.clone(),
+            directory: task.directory.as_ref().to_owned(),
             title: task.description.as_ref().to_owned(),
             agent: task.agent.as_ref().to_owned(),
             nested: deepest == 0 || task.depth < deepest,
@@ -42,10 +43,11 @@ impl Engine {
         self.tasks.set_session(id, session);
         let Some(live) = self.tasks.unfinished_mut(id) else { return };
         let callers = std::mem::take(&mut live.watch.callers);
+        let lifetime = live.watch.callers_host;
         let stage = self.prompting(id);
         self.advance(id, stage);
         if let Some(task) = self.tasks.get(id) {
-            let answer = answers::launched(task, None, self.hosts.lifetime(&task.run.host));
+            let answer = answers::launched(task, None, lifetime);
             for call in callers {
                 self.answer(call, answer.clone());
             }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use legwork_protocol::limits::{
     HOST_TEXT_MAX_CHARS, LAST_TOOLS, RETRY_FIRST_MS, RETRY_MAX_MS, STILL_AFTER_ERROR_MS, STILL_MS,
 };
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{CallId, HostId, QuestionId, Time};
 
@@ -46,6 +47,8 @@ pub struct Volatile {
     pub(crate) overdue: Option<Time>,
     /// Callers who wait for the session to be open.
     pub(crate) callers: Vec<CallId>,
+    /// How long their host stays.
+    pub(crate) callers_host: HostLifetime,
 }
 
 /// When the helper last did something, and how we know.
@@ -130,6 +133,7 @@ impl Volatile {
             deletion_announced: false,
             overdue: None,
             callers: Vec::new(),
+            callers_host: HostLifetime::Interactive,
         }
     }
 
