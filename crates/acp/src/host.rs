@@ -138,8 +138,8 @@ impl Host {
             Action::Probe { session } => self.probe(session).await,
             // A terminal is never deleted.
             Action::FindMissing { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
-            Action::Open { task, parent, title, agent, .. } => {
-                self.open_session(*task, parent, agent, title)
+            Action::Open { task, parent, directory, title, agent, .. } => {
+                self.open_session(*task, parent, directory, agent, title)
             }
             Action::Prompt { session, message, text, .. } => {
                 self.prompt(session, message, text).await
@@ -198,22 +198,29 @@ impl Host {
         }
     }
 
-    fn open_session(&self, task: TaskId, parent: &SessionId, agent: &str, title: &str) -> Found {
+    /// The parent may be a session of another host, of which nothing is kept here.
+    fn open_session(
+        &self,
+        task: TaskId,
+        parent: &SessionId,
+        directory: &str,
+        agent: &str,
+        title: &str,
+    ) -> Found {
         let session = marked(task)?;
         if self.read(&session)?.is_some() {
             return Ok(Finding::Opened { session });
         }
-        let asker = self.read(parent)?.ok_or(HostError::Gone)?;
-        let directory = match asker.first() {
-            Some(Line::Terminal { directory } | Line::Helper { directory, .. }) => directory,
-            _ => return Err(HostError::Gone),
-        };
+        if !Path::new(directory).is_absolute() {
+            let why = format!("an agent cannot work in {directory:?}, which is no absolute path");
+            return Err(HostError::Rejected { why });
+        }
         let line = Line::Helper {
             task,
             parent: parent.clone(),
             agent: agent.to_owned(),
             title: title.to_owned(),
-            directory: directory.clone(),
+            directory: directory.into(),
         };
         self.append(&session, &line)?;
         Ok(Finding::Opened { session })

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use legwork_client::Folders;
 use legwork_engine::text::toast;
-use legwork_engine::{Change, Finding, Hint, HostError, Input, WorkId};
+use legwork_engine::{Change, Finding, Hint, HostError, Input, Serves, WorkId};
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{HostId, Settings, Time};
@@ -95,7 +95,9 @@ impl Daemon {
             (self.home.id().clone(), self.home.place(), HostLifetime::Interactive);
         let here = self.home.host(self.findings.clone());
         self.shell.outside().hosts.insert(host.clone(), here);
-        self.step(Input::Hint(Hint::HostCame { host, place, lifetime }));
+        // Whoever lacks an agent may find it here.
+        let serves = Serves::Everyone;
+        self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
     }
 
     /// The host that is built in has news.
@@ -205,7 +207,8 @@ impl Daemon {
         if let Some(message) = self.set_aside.clone() {
             self.shell.outside().show(&host, toast::warning(SET_ASIDE_TITLE, message));
         }
-        self.step(Input::Hint(Hint::HostCame { host, place, lifetime }));
+        let serves = Serves::OwnPlace;
+        self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
     }
 
     /// Ends the idlest of too many clients. If none is idle, the hello cannot stay.

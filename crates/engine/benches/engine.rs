@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use legwork_engine::input::{Caller, Hint, Input, Reaction};
+use legwork_engine::input::{Caller, Hint, Input, Reaction, Serves};
 use legwork_engine::record::{Parent, Saved};
 use legwork_engine::task::{Outcome, Run, Stage, Task};
 use legwork_engine::work::{Action, Finding, Observation, RunState};
@@ -52,6 +52,8 @@ impl Common {
             id: id(number),
             seq: number,
             place: self.place.clone(),
+            realm: self.place.clone(),
+            directory: self.agent.clone(),
             root: parent.clone(),
             parent: parent.clone(),
             depth: 1,
@@ -122,6 +124,7 @@ impl Desk {
             host,
             place,
             lifetime: HostLifetime::Interactive,
+            serves: Serves::OwnPlace,
         }));
         desk.all_well(came);
         desk.now = NOW.plus(4_000);
@@ -310,6 +313,7 @@ fn arrivals(bench: &mut Criterion) {
                     host: host.clone(),
                     place,
                     lifetime: HostLifetime::Interactive,
+                    serves: Serves::OwnPlace,
                 }));
                 desk.all_well(came);
                 let _ = black_box(desk.on(Input::Hint(Hint::HostGone { host })));

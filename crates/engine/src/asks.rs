@@ -11,7 +11,7 @@ use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Forget};
-use crate::runs::{Halt, Notify};
+use crate::run::finish::{Halt, Notify};
 use crate::task::{Outcome, Task};
 use crate::tasks::Live;
 use crate::text::fence::Fence;
@@ -29,7 +29,7 @@ impl Engine {
             Caller::Person => Ok(id),
             Caller::Session { host, .. } => {
                 let place = self.hosts.get(host).map(|host| &host.place);
-                if place == Some(&task.place) { Ok(id) } else { Err(not_found()) }
+                if place == Some(&task.realm) { Ok(id) } else { Err(not_found()) }
             }
         }
     }

@@ -7,10 +7,11 @@ use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Setting
 
 use crate::hosts::Hosts;
 use crate::input::{Caller, Hint, Input, Reaction, Say};
-use crate::launch::{Launch, PendingLaunch, Resuming};
 use crate::outbox::Outbox;
 use crate::record::Change;
-use crate::stops::Stops;
+use crate::run::launch::{Launch, PendingLaunch};
+use crate::run::resume::Resuming;
+use crate::run::stop::Stops;
 use crate::tasks::Tasks;
 use crate::text::Answer;
 use crate::timers::{Timer, Timers};
@@ -116,7 +117,9 @@ impl Engine {
 
     fn hinted(&mut self, hint: Hint) {
         match hint {
-            Hint::HostCame { host, place, lifetime } => self.host_came(&host, &place, lifetime),
+            Hint::HostCame { host, place, lifetime, serves } => {
+                self.host_came(&host, &place, lifetime, serves);
+            }
             Hint::HostAway { host } => self.host_away(&host),
             Hint::HostGone { host } => self.host_gone(&host),
             Hint::Changed { session } => self.changed(&session, None),

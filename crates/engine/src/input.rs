@@ -70,6 +70,15 @@ pub enum Caller {
     Person,
 }
 
+/// Who may have helpers on a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serves {
+    /// Sessions of its own place.
+    OwnPlace,
+    /// Sessions of every place, whose own host does not have the agent that they want.
+    Everyone,
+}
+
 /// News from a host. Only `HostGone` is a fact; everything else makes us look sooner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
@@ -81,6 +90,8 @@ pub enum Hint {
         place: Place,
         /// How long it stays.
         lifetime: HostLifetime,
+        /// Who may have helpers there.
+        serves: Serves,
     },
     /// It cannot be reached; its process may well be at work.
     HostAway {

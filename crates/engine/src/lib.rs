@@ -6,32 +6,25 @@
 //! Read `task.rs` for the lifecycle, then `engine.rs`, then whatever it calls.
 
 mod asks;
-mod deliveries;
 mod engine;
 mod hosts;
 pub mod input;
-mod launch;
-mod looks;
 mod outbox;
-mod parents;
-mod presence;
 mod quick;
 pub mod record;
 mod restore;
-mod runs;
+mod run;
 mod slept;
-mod stops;
-pub mod task;
 mod tasks;
 pub mod text;
 mod timers;
 pub mod views;
 mod waits;
-pub mod watch;
 pub mod work;
 
 pub use engine::Engine;
-pub use input::{Caller, Hint, Input, Reaction, Say};
+pub use input::{Caller, Hint, Input, Reaction, Say, Serves};
 pub use record::{Change, Forget, Journal, Saved};
-pub use task::{Stage, Task};
+pub use run::Volatile;
+pub use run::task::{self, Stage, Task};
 pub use work::{Action, Finding, HostError, Lane, Work, WorkId};

@@ -3,14 +3,13 @@
 
 use legwork_protocol::{HostId, Place, SessionId, Settings, Time};
 
-use crate::deliveries::Attempt;
 use crate::engine::Engine;
-use crate::outbox::Recipient;
+use crate::outbox::deliver::Attempt;
+use crate::outbox::recipients::Recipient;
 use crate::record::Saved;
+use crate::run::Volatile;
 use crate::task::Task;
 use crate::timers::Timer;
-use crate::watch::{Activity, Watch};
-use crate::work::Tried;
 
 impl Engine {
     /// An engine that goes on where another stopped. `next_work` is that one's
@@ -57,13 +56,7 @@ impl Engine {
             self.await_active_host(&task.run.asker);
             self.hosts.enlist(&task);
         }
-        let watch = Watch {
-            known: Activity::Guessed(None),
-            open: Tried::Perhaps,
-            prompt: Tried::Perhaps,
-            ..Watch::new(self.now)
-        };
-        self.tasks.insert(task, watch);
+        self.tasks.insert(task, Volatile::restored(self.now));
         if unfinished {
             self.timers.set(Timer::Run(id), self.now);
         }

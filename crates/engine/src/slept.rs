@@ -5,7 +5,6 @@ use legwork_protocol::{TaskId, Time};
 
 use crate::engine::Engine;
 use crate::record::Change;
-use crate::watch::{Activity, Watch};
 
 impl Engine {
     pub(crate) fn slept(&mut self, ms: u64) {
@@ -24,24 +23,6 @@ impl Engine {
                 let (task, from) = (live.task.clone(), live.task.stage.name());
                 self.save(Change::Moved { task, from });
             }
-        }
-    }
-}
-
-impl Watch {
-    fn slept(&mut self, ms: u64) {
-        self.active = self.active.plus(ms);
-        if let Activity::Guessed(Some(told)) = &mut self.known {
-            *told = told.plus(ms);
-        }
-        for moment in [
-            &mut self.due,
-            &mut self.still_since,
-            &mut self.seen,
-            &mut self.cut_off,
-            &mut self.overdue,
-        ] {
-            postpone(moment, ms);
         }
     }
 }

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use legwork_protocol::{CallKey, Place, SessionId, Status, TaskId};
 
 use crate::quick::Quick;
+use crate::run::Volatile;
 use crate::task::Task;
-use crate::watch::Watch;
 
 /// An unfinished task.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub task: Task,
-    pub watch: Watch,
+    pub watch: Volatile,
 }
 
 /// The tasks that one session launched.
@@ -50,6 +50,13 @@ impl Tasks {
 
     pub fn live_mut(&mut self, id: TaskId) -> Option<&mut Live> {
         self.live.get_mut(&id)
+    }
+
+    /// A task that cannot but be unfinished.
+    pub fn unfinished_mut(&mut self, id: TaskId) -> Option<&mut Live> {
+        let live = self.live.get_mut(&id);
+        debug_assert!(live.is_some(), "{id} is not unfinished");
+        live
     }
 
     pub fn get(&self, id: TaskId) -> Option<&Task> {
@@ -127,16 +134,16 @@ impl Tasks {
             .map_or((0, 0), |family| (family.members.len() - family.unfinished, family.unfinished))
     }
 
-    /// Tasks of a place, or of all places, newest first, at most so many, and how many there are
+    /// Tasks of a realm, or of all realms, newest first, at most so many, and how many there are
     /// altogether; only those with the status, if one is given.
     pub fn shelf(
         &self,
-        place: Option<&Place>,
+        realm: Option<&Place>,
         status: Option<Status>,
         most: usize,
     ) -> (Vec<&Task>, usize) {
         let wanted = self.shelves.iter().filter(|((at, has), _)| {
-            place.is_none_or(|place| place == at) && status.is_none_or(|status| status == *has)
+            realm.is_none_or(|realm| realm == at) && status.is_none_or(|status| status == *has)
         });
         let (mut newest, mut total) = (Vec::new(), 0);
         for (_, seqs) in wanted {
@@ -153,7 +160,7 @@ impl Tasks {
     }
 
     /// Takes in a task that was not there.
-    pub fn insert(&mut self, task: Task, watch: Watch) {
+    pub fn insert(&mut self, task: Task, watch: Volatile) {
         debug_assert!(self.get(task.id).is_none(), "{} is there", task.id);
         self.by_seq.insert(task.seq, task.id);
         *self.under_root.entry((&task.root).into()).or_default() += 1;
@@ -167,7 +174,7 @@ impl Tasks {
     }
 
     /// Removes a task altogether.
-    pub fn remove(&mut self, id: TaskId) -> Option<(Task, Option<Watch>)> {
+    pub fn remove(&mut self, id: TaskId) -> Option<(Task, Option<Volatile>)> {
         let (task, watch) = match self.live.remove(&id) {
             Some(live) => (live.task, Some(live.watch)),
             None => (self.kept.remove(&id)?, None),
@@ -215,7 +222,7 @@ impl Tasks {
 
     /// A run ends or begins: takes the task out of the indexes, changes it, and puts it back on the
     /// side where it then belongs. Gives back the watch of one that is finished now.
-    pub fn change(&mut self, id: TaskId, change: impl FnOnce(&mut Task)) -> Option<Watch> {
+    pub fn change(&mut self, id: TaskId, change: impl FnOnce(&mut Task)) -> Option<Volatile> {
         let (mut task, watch) = match self.live.remove(&id) {
             Some(live) => (live.task, Some(live.watch)),
             None => (self.kept.remove(&id)?, None),
@@ -227,14 +234,14 @@ impl Tasks {
             self.kept.insert(id, task);
             return watch;
         }
-        let watch = watch.unwrap_or_else(|| Watch::new(task.run.started));
+        let watch = watch.unwrap_or_else(|| Volatile::new(task.run.started));
         self.live.insert(id, Live { task, watch });
         None
     }
 
     fn index(&mut self, task: &Task) {
         self.by_key.insert((&task.run.key).into(), task.id);
-        let shelf = (task.place.clone(), task.status());
+        let shelf = (task.realm.clone(), task.status());
         self.shelves.entry(shelf).or_default().insert(task.seq);
         let finished = task.is_finished();
         if let Some(session) = &task.session {
@@ -248,7 +255,7 @@ impl Tasks {
     }
 
     fn unindex(&mut self, task: &Task) {
-        let shelf = (task.place.clone(), task.status());
+        let shelf = (task.realm.clone(), task.status());
         if let Some(seqs) = self.shelves.get_mut(&shelf) {
             seqs.remove(&task.seq);
             if seqs.is_empty() {

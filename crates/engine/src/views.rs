@@ -95,10 +95,11 @@ impl Engine {
 
     /// What a host's screen shows of its unfinished tasks; nothing if there are none.
     pub fn progress_toast(&self, host: &HostId, now: Time) -> Option<Toast> {
-        let host = self.hosts.get(host)?;
-        let running: Vec<&Live> =
-            host.running.iter().filter_map(|id| self.tasks.live(*id)).collect();
-        toast::progress(&running, host.queue.len(), now)
+        let shown =
+            self.tasks.unfinished().filter(|live| self.asker_host(&live.task) == Some(host));
+        let (running, queued): (Vec<&Live>, Vec<&Live>) =
+            shown.partition(|live| live.task.stage.holds_slot());
+        toast::progress(&running, queued.len(), now)
     }
 
     /// What these changes are worth showing on a screen, and on whose.
@@ -109,11 +110,11 @@ impl Engine {
     fn toast(&self, change: &Change) -> Option<(HostId, Toast)> {
         match change {
             Change::Ended { task, detail, .. } => {
-                Some((task.run.host.clone(), toast::ended(task, detail)))
+                Some((self.asker_host(task)?.clone(), toast::ended(task, detail)))
             }
             Change::Enqueued(notice) if notice.id.about != About::End => {
-                let host = self.tasks.get(notice.id.task)?.run.host.clone();
-                Some((host, toast::asks(&notice.headline)))
+                let host = self.asker_host(self.tasks.get(notice.id.task)?)?;
+                Some((host.clone(), toast::asks(&notice.headline)))
             }
             _ => None,
         }

@@ -49,8 +49,10 @@ pub enum Action {
         tried: Tried,
         /// The mark.
         task: TaskId,
-        /// The session's parent.
+        /// The session's parent, which may be a session of another place.
         parent: SessionId,
+        /// The directory that the parent works in.
+        directory: String,
         /// Its title.
         title: String,
         /// Who will work in it.
@@ -279,6 +281,13 @@ pub enum RunState {
         /// The last text, if there is any.
         text: String,
     },
+}
+
+impl RunState {
+    /// Whether this is an end that no host needs to be asked about again.
+    pub(crate) fn is_end(&self) -> bool {
+        matches!(self, Self::Answered { .. } | Self::Failed { .. })
+    }
 }
 
 /// A provider is being tried again.

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use legwork_engine::work::{Action, Finding, HostError, Observation, RunState, Tried, Work};
-use legwork_engine::{Caller, Engine, Hint, Input};
+use legwork_engine::{Caller, Engine, Hint, Input, Serves};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
 
@@ -20,6 +20,7 @@ fn came(name: &str) -> Input {
         host: host(name),
         place: "project".parse().unwrap(),
         lifetime: HostLifetime::Interactive,
+        serves: Serves::OwnPlace,
     })
 }
 

@@ -16,7 +16,7 @@ use desk::{
     session_id,
 };
 use legwork_engine::WorkId;
-use legwork_engine::input::{Caller, Hint, Input, Reaction, Say};
+use legwork_engine::input::{Caller, Hint, Input, Reaction, Say, Serves};
 use legwork_engine::record::{About, Change};
 use legwork_engine::task::{Stage, Task};
 use legwork_engine::text::AnswerKind;
@@ -319,13 +319,13 @@ fn ask(name: &str, task: String) -> (Caller, Ask) {
 
 fn hint(name: &str) -> Option<Hint> {
     let session = session_id("ses_child");
-    let place = PLACE.parse().unwrap();
+    let (place, lifetime) = (PLACE.parse().unwrap(), HostLifetime::Interactive);
     Some(match name {
         "host came" => {
-            Hint::HostCame { host: host_id("host_1"), place, lifetime: HostLifetime::Interactive }
+            Hint::HostCame { host: host_id("host_1"), place, lifetime, serves: Serves::OwnPlace }
         }
         "another host came" => {
-            Hint::HostCame { host: host_id("host_2"), place, lifetime: HostLifetime::Interactive }
+            Hint::HostCame { host: host_id("host_2"), place, lifetime, serves: Serves::OwnPlace }
         }
         "host away" => Hint::HostAway { host: host_id("host_1") },
         "host gone" => Hint::HostGone { host: host_id("host_1") },

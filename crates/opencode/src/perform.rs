@@ -19,7 +19,7 @@ pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding,
             ask(host, Request::get(session_path(session, "")?)).await.map(|_| Finding::Done)
         }
         Action::FindMissing { sessions } => find_missing(host, sessions).await,
-        Action::Open { tried, task, parent, title, agent, nested } => {
+        Action::Open { tried, task, parent, title, agent, nested, .. } => {
             let wish = Wish { tried: *tried, task: *task, parent, title, agent, nested: *nested };
             open::open(host, wish).await
         }

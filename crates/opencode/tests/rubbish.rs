@@ -104,6 +104,7 @@ fn actions() -> Vec<Action> {
             tried: Tried::Perhaps,
             task,
             parent: session(),
+            directory: "/project".to_owned(),
             title: "t".to_owned(),
             agent: "build".to_owned(),
             nested: false,

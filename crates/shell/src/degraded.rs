@@ -2,7 +2,7 @@
 //! to be trusted any more. Callers are refused in words, and once a change can be saved again
 //! everything starts anew from the records, as after a crash.
 
-use legwork_engine::{Engine, Hint, Input, Journal};
+use legwork_engine::{Engine, Input, Journal};
 use legwork_protocol::limits::POLL_EVERY_MS;
 use legwork_protocol::{Ask, Refusal, Time};
 
@@ -38,9 +38,8 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     pub(crate) fn engine_of_records(&mut self, now: Time) -> Option<Engine> {
         let saved = self.journal.load().ok()?;
         let mut engine = Engine::restore(self.settings.clone(), saved, now, 0);
-        for (host, (place, lifetime)) in self.here.clone() {
-            let here = engine.on(Input::Hint(Hint::HostCame { host, place, lifetime }), now);
-            drop(here);
+        for came in self.here.values().cloned() {
+            drop(engine.on(Input::Hint(came), now));
         }
         Some(engine)
     }
@@ -66,9 +65,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         self.engine = Engine::restore(self.settings.clone(), saved, now, next_work);
         self.degraded = false;
         self.check_at = now;
-        for (host, (place, lifetime)) in self.here.clone() {
-            self.own.push_back(Input::Hint(Hint::HostCame { host, place, lifetime }));
-        }
+        self.own.extend(self.here.values().cloned().map(Input::Hint));
         // The engine that begins now has waited for nothing that this time could be added to.
         let slept = matches!(input, Input::Slept { .. });
         self.step(if slept { Input::Tick } else { input }, now)

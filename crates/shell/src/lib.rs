@@ -11,8 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use legwork_engine::text::{Answer, AnswerKind, Text};
 use legwork_engine::{Action, Engine, Hint, HostError, Input, Journal, Say, Work};
 use legwork_protocol::limits::POLL_EVERY_MS;
-use legwork_protocol::line::HostLifetime;
-use legwork_protocol::{CallId, HostId, Place, Refusal, Settings, Time};
+use legwork_protocol::{CallId, HostId, Refusal, Settings, Time};
 
 /// Whatever is on the other side: callers, hosts, the process table.
 pub trait Outside {
@@ -54,7 +53,7 @@ pub struct Shell<J: Journal, O: Outside> {
     /// Calls that have no answer yet.
     open: BTreeSet<CallId>,
     /// Hosts that are there.
-    here: BTreeMap<HostId, (Place, HostLifetime)>,
+    here: BTreeMap<HostId, Hint>,
     /// What the shell itself has to tell the engine.
     own: VecDeque<Input>,
     /// When hosts that are away are next looked for in the process table.
@@ -181,8 +180,8 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             Input::Dropped { call } => {
                 self.open.remove(call);
             }
-            Input::Hint(Hint::HostCame { host, place, lifetime }) => {
-                self.here.insert(host.clone(), (place.clone(), *lifetime));
+            Input::Hint(came @ Hint::HostCame { host, .. }) => {
+                self.here.insert(host.clone(), came.clone());
             }
             Input::Hint(Hint::HostAway { host } | Hint::HostGone { host }) => {
                 self.here.remove(host);

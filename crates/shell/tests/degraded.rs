@@ -77,6 +77,8 @@ fn waiting() -> Saved {
         id: TaskId::from_number(1),
         seq: 1,
         place: parent.place.clone(),
+        realm: parent.place.clone(),
+        directory: "/p".into(),
         root: parent.session.clone(),
         parent: parent.session.clone(),
         depth: 1,

@@ -55,7 +55,7 @@ pub fn read(host: &OpenCode, process: ProcessNo, action: &Action) -> Plan {
     let here = |session: &&Session| session.database == host.database(process);
     let marked = |task: TaskId| host.sessions_marked(task).find(here);
     match action {
-        Action::CheckAgent { agent } => Plan::Over(Ok(check_agent(host, agent))),
+        Action::CheckAgent { agent } => Plan::Over(Ok(check_agent(host, process, agent))),
         Action::Probe { session } => {
             Plan::Over(host.get(session).map(|_| Finding::Done).map_err(error))
         }
@@ -160,11 +160,12 @@ pub fn write(host: &mut OpenCode, process: ProcessNo, write: Write) -> Found {
     }
 }
 
-fn check_agent(host: &OpenCode, agent: &str) -> Finding {
-    if host.agents().any(|known| &*known.name == agent) {
+fn check_agent(host: &OpenCode, process: ProcessNo, agent: &str) -> Finding {
+    let known: Vec<String> = host.agents(process).map(|known| known.name.to_string()).collect();
+    if known.iter().any(|known| known == agent) {
         return Finding::AgentKnown;
     }
-    Finding::NoSuchAgent { known: host.agents().map(|known| known.name.to_string()).collect() }
+    Finding::NoSuchAgent { known }
 }
 
 fn poll(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {

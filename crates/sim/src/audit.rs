@@ -8,7 +8,7 @@ use std::sync::Arc;
 use legwork_engine::record::{About, Change, Delivery, DeliveryEnd, Forget, NoticeId, Target};
 use legwork_engine::task::{Outcome, Stage, StageName, Task};
 use legwork_engine::text::{notices, words};
-use legwork_protocol::{CallKey, HostId, MessageId, SessionId, Status, TaskId, Time};
+use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, Status, TaskId, Time};
 
 /// What the auditor found wrong: which check, and what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,8 +104,8 @@ pub struct Audit {
     pub pending_for: BTreeMap<NoticeId, SessionId>,
     /// The host that each pending stop is for.
     pub stop_hosts: BTreeMap<TaskId, HostId>,
-    /// Whether a host is connected.
-    pub somebody_is_here: bool,
+    /// The places of the hosts that are connected.
+    pub places_here: BTreeSet<Place>,
     /// Places per host; 0 for no limit.
     pub max_running: u32,
     /// What was found.
@@ -254,7 +254,7 @@ impl Audit {
         if let Some(run) = self.runs.get_mut(&(task.id, task.run.number)) {
             run.ended = task.outcome();
             run.ended_at = task.run.ended.unwrap_or_default();
-            run.readable = self.somebody_is_here;
+            run.readable = self.places_here.contains(&task.place);
             detail.clone_into(&mut run.detail);
         }
         self.rows.insert(task.id, Row { task: task.clone() });

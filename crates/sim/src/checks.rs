@@ -5,7 +5,8 @@ use legwork_engine::record::About;
 use legwork_engine::task::Stage;
 use legwork_engine::{Action, Work};
 use legwork_protocol::ask::Ask;
-use legwork_protocol::{MessageId, SessionId, TaskId, Time};
+use legwork_protocol::line::HostLifetime;
+use legwork_protocol::{MessageId, Place, SessionId, TaskId, Time};
 
 use crate::adapter::Write;
 use crate::calls::CallNo;
@@ -50,6 +51,60 @@ impl World {
         }
         if let Action::Deliver { session, message, .. } = &work.action {
             self.check_held(session, message);
+        }
+        self.check_host(work);
+    }
+
+    /// A session is asked about only where it is kept.
+    fn check_host(&mut self, work: &Work) {
+        let (Action::Deliver { session, .. }
+        | Action::Probe { session }
+        | Action::Prompt { session, .. }
+        | Action::Observe { session, .. }) = &work.action
+        else {
+            return;
+        };
+        let window = self.windows.iter().find(|window| window.host == work.host);
+        if window.is_some_and(|window| !self.is_of(session, &window.place)) {
+            let what = format!("{} is asked for {session}, which is kept elsewhere", work.host);
+            self.audit().broken("asked where it is kept", what);
+        }
+    }
+
+    /// Whether windows of this place have the session, or had it.
+    fn is_of(&self, session: &SessionId, place: &Place) -> bool {
+        let mut there = self.windows.iter().filter(|window| window.place == *place);
+        there.any(|window| self.oc.shares(window.process, session))
+    }
+
+    /// A session sees the tasks that sessions of its place launched, and no others; and it is told
+    /// what to do before it ends if its own host ends with it.
+    fn check_place(&mut self, number: CallNo) {
+        let call = &self.calls[number];
+        let (Some((window, _)), Some(text)) = (&call.from, call.text()) else { return };
+        let window = &self.windows[*window];
+        let (place, lifetime) = (window.place.clone(), window.lifetime);
+        let (ask, text, refused) = (call.ask.clone(), text.to_owned(), call.refused());
+        match &ask {
+            Ask::Output { task, .. } => {
+                let row = task.parse().ok().and_then(|id: TaskId| self.audit().rows.get(&id));
+                let Some(parent) = row.map(|row| row.task.parent.clone()) else { return };
+                // Where nobody can save, what is there may be refused.
+                let seen = !refused || !text.contains("not found");
+                if seen != self.is_of(&parent, &place) {
+                    let what = format!("call {number} sees a task of {parent}: {seen}");
+                    self.audit().broken("seen in its own place", what);
+                }
+            }
+            Ask::Launch { .. } | Ask::Resume { .. } if !refused => {
+                let promised = text.contains("A notification") || text.contains("a notification");
+                let warned = text.contains("background_block");
+                if promised && warned != (lifetime == HostLifetime::OneShot) {
+                    let what = format!("call {number} of a {lifetime:?} host hears {text:?}");
+                    self.audit().broken("told what its host is", what);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -156,6 +211,7 @@ impl World {
             _ => false,
         };
         self.check_woken(number, heard);
+        self.check_place(number);
         let call = &self.calls[number];
         let promised = match call.ask {
             Ask::Launch { .. } | Ask::Resume { .. } if !call.refused() => call.task(),

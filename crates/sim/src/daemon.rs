@@ -61,7 +61,9 @@ impl World {
 
     pub(crate) fn daemon_step(&mut self, input: Input) {
         let crash = self.dice.chance(self.faults.crash_in_step);
-        self.audit().somebody_is_here = self.windows.iter().any(|window| window.linked);
+        let linked = self.windows.iter().filter(|window| window.linked);
+        let here = linked.map(|window| window.place.clone()).collect();
+        self.audit().places_here = here;
         let effects = self.dice.below(6) as u32;
         let Some(daemon) = &mut self.daemon else { return };
         let fuse = daemon.outside().fuse.clone();

@@ -4,7 +4,6 @@
 use legwork_engine::{Action, Finding, Hint, HostError, Input, Work, WorkId};
 
 use legwork_protocol::SessionId;
-use legwork_protocol::line::HostLifetime;
 
 use legwork_engine::record::Target;
 use legwork_engine::work::Wake;
@@ -52,12 +51,9 @@ impl World {
         window.writing.clear();
         let host = window.host.clone();
         self.trace.tell(|| format!("{host} is connected"));
-        let place = self.windows[number].place.clone();
-        self.daemon_step(Input::Hint(Hint::HostCame {
-            host,
-            place,
-            lifetime: HostLifetime::Interactive,
-        }));
+        let Window { place, serves, lifetime, .. } = &self.windows[number];
+        let (place, serves, lifetime) = (place.clone(), *serves, *lifetime);
+        self.daemon_step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
         self.resend_of(number);
     }
 

@@ -67,11 +67,6 @@ impl World {
         settled
     }
 
-    /// Whether some window has another database than the first.
-    pub(crate) fn has_two_databases(&self) -> bool {
-        self.windows.iter().any(|window| self.oc.database(window.process) > 0)
-    }
-
     /// Whether the window has ended where the daemon cannot see it.
     pub(crate) fn has_died_unseen(&self, host: &HostId) -> bool {
         let window = self.windows.iter().find(|window| window.host == *host);

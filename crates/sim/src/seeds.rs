@@ -2,14 +2,15 @@
 //! goes wrong meanwhile; then nothing goes wrong any more, and everything has to settle.
 
 use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Interrupted, SessionId, Settings, Status, TaskId};
 
 use crate::audit::Broken;
 use crate::books::Keeper;
-use crate::host::{Dice, Nasty};
+use crate::host::{Dice, Nasty, SHARED, SPECIALIST};
 use crate::trace::Trace;
 use crate::twist::Twist;
-use crate::world::{Faults, Keys, World, other_place, place};
+use crate::world::{Faults, Keys, World, other_place, place, shared_place};
 
 /// How long a run may take in these histories.
 const LONGEST_RUN_MS: u64 = 3 * 60_000;
@@ -110,6 +111,9 @@ impl Play {
         for _ in 0..self.dice.between(1, 2) {
             self.boot(0);
         }
+        if self.twist == Twist::Shared {
+            self.boot(SHARED);
+        }
         for _ in 0..self.dice.between(1, 3) {
             let window = self.some_window();
             let session = self.world.conversation(window);
@@ -120,20 +124,27 @@ impl Play {
 
     /// Opens a window with this database, or with one that the world makes likely.
     fn boot(&mut self, database: u8) -> usize {
-        let place = if self.twist == Twist::OtherDatabase && database > 0 {
-            other_place()
-        } else {
-            place()
+        let place = match (self.twist, database) {
+            (_, SHARED) => shared_place(),
+            (Twist::OtherDatabase, 1..) => other_place(),
+            _ => place(),
         };
         let window = self.world.boot_on(database, place);
+        if self.twist == Twist::Shared && self.dice.chance(300) {
+            self.world.windows[window].lifetime = HostLifetime::OneShot;
+        }
         self.world.windows[window].unseen = self.twist == Twist::Unseen && self.dice.chance(500);
         window
     }
 
     /// Opens a window with whatever database this world has.
     fn boot_any(&mut self) -> usize {
-        let two = matches!(self.twist, Twist::OtherDatabase | Twist::HiddenDatabase);
-        let database = u8::from(two && self.dice.chance(500));
+        let other = self.dice.chance(500);
+        let database = match self.twist {
+            Twist::OtherDatabase | Twist::HiddenDatabase => u8::from(other),
+            Twist::Shared if other => SHARED,
+            _ => 0,
+        };
         self.boot(database)
     }
 
@@ -296,7 +307,12 @@ impl Play {
 
     fn launch(&mut self) {
         let prompt = self.script();
-        let agent = if self.dice.chance(40) { "nobody" } else { "general" }.to_owned();
+        let agent = match self.dice.below(100) {
+            0..=3 => "nobody",
+            4..=53 if self.twist == Twist::Shared => SPECIALIST,
+            _ => "general",
+        };
+        let agent = agent.to_owned();
         let description = format!("work {}", self.said);
         let launch = Ask::Launch { prompt, description, agent };
         let child = self.helper().filter(|_| self.dice.chance(150));
@@ -405,6 +421,10 @@ impl Play {
         self.some_window();
         for session in self.sessions.clone() {
             self.window_of(&session);
+        }
+        if self.twist == Twist::Shared {
+            // What was begun there can be stopped there.
+            self.boot(SHARED);
         }
         for window in self.world.alive() {
             self.world.deafen(window, false);

@@ -13,6 +13,8 @@ pub enum Twist {
     HiddenDatabase,
     /// The provider's ids of calls repeat, and the plugin trusts them.
     RepeatedIds,
+    /// There is a host of another place that serves everyone.
+    Shared,
     /// Windows run where the daemon cannot see whether they have ended.
     Unseen,
 }
@@ -25,6 +27,7 @@ impl Twist {
             10..=24 => Self::HiddenDatabase,
             25..=32 => Self::RepeatedIds,
             33..=39 => Self::Unseen,
+            40..=64 => Self::Shared,
             _ => Self::None,
         }
     }

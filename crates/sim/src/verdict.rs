@@ -132,7 +132,7 @@ fn ends_found(audit: &mut Audit, world: &World) {
             let since = answer.and_then(|answer| answer.completed);
             let unread = since.is_some_and(|since| world.awake_ms(since, run.ended_at) > FOUND_MS);
             // Whoever was here may have had the other database.
-            let readable = run.readable && !world.has_two_databases();
+            let readable = run.readable && !world.hidden_database;
             if run.ended == Some(Outcome::Failed) && readable && unread {
                 found.push(format!("{mark} failed with its answer unread: {}", run.detail));
             }

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_engine::{Hint, Input, Lane, WorkId};
+use legwork_engine::{Hint, Input, Lane, Serves, WorkId};
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, HostId, MessageId, Place, SessionId, Settings, TaskId, Time};
 use legwork_shell::Shell;
 
@@ -11,7 +12,7 @@ use crate::adapter::Write;
 use crate::audit::Audit;
 use crate::books::{Books, Keeper};
 use crate::calls::{Call, CallNo};
-use crate::host::{Dice, Event, Nasty, NewSession, OpenCode, ProcessNo};
+use crate::host::{Dice, Event, Nasty, NewSession, OpenCode, ProcessNo, SHARED};
 use crate::links::Flight;
 use crate::trace::Trace;
 use crate::wire::Wire;
@@ -47,6 +48,10 @@ pub struct Window {
     pub host: HostId,
     /// Where it says that its sessions are kept.
     pub place: Place,
+    /// Who may have helpers there.
+    pub serves: Serves,
+    /// How long it stays.
+    pub lifetime: HostLifetime,
     /// Whether it runs where the daemon cannot see whether it has ended, as in a container.
     pub unseen: bool,
     /// Whether it is connected with the daemon that lives now.
@@ -286,6 +291,8 @@ impl World {
             process,
             host,
             place,
+            serves: if database == SHARED { Serves::Everyone } else { Serves::OwnPlace },
+            lifetime: HostLifetime::Interactive,
             unseen: false,
             linked: false,
             slow_until: self.now,
@@ -296,6 +303,11 @@ impl World {
         });
         self.plan(1, Happening::Links(number));
         number
+    }
+
+    /// Starts a host that serves everyone, with an agent that the others lack.
+    pub fn boot_shared(&mut self) -> usize {
+        self.boot_on(SHARED, shared_place())
     }
 
     /// The window's process ends at once.
@@ -387,6 +399,11 @@ pub fn place() -> Place {
 /// The place of another.
 pub fn other_place() -> Place {
     name("project-elsewhere")
+}
+
+/// The place of hosts that serve everyone.
+pub fn shared_place() -> Place {
+    name("shared")
 }
 
 /// An id that is known to be one.

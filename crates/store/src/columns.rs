@@ -103,19 +103,19 @@ pub struct Known {
     pub places: Once<Place>,
     pub sessions: Once<SessionId>,
     pub hosts: Once<HostId>,
-    agents: HashSet<Arc<str>>,
+    texts: HashSet<Arc<str>>,
 }
 
 impl Known {
     /// The next column as a text that many rows have.
-    pub fn agent(&mut self, from: &mut Columns<'_>) -> Result<Arc<str>, Fault> {
+    pub fn shared(&mut self, from: &mut Columns<'_>) -> Result<Arc<str>, Fault> {
         let text = from.text()?;
-        if let Some(agent) = self.agents.get(text) {
-            return Ok(agent.clone());
+        if let Some(text) = self.texts.get(text) {
+            return Ok(text.clone());
         }
-        let agent: Arc<str> = text.into();
-        self.agents.insert(agent.clone());
-        Ok(agent)
+        let text: Arc<str> = text.into();
+        self.texts.insert(text.clone());
+        Ok(text)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::words;
 const TASKS: &str = "SELECT
         id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
         retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
-        paused_ms,
+        paused_ms, realm, directory,
         CASE WHEN stage IN ('queued', 'opening', 'prompting', 'working') THEN (
             SELECT prompt FROM runs WHERE runs.task = tasks.id AND runs.run = tasks.run
         ) END AS prompt
@@ -69,13 +69,13 @@ fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
     let root = known.sessions.one(row)?;
     let parent = known.sessions.one(row)?;
     let depth = row.plain()?;
-    let agent = known.agent(row)?;
+    let agent = known.shared(row)?;
     let description = row.text()?.into();
     let created = row.time()?;
     let session = row.maybe_parsed()?;
     let stage = words::stage(row.text()?, row.maybe_parsed()?)?;
     let retrieved = row.maybe_time()?;
-    let run = Run {
+    let mut run = Run {
         number: row.plain()?,
         asker: known.sessions.one(row)?,
         key: row.parsed()?,
@@ -87,12 +87,16 @@ fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
         tool_calls: row.plain()?,
         asked: words::questions(row.text()?)?,
         paused_ms: row.number()?,
-        prompt: row.maybe_text()?.map(Into::into),
+        prompt: None,
     };
+    let (realm, directory) = (known.places.one(row)?, known.shared(row)?);
+    run.prompt = row.maybe_text()?.map(Into::into);
     Ok(Task {
         id,
         seq,
         place,
+        realm,
+        directory,
         root,
         parent,
         depth,

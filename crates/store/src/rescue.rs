@@ -28,19 +28,24 @@ const TABLES: [(&str, &str); 8] = [
 const RENAMED: [(&str, &str); 3] =
     [("letters", "deliveries"), ("letter", "delivery"), ("voice", "active_host")];
 
-/// What hangs on a row that could not be read.
-const MEND: &str = "
-    -- The words of earlier versions.
+/// What earlier versions called otherwise, or did not keep.
+const EARLIER: &str = "
     UPDATE notices SET state = 'pending' WHERE state = 'owed';
     UPDATE notices SET state = 'delivered' WHERE state = 'told';
+    UPDATE tasks SET realm = place, directory = coalesce(
+        (SELECT directory FROM origins WHERE origins.task = tasks.id), ''
+    ) WHERE realm = '';";
+
+/// What hangs on a row that could not be read.
+const MEND: &str = "
     -- A run that is to go on needs its prompt.
     DELETE FROM tasks WHERE stage IN ('queued', 'opening', 'prompting', 'working')
         AND NOT EXISTS (
             SELECT 1 FROM runs WHERE task = tasks.id AND run = tasks.run AND prompt IS NOT NULL
         );
     -- Whoever asked is to be told.
-    INSERT OR IGNORE INTO parents (session, place) SELECT parent, place FROM tasks;
-    INSERT OR IGNORE INTO parents (session, place) SELECT asker, place FROM tasks;
+    INSERT OR IGNORE INTO parents (session, place) SELECT parent, realm FROM tasks;
+    INSERT OR IGNORE INTO parents (session, place) SELECT asker, realm FROM tasks;
     -- A delivery that was lost is written anew.
     UPDATE notices SET delivery = NULL, spot = NULL
         WHERE state = 'pending' AND delivery NOT IN (SELECT id FROM deliveries);
@@ -70,6 +75,7 @@ pub fn rescue(db: &mut Connection, old: &Path) -> Result<usize, Fault> {
             }
         }
     }
+    tx.execute_batch(EARLIER).map_err(Fault::when(TRIED))?;
     drop_unreadable(&tx)?;
     for less in LESS {
         tx.execute_batch(less).map_err(Fault::when(TRIED))?;

@@ -13,18 +13,19 @@ use crate::{tombstones, words};
 const INSERT: &str = "INSERT INTO tasks (
         id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
         retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
-        paused_ms
+        paused_ms, realm, directory
     ) VALUES (
         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
-        ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24
+        ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26
     ) ON CONFLICT DO NOTHING";
 
 const UPDATE: &str = "UPDATE tasks SET
         seq = ?2, place = ?3, root = ?4, parent = ?5, depth = ?6, agent = ?7, description = ?8,
         created = ?9, session = ?10, stage = ?11, message = ?12, retrieved = ?13, run = ?14,
         asker = ?15, key = ?16, host = ?17, queue_order = ?18, continued = ?19, started = ?20,
-        ended = ?21, tool_calls = ?22, asked = ?23, paused_ms = ?24
-    WHERE id = ?1 AND stage = ?25 AND run = ?26";
+        ended = ?21, tool_calls = ?22, asked = ?23, paused_ms = ?24,
+        realm = ?25, directory = ?26
+    WHERE id = ?1 AND stage = ?27 AND run = ?28";
 
 pub fn launched(tx: &Transaction<'_>, task: &Task, origin: &Origin) -> Result<(), Fault> {
     let what = |why| Fault::impossible(format!("launch of {}: {why}", task.id));
@@ -173,8 +174,8 @@ fn update(tx: &Transaction<'_>, task: &Task, from: StageName, run: u32) -> Resul
     tx.prepare_cached(UPDATE)
         .and_then(|mut update| {
             bind(&mut update, task)?;
-            update.raw_bind_parameter(25, from.as_str())?;
-            update.raw_bind_parameter(26, run)?;
+            update.raw_bind_parameter(27, from.as_str())?;
+            update.raw_bind_parameter(28, run)?;
             update.raw_execute()
         })
         .map_err(Fault::when(TRIED))
@@ -208,5 +209,7 @@ fn bind(to: &mut Statement<'_>, task: &Task) -> rusqlite::Result<()> {
     to.raw_bind_parameter(21, last.ended.map(|at| words::int(at.0)))?;
     to.raw_bind_parameter(22, last.tool_calls)?;
     to.raw_bind_parameter(23, asked)?;
-    to.raw_bind_parameter(24, words::int(last.paused_ms))
+    to.raw_bind_parameter(24, words::int(last.paused_ms))?;
+    to.raw_bind_parameter(25, task.realm.as_str())?;
+    to.raw_bind_parameter(26, task.directory.as_ref())
 }

@@ -2,7 +2,6 @@
 
 /// One way to be bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is what `Misbehaviour::says` says")]
 pub enum Misbehaviour {
     Exit,
     Rubbish,

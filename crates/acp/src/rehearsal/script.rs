@@ -48,7 +48,6 @@ pub enum Script {
 
 /// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is what its line in `COMMANDS` says")]
 pub enum Step {
     Say(String),
     Wait(Duration),

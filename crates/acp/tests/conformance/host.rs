@@ -67,9 +67,15 @@ impl World {
         let (task, parent): (TaskId, SessionId) =
             ("bg_0000000a".parse().unwrap(), "term_one".parse().unwrap());
         host.terminal(&parent, home.path().to_str().unwrap()).unwrap();
-        let (title, agent) = ("a test".to_owned(), "sdk".to_owned());
-        let action =
-            Action::Open { tried: Tried::Never, task, parent, title, agent, nested: false };
+        let action = Action::Open {
+            tried: Tried::Never,
+            task,
+            parent,
+            directory: home.path().to_str().unwrap().to_owned(),
+            title: "a test".to_owned(),
+            agent: "sdk".to_owned(),
+            nested: false,
+        };
         let Ok(Finding::Opened { session }) = host.perform(&action).await else { panic!() };
         Self { host, hints, task, session, prompts: 0, home }
     }

@@ -8,9 +8,9 @@ use legwork_protocol::{SessionId, Status, Time};
 use super::fence::{Fence, named, quoted};
 use super::words::{self, counted, duration};
 use super::{Answer, Piece, Text, View};
+use crate::run::Volatile;
 use crate::task::{Stage, Task};
 use crate::tasks::{Live, Tasks};
-use crate::watch::Watch;
 
 const TOLD_LATER: &str = "A notification with the whole result will follow in this conversation \
      when it is done: go on with other work, do not wait or poll.";
@@ -104,7 +104,7 @@ pub(crate) fn progress(
 
 /// What a run waits for, in words.
 pub(crate) fn waiting_for(
-    watch: &Watch,
+    watch: &Volatile,
     ahead: Option<usize>,
     away: bool,
     now: Time,
@@ -113,7 +113,7 @@ pub(crate) fn waiting_for(
     if let Some(ahead) = ahead {
         all.push(format!("in the queue, {}", words::ahead(ahead)));
     }
-    if watch.cut_off.is_some() {
+    if watch.host_ended() {
         all.push("its host ended; it is looked up when another one is there".to_owned());
     } else if away {
         all.push("its host cannot be reached at the moment".to_owned());

@@ -8,15 +8,15 @@ use super::answers::waiting_for;
 use super::fence::named;
 use super::words::{ago, duration};
 use super::{Answer, Text};
+use crate::run::Volatile;
 use crate::task::Task;
-use crate::watch::Watch;
 
 /// One line of it.
 pub struct Row<'a> {
     /// The task.
     pub task: &'a Task,
     /// What is known of its run, if that is unfinished.
-    pub watch: Option<&'a Watch>,
+    pub watch: Option<&'a Volatile>,
     /// How many wait before it, if it waits.
     pub ahead: Option<usize>,
     /// Whether its host cannot be asked.
@@ -75,7 +75,7 @@ fn cells(row: &Row<'_>, now: Time) -> [String; 6] {
     ]
 }
 
-fn activity(watch: &Watch, row: &Row<'_>, now: Time) -> String {
+fn activity(watch: &Volatile, row: &Row<'_>, now: Time) -> String {
     if let Some(waiting) = waiting_for(watch, row.ahead, row.away, now).into_iter().next() {
         return format!("waits: {waiting}");
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use legwork_engine::Engine;
-use legwork_engine::input::{Caller, Hint, Input, Reaction, Say};
+use legwork_engine::input::{Caller, Hint, Input, Reaction, Say, Serves};
 use legwork_engine::record::{Change, Notice, NoticeId, Target};
 use legwork_engine::task::Task;
 use legwork_engine::work::{Action, Finding, HostError, Observation, RunState, Work};
@@ -142,6 +142,7 @@ impl Desk {
             host: host_id(host),
             place: PLACE.parse().unwrap(),
             lifetime: HostLifetime::Interactive,
+            serves: Serves::OwnPlace,
         });
     }
 

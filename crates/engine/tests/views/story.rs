@@ -20,6 +20,8 @@ fn task(stage: Stage, number: u32) -> Task {
         id: task_id(1),
         seq: 1,
         place: "project".parse().unwrap(),
+        realm: "project".parse().unwrap(),
+        directory: "/p".into(),
         root: session_id("ses_parent"),
         parent: session_id("ses_parent"),
         depth: 1,

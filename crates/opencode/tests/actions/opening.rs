@@ -12,6 +12,7 @@ pub fn open(tried: Tried, agent: &str, nested: bool) -> Action {
         tried,
         task: TaskId::from_number(7),
         parent: "ses_parent".parse().unwrap(),
+        directory: "/project".to_owned(),
         title: "Look around".to_owned(),
         agent: agent.to_owned(),
         nested,

@@ -113,6 +113,7 @@ fn what_is_gone_is_gone() {
             tried: Tried::Perhaps,
             task: new_task(),
             parent: gone.clone(),
+            directory: "/project".to_owned(),
             title: "t".to_owned(),
             agent: "general".to_owned(),
             nested: false,

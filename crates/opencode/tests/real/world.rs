@@ -91,6 +91,7 @@ impl World {
             tried: Tried::Perhaps,
             task,
             parent: parent.clone(),
+            directory: "/project".to_owned(),
             title: "Look around".to_owned(),
             agent: agent.to_owned(),
             nested: false,

@@ -15,6 +15,11 @@ use super::world::What;
 /// Who answers a prompt that names nobody (seen in 1.18.33).
 pub(super) const DEFAULT_AGENT: &str = "build";
 
+/// The database of hosts that serve everyone, and the agent that only they have.
+pub const SHARED: u8 = 2;
+/// See [`SHARED`].
+pub const SPECIALIST: &str = "specialist";
+
 /// Why a call was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiError {
@@ -63,8 +68,10 @@ pub enum Reply {
 
 impl OpenCode {
     /// `GET /agent`, without the hidden ones.
-    pub fn agents(&self) -> impl Iterator<Item = &Agent> {
-        self.agents.iter().filter(|agent| !agent.hidden)
+    pub fn agents(&self, process: ProcessNo) -> impl Iterator<Item = &Agent> {
+        let shared = self.database(process) == SHARED;
+        let seen = self.agents.iter().filter(|agent| !agent.hidden);
+        seen.filter(move |agent| (&*agent.name == SPECIALIST) == shared)
     }
 
     /// `POST /session`. The parent is not checked (seen in 1.18.33).
@@ -199,7 +206,8 @@ impl OpenCode {
         let id = session.id.clone();
         for child in 0..self.storage.sessions.len() {
             let other = &self.storage.sessions[child];
-            if !other.deleted && other.parent.as_ref() == Some(&id) {
+            let same = other.database == self.storage.sessions[number].database;
+            if same && !other.deleted && other.parent.as_ref() == Some(&id) {
                 self.bury(process, child);
             }
         }

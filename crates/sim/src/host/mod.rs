@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use legwork_protocol::Time;
 
-pub use api::{Agent, ApiError, NewSession, Reply};
+pub use api::{Agent, ApiError, NewSession, Reply, SHARED, SPECIALIST};
 pub use dice::Dice;
 pub use events::{Event, Kind, ProcessNo, Status};
 pub use nasty::Nasty;
@@ -60,6 +60,7 @@ impl OpenCode {
                 agent("explore", false),
                 agent("general", false),
                 agent("plan", false),
+                agent(api::SPECIALIST, false),
                 agent("compaction", true),
                 agent("summary", true),
                 agent("title", true),

@@ -87,7 +87,7 @@ impl OpenCode {
         self.settle_undo(process, number, prompt.ours);
         let agent = prompt.agent.clone().unwrap_or_else(|| self.default_agent.clone());
         if !self.agents.iter().any(|known| known.name == agent) {
-            return self.reject(process, number, self.no_agent(&agent));
+            return self.reject(process, number, self.no_agent(process, &agent));
         }
         let owner = *self.storage.owner.entry(prompt.message.clone()).or_insert(number);
         if owner != number {
@@ -134,8 +134,8 @@ impl OpenCode {
         }
     }
 
-    fn no_agent(&self, agent: &str) -> Arc<str> {
-        let known: Vec<&str> = self.agents().map(|known| &*known.name).collect();
+    fn no_agent(&self, process: ProcessNo, agent: &str) -> Arc<str> {
+        let known: Vec<&str> = self.agents(process).map(|known| &*known.name).collect();
         let known = known.join(", ");
         format!("UnknownError: Agent not found: \"{agent}\". Available agents: {known}").into()
     }

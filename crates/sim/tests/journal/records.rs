@@ -23,6 +23,8 @@ pub fn task(number: u64) -> Task {
         id: id(number),
         seq: number,
         place: "project".parse().unwrap(),
+        realm: "elsewhere".parse().unwrap(),
+        directory: "/p".into(),
         root: "ses_root".parse().unwrap(),
         parent: "ses_parent".parse().unwrap(),
         depth: 1,

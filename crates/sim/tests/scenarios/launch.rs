@@ -4,7 +4,7 @@ use std::path::Path;
 
 use legwork_engine::record::Origin;
 use legwork_engine::{
-    Caller, Change, Engine, Finding, Hint, Input, Journal, Saved, Say, Stage, Task,
+    Caller, Change, Engine, Finding, Hint, Input, Journal, Saved, Say, Serves, Stage, Task,
 };
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, Settings, Status, TaskId, Time};
@@ -159,10 +159,9 @@ fn l2_the_callers_message_agent_call_directory_and_time_are_saved_with_the_task(
     };
     let ask = Ask::from_tool("background_task", launch("Explore", "look")).unwrap();
     let mut engine = Engine::new(Settings::default());
-    drop(engine.on(
-        Input::Hint(Hint::HostCame { host, place, lifetime: HostLifetime::Interactive }),
-        Time(1_000),
-    ));
+    let lifetime = HostLifetime::Interactive;
+    let came = Hint::HostCame { host, place, lifetime, serves: Serves::OwnPlace };
+    drop(engine.on(Input::Hint(came), Time(1_000)));
     let spare = TaskId::from_number(1);
     let check_agent = engine.on(Input::Ask { call: CallId(1), caller, ask, spare }, Time(2_000));
     assert!(check_agent.save.is_empty(), "nothing is kept before the agent is known");
@@ -449,10 +448,9 @@ fn l3_where_the_host_ends_with_the_conversation_the_answer_says_to_block_first()
     };
     let ask = Ask::from_tool("background_task", launch("Explore", "look")).unwrap();
     let mut engine = Engine::new(Settings::default());
-    drop(engine.on(
-        Input::Hint(Hint::HostCame { host, place, lifetime: HostLifetime::OneShot }),
-        Time(1_000),
-    ));
+    let lifetime = HostLifetime::OneShot;
+    let came = Hint::HostCame { host, place, lifetime, serves: Serves::OwnPlace };
+    drop(engine.on(Input::Hint(came), Time(1_000)));
     let spare = TaskId::from_number(1);
     let mut reaction = engine.on(Input::Ask { call: CallId(1), caller, ask, spare }, Time(2_000));
     for found in [Finding::AgentKnown, Finding::Opened { session: name("ses_child") }] {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use legwork_engine::text::words::duration;
 use legwork_engine::work::{Observation, Retry, RunState};
-use legwork_engine::{Action, Caller, Engine, Finding, Hint, Input, Reaction, Say, Work};
+use legwork_engine::{Action, Caller, Engine, Finding, Hint, Input, Reaction, Say, Serves, Work};
 use legwork_protocol::ask::Ask;
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, Settings, Status, TaskId, Time};
@@ -45,6 +45,7 @@ impl Bare {
             host: name(host),
             place: name(place),
             lifetime: HostLifetime::Interactive,
+            serves: Serves::OwnPlace,
         }));
     }
 

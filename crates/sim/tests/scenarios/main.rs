@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that finds nothing has failed its test")]
 
+mod across;
 mod assumptions;
 mod block;
 mod cancel;

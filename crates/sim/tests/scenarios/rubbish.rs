@@ -3,7 +3,9 @@
 
 use legwork_engine::text::AnswerKind;
 use legwork_engine::work::{Finding, Observation, Question, Retry, RunState};
-use legwork_engine::{Action, Caller, Hint, HostError, Input, Journal, Saved, Work, WorkId};
+use legwork_engine::{
+    Action, Caller, Hint, HostError, Input, Journal, Saved, Serves, Work, WorkId,
+};
 use legwork_protocol::ask::{Ask, Reply};
 use legwork_protocol::limits::{
     DELIVERY_MAX_NOTICES, DESCRIPTION_MAX_CHARS, DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS,
@@ -45,6 +47,7 @@ impl Bare {
             host: name(host),
             place: name(place),
             lifetime: HostLifetime::Interactive,
+            serves: Serves::OwnPlace,
         }));
         self.pass(5_000);
     }

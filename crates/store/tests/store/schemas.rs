@@ -95,6 +95,9 @@ fn check(saved: &Saved) {
     assert_eq!(busy.run.prompt.as_deref(), Some("Write the change log."));
     assert_eq!(busy.run.asked, ["per_1".parse().unwrap(), "per_2".parse().unwrap()]);
     assert_eq!(busy.session, Some("ses_child_2".parse().unwrap()));
+    for task in [done, busy] {
+        assert_eq!((task.realm.as_str(), task.directory.as_ref()), ("project", "/project"));
+    }
 
     let abouts: Vec<About> = saved.notices.iter().map(|notice| notice.id.about).collect();
     assert_eq!(abouts, [About::Question(1), About::End], "what was told is not pending");
@@ -121,6 +124,9 @@ fn k4_what_can_be_read_of_a_store_of_every_version_is_taken_over() {
         assert_eq!(opened.set_aside.unwrap().rescued, 2, "from version {version}");
         let mut store = opened.store;
         let saved = store.load().unwrap();
+        for task in &saved.tasks {
+            assert_eq!((&task.realm, task.directory.as_ref()), (&task.place, "/project"));
+        }
         assert_eq!(saved.deliveries.len(), 1, "from version {version}");
         let pending = saved.notices.iter().filter(|notice| notice.delivery.is_some());
         assert_eq!(pending.count(), 2, "from version {version}");

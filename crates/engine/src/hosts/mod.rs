@@ -1,11 +1,14 @@
 //! The hosts that are there, or were, and what each has to do: the runs that hold its places and
 //! the queue for them.
 
+mod presence;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
+use crate::input::Serves;
 use crate::slept::postpone;
 use crate::task::Task;
 
@@ -26,6 +29,7 @@ pub(crate) struct Host {
     pub presence: Presence,
     /// How long it stays. A restart forgets it until the host says it again.
     pub lifetime: HostLifetime,
+    pub serves: Serves,
     /// Runs that hold a place.
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, in order.
@@ -38,6 +42,8 @@ pub(crate) struct Host {
     pub came: Time,
     /// Since when it is away, if we saw it go.
     pub away_since: Option<Time>,
+    /// Its process ended while it was out of our sight.
+    pub ended_unseen: bool,
     /// Parents that may have been deleted, to be asked about.
     pub doubted: BTreeSet<SessionId>,
 }
@@ -70,12 +76,14 @@ impl Hosts {
             place: place.clone(),
             presence: Presence::Away,
             lifetime: HostLifetime::Interactive,
+            serves: Serves::OwnPlace,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
             polling: false,
             unasked: 0,
             came: Time::default(),
             away_since: None,
+            ended_unseen: false,
             doubted: BTreeSet::new(),
         })
     }
@@ -91,6 +99,12 @@ impl Hosts {
     /// Hosts that are not known to have ended.
     pub fn not_gone(&self) -> impl Iterator<Item = &HostId> {
         self.0.iter().filter(|(_, host)| host.presence != Presence::Gone).map(|(id, _)| id)
+    }
+
+    /// Hosts that have helpers of every place, and can be asked.
+    pub fn for_everyone(&self) -> impl Iterator<Item = &HostId> {
+        let here = self.0.iter().filter(|(_, host)| host.presence == Presence::Here);
+        here.filter(|(_, host)| host.serves == Serves::Everyone).map(|(id, _)| id)
     }
 
     /// Some host of the place that can be asked.

@@ -7,22 +7,54 @@ use std::collections::BTreeMap;
 use legwork_protocol::limits::{STOP_CONFIRM_MS, STOP_MAX_TRIES};
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
+use super::task::{StageName, Task};
+use super::volatile::pause_ms;
 use crate::engine::{Engine, Purpose};
 use crate::hosts::Presence;
 use crate::record::{Change, Stop, Target};
-use crate::runs::stop_target;
 use crate::slept::postpone;
-use crate::task::Task;
 use crate::timers::Timer;
-use crate::watch::pause_ms;
 use crate::work::{Action, Finding, HostError};
 
 #[derive(Debug)]
 struct Stopping {
     stop: Stop,
+    /// Since when the host shows the session quiet.
     quiet_since: Option<Time>,
-    under_way: bool,
+    in_flight: bool,
     tries: u32,
+}
+
+impl Stopping {
+    fn new(stop: Stop) -> Self {
+        Self { stop, quiet_since: None, in_flight: false, tries: 0 }
+    }
+
+    /// The host answered. Gives back the pause before the next try; None if there is none.
+    fn answered(&mut self, found: Result<Finding, HostError>, now: Time) -> Option<u64> {
+        self.in_flight = false;
+        let pause = match found {
+            Ok(Finding::Quiet) | Err(HostError::Gone) => {
+                self.tries += 1;
+                let since = *self.quiet_since.get_or_insert(now);
+                if now.since(since) >= STOP_CONFIRM_MS {
+                    return None;
+                }
+                STOP_CONFIRM_MS
+            }
+            Ok(_) | Err(HostError::Busy | HostError::Rejected { .. }) => {
+                self.tries += 1;
+                self.quiet_since = None;
+                pause_ms(self.tries)
+            }
+            // Being out of reach is not being tried in vain.
+            Err(HostError::Unreachable) => {
+                self.quiet_since = None;
+                pause_ms(1)
+            }
+        };
+        (self.tries < STOP_MAX_TRIES).then_some(pause)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -49,7 +81,7 @@ impl Stops {
     }
 
     pub fn restore(&mut self, stop: Stop) {
-        self.0.insert(stop.task, Stopping { stop, quiet_since: None, under_way: false, tries: 0 });
+        self.0.insert(stop.task, Stopping::new(stop));
     }
 }
 
@@ -65,8 +97,8 @@ impl Engine {
     }
 
     pub(crate) fn tend_stop(&mut self, id: TaskId) {
-        let Some(Stopping { stop, under_way, .. }) = self.stops.0.get(&id) else { return };
-        if *under_way {
+        let Some(Stopping { stop, in_flight, .. }) = self.stops.0.get(&id) else { return };
+        if *in_flight {
             return;
         }
         let host = match (self.hosts.presence(&stop.host), &stop.target) {
@@ -85,7 +117,7 @@ impl Engine {
 
     fn send_stop(&mut self, id: TaskId, host: HostId) {
         let Some(stopping) = self.stops.0.get_mut(&id) else { return };
-        stopping.under_way = true;
+        stopping.in_flight = true;
         let action = Action::Stop { task: id, target: stopping.stop.target.clone() };
         self.timers.clear(&Timer::Stop(id));
         self.work(host, action, Purpose::Stop(id));
@@ -94,31 +126,10 @@ impl Engine {
     pub(crate) fn stop_answered(&mut self, id: TaskId, found: Result<Finding, HostError>) {
         let now = self.now;
         let Some(stopping) = self.stops.0.get_mut(&id) else { return };
-        stopping.under_way = false;
-        stopping.tries += 1;
-        let pause = match found {
-            Ok(Finding::Quiet) | Err(HostError::Gone) => {
-                let since = *stopping.quiet_since.get_or_insert(now);
-                if now.since(since) >= STOP_CONFIRM_MS {
-                    return self.stopped(id);
-                }
-                STOP_CONFIRM_MS
-            }
-            Ok(_) | Err(HostError::Busy | HostError::Rejected { .. }) => {
-                stopping.quiet_since = None;
-                pause_ms(stopping.tries)
-            }
-            Err(HostError::Unreachable) => {
-                stopping.quiet_since = None;
-                // Being out of reach is not being tried in vain.
-                stopping.tries -= 1;
-                pause_ms(1)
-            }
-        };
-        if stopping.tries >= STOP_MAX_TRIES {
-            return self.stopped(id);
+        match stopping.answered(found, now) {
+            Some(pause) => self.timers.set(Timer::Stop(id), now.plus(pause)),
+            None => self.stopped(id),
         }
-        self.timers.set(Timer::Stop(id), now.plus(pause));
     }
 
     fn stopped(&mut self, id: TaskId) {
@@ -139,5 +150,17 @@ impl Engine {
         for task in pending {
             self.tend_stop(task);
         }
+    }
+}
+
+/// What there is to stop at a stage.
+fn stop_target(task: &Task) -> Option<Target> {
+    match (task.stage.name(), &task.session) {
+        // Never begun. A resume that waits has a session, in which nothing runs. One that was cut
+        // off and waits again may have left something at its first host.
+        (StageName::Queued, _) if task.run.continued == 0 => None,
+        (StageName::Working, Some(session)) => Some(Target::Session(session.clone())),
+        (_, Some(session)) => Some(Target::Opened(session.clone())),
+        (_, None) => Some(Target::Marked),
     }
 }

@@ -1,5 +1,5 @@
-//! The sessions that ask: where a person last used each, and what becomes of its tasks when it is
-//! deleted.
+//! Sessions that are deleted. A deletion is what a host says that had the session, and that no
+//! other contradicts; then the tasks of the session are stopped and forgotten.
 
 use std::collections::BTreeSet;
 
@@ -8,81 +8,11 @@ use legwork_protocol::{HostId, Place, SessionId, TaskId};
 
 use crate::engine::{Engine, Purpose};
 use crate::hosts::Presence;
-use crate::outbox::Recipient;
-use crate::record::{Change, DeliveryEnd, Forget, NoticeId, Parent};
+use crate::record::{Change, DeliveryEnd, Forget, NoticeId};
 use crate::timers::Timer;
 use crate::work::{Action, Finding, HostError};
 
 impl Engine {
-    /// A session spoke, or a person wrote into it: it is told through this host from now on, and
-    /// kept where that host keeps its sessions. (A project gets another id with its first commit.)
-    pub(crate) fn heard_from(&mut self, host: &HostId, session: &SessionId) {
-        let place = self.hosts.get(host).map(|host| host.place.clone());
-        let Some(recipient) = self.outbox.recipients.get_mut(session) else { return };
-        let found_again = recipient.seen(host);
-        let place = place.unwrap_or_else(|| recipient.parent.place.clone());
-        let moved =
-            recipient.parent.active_host.as_ref() != Some(host) || recipient.parent.place != place;
-        if moved {
-            recipient.parent.active_host = Some(host.clone());
-            recipient.parent.place = place;
-            let parent = recipient.parent.clone();
-            self.save(Change::ParentKnown(parent));
-        }
-        if moved || found_again {
-            self.soon(Timer::Gather(session.clone()));
-            for delivery in self.deliveries_to(session) {
-                self.soon(Timer::Delivery(delivery));
-            }
-        }
-    }
-
-    /// Whether what this host tells of the session can be about it: sessions of two places have
-    /// nothing to do with each other, though their ids be the same.
-    pub(crate) fn shares_place(&self, host: &HostId, session: &SessionId) -> bool {
-        let place = self.hosts.get(host).map(|host| &host.place);
-        place.is_some_and(|place| self.may_be_of(session, place))
-    }
-
-    /// Whether a session may be one of this place: it is not known to be of another.
-    pub fn may_be_of(&self, session: &SessionId, place: &Place) -> bool {
-        let asks = self.outbox.recipients.get(session).map(|recipient| &recipient.parent.place);
-        let works = self.tasks.of_session(session).map(|task| &task.place);
-        asks.into_iter().chain(works).all(|known| known == place)
-    }
-
-    /// The session asks for a run, so it is pending the end of it. Gives back its id, shared with
-    /// everything else that names it.
-    pub(crate) fn parent_known(
-        &mut self,
-        session: &SessionId,
-        place: &Place,
-        host: &HostId,
-    ) -> SessionId {
-        if let Some((known, _)) = self.outbox.recipients.get_key_value(session) {
-            return known.clone();
-        }
-        let parent = Parent {
-            session: session.clone(),
-            place: place.clone(),
-            active_host: Some(host.clone()),
-        };
-        self.save(Change::ParentKnown(parent.clone()));
-        self.outbox.recipients.insert(session.clone(), Recipient::new(parent));
-        session.clone()
-    }
-
-    /// A session with neither tasks nor outbox is a stranger again.
-    pub(crate) fn forget_parent_if_idle(&mut self, session: &SessionId) {
-        let Some(recipient) = self.outbox.recipients.get(session) else { return };
-        let pending = !recipient.pending.is_empty() || !recipient.deliveries.is_empty();
-        if pending || self.tasks.counts(session) != (0, 0) || self.tasks.is_asker(session) {
-            return;
-        }
-        self.outbox.recipients.remove(session);
-        self.save(Change::ParentForgotten { session: session.clone() });
-    }
-
     /// An event says that the session was deleted: ask.
     pub(crate) fn deletion_announced(&mut self, host: &HostId, session: &SessionId) {
         if !self.shares_place(host, session) {
@@ -204,7 +134,7 @@ impl Engine {
     }
 
     /// The session does not exist any more: its tasks and theirs are stopped and forgotten, and
-    /// what it was pending is pending to nobody.
+    /// nobody is told of them.
     pub(crate) fn parent_gone(&mut self, session: &SessionId) {
         self.end_parent(session, Forget::ParentDeleted);
     }

@@ -32,8 +32,12 @@ pub struct Task {
     pub id: TaskId,
     /// Its number in the order of launches; listings go by it.
     pub seq: u64,
-    /// Where its session is kept.
+    /// Where its session is kept: the place of the host that runs it.
     pub place: Place,
+    /// The place of the session that launched it. Sessions of this place see the task.
+    pub realm: Place,
+    /// The directory that it was launched in.
+    pub directory: Arc<str>,
     /// The session at the top of the tree that it belongs to.
     pub root: SessionId,
     /// The session that launched it.
@@ -115,7 +119,6 @@ pub enum Outcome {
 
 /// A stage without what it carries; guards of the store go by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each is documented at Stage and Outcome")]
 pub enum StageName {
     Queued,
     Opening,

@@ -1,0 +1,233 @@
+//! Deliveries. One is sent until the host shows it in the session: a host may say that it took a
+//! message and store nothing, and a lost answer proves nothing either way. It always goes under the
+//! same id, so sending it again is harmless.
+
+use legwork_protocol::limits::{DELIVERY_CONFIRM_MS, DELIVERY_MAX_REFUSALS, POLL_EVERY_MS};
+use legwork_protocol::{HostId, MessageId, SessionId};
+
+use super::recipients::Recipient;
+use super::route::Route;
+use crate::engine::{Engine, Purpose};
+use crate::record::{About, Change, Delivery, DeliveryEnd, NoticeId};
+use crate::run::volatile::pause_ms;
+use crate::text::notices as texts;
+use crate::timers::Timer;
+use crate::work::{Action, Finding, HostError, Tried, Wake};
+
+/// A delivery on its way.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub delivery: Delivery,
+    reached: Reached,
+    in_flight: bool,
+    /// Times that it was sent and not answered.
+    failures: u32,
+    /// Refusals, and times that it was accepted and then not there.
+    refusals: u32,
+    /// Notices that are not needed any more, should it turn out that it was not sent.
+    unwanted: Vec<NoticeId>,
+}
+
+/// Whether the delivery has reached its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reached {
+    No,
+    Perhaps,
+    /// The host said that it took it; not yet seen there.
+    Accepted,
+}
+
+/// What an answer means for a delivery.
+enum Verdict {
+    /// The host shows it in the session.
+    Shown,
+    /// The host does not have the session.
+    NoSession,
+    /// It was not sent: an undo is pending in the session.
+    UndoPending,
+    /// It was not sent, and some of it is not needed any more.
+    NotNeeded,
+    /// It was refused too often.
+    Refused,
+    /// It is to be sent again, or looked for, after so long.
+    Again { ms: u64 },
+}
+
+impl Attempt {
+    pub fn new(delivery: Delivery) -> Self {
+        Self {
+            delivery,
+            reached: Reached::No,
+            in_flight: false,
+            failures: 0,
+            refusals: 0,
+            unwanted: Vec::new(),
+        }
+    }
+
+    /// A delivery of before a restart: nobody knows how far it came.
+    pub fn restored(delivery: Delivery) -> Self {
+        Self { reached: Reached::Perhaps, ..Self::new(delivery) }
+    }
+
+    fn answered(&mut self, found: Result<Finding, HostError>) -> Verdict {
+        self.in_flight = false;
+        let ms = match found {
+            Ok(Finding::Delivered) => return Verdict::Shown,
+            Ok(Finding::UndoPending) if self.reached == Reached::No => return Verdict::UndoPending,
+            Ok(Finding::UndoPending) => POLL_EVERY_MS,
+            Err(HostError::Gone) => return Verdict::NoSession,
+            Ok(_) => {
+                self.reached = Reached::Accepted;
+                self.refusals += 1;
+                DELIVERY_CONFIRM_MS.max(pause_ms(self.refusals))
+            }
+            Err(HostError::Rejected { .. }) => {
+                self.refusals += 1;
+                if self.reached == Reached::No && !self.unwanted.is_empty() {
+                    return Verdict::NotNeeded;
+                }
+                pause_ms(self.refusals)
+            }
+            Err(HostError::Unreachable | HostError::Busy) => {
+                self.reached = self.reached.max(Reached::Perhaps);
+                self.failures += 1;
+                pause_ms(self.failures)
+            }
+        };
+        if self.refusals > DELIVERY_MAX_REFUSALS { Verdict::Refused } else { Verdict::Again { ms } }
+    }
+}
+
+impl Engine {
+    /// While one delivery has not left, further notices wait for the next.
+    pub(super) fn delivery_is_unsent(&self, recipient: &Recipient) -> bool {
+        let attempts = recipient.deliveries.iter().filter_map(|id| self.outbox.deliveries.get(id));
+        attempts.into_iter().any(|attempt| attempt.reached != Reached::Accepted)
+    }
+
+    pub(crate) fn tend_delivery(&mut self, id: &MessageId) {
+        let Some(attempt) = self.outbox.deliveries.get(id) else { return };
+        if let Some(route) = self.route(&attempt.delivery.to).filter(|_| !attempt.in_flight) {
+            self.send_delivery(id, route);
+        }
+    }
+
+    pub(super) fn send_delivery(&mut self, id: &MessageId, route: Route) {
+        let max_chars = self.settings.max_result_chars;
+        let Some(attempt) = self.outbox.deliveries.get_mut(id) else { return };
+        attempt.in_flight = true;
+        let delivery = &attempt.delivery;
+        let notices = delivery.notices.iter().filter_map(|id| self.outbox.notices.get(id));
+        let notices: Vec<_> = notices
+            .map(|notice| (notice, self.tasks.key_of(notice.id.task, notice.id.run)))
+            .collect();
+        // A question is for the person; the model can do nothing about it, so no turn is paid for.
+        let worth_a_turn = notices.iter().any(|(notice, _)| notice.id.about == About::End);
+        let wake = if worth_a_turn { route.wake } else { Wake::StayIdle };
+        let parts = texts::parts(delivery, &notices, max_chars);
+        let tried = if attempt.reached == Reached::No { Tried::Never } else { Tried::Perhaps };
+        let (session, message) = (delivery.to.clone(), id.clone());
+        let action = Action::Deliver { tried, session, message, parts, wake };
+        self.timers.clear(&Timer::Delivery(id.clone()));
+        self.work(route.host.clone(), action, Purpose::Delivery(route.host, id.clone()));
+    }
+
+    pub(crate) fn delivery_answered(
+        &mut self,
+        host: &HostId,
+        id: &MessageId,
+        found: Result<Finding, HostError>,
+    ) {
+        let Some(attempt) = self.outbox.deliveries.get_mut(id) else { return };
+        let to = attempt.delivery.to.clone();
+        match attempt.answered(found) {
+            Verdict::Shown => {
+                if let Some(recipient) = self.outbox.recipient_of(id) {
+                    recipient.seen(host);
+                }
+                self.end_delivery(id, DeliveryEnd::Delivered);
+            }
+            Verdict::NoSession => self.no_session(host, id, &to),
+            Verdict::UndoPending => {
+                self.dissolve(id);
+                if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
+                    recipient.held_until = Some(self.now.plus(POLL_EVERY_MS));
+                }
+            }
+            Verdict::NotNeeded => self.dissolve(id),
+            Verdict::Refused => self.end_delivery(id, DeliveryEnd::Refused),
+            Verdict::Again { ms } => {
+                self.timers.set(Timer::Delivery(id.clone()), self.now.plus(ms));
+                self.soon(Timer::Gather(to));
+            }
+        }
+    }
+
+    /// The host does not have the session. It may have been deleted; or the host is not one of its
+    /// place, whatever it says, and the delivery waits for another.
+    fn no_session(&mut self, host: &HostId, id: &MessageId, to: &SessionId) {
+        self.unknown_to(host, to);
+        if self.route(to).is_some() {
+            self.soon(Timer::Delivery(id.clone()));
+        }
+    }
+
+    /// A notice in a delivery is not needed any more. A delivery that the host would not take has
+    /// not gone out; of one that is in flight we shall see.
+    pub(super) fn unwanted(&mut self, id: &MessageId, notice: NoticeId) {
+        let Some(attempt) = self.outbox.attempt_mut(id) else { return };
+        attempt.unwanted.push(notice);
+        if attempt.reached == Reached::No && !attempt.in_flight {
+            self.dissolve(id);
+        }
+    }
+
+    /// A delivery that was certainly not sent: its notices are pending as before, so that they can
+    /// be withdrawn, or gathered with others.
+    fn dissolve(&mut self, id: &MessageId) {
+        let Some(Attempt { delivery, unwanted, .. }) = self.drop_delivery(id) else { return };
+        let Delivery { to, notices, .. } = delivery;
+        self.save(Change::DeliveryWithdrawn { delivery: id.clone(), notices: notices.clone() });
+        for notice in &notices {
+            if let Some(notice) = self.outbox.notices.get_mut(notice) {
+                notice.delivery = None;
+            }
+        }
+        if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
+            recipient.pending.extend(notices);
+        }
+        for notice in unwanted {
+            self.withdraw(notice);
+        }
+        self.soon(Timer::Gather(to));
+    }
+
+    /// The session changed, so an undo that was pending there may not be any more.
+    pub(crate) fn undo_may_be_over(&mut self, session: &SessionId) {
+        if let Some(recipient) = self.outbox.recipients.get_mut(session)
+            && recipient.held_until.take().is_some()
+        {
+            self.soon(Timer::Gather(session.clone()));
+        }
+    }
+
+    pub(super) fn end_delivery(&mut self, id: &MessageId, end: DeliveryEnd) {
+        let Some(attempt) = self.drop_delivery(id) else { return };
+        let notices = attempt.delivery.notices.clone();
+        self.save(Change::DeliveryDone { delivery: id.clone(), notices, end });
+        for notice in &attempt.delivery.notices {
+            self.outbox.notices.remove(notice);
+        }
+        self.soon(Timer::Gather(attempt.delivery.to.clone()));
+    }
+
+    pub(super) fn drop_delivery(&mut self, id: &MessageId) -> Option<Attempt> {
+        let attempt = self.outbox.deliveries.remove(id)?;
+        self.timers.clear(&Timer::Delivery(id.clone()));
+        if let Some(recipient) = self.outbox.recipients.get_mut(&attempt.delivery.to) {
+            recipient.deliveries.remove(id);
+        }
+        Some(attempt)
+    }
+}

@@ -1,0 +1,76 @@
+//! Gathering: notices that are due at about the same time go out in one delivery.
+
+use legwork_protocol::ids::MessageUse;
+use legwork_protocol::limits::{DELIVERY_MAX_NOTICES, GATHER_MS, RESEND_MS};
+use legwork_protocol::{MessageId, SessionId, Time};
+
+use super::deliver::Attempt;
+use super::route::Route;
+use crate::engine::Engine;
+use crate::record::{About, Change, Delivery, Notice, NoticeId};
+use crate::text::notices as texts;
+use crate::timers::Timer;
+
+impl Engine {
+    /// Sends the session its pending notices, if their time has come.
+    pub(crate) fn tend_outbox(&mut self, to: &SessionId) {
+        let Some(recipient) = self.outbox.recipients.get(to) else { return };
+        if recipient.pending.is_empty() {
+            return self.forget_parent_if_idle(to);
+        }
+        if self.delivery_is_unsent(recipient) {
+            return;
+        }
+        let Some(route) = self.route(to) else { return };
+        let came = self.hosts.get(&route.host).map_or(self.now, |host| host.came);
+        let resent = came.plus(RESEND_MS);
+        if self.now < resent {
+            return self.timers.set(Timer::Gather(to.clone()), resent);
+        }
+        if let Some(until) = recipient.held_until.filter(|until| *until > self.now) {
+            return self.timers.set(Timer::Gather(to.clone()), until);
+        }
+        let ready: Vec<&Notice> = recipient
+            .pending
+            .iter()
+            // A question is never held: the answer may be what the parent waits for.
+            .filter(|id| id.about != About::End || !self.waits.holds(to, id.task))
+            .filter_map(|id| self.outbox.notices.get(id))
+            .collect();
+        let Some(oldest) = ready.iter().map(|notice| notice.made).min() else { return };
+        let (_, unfinished) = self.tasks.counts(to);
+        let gathered = oldest.plus(GATHER_MS);
+        if unfinished > 0 && self.now < gathered {
+            return self.timers.set(Timer::Gather(to.clone()), gathered);
+        }
+        let mut ready: Vec<(Time, NoticeId)> =
+            ready.iter().map(|notice| (notice.made, notice.id)).collect();
+        ready.sort_unstable();
+        ready.truncate(DELIVERY_MAX_NOTICES);
+        self.create_delivery(to, ready.into_iter().map(|(_, id)| id).collect(), route);
+    }
+
+    fn create_delivery(&mut self, to: &SessionId, notices: Vec<NoticeId>, route: Route) {
+        let Some(first) = notices.first() else { return };
+        let about = match first.about {
+            About::End => MessageUse::End,
+            About::Question(number) => MessageUse::Question(number),
+        };
+        let id = MessageId::make(self.now, first.task, first.run, about);
+        for notice in &notices {
+            if let Some(notice) = self.outbox.notices.get_mut(notice) {
+                notice.delivery = Some(id.clone());
+            }
+        }
+        let Some(recipient) = self.outbox.recipients.get_mut(to) else { return };
+        recipient.pending.retain(|pending| !notices.contains(pending));
+        recipient.deliveries.insert(id.clone());
+        recipient.held_until = None;
+        let (finished, unfinished) = self.tasks.counts(to);
+        let counts = texts::counts(finished, unfinished);
+        let delivery = Delivery { id: id.clone(), to: to.clone(), notices, counts };
+        self.save(Change::DeliveryCreated(delivery.clone()));
+        self.outbox.deliveries.insert(id.clone(), Attempt::new(delivery));
+        self.send_delivery(&id, route);
+    }
+}

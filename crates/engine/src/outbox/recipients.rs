@@ -1,0 +1,155 @@
+//! The sessions that ask for runs and are told of their ends, each through the host in which a
+//! person last used it.
+
+use std::collections::BTreeSet;
+
+use legwork_protocol::{HostId, MessageId, Place, SessionId, Time};
+
+use crate::engine::Engine;
+use crate::record::{Change, NoticeId, Parent};
+use crate::timers::Timer;
+
+/// A session that asked for runs, and what it is still to be told.
+#[derive(Debug)]
+pub(crate) struct Recipient {
+    pub parent: Parent,
+    /// Notices that are in no delivery yet.
+    pub pending: BTreeSet<NoticeId>,
+    /// Deliveries on their way.
+    pub deliveries: BTreeSet<MessageId>,
+    /// An undo is pending there: nothing is sent before this moment.
+    pub held_until: Option<Time>,
+    /// Hosts that have shown the session, or in which it was used.
+    pub seen_by: BTreeSet<HostId>,
+    /// Hosts that say that there is no such session. Nothing is sent through them.
+    pub unknown_to: BTreeSet<HostId>,
+    /// A host has announced that it was deleted.
+    pub announced: bool,
+}
+
+impl Recipient {
+    pub fn new(parent: Parent) -> Self {
+        let seen_by = parent.active_host.iter().cloned().collect();
+        Self {
+            parent,
+            pending: BTreeSet::new(),
+            deliveries: BTreeSet::new(),
+            held_until: None,
+            seen_by,
+            unknown_to: BTreeSet::new(),
+            announced: false,
+        }
+    }
+
+    /// The host has the session. Says whether that is news.
+    pub fn seen(&mut self, host: &HostId) -> bool {
+        self.announced = false;
+        let denied = self.unknown_to.remove(host);
+        if !self.seen_by.contains(host) {
+            self.seen_by.insert(host.clone());
+        }
+        denied
+    }
+
+    /// Whether somebody who had the session may have it no more.
+    pub fn in_doubt(&self) -> bool {
+        self.announced || self.seen_by.intersection(&self.unknown_to).next().is_some()
+    }
+}
+
+impl Engine {
+    /// A session spoke, or a person wrote into it: it is told through this host from now on, and
+    /// kept where that host keeps its sessions. (A project gets another id with its first commit.)
+    pub(crate) fn heard_from(&mut self, host: &HostId, session: &SessionId) {
+        let place = self.hosts.get(host).map(|host| host.place.clone());
+        let Some(recipient) = self.outbox.recipients.get_mut(session) else { return };
+        let found_again = recipient.seen(host);
+        let place = place.unwrap_or_else(|| recipient.parent.place.clone());
+        let moved =
+            recipient.parent.active_host.as_ref() != Some(host) || recipient.parent.place != place;
+        if moved {
+            recipient.parent.active_host = Some(host.clone());
+            recipient.parent.place = place;
+            let parent = recipient.parent.clone();
+            self.save(Change::ParentKnown(parent));
+        }
+        if moved || found_again {
+            self.soon(Timer::Gather(session.clone()));
+            for delivery in self.deliveries_to(session) {
+                self.soon(Timer::Delivery(delivery));
+            }
+        }
+    }
+
+    /// Whether what this host tells of the session can be about it: sessions of two places have
+    /// nothing to do with each other, though their ids be the same.
+    pub(crate) fn shares_place(&self, host: &HostId, session: &SessionId) -> bool {
+        let place = self.hosts.get(host).map(|host| &host.place);
+        place.is_some_and(|place| self.may_be_of(session, place))
+    }
+
+    /// Whether a session may be one of this place: it is not known to be of another.
+    pub fn may_be_of(&self, session: &SessionId, place: &Place) -> bool {
+        let asks = self.outbox.recipients.get(session).map(|recipient| &recipient.parent.place);
+        let works = self.tasks.of_session(session).map(|task| &task.place);
+        asks.into_iter().chain(works).all(|known| known == place)
+    }
+
+    /// The session asks for a run, so it will be told of its end. Gives back its id, shared with
+    /// everything else that names it.
+    pub(crate) fn parent_known(
+        &mut self,
+        session: &SessionId,
+        place: &Place,
+        host: &HostId,
+    ) -> SessionId {
+        if let Some((known, _)) = self.outbox.recipients.get_key_value(session) {
+            return known.clone();
+        }
+        let parent = Parent {
+            session: session.clone(),
+            place: place.clone(),
+            active_host: Some(host.clone()),
+        };
+        self.save(Change::ParentKnown(parent.clone()));
+        self.outbox.recipients.insert(session.clone(), Recipient::new(parent));
+        session.clone()
+    }
+
+    /// A session without tasks that has been told everything is a stranger again.
+    pub(crate) fn forget_parent_if_idle(&mut self, session: &SessionId) {
+        let Some(recipient) = self.outbox.recipients.get(session) else { return };
+        let pending = !recipient.pending.is_empty() || !recipient.deliveries.is_empty();
+        if pending || self.tasks.counts(session) != (0, 0) || self.tasks.is_asker(session) {
+            return;
+        }
+        self.outbox.recipients.remove(session);
+        self.save(Change::ParentForgotten { session: session.clone() });
+    }
+
+    /// The deliveries that are on their way to a session.
+    pub(crate) fn deliveries_to(&self, session: &SessionId) -> Vec<MessageId> {
+        let recipient = self.outbox.recipients.get(session).into_iter();
+        recipient.flat_map(|recipient| recipient.deliveries.iter().cloned()).collect()
+    }
+
+    /// Every recipient of the place that is still to be told something is tended again.
+    pub(crate) fn tend_recipients(&mut self, place: &Place) {
+        let pending: Vec<SessionId> = self
+            .outbox
+            .recipients
+            .iter()
+            .filter(|(_, recipient)| recipient.parent.place == *place)
+            .filter(|(_, recipient)| {
+                !recipient.pending.is_empty() || !recipient.deliveries.is_empty()
+            })
+            .map(|(session, _)| session.clone())
+            .collect();
+        for session in pending {
+            for delivery in self.deliveries_to(&session) {
+                self.soon(Timer::Delivery(delivery));
+            }
+            self.soon(Timer::Gather(session));
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The way to a session.
+
+use legwork_protocol::{HostId, SessionId};
+
+use super::recipients::Recipient;
+use crate::engine::Engine;
+use crate::hosts::Presence;
+use crate::task::Task;
+use crate::work::Wake;
+
+/// Through which host a session is told, and how.
+pub(super) struct Route {
+    pub host: HostId,
+    pub wake: Wake,
+}
+
+impl Engine {
+    /// The host that a session is told through: the one that a person last used it in, while that
+    /// is there or may come back; else any of its place that may know it, without starting a turn.
+    pub(super) fn route(&self, to: &SessionId) -> Option<Route> {
+        let Recipient { parent, unknown_to, .. } = self.outbox.recipients.get(to)?;
+        // A helper is told where it works; elsewhere a second turn would start in its session.
+        let helper = self.tasks.at_work_in(to).and_then(|id| self.tasks.live(id));
+        let active_host = helper.map(|live| &live.task.run.host).or(parent.active_host.as_ref());
+        let active_host = active_host.filter(|host| !unknown_to.contains(*host));
+        match active_host.map_or(Presence::Gone, |host| self.hosts.presence(host)) {
+            Presence::Here => {
+                let wake = if self.may_wake(to) { Wake::StartTurn } else { Wake::StayIdle };
+                active_host.map(|host| Route { host: host.clone(), wake })
+            }
+            Presence::Away => None,
+            Presence::Gone => {
+                let mut here = self.hosts.all_here_at(&parent.place);
+                let host = here.find(|host| !unknown_to.contains(*host))?.clone();
+                Some(Route { host, wake: Wake::StayIdle })
+            }
+        }
+    }
+
+    /// The host in which the asker of the task's run was last used.
+    pub(crate) fn asker_host(&self, task: &Task) -> Option<&HostId> {
+        self.outbox.recipients.get(&task.run.asker)?.parent.active_host.as_ref()
+    }
+
+    /// A helper that is at work reads its messages anyway, and nobody reads the turns of one that
+    /// is finished.
+    fn may_wake(&self, to: &SessionId) -> bool {
+        self.settings.start_turns && self.tasks.of_session(to).is_none()
+    }
+}

@@ -1,0 +1,103 @@
+//! How a run ends.
+
+use legwork_protocol::line::HostLifetime;
+use legwork_protocol::{Refusal, SessionId, TaskId};
+
+use super::task::{Outcome, Stage, Task};
+use crate::engine::Engine;
+use crate::record::{Change, Forget};
+use crate::tasks::Live;
+use crate::text::{answers, words};
+use crate::timers::Timer;
+
+/// Whether the asker of a run is to be told of its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notify {
+    Yes,
+    /// It ended the run itself, or is ended with it.
+    No,
+}
+
+/// Whether a finished run's session may still be at work, and so is to be stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halt {
+    Needed,
+    NotNeeded,
+}
+
+impl Engine {
+    /// The run failed. A launch that nobody was promised yet is refused and leaves nothing behind.
+    pub(super) fn fail(&mut self, id: TaskId, why: String) {
+        let Some(live) = self.tasks.unfinished_mut(id) else { return };
+        let callers = std::mem::take(&mut live.watch.callers);
+        if callers.is_empty() {
+            return self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
+        }
+        self.forget(id, Forget::Cleared);
+        self.refuse(callers, &Refusal::NotStarted(why));
+    }
+
+    /// The run is over: its end and the notice of it are saved together, its slot is free, and
+    /// whoever waits for it is answered.
+    pub(crate) fn finish(
+        &mut self,
+        id: TaskId,
+        outcome: Outcome,
+        detail: String,
+        notify: Notify,
+        halt: Halt,
+    ) {
+        let Some(Live { task, .. }) = self.tasks.unfinished_mut(id) else { return };
+        let from = task.stage.name();
+        self.hosts.release(task);
+        if halt == Halt::Needed {
+            let task = task.clone();
+            self.request_stop(&task);
+        }
+        let now = self.now;
+        let watch = self.tasks.change(id, |task| {
+            task.stage = Stage::Finished(outcome);
+            task.run.ended = Some(now);
+            task.run.prompt = None;
+            task.run.asked = Vec::new();
+        });
+        self.timers.clear(&Timer::Run(id));
+        let Some(task) = self.tasks.get(id).cloned() else { return };
+        let (host, asker, session) =
+            (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
+        // It is finished, so how long anybody stays is of no matter.
+        let answer = answers::launched(&task, None, HostLifetime::Interactive);
+        self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
+        for call in watch.into_iter().flat_map(|watch| watch.callers) {
+            self.answer(call, answer.clone());
+        }
+        self.withdraw_questions(id);
+        match notify {
+            Notify::Yes => self.enqueue_end(id),
+            Notify::No => self.soon(Timer::Gather(asker)),
+        }
+        if outcome != Outcome::Completed
+            && let Some(session) = session
+        {
+            self.cancel_helpers_of(&session);
+        }
+        self.end_waits(id);
+        self.soon(Timer::Start(host));
+    }
+
+    /// A helper that failed or was cancelled takes its own helpers along; nobody is left who could
+    /// use what they find.
+    fn cancel_helpers_of(&mut self, session: &SessionId) {
+        let unfinished = self.tasks.family(session).filter(|task| !task.is_finished());
+        // Somebody else may have resumed it, and is still there.
+        let notify = |task: &Task| match task.run.asker == *session {
+            true => Notify::No,
+            false => Notify::Yes,
+        };
+        let below: Vec<(TaskId, Notify)> = unfinished.map(|task| (task.id, notify(task))).collect();
+        for (id, notify) in below {
+            let why = words::CANCELLED_WITH_PARENT.to_owned();
+            self.finish(id, Outcome::Cancelled, why, notify, Halt::Needed);
+        }
+    }
+}

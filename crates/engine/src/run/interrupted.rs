@@ -1,0 +1,167 @@
+//! A run whose host ends under it. What came of it is read through another host of its place;
+//! without an answer it fails, or another host is asked to go on with it.
+
+use legwork_protocol::limits::{CONTINUE_MAX, CUT_OFF_GRACE_MS};
+use legwork_protocol::{HostId, Interrupted, QuestionId, TaskId};
+
+use super::observe::observe_action;
+use super::task::Stage;
+use super::volatile::{HostLoss, Request, Validity, pause_ms};
+use crate::engine::Engine;
+use crate::tasks::Live;
+use crate::text::words;
+use crate::timers::Timer;
+use crate::work::{Finding, HostError, RunState};
+
+impl Engine {
+    /// A run whose host ended: if it had begun, what came of it is read elsewhere.
+    pub(super) fn tend_cut_off(&mut self, id: TaskId) {
+        self.cut_off(id);
+        let now = self.now;
+        let elsewhere = self.host_for(id);
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        if !watch.is_free(now) {
+            return;
+        }
+        let patient = match watch.loss {
+            // Nobody saw how it ended, so it may be answered: that is worth waiting for, within its
+            // limits.
+            HostLoss::Unwatched { .. } => true,
+            HostLoss::Watched { since } => now.since(since) < CUT_OFF_GRACE_MS,
+            HostLoss::None => false,
+        };
+        match (observe_action(task), elsewhere) {
+            (Some(look), Some(host)) => self.send_for(id, host, look),
+            (None, Some(host)) => self.interrupted(id, Some(host)),
+            (None, None) if self.settings.interrupted == Interrupted::Fail => {
+                self.interrupted(id, None);
+            }
+            (_, None) if !patient => self.interrupted(id, None),
+            (_, None) => {}
+        }
+    }
+
+    /// Takes in that the run's host has ended, once.
+    fn cut_off(&mut self, id: TaskId) {
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        if watch.host_ended() {
+            return;
+        }
+        let since = self.now;
+        let unseen = self.hosts.get(&task.run.host).is_some_and(|host| host.ended_unseen);
+        watch.loss =
+            if unseen { HostLoss::Unwatched { since } } else { HostLoss::Watched { since } };
+        if let Some(request) = &mut watch.request
+            && request.host == task.run.host
+        {
+            request.validity = Validity::Stale;
+        }
+        watch.retry = None;
+        // Nobody can answer what a host asked that has ended.
+        let questions: Vec<QuestionId> = watch.questions.keys().cloned().collect();
+        questions.iter().for_each(|question| self.question_closed(id, question));
+        // Those from before a restart are known by their notices only.
+        self.withdraw_questions(id);
+    }
+
+    /// A run past its limit whose host is away: its answer may be there all the same, if the host
+    /// ended where we cannot see it.
+    pub(super) fn observe_elsewhere(&mut self, id: TaskId) {
+        let Some(Live { task, watch }) = self.tasks.live(id) else { return };
+        if watch.overdue.is_none() || watch.due.is_none() || !watch.is_free(self.now) {
+            return;
+        }
+        if let (Some(host), Some(look)) = (self.host_for(id), observe_action(task)) {
+            self.send_for(id, host, look);
+        }
+    }
+
+    /// Another host than the run's knows only what is over: that it sees nobody at work means
+    /// nothing, nor that it does not have the session.
+    pub(super) fn observed_elsewhere(
+        &mut self,
+        id: TaskId,
+        request: Request,
+        found: Result<Finding, HostError>,
+    ) {
+        match found {
+            Ok(Finding::Observed(observation)) if observation.state.is_end() => {
+                self.observed(id, observation, request.validity);
+            }
+            Ok(_) | Err(HostError::Gone) => self.asked_in_vain(id, request.host),
+            Err(_) => self.observe_at(id, self.now.plus(pause_ms(1))),
+        }
+    }
+
+    pub(super) fn cut_off_answered(
+        &mut self,
+        id: TaskId,
+        request: Request,
+        found: Result<Finding, HostError>,
+    ) {
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        let stale = request.validity == Validity::Stale;
+        let began = matches!(task.stage, Stage::Prompting(_) | Stage::Working(_));
+        match found {
+            Ok(Finding::Observed(observation)) if began => match observation.state {
+                RunState::Answered { .. } | RunState::Failed { .. } => {
+                    self.observed(id, observation, request.validity);
+                }
+                // It was asked before the host ended, and may have been answered after that.
+                RunState::Busy | RunState::Still { .. } if stale => self.observe_at(id, self.now),
+                RunState::Aborted { .. } | RunState::Busy | RunState::Still { .. } => {
+                    let host = self.host_for(id);
+                    self.interrupted(id, host);
+                }
+            },
+            Err(HostError::Gone) if began && (stale || watch.deletion_announced) => {
+                self.deleted_under(id);
+            }
+            // A host that never had the session cannot tell whether it was deleted.
+            Err(HostError::Gone) if began => self.asked_in_vain(id, request.host),
+            // An answer to what was asked of the host before it ended tells nothing any more.
+            Ok(_) | Err(_) => self.observe_at(id, self.now.plus(pause_ms(1))),
+        }
+    }
+
+    /// The host knows nothing of the run, and is not asked again.
+    fn asked_in_vain(&mut self, id: TaskId, host: HostId) {
+        if let Some(live) = self.tasks.unfinished_mut(id) {
+            live.watch.unknown_to.insert(host);
+        }
+    }
+
+    /// Some host that may know a run whose own cannot be asked.
+    fn host_for(&self, id: TaskId) -> Option<HostId> {
+        let Live { task, watch } = self.tasks.live(id)?;
+        let mut here = self.hosts.all_here_at(&task.place);
+        here.find(|host| !watch.unknown_to.contains(*host)).cloned()
+    }
+
+    /// The run was cut off with its host, unanswered.
+    fn interrupted(&mut self, id: TaskId, elsewhere: Option<HostId>) {
+        let Some(Live { task, .. }) = self.tasks.live(id) else { return };
+        let lifetime = self.hosts.lifetime(&task.run.host);
+        let goes_on =
+            self.settings.interrupted == Interrupted::Continue && task.run.continued < CONTINUE_MAX;
+        match elsewhere.filter(|_| goes_on) {
+            Some(host) => self.go_on(id, host),
+            None => self.fail(id, words::interrupted(lifetime).to_owned()),
+        }
+    }
+
+    /// Puts the run into another host's queue, to be asked to go on.
+    fn go_on(&mut self, id: TaskId, host: HostId) {
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        self.hosts.release(task);
+        task.run.host = host.clone();
+        // One that had only waited waits elsewhere.
+        task.run.continued += u32::from(task.stage != Stage::Queued);
+        watch.loss = HostLoss::None;
+        self.advance(id, Stage::Queued);
+        if let Some(live) = self.tasks.live(id) {
+            self.hosts.enlist(&live.task);
+        }
+        self.soon(Timer::Start(host));
+    }
+}

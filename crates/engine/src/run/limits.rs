@@ -1,0 +1,89 @@
+//! The limits that end a run which does not end by itself.
+
+use legwork_protocol::limits::LIMIT_GRACE_MS;
+use legwork_protocol::{TaskId, Time};
+
+use super::task::Stage;
+use crate::engine::Engine;
+use crate::hosts::Presence;
+use crate::tasks::Live;
+use crate::text::words;
+
+const MINUTE_MS: u64 = 60_000;
+
+impl Engine {
+    /// The moment at which a limit ends the run, or may.
+    pub(super) fn limit_of(&self, live: &Live) -> Option<Time> {
+        let Live { task, watch } = live;
+        if !task.stage.holds_slot() {
+            return self.longest_absence(live);
+        }
+        let quiet = minutes(watch.activity.since(), self.settings.max_quiet_minutes);
+        let quiet = quiet.filter(|_| watch.questions.is_empty());
+        [self.longest_run(live), quiet].into_iter().flatten().min()
+    }
+
+    fn longest_run(&self, Live { task, .. }: &Live) -> Option<Time> {
+        // When the run would have begun, had nothing ever stood still.
+        let begun = task.run.started.plus(task.run.paused_ms);
+        minutes(begun, self.settings.max_run_minutes)
+    }
+
+    /// A run waits in a host's queue as long as it takes, but not for a host that stays away: of
+    /// one whose process we cannot see, nobody would ever hear that it has ended.
+    fn longest_absence(&self, live: &Live) -> Option<Time> {
+        let host = self.hosts.get(&live.task.run.host)?;
+        let since = live.watch.activity.since().max(host.away_since.unwrap_or_default());
+        let limit = minutes(since, self.settings.max_run_minutes);
+        limit.filter(|_| host.presence == Presence::Away)
+    }
+
+    /// Ends the run if it is past a limit. Its answer may be there and we have not seen it, when
+    /// events were lost or we were away ourselves: so the host is asked first, for a while.
+    pub(super) fn over_limit(&mut self, id: TaskId) -> bool {
+        let now = self.now;
+        let Some(live) = self.tasks.live(id) else { return true };
+        let over = self.limit_of(live).filter(|at| *at <= now);
+        let away = self.hosts.presence(&live.task.run.host) == Presence::Away;
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return true };
+        let Some(at) = over else {
+            watch.overdue = None;
+            return false;
+        };
+        let noticed = *watch.overdue.get_or_insert(now);
+        let waited = now.since(noticed) >= LIMIT_GRACE_MS;
+        let asked = watch.observed.is_some_and(|observed| observed >= at);
+        let idle = watch.request.is_none() && watch.due.is_none();
+        let ask = match task.stage {
+            Stage::Working(_) => !asked && !waited && idle,
+            Stage::Prompting(_) => away && !waited && idle,
+            Stage::Queued | Stage::Opening | Stage::Finished(_) => false,
+        };
+        let prompted = matches!(task.stage, Stage::Prompting(_) | Stage::Working(_));
+        if ask {
+            watch.due = Some(now);
+        } else if !prompted || asked || waited {
+            let why = self.why_over(id);
+            self.fail(id, why);
+            return true;
+        }
+        false
+    }
+
+    fn why_over(&self, id: TaskId) -> String {
+        let Some(live) = self.tasks.live(id) else { return String::new() };
+        if live.task.stage == Stage::Queued {
+            words::waited_too_long(self.settings.max_run_minutes)
+        } else if live.watch.host_ended() {
+            words::interrupted(self.hosts.lifetime(&live.task.run.host)).to_owned()
+        } else if self.longest_run(live).is_some_and(|longest| longest <= self.now) {
+            words::ran_too_long(self.settings.max_run_minutes)
+        } else {
+            words::was_silent_too_long(self.settings.max_quiet_minutes)
+        }
+    }
+}
+
+fn minutes(from: Time, minutes: u32) -> Option<Time> {
+    (minutes != 0).then(|| from.plus(u64::from(minutes) * MINUTE_MS))
+}

@@ -1,0 +1,143 @@
+//! How the end of a run is known. Events only trigger a look; a run ends when a look finds an
+//! answer or an error to its own prompt.
+
+use legwork_protocol::limits::STILL_LOOK_EVERY_MS;
+use legwork_protocol::{SessionId, TaskId};
+
+use super::finish::{Halt, Notify};
+use super::task::{Outcome, Stage, Task};
+use super::volatile::{Activity, Handover, Stillness, Validity, pause_ms};
+use crate::engine::Engine;
+use crate::tasks::Live;
+use crate::text::words;
+use crate::work::{Action, Finding, HostError, Observation, RunState};
+
+impl Engine {
+    /// Something happened in a session: look at the run in it, or try a held delivery again.
+    pub(crate) fn changed(&mut self, session: &SessionId, error: Option<String>) {
+        if let Some(id) = self.tasks.at_work_in(session) {
+            self.run_changed(id, error);
+        }
+        self.undo_may_be_over(session);
+    }
+
+    fn run_changed(&mut self, id: TaskId, error: Option<String>) {
+        let now = self.now;
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        if !matches!(task.stage, Stage::Prompting(_) | Stage::Working(_)) {
+            return;
+        }
+        if let Some(why) = error {
+            watch.stillness.errored(&why);
+        }
+        if matches!(task.stage, Stage::Working(_)) {
+            watch.overtake();
+            watch.due = Some(now);
+            self.tend_run(id);
+        } else if watch.request.is_some() {
+            watch.handover = Handover::Heard;
+        }
+    }
+
+    pub(super) fn look_answered(
+        &mut self,
+        id: TaskId,
+        validity: Validity,
+        found: Result<Finding, HostError>,
+    ) {
+        let now = self.now;
+        match found {
+            Ok(Finding::Observed(observation)) => self.observed(id, observation, validity),
+            // A host that answers something else has not looked.
+            Ok(_) => self.observe_at(id, now.plus(pause_ms(1))),
+            Err(HostError::Gone) => self.deleted_under(id),
+            Err(_) => {
+                if let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) {
+                    let next_try = watch.failed(now);
+                    watch.due_by(next_try);
+                }
+            }
+        }
+    }
+
+    /// A look came back.
+    pub(super) fn observed(&mut self, id: TaskId, observation: Observation, validity: Validity) {
+        let now = self.now;
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        watch.observed = Some(now);
+        watch.tries = 0;
+        watch.activity.host_tells(observation.moved.map(|moved| moved.min(now)));
+        task.run.tool_calls = task.run.tool_calls.max(observation.tool_calls);
+        match observation.state {
+            RunState::Answered { text } => {
+                let text = if text.trim().is_empty() { words::NO_TEXT.to_owned() } else { text };
+                self.finish(id, Outcome::Completed, text, Notify::Yes, Halt::NotNeeded);
+            }
+            RunState::Failed { reason } => {
+                self.finish(id, Outcome::Failed, reason, Notify::Yes, Halt::NotNeeded);
+            }
+            RunState::Busy if validity == Validity::Overtaken => watch.due = Some(now),
+            RunState::Busy => {
+                watch.stillness = Stillness::default();
+                watch.due = None;
+            }
+            RunState::Aborted { text } => {
+                // A host that is closed aborts what runs before it goes. If it goes, the run was
+                // interrupted with it; only if it stays was this somebody's wish.
+                watch.stillness.aborted(words::ABORTED);
+                self.observed_still(id, &text, validity);
+            }
+            RunState::Still { text } => self.observed_still(id, &text, validity),
+        }
+    }
+
+    /// Nobody works on the prompt and nothing ended it. It may not have begun, or its error may not
+    /// be readable yet; only time tells these from one that will never be answered.
+    fn observed_still(&mut self, id: TaskId, text: &str, validity: Validity) {
+        let now = self.now;
+        let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) else { return };
+        if watch.stillness.seen(now) {
+            let why = words::never_answered(watch.stillness.error(), text);
+            return self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
+        }
+        let overtaken = validity == Validity::Overtaken;
+        watch.due = Some(if overtaken { now } else { now.plus(STILL_LOOK_EVERY_MS) });
+    }
+
+    pub(super) fn deleted_under(&mut self, id: TaskId) {
+        let why = words::SESSION_DELETED.to_owned();
+        // Deleting a busy session does not stop it (OpenCode 1.18.33).
+        self.finish(id, Outcome::Cancelled, why, Notify::Yes, Halt::Needed);
+    }
+
+    pub(crate) fn progressed(
+        &mut self,
+        session: &SessionId,
+        tool: Option<String>,
+        tokens: Option<u64>,
+        cost_micros: Option<u64>,
+    ) {
+        let now = self.now;
+        let Some(id) = self.tasks.at_work_in(session) else { return };
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        watch.activity = Activity::Seen(now);
+        watch.stillness.moved();
+        watch.retry = None;
+        if let Some(name) = tool {
+            task.run.tool_calls = task.run.tool_calls.saturating_add(1);
+            watch.used_tool(&name);
+        }
+        watch.tokens = tokens.or(watch.tokens);
+        watch.cost_micros = cost_micros.or(watch.cost_micros);
+    }
+}
+
+/// A look at the answer to the run's present prompt, once it has one.
+pub(super) fn observe_action(task: &Task) -> Option<Action> {
+    match &task.stage {
+        Stage::Prompting(message) | Stage::Working(message) => {
+            Some(Action::Observe { session: task.session.clone()?, message: message.clone() })
+        }
+        Stage::Queued | Stage::Opening | Stage::Finished(_) => None,
+    }
+}

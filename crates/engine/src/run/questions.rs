@@ -1,0 +1,57 @@
+//! Helpers that wait for a person.
+
+use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
+use legwork_protocol::refusal::plain;
+use legwork_protocol::{QuestionId, TaskId};
+
+use crate::engine::Engine;
+use crate::record::Change;
+use crate::tasks::Live;
+use crate::work::Question;
+
+impl Engine {
+    /// These are the helper's open questions, and no others.
+    pub(super) fn apply_questions(&mut self, id: TaskId, open: &[Question]) {
+        let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) else { return };
+        let known = watch.questions.keys();
+        let answered = known.filter(|id| !open.iter().any(|question| question.id == **id));
+        for question in answered.cloned().collect::<Vec<_>>() {
+            self.question_closed(id, &question);
+        }
+        for question in open {
+            self.question_open(id, question.clone());
+        }
+    }
+
+    /// A helper waits for a person. Its asker is told once, however often we hear of it.
+    pub(crate) fn question_open(&mut self, id: TaskId, question: Question) {
+        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        if watch.questions.len() >= QUESTIONS_MAX_OPEN {
+            return;
+        }
+        let text = plain(&question.text, HOST_TEXT_MAX_CHARS);
+        watch.questions.insert(question.id.clone(), text.clone());
+        let told = task.run.asked.len() as u32;
+        if task.run.asked.contains(&question.id) || told >= QUESTIONS_MAX_TOLD {
+            return;
+        }
+        task.run.asked.push(question.id.clone());
+        let (task, from) = (task.clone(), task.stage.name());
+        self.save(Change::Moved { task, from });
+        self.enqueue_question(id, told, &question.id, &text);
+    }
+
+    pub(crate) fn question_closed(&mut self, id: TaskId, question: &QuestionId) {
+        let now = self.now;
+        let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
+        if watch.questions.remove(question).is_none() {
+            return;
+        }
+        watch.activity.count_from(now);
+        let number = task.run.asked.iter().position(|asked| asked == question);
+        if let Some(number) = number {
+            self.withdraw_question(id, number as u32);
+        }
+        self.arm(id);
+    }
+}

@@ -1,0 +1,52 @@
+//! The queue for a host's slots: first in, first out.
+
+use legwork_protocol::{HostId, TaskId};
+
+use super::task::{Stage, Task};
+use crate::engine::Engine;
+use crate::hosts::Presence;
+use crate::tasks::Live;
+
+impl Engine {
+    /// Whether a new run starts at once: its host has room and nobody waits before it.
+    pub(super) fn may_start(&self, host: &HostId) -> bool {
+        self.has_slot(host) && self.hosts.get(host).is_some_and(|host| host.queue.is_empty())
+    }
+
+    fn has_slot(&self, host: &HostId) -> bool {
+        self.hosts.get(host).is_some_and(|host| {
+            host.presence == Presence::Here && host.has_room(self.settings.max_running)
+        })
+    }
+
+    /// How many wait before a task that waits.
+    pub(crate) fn ahead(&self, task: &Task) -> Option<usize> {
+        (task.stage == Stage::Queued).then(|| {
+            self.hosts.get(&task.run.host).map_or(0, |host| host.ahead_of(task.run.order, task.id))
+        })
+    }
+
+    /// Lets runs leave the queue while their host has a slot.
+    pub(crate) fn start_waiting(&mut self, host: &HostId) {
+        let now = self.now;
+        while let Some(id) = self.next_to_start(host) {
+            let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+            task.run.started = now;
+            task.run.paused_ms = 0;
+            watch.activity.count_from(now);
+            let opened = task.session.is_some();
+            let stage = if opened { self.prompting(id) } else { Stage::Opening };
+            self.advance(id, stage);
+            if let Some(live) = self.tasks.live(id) {
+                self.hosts.enlist(&live.task);
+            }
+            self.tend_run(id);
+        }
+    }
+
+    fn next_to_start(&self, host: &HostId) -> Option<TaskId> {
+        let may = self.has_slot(host);
+        let (_, first) = self.hosts.get(host)?.queue.first().filter(|_| may)?;
+        Some(*first)
+    }
+}
