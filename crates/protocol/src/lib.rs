@@ -4,6 +4,8 @@
 //! This crate knows no logic. It says what can be said and refuses what cannot, so that everything
 //! behind it works on checked values. Decoding rubbish is an error value, never a panic.
 
+#![warn(missing_docs)]
+
 pub mod ask;
 pub mod ids;
 pub mod limits;
