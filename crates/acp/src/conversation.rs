@@ -16,8 +16,8 @@ use tokio::time::{Instant, sleep};
 use crate::agents::Permissions;
 use crate::connection::AgentConnection;
 use crate::failure::{Failure, What};
-use crate::host::Inner;
 use crate::limits::{LOADED_MAX, SAVE_AGAIN, START_AGAIN, START_AGAIN_MAX};
+use crate::local_host::Inner;
 use crate::session_log::{End, Line};
 use crate::turn::Turn;
 

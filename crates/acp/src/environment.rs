@@ -75,13 +75,13 @@ struct Kept {
 
 impl Environments {
     /// What is started for this session gets this one from now on.
-    pub fn keep(&self, session: &SessionId, environment: Environment) {
+    pub fn keep(&self, session: &SessionId, environment: Arc<Environment>) {
         let mut kept = lock(&self.0);
         kept.forget(session);
         let number = kept.next;
         kept.next += 1;
         kept.bytes += environment.bytes();
-        kept.of.insert(session.clone(), (number, Arc::new(environment)));
+        kept.of.insert(session.clone(), (number, environment));
         kept.order.insert(number, session.clone());
         while kept.of.len() > ENVIRONMENTS_MAX || kept.bytes > ENVIRONMENTS_MAX_BYTES {
             let Some((_, oldest)) = kept.order.pop_first() else { break };
@@ -125,9 +125,9 @@ impl Kept {
 mod tests {
     use super::*;
 
-    fn environment(name: &str, value: &str) -> Environment {
+    fn environment(name: &str, value: &str) -> Arc<Environment> {
         let variables = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        Environment::new(variables, None).unwrap()
+        Arc::new(Environment::new(variables, None).unwrap())
     }
 
     fn session(number: usize) -> SessionId {

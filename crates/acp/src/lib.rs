@@ -1,8 +1,8 @@
 //! Any agent that speaks the Agent Client Protocol (ACP) as a host: an agent is a subprocess, and
 //! is spoken to over its stdin and stdout; the sessions are kept here.
 //!
-//! The only room that knows ACP. It does what it is asked (`Action`), says what it found
-//! (`Finding`) and gives hints; it knows no rules of tasks. `rehearsal` is an agent of our own that
+//! The only crate that knows ACP. It performs actions, says what it found and gives hints; it knows
+//! no rules of tasks. `rehearsal` is an agent of our own that
 //! follows a script and needs no model.
 
 mod active_turn;
@@ -11,9 +11,9 @@ mod connection;
 mod conversation;
 mod environment;
 mod failure;
-mod host;
 pub mod keep;
 mod limits;
+mod local_host;
 mod lock;
 mod mail;
 pub mod orphans;
@@ -30,4 +30,4 @@ pub const KIND: &str = "acp";
 
 pub use connection::{Introduction, check};
 pub use failure::Failure;
-pub use host::{Host, Outside};
+pub use local_host::{AgentSettings, LocalHost, Setup, opening};

@@ -7,7 +7,8 @@ use std::env;
 use std::time::Duration;
 
 use legwork_client::{Client, Folders, Start};
-use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, MISSED, Remote, Request, Transport};
+use legwork_host::Request;
+use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, MISSED, Remote, Transport};
 use legwork_protocol::ids::BadId;
 use legwork_protocol::line::{
     FromDaemon, HostLifetime, HostReply, HostResult, Role, Splitter, ToDaemon, check_size,

@@ -10,11 +10,11 @@ use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 
-use crate::accept::Listener;
+use crate::connection::accept::Listener;
+use crate::connection::{Bound, bind_one};
 use crate::fault::{Fault, chain};
 use crate::limits::LOOK_AROUND_EVERY;
 use crate::log::Log;
-use crate::socket::{Bound, bind_one};
 
 /// The socket and the record of where it is.
 #[derive(Debug)]

@@ -11,10 +11,8 @@ use legwork_protocol::line::{Context, Environment, ToDaemon};
 use legwork_protocol::{Ask, CallKey, HostId, TaskId};
 use serde_json::Value;
 
-use crate::connection::ConnectionId;
+use crate::connection::{ConnectionId, Origin, Standing};
 use crate::daemon::Daemon;
-use crate::opencode;
-use crate::origin::{Origin, Standing};
 
 impl Daemon {
     pub(crate) fn heard(&mut self, peer: ConnectionId, line: ToDaemon) {
@@ -59,8 +57,7 @@ impl Daemon {
             }
             ToDaemon::Event { name, properties } => {
                 let Some(host) = host else { return };
-                self.event_cache.hear(&name, &properties);
-                for hint in opencode::hints(&host, &name, &properties) {
+                for hint in self.shell.outside().hints(&host, &name, &properties) {
                     if self.may_tell(&host, &hint) {
                         self.step(Input::Hint(hint));
                     }
@@ -82,7 +79,7 @@ impl Daemon {
     }
 
     /// Who calls: a host's call is a session's; one that comes with a session from elsewhere is
-    /// that of a terminal, which the built-in host keeps; any other is a person's.
+    /// that of a terminal, which a built-in host keeps; any other is a person's.
     fn caller(
         &self,
         host: Option<HostId>,
@@ -97,7 +94,7 @@ impl Daemon {
         };
         let host = match host {
             Some(host) => host,
-            None => self.home.terminal(&context)?,
+            None => self.built_in.keeper(&context)?,
         };
         let Context { session, message, agent, directory, environment: _ } = context;
         Ok(Caller::Session { host, session, key, message, agent, directory })
@@ -116,7 +113,7 @@ impl Daemon {
         let hosts = self.shell.outside().hosts.keys();
         let id = |host: &HostId| process::pid_here(process::mark_in(host.as_str())?);
         let hosts: Vec<u32> = hosts.filter_map(id).filter(|id| *id != std::process::id()).collect();
-        origin.standing(|mark| self.home.is_mark(mark), &hosts)
+        origin.standing(|mark| self.built_in.is_mark(mark), &hosts)
     }
 
     /// What is launched or resumed by this call is to have this environment. A task that somebody
@@ -127,8 +124,8 @@ impl Daemon {
             return;
         };
         match ask {
-            Ask::Launch { .. } if host == self.home.id() => {
-                self.home.launches_with(session, environment);
+            Ask::Launch { .. } if self.built_in.contains(host) => {
+                self.built_in.launches_with(session, environment);
             }
             Ask::Resume { task, .. } => {
                 let now = self.clock.now();
@@ -136,7 +133,7 @@ impl Daemon {
                 if let Some(Ok(view)) = view
                     && !view.status.is_unfinished()
                 {
-                    self.home.resumes_with(view.id, environment);
+                    self.built_in.resumes_with(view.id, environment);
                 }
             }
             _ => {}

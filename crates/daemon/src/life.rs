@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use legwork_client::{Folders, Record, inherited};
 use legwork_engine::Hint;
+use legwork_host::{Kind, Opening};
+use legwork_protocol::Settings;
 use legwork_protocol::line::LINE_VERSION;
 use legwork_store::{Opened, Store};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -14,22 +16,33 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::Fault;
-use crate::accept::{self, ConnectionLimit, Listener};
 use crate::around::Around;
-use crate::config::read_config;
+use crate::connection::accept::{self, ConnectionLimit, Listener};
 use crate::connection::{Arrival, ConnectionId, Shared};
 use crate::daemon::Daemon;
-use crate::driver::Found;
 use crate::fault::chain;
+use crate::host::Found;
 use crate::limits::{FAREWELL_MAX, INBOX_MAX_LINES, LINGER};
 use crate::log::Log;
 use crate::version::BUILD;
 
+/// The hosts that the daemon works with.
+pub struct Hosts {
+    /// The kinds that may connect.
+    pub kinds: Vec<Box<dyn Kind>>,
+    /// Those that are part of this process.
+    pub built_in: Vec<Opening>,
+}
+
 /// How the daemon is to run.
-#[derive(Debug, Clone)]
 pub struct Options {
     /// Where its files are.
     pub folders: Folders,
+    /// What the engine goes by.
+    pub settings: Settings,
+    /// What is wrong with the settings, for the log.
+    pub complaints: Vec<String>,
+    pub hosts: Hosts,
     /// It runs before a person's eyes: what it logs is shown as well, and Ctrl-C ends it.
     pub log_to_stderr: bool,
 }
@@ -45,14 +58,15 @@ pub enum Outcome {
 
 /// Runs the daemon until it is not needed any more.
 pub fn run(options: Options) -> Result<Outcome, Fault> {
-    let Options { folders, log_to_stderr } = options;
+    let log_to_stderr = options.log_to_stderr;
+    let folders = &options.folders;
     inherited::leave_behind();
     if !log_to_stderr {
         // Whoever started it may go, and its terminal with it. A process that leads a group already
         // is refused this, and does not need it.
         let _ = rustix::process::setsid();
     }
-    legwork_client::check_owner(&folders)?;
+    legwork_client::check_owner(folders)?;
     // The store's lock is what makes a daemon the only one: nothing that another one has is touched
     // before.
     let claim = match Store::claim(&folders.store) {
@@ -71,7 +85,7 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Fault::system("set up its runtime"))?;
         runtime.block_on(async {
-            let born = born(opened, folders, record, log.clone())?;
+            let born = born(opened, options, record, log.clone())?;
             if !log_to_stderr {
                 // From now on nobody listens there.
                 silence().map_err(Fault::system("close its output"))?;
@@ -105,20 +119,17 @@ struct Born {
     log: Log,
 }
 
-fn born(opened: Opened, folders: Folders, record: Record, log: Log) -> Result<Born, Fault> {
-    let config = read_config(&folders.config).unwrap_or_else(|fault| {
-        fault.to_string().lines().for_each(|line| log.warn(line));
-        *fault.config
-    });
+fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Born, Fault> {
+    options.complaints.iter().for_each(|what| log.warn(what));
     let signals = Signals::new().map_err(Fault::system("listen for signals"))?;
-    let (around, listener) = Around::listen(&folders, &opened.store, record, log.clone())?;
+    let (around, listener) = Around::listen(&options.folders, &opened.store, record, log.clone())?;
     let (findings, found) = mpsc::unbounded_channel();
     let (hints, hinted) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
     let limit = ConnectionLimit::default();
     let life = Life {
-        daemon: Daemon::start(opened, config.settings, folders, findings, hints, log.clone())?,
+        daemon: Daemon::start(opened, options, findings, &hints, log.clone())?,
         around,
         arrivals,
         found,
@@ -198,7 +209,7 @@ impl Life {
             if (look || self.around.look_in().is_zero()) && self.daemon.check_records().is_none() {
                 self.around.look(self.daemon.store());
             }
-            let at_work = self.daemon.home.at_work();
+            let at_work = self.daemon.built_in.at_work();
             self.around.at_work(at_work, self.daemon.store());
             if self.alone_for() == Some(Duration::ZERO) {
                 self.daemon.leaving = Some("Nobody needs the legwork daemon.".to_owned());

@@ -90,8 +90,6 @@ pub const LOOK_AROUND_EVERY: Duration = Duration::from_secs(5);
 
 // Files.
 
-/// A hundred times the longest sensible config file.
-pub const CONFIG_MAX_BYTES: u64 = 64 << 10;
 /// When a new log file is begun: some days of ordinary use.
 pub const LOG_MAX_BYTES: u64 = 1 << 20;
 /// Old log files that are kept.

@@ -34,7 +34,7 @@ impl Daemon {
             Query::Result { task, from } => self.result(&task, from),
             Query::Timeline { task } => self.timeline(&task),
             Query::Daemon => self.view().and_then(data),
-            Query::Mail => data(self.home.mail()),
+            Query::Mail => data(self.built_in.mail()),
             Query::MailShown { messages } => return self.mail_shown(peer, id, &messages),
         };
         let Some(from) = self.shell.outside().guests.get(&peer) else { return };
@@ -51,7 +51,7 @@ impl Daemon {
     }
 
     fn mail_shown(&mut self, peer: ConnectionId, id: u64, messages: &[MessageId]) {
-        let shown = self.home.mail_shown(messages);
+        let shown = self.built_in.mail_shown(messages);
         let Some(from) = self.shell.outside().guests.get(&peer) else { return };
         match shown {
             Ok(()) => from.answer(id, false, "They will not be shown again.".to_owned()),
@@ -145,7 +145,7 @@ impl Daemon {
             healthy: !self.shell.is_degraded(),
             unfinished: tally.unfinished,
             tasks: tally.tasks,
-            at_work: self.home.at_work(),
+            at_work: self.built_in.at_work(),
             pending: tally.pending,
             hosts: self.shell.outside().host_views(),
             set_aside: self.set_aside(),

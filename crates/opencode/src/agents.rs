@@ -7,7 +7,8 @@ use std::sync::Arc;
 use legwork_engine::{Finding, HostError};
 use serde_json::Value;
 
-use crate::transport::{Request, Transport, ask_list};
+use crate::transport::{Transport, ask_list};
+use legwork_host::Request;
 
 /// Whether the agent is one that can be asked for.
 pub async fn check_agent<T: Transport>(host: &T, agent: &str) -> Result<Finding, HostError> {

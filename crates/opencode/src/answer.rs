@@ -6,7 +6,8 @@ use legwork_protocol::ask::Reply;
 use serde_json::{Value, json};
 
 use crate::question;
-use crate::transport::{Request, Transport, ask, ask_list, word};
+use crate::transport::{Transport, ask, ask_list, word};
+use legwork_host::Request;
 
 pub async fn answer<T: Transport>(
     host: &T,

@@ -13,7 +13,8 @@ use crate::choice::Choice;
 use crate::history;
 use crate::mark;
 use crate::message;
-use crate::transport::{Request, Transport, ask, session_path};
+use crate::transport::{Transport, ask, session_path};
+use legwork_host::Request;
 
 /// What is known of a session.
 #[derive(Debug, Clone)]

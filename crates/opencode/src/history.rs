@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::choice::Choice;
 use crate::limits::{FIRST_PAGE, PAGE, PAGES_MAX};
 use crate::message::Message;
-use crate::transport::{Request, Transport, ask_list, session_path};
+use crate::transport::{Transport, ask_list, session_path};
+use legwork_host::Request;
 
 /// The newest messages, oldest first: all, or so many that it is `enough`.
 pub async fn read<T: Transport>(

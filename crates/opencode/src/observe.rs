@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::error;
 use crate::history;
 use crate::message::{End, Message};
-use crate::transport::{Request, Transport, ask};
+use crate::transport::{Transport, ask};
+use legwork_host::Request;
 
 pub async fn observe<T: Transport>(
     host: &T,

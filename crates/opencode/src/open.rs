@@ -10,7 +10,8 @@ use crate::choice::Model;
 use crate::conversation::Conversation;
 use crate::mark;
 use crate::rules;
-use crate::transport::{Request, Transport, ask, ask_list, session_path};
+use crate::transport::{Transport, ask, ask_list, session_path};
+use legwork_host::Request;
 
 /// The session to open.
 pub struct Wish<'a> {

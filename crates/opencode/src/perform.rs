@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use crate::error;
 use crate::open::{self, Wish};
-use crate::transport::{Request, Transport, ask, ask_list, session_path};
+use crate::transport::{Transport, ask, ask_list, session_path};
 use crate::{agents, answer, observe, question, send, stop};
+use legwork_host::Request;
 
 /// Does it and tells what came of it.
 pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding, HostError> {

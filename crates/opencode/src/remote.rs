@@ -18,7 +18,8 @@ use tokio::net::TcpStream;
 
 use crate::error::Fault;
 use crate::limits::REQUEST;
-use crate::transport::{Request, Transport, Unreachable};
+use crate::transport::Transport;
+use legwork_host::{Request, Unreachable};
 
 /// The user that OpenCode expects unless `OPENCODE_SERVER_USERNAME` says otherwise.
 pub const DEFAULT_USER: &str = "opencode";

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::choice::{Choice, Model};
 use crate::conversation::Conversation;
 use crate::mark;
-use crate::transport::{Request, Transport, ask, session_path, word};
+use crate::transport::{Transport, ask, session_path, word};
+use legwork_host::Request;
 
 /// Hands over a prompt for an agent, with the model that was chosen when the session was opened.
 pub async fn prompt<T: Transport>(

@@ -9,7 +9,8 @@ use crate::error;
 use crate::limits::{ALL_SESSIONS, RECENT_SESSIONS};
 use crate::mark;
 use crate::open;
-use crate::transport::{Request, Transport, ask, ask_list, session_path};
+use crate::transport::{Transport, ask, ask_list, session_path};
+use legwork_host::Request;
 
 pub async fn stop<T: Transport>(
     host: &T,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use legwork_host::{Request, Unreachable};
 use legwork_protocol::line::{HostReply, Splitter, Wanted, repair_surrogates};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -15,7 +16,6 @@ use crate::events::project;
 use crate::limits::{SIEVE_SESSIONS, STREAM_PAUSE_FIRST, STREAM_PAUSE_MAX, STREAM_SILENCE};
 use crate::link_cache::keep;
 use crate::remote::Remote;
-use crate::transport::{Request, Unreachable};
 
 /// What a listener hears.
 #[derive(Debug, Clone, PartialEq)]

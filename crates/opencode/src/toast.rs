@@ -3,7 +3,8 @@
 use legwork_engine::text::toast::{Toast, ToastKind};
 use serde_json::json;
 
-use crate::transport::{Request, Transport, ask};
+use crate::transport::{Transport, ask};
+use legwork_host::Request;
 
 /// Shows it. Nothing depends on a toast, so whether it was seen is not told.
 pub async fn toast<T: Transport>(host: &T, toast: &Toast) {

@@ -1,35 +1,13 @@
-//! One call of OpenCode's API, the way by which it travels, and what its answer means.
-
-use std::collections::BTreeMap;
+//! How a request reaches OpenCode, and what its answer means.
 
 use legwork_engine::HostError;
+use legwork_host::{Request, Unreachable};
 use legwork_protocol::SessionId;
-use legwork_protocol::line::{HostReply, Method};
+use legwork_protocol::line::HostReply;
 use serde_json::Value;
 
 use crate::error;
 use crate::link_cache::LinkCache;
-
-/// A call of OpenCode's API.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
-    /// How.
-    pub method: Method,
-    /// What.
-    pub path: String,
-    /// Its parameters, not encoded.
-    pub query: BTreeMap<String, String>,
-    /// What to send; null for nothing.
-    pub body: Value,
-}
-
-/// No answer came. What was asked may have been done or not.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("OpenCode did not answer: {why}")]
-pub struct Unreachable {
-    /// Why, for an operator.
-    pub why: String,
-}
 
 /// Carries calls to one OpenCode, each within bounded time.
 pub trait Transport: Send + Sync {
@@ -40,30 +18,6 @@ pub trait Transport: Send + Sync {
     /// What need not be asked again over this link, if anybody keeps it in mind.
     fn cache(&self) -> Option<&LinkCache> {
         None
-    }
-}
-
-impl Request {
-    /// Reads.
-    pub fn get(path: impl Into<String>) -> Self {
-        Self::new(Method::Get, path, Value::Null)
-    }
-
-    pub(crate) fn post(path: impl Into<String>, body: Value) -> Self {
-        Self::new(Method::Post, path, body)
-    }
-
-    pub(crate) fn delete(path: impl Into<String>) -> Self {
-        Self::new(Method::Delete, path, Value::Null)
-    }
-
-    fn new(method: Method, path: impl Into<String>, body: Value) -> Self {
-        Self { method, path: path.into(), query: BTreeMap::new(), body }
-    }
-
-    pub(crate) fn with(mut self, name: &str, value: impl ToString) -> Self {
-        self.query.insert(name.to_owned(), value.to_string());
-        self
     }
 }
 

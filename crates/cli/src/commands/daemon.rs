@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use legwork_client::{Client, Fault as ClientFault, Folders, Holder, Record, Start, holder};
-use legwork_daemon::{Options, Outcome};
+use legwork_config::Config;
+use legwork_daemon::{Hosts, Options, Outcome};
+use legwork_opencode::OpenCode;
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::view::DaemonView;
 use serde_json::json;
@@ -90,11 +92,24 @@ impl Daemon {
 }
 
 fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
-    match legwork_daemon::run(Options { folders, log_to_stderr: foreground })? {
+    let (config, complaints) = Config::read(&folders.config);
+    let (settings, hosts) = (config.settings, hosts(&folders));
+    let options = Options { folders, settings, complaints, hosts, log_to_stderr: foreground };
+    match legwork_daemon::run(options)? {
         Outcome::AlreadyRunning if foreground => remark("Another daemon is running already."),
         _ => {}
     }
     Ok(Exit::Done)
+}
+
+/// All that the daemon works with. A new kind of host is added here.
+fn hosts(folders: &Folders) -> Hosts {
+    let path = folders.config.clone();
+    let agents = move || Config::read(&path).0.agent_settings();
+    Hosts {
+        kinds: vec![Box::new(OpenCode::default())],
+        built_in: vec![legwork_acp::opening(folders, agents)],
+    }
 }
 
 fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault> {

@@ -166,7 +166,7 @@ fn program() -> Finding {
 }
 
 fn settings(config: &Path) -> Finding {
-    match legwork_daemon::read_config(config) {
+    match legwork_config::read_config(config) {
         Err(fault) => Finding::problem(
             "settings",
             fault.to_string(),

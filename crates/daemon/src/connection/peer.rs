@@ -8,9 +8,8 @@ use legwork_protocol::line::FromDaemon;
 use legwork_protocol::view::News;
 use legwork_protocol::{CallId, HostId};
 
+use super::{Origin, SendQueue};
 use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
-use crate::origin::Origin;
-use crate::send_queue::SendQueue;
 
 /// Somebody who is connected.
 #[derive(Debug)]

@@ -2,35 +2,40 @@
 
 use std::sync::{Arc, Mutex};
 
+use legwork_engine::Action;
 use legwork_engine::record::Target;
 use legwork_engine::text::toast::ToastKind;
+use legwork_host::HostFuture;
 use legwork_protocol::TaskId;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 
-/// Stops hang until they are let go, the find_missing panics, everything else is done at once.
-#[derive(Default)]
+/// Stops hang until they are let go, finding missing sessions panics, everything else is done at once.
+#[derive(Debug, Default)]
 struct Fake {
     let_go: Notify,
     seen: Mutex<Vec<String>>,
 }
 
-impl Driver for Arc<Fake> {
-    async fn perform(&self, action: &Action) -> Result<Finding, HostError> {
-        match action {
-            Action::Stop { .. } => self.let_go.notified().await,
-            Action::Observe { .. } => std::future::pending().await,
-            Action::FindMissing { .. } => panic!("a driver with a bug"),
-            _ => {}
-        }
-        self.seen.lock().unwrap().push(format!("{action:?}").chars().take(5).collect());
-        Ok(Finding::Done)
+impl Host for Fake {
+    fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
+        Box::pin(async move {
+            match action {
+                Action::Stop { .. } => self.let_go.notified().await,
+                Action::Observe { .. } => std::future::pending().await,
+                Action::FindMissing { .. } => panic!("a host with a bug"),
+                _ => {}
+            }
+            self.seen.lock().unwrap().push(format!("{action:?}").chars().take(5).collect());
+            Ok(Finding::Done)
+        })
     }
 
-    async fn toast(&self, toast: &Toast) {
+    fn toast<'a>(&'a self, toast: &'a Toast) -> HostFuture<'a, ()> {
         self.seen.lock().unwrap().push(toast.title.clone());
+        Box::pin(std::future::ready(()))
     }
 }
 
@@ -96,7 +101,7 @@ async fn when_the_link_breaks_what_is_under_way_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_driver_that_panics_has_not_answered() {
+async fn a_host_that_panics_has_not_answered() {
     let (_fake, worker, mut found) = worker();
     worker.give(work(1, Action::FindMissing { sessions: Vec::new() }));
     assert_eq!(found.recv().await, Some((WorkId(1), UNREACHABLE)));

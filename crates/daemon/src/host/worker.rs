@@ -1,16 +1,16 @@
-//! Whatever does a host's work, and the task that has it done. A new kind of host is a new
-//! [`Driver`]; order, limits and deadlines are the same for all.
+//! Has one host do its work. Order, limits and deadlines are the same for every kind of host.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{Action, Finding, HostError, Work, WorkId};
+use legwork_engine::{Finding, HostError, Work, WorkId};
+use legwork_host::Host;
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::lanes::{Lanes, Overdue};
+use super::lanes::{Lanes, Overdue};
 use crate::limits::{TOAST_AFTER, TOASTS_MAX, UNIT_MAX};
 
 /// What came of a unit of work.
@@ -19,17 +19,7 @@ pub type Found = (WorkId, Result<Finding, HostError>);
 /// Where that goes. As much can wait as units of work were given.
 pub type Findings = mpsc::UnboundedSender<Found>;
 
-/// Does the work of one kind of host.
-pub trait Driver: Send + Sync + 'static {
-    /// Does it, however long that takes. Dropped, it asks for nothing more.
-    fn perform(&self, action: &Action) -> impl Future<Output = Result<Finding, HostError>> + Send;
-
-    /// Shows it on the host's screen, if there is one.
-    fn toast(&self, toast: &Toast) -> impl Future<Output = ()> + Send;
-}
-
-/// What is given to one host to do. Dropped, the host is gone, and what it had under way is given
-/// up.
+/// The work of one host. Dropped, the host is gone, and whatever was in flight is given up.
 #[derive(Debug)]
 pub struct HostWorker {
     work: mpsc::UnboundedSender<Work>,
@@ -38,19 +28,17 @@ pub struct HostWorker {
 }
 
 impl HostWorker {
-    /// Sets up a host's worker.
-    pub fn new(driver: impl Driver, findings: Findings) -> Self {
-        let driver = Arc::new(driver);
+    pub fn new(host: Arc<dyn Host>, findings: Findings) -> Self {
         let (work, given) = mpsc::unbounded_channel();
         let (toasts, shown) = mpsc::channel(TOASTS_MAX);
-        tokio::spawn(show(driver.clone(), shown));
-        tokio::spawn(Worker::new(driver, findings).run(given));
+        tokio::spawn(show(host.clone(), shown));
+        tokio::spawn(Worker::new(host, findings).run(given));
         Self { work, toasts }
     }
 
-    /// Has it done. The finding comes in any case, unless the worker is dropped before.
+    /// Queues it. A finding follows in any case, unless the worker is dropped before.
     pub fn give(&self, work: Work) {
-        // The worker ends only when this worker is dropped.
+        // Its task ends only when this is dropped.
         let _ = self.work.send(work);
     }
 
@@ -61,15 +49,15 @@ impl HostWorker {
     }
 }
 
-async fn show<D: Driver>(driver: Arc<D>, mut toasts: mpsc::Receiver<(Instant, Toast)>) {
+async fn show(host: Arc<dyn Host>, mut toasts: mpsc::Receiver<(Instant, Toast)>) {
     while let Some((at, toast)) = toasts.recv().await {
         sleep_until(at).await;
-        let _ = timeout(UNIT_MAX, driver.toast(&toast)).await;
+        let _ = timeout(UNIT_MAX, host.toast(&toast)).await;
     }
 }
 
-struct Worker<D> {
-    driver: Arc<D>,
+struct Worker {
+    host: Arc<dyn Host>,
     findings: Findings,
     lanes: Lanes,
     running: JoinSet<Found>,
@@ -77,10 +65,10 @@ struct Worker<D> {
     units: HashMap<task::Id, (WorkId, AbortHandle)>,
 }
 
-impl<D: Driver> Worker<D> {
-    fn new(driver: Arc<D>, findings: Findings) -> Self {
+impl Worker {
+    fn new(host: Arc<dyn Host>, findings: Findings) -> Self {
         let (lanes, running) = (Lanes::default(), JoinSet::new());
-        Self { driver, findings, lanes, running, units: HashMap::new() }
+        Self { host, findings, lanes, running, units: HashMap::new() }
     }
 
     async fn run(mut self, mut given: mpsc::UnboundedReceiver<Work>) {
@@ -103,16 +91,16 @@ impl<D: Driver> Worker<D> {
     }
 
     fn begin(&mut self, work: Work) {
-        let driver = self.driver.clone();
+        let host = self.host.clone();
         let id = work.id;
-        let task = self.running.spawn(async move { (id, driver.perform(&work.action).await) });
+        let task = self.running.spawn(async move { (id, host.perform(&work.action).await) });
         self.units.insert(task.id(), (id, task));
     }
 
     fn came_back(&mut self, done: Result<(task::Id, Found), JoinError>) {
         let (task, found) = match done {
             Ok((task, (_, found))) => (task, found),
-            // A driver that panics has not answered.
+            // A host that panics has not answered.
             Err(error) => (error.id(), Err(HostError::Unreachable)),
         };
         let Some((work, _)) = self.units.remove(&task) else { return };

@@ -1,6 +1,9 @@
-//! Reads `config.toml`. Everything in it is optional. What is wrong is named with its line and what
-//! would be right, all of it at once; a wrong key costs that key only, because a daemon that has
-//! tasks to look after does not stay down for a slip of the pen.
+//! Reads `config.toml`. Every key is optional. All mistakes are reported at once, each with its line
+//! and what would be right. A wrong key costs that key only: a daemon that has tasks to look after
+//! does not stay down for a typo.
+//!
+//! A crate of its own, because the settings are the engine's and the agents are the ACP host's: the
+//! daemon gets the settings from whoever starts it and knows no host.
 
 mod agents;
 mod names;
@@ -13,6 +16,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::{env, fmt};
 
+use legwork_acp::AgentSettings;
 use legwork_acp::agents::Agent;
 use legwork_acp::keep::KEPT;
 use legwork_protocol::refusal::plain;
@@ -20,7 +24,9 @@ use legwork_protocol::{Interrupted, Settings};
 use toml::de::{DeTable, DeValue};
 
 use self::names::unknown;
-use crate::limits::CONFIG_MAX_BYTES;
+
+/// A hundred times the longest sensible config file.
+const CONFIG_MAX_BYTES: u64 = 64 << 10;
 
 /// What the file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +41,24 @@ pub struct Config {
     pub distrusted: Option<String>,
     /// Programs that do not end with the agent that started them, by their names.
     pub keep: Vec<String>,
+}
+
+impl Config {
+    /// What this file says as far as it is right, and its mistakes, a line each.
+    pub fn read(path: &Path) -> (Self, Vec<String>) {
+        match read_config(path) {
+            Ok(config) => (config, Vec::new()),
+            Err(fault) => {
+                let mistakes = fault.to_string().lines().map(str::to_owned).collect();
+                (*fault.config, mistakes)
+            }
+        }
+    }
+
+    /// What it says about agents.
+    pub fn agent_settings(self) -> AgentSettings {
+        AgentSettings { agents: self.agents, keep: self.keep }
+    }
 }
 
 impl Default for Config {

@@ -2,14 +2,13 @@
 
 use legwork_protocol::TaskId;
 
-use super::{Host, marked};
+use super::{LocalHost, marked};
 use crate::lock::lock;
 
-impl Host {
-    /// These tasks are forgotten: so is what is kept of them, and what was told of them. The
-    /// session of one that is still at work stays until it is stopped. Gives back those of which
-    /// nothing is left.
-    pub fn forget(&self, tasks: &[TaskId]) -> std::io::Result<Vec<TaskId>> {
+impl LocalHost {
+    /// Removes the sessions and the mail of these tasks. The session of one that is still at work
+    /// stays until it is stopped. Returns the tasks of which nothing is left.
+    pub(super) fn remove_kept(&self, tasks: &[TaskId]) -> std::io::Result<Vec<TaskId>> {
         let mut gone = Vec::new();
         for task in tasks {
             let Ok(session) = marked(*task) else { continue };

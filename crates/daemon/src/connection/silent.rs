@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::connection::ConnectionId;
+use super::ConnectionId;
 use crate::limits::SILENT_MAX;
 
 /// All of them. Clones are the same.

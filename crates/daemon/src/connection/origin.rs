@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use legwork_acp::orphans::INSIDE;
+use legwork_client::process::INSIDE;
 use legwork_client::table::{entry, variable};
 use legwork_protocol::Ask;
 use legwork_protocol::line::Query;

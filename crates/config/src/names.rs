@@ -1,7 +1,8 @@
-//! The names of settings: which there are, and which one was meant by one that there is not.
+//! The names of the settings, and did-you-mean suggestions.
 
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::refusal::plain;
+use strsim::levenshtein;
 
 /// Every setting there is, but for those of agents.
 pub const NAMES: [&str; 9] = [
@@ -36,23 +37,7 @@ pub fn nearest(name: &str, names: &[&'static str]) -> Option<&'static str> {
         return None;
     }
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
-    let slips = |known: &&str| distance(known, name).min(distance(&last(known), &last(name)));
+    let slips = |known: &&str| levenshtein(known, name).min(levenshtein(&last(known), &last(name)));
     let best = names.iter().copied().min_by_key(slips)?;
     (slips(&best) <= last(name).len() / 3).then_some(best)
-}
-
-/// How many characters must be put in, taken out or changed.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (above, here) in one.chars().enumerate() {
-        let mut diagonal = above;
-        row[0] = above + 1;
-        for (column, there) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(here != *there);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }

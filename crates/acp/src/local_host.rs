@@ -1,6 +1,7 @@
-//! The host itself: does a action and says what it found. Nearly all of it is reading and writing
-//! what is kept; agents work in the background, in a conversation for each session.
+//! The host itself: performs an action and says what it found. Most of it reads and writes the
+//! session log; agents work in the background, in one conversation per session.
 
+mod built_in;
 mod forget;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -9,48 +10,53 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use legwork_client::process;
 use legwork_engine::record::Target;
 use legwork_engine::work::{Observation, Part, RunState, Shown};
-use legwork_engine::{Action, Finding, Hint, HostError};
+use legwork_engine::{Action, Finding, HostError};
+use legwork_host::Outside;
 use legwork_protocol::ask::Reply;
-use legwork_protocol::line::Environment;
 use legwork_protocol::view::Mail;
-use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
+use legwork_protocol::{HostId, MessageId, Place, QuestionId, SessionId, TaskId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use crate::KIND;
 use crate::active_turn::{Turns, now};
 use crate::agents::Agent;
 use crate::conversation::{Command, Commands, Conversation, Facts};
 use crate::environment::Environments;
 use crate::failure::What;
-use crate::limits::{IDLE_MAX, PROBE_MAX, TERMINALS_KEPT};
+use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::lock::lock;
 use crate::mail::Mailbox;
-use crate::orphans::Family;
+use crate::orphans::{Family, own_mark};
 use crate::session_log::{End, Line, SessionLog, sync_file};
 
+pub use built_in::{AgentSettings, opening};
+
 type Found = Result<Finding, HostError>;
+
+/// All that is kept here is one place: one folder, one user.
+const PLACE: &str = "acp/home";
 
 /// Finds agents on a PATH, or on our own.
 pub type Agents = Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>;
 
-/// What the host needs to know from outside.
-pub struct Outside {
+/// What the host works with.
+pub struct Setup {
     /// Reads which agents there are, at this moment, for somebody with this PATH.
     pub agents: Agents,
     /// Looks after what the agents start.
     pub family: Arc<Family>,
-    /// Something for the log.
-    pub trouble: Box<dyn Fn(&str) + Send + Sync>,
-    /// Where news goes.
-    pub hints: mpsc::UnboundedSender<Hint>,
+    /// What the daemon gives to every built-in host.
+    pub outside: Outside,
 }
 
-/// The host. Dropped with all that it was given to, its agents are ended.
+/// The host. When the last clone is dropped, its agents are ended.
 #[derive(Debug, Clone)]
-pub struct Host(Arc<Inner>);
+pub struct LocalHost(Arc<Inner>);
 
 /// What the conversations share.
 pub struct Inner {
@@ -63,7 +69,10 @@ pub struct Inner {
     idle: Mutex<VecDeque<SessionId>>,
     pub environments: Environments,
     pub family: Arc<Family>,
+    agents: Agents,
     outside: Outside,
+    id: HostId,
+    place: Place,
 }
 
 impl fmt::Debug for Inner {
@@ -80,58 +89,30 @@ struct Session {
     directory: PathBuf,
 }
 
-impl Host {
-    /// Opens what is kept in this folder.
-    pub fn open(folder: &Path, outside: Outside) -> std::io::Result<Self> {
-        let kept = SessionLog::open(folder)?;
-        let mail = Mutex::new(Mailbox::open(&folder.join("mail"))?);
-        let (turns, live, idle) = (Turns::default(), Mutex::default(), Mutex::default());
-        let (environments, family) = (Environments::default(), outside.family.clone());
-        let inner = Inner { kept, turns, mail, live, idle, environments, family, outside };
-        Ok(Self(Arc::new(inner)))
+impl LocalHost {
+    /// Opens the sessions in this folder.
+    pub fn open(folder: &Path, setup: Setup) -> std::io::Result<Self> {
+        let Setup { agents, family, outside } = setup;
+        let id = process::host_name(KIND, &own_mark(), "home").parse();
+        let (Ok(id), Ok(place)) = (id, PLACE.parse()) else {
+            return Err(std::io::Error::other("this process has no usable name"));
+        };
+        Ok(Self(Arc::new(Inner {
+            kept: SessionLog::open(folder)?,
+            turns: Turns::default(),
+            mail: Mutex::new(Mailbox::open(&folder.join("mail"))?),
+            live: Mutex::default(),
+            idle: Mutex::default(),
+            environments: Environments::default(),
+            family,
+            agents,
+            outside,
+            id,
+            place,
+        })))
     }
 
-    /// What is launched by this terminal from now on is to have this environment.
-    pub fn launches_with(&self, terminal: &SessionId, environment: Environment) {
-        self.0.environments.keep(terminal, environment);
-    }
-
-    /// What goes on with this task is to have this environment.
-    pub fn resumes_with(&self, task: TaskId, environment: Environment) {
-        if let Ok(session) = marked(task) {
-            self.0.environments.keep(&session, environment);
-        }
-    }
-
-    /// A terminal in this folder is going to call.
-    pub fn terminal(&self, session: &SessionId, directory: &str) -> std::io::Result<()> {
-        if self.0.kept.read(session)?.is_some() {
-            return Ok(());
-        }
-        self.0.kept.append(session, &Line::Terminal { directory: directory.into() })
-    }
-
-    /// Removes terminals that were of no use for long.
-    pub fn remove_old_terminals(&self) -> std::io::Result<usize> {
-        self.0.kept.remove_old_terminals(TERMINALS_KEPT)
-    }
-
-    /// What terminals were told and nobody has seen.
-    pub fn mail(&self) -> Vec<Mail> {
-        lock(&self.0.mail).unread().to_vec()
-    }
-
-    /// This was seen.
-    pub fn mail_shown(&self, messages: &[MessageId]) -> std::io::Result<()> {
-        lock(&self.0.mail).shown(messages)
-    }
-
-    /// How many helpers are at work.
-    pub fn at_work(&self) -> usize {
-        self.0.turns.list().len()
-    }
-
-    /// Does it.
+    /// Performs an action and says what it found.
     pub async fn perform(&self, action: &Action) -> Found {
         match action {
             Action::CheckAgent { agent } => Ok(self.check_agent(agent)),
@@ -161,7 +142,7 @@ impl Host {
         let paths = paths.iter().map(|path| Some(path.as_str())).chain([None]);
         let mut known: Vec<String> = Vec::new();
         for path in paths {
-            for Agent { name: found, .. } in (self.0.outside.agents)(path) {
+            for Agent { name: found, .. } in (self.0.agents)(path) {
                 if found == name {
                     return Finding::AgentKnown;
                 }
@@ -393,7 +374,7 @@ impl Host {
 impl Inner {
     /// The agent with this name, for somebody with this PATH; else the one that we would call.
     pub fn agent(&self, name: &str, path: Option<&str>) -> Option<Agent> {
-        let of = |path| (self.outside.agents)(path).into_iter().find(|agent| agent.name == name);
+        let of = |path| (self.agents)(path).into_iter().find(|agent| agent.name == name);
         of(path).or_else(|| of(None))
     }
 
@@ -403,9 +384,9 @@ impl Inner {
         blocking(move || kept.sync(&session)).await
     }
 
-    /// Something for the log.
+    /// Writes a warning to the log.
     pub fn trouble(&self, what: &str) {
-        (self.outside.trouble)(what);
+        (self.outside.warn)(what);
     }
 
     /// The next command of a conversation that would otherwise end; nothing if it now does.

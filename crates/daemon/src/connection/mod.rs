@@ -1,10 +1,18 @@
 //! One connection: bytes become lines, lines become arrivals in the loop's inbox. Decides nothing
 //! but whether a line is one, and sends away whoever does not speak our language.
 
+pub mod accept;
+mod origin;
+mod peer;
+mod send_queue;
+mod silent;
+mod socket;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
+use legwork_host::Unanswered;
 use legwork_protocol::line::{
     BadLine, FromDaemon, HostResult, Role, Splitter, ToDaemon, Waiter, decode_to_daemon, waiter_of,
 };
@@ -18,11 +26,14 @@ use crate::limits::{
     BAD_LINES_LOGGED, BAD_LINES_MAX, CONNECTIONS_MAX, HELLO_MAX, LONG_LINE_BYTES, LONG_LINE_MAX,
     LONG_LINES_AT_ONCE, READ_BYTES,
 };
-use crate::link::Unanswered;
 use crate::log::Log;
-use crate::origin::Origin;
-use crate::send_queue::SendQueue;
-use crate::silent::{Silent, Waiting};
+
+use self::silent::{Silent, Waiting};
+
+pub use origin::{Origin, Standing};
+pub use peer::{Open, Peer};
+pub use send_queue::SendQueue;
+pub use socket::{Bound, bind_one};
 
 /// Counts connections; never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

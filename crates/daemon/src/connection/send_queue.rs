@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use legwork_host::Outgoing;
 use legwork_protocol::line::{BadLine, FromDaemon, check_size, encode};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -96,6 +97,12 @@ impl SendQueue {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Outgoing for SendQueue {
+    fn send(&self, line: &FromDaemon) -> Result<(), BadLine> {
+        Self::send(self, line)
     }
 }
 

@@ -8,12 +8,11 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::connection::{ConnectionId, Place, Shared, serve};
+use super::silent::Silent;
+use super::{ConnectionId, Place, Shared, serve, socket};
 use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX, LAST_KNOCK, SEAT_MAX, WRITE_MAX};
-use crate::silent::Silent;
-use crate::socket;
 
-/// ConnectionLimit for connections. Clones are the same limit.
+/// How many connections there may be. Clones are the same limit.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimit(Arc<Semaphore>);
 
