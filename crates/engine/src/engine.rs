@@ -1,5 +1,5 @@
-//! The one door: [`Engine::on`]. It keeps the time, sends each input to the file that handles it,
-//! and lets everything that fell due have its turn.
+//! [`Engine::on`], the only way in. It keeps the time, dispatches each input to the file that
+//! handles it, and then lets every timer fire that is due.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::timers::{Timer, Timers};
 use crate::waits::Waits;
 use crate::work::{Action, Finding, HostError, Scope, Work, WorkId};
 
-/// All that is decided, and all that is known.
+/// Every decision of legwork, and what it is based on.
 #[derive(Debug, Default)]
 pub struct Engine {
     pub(crate) settings: Settings,
@@ -43,9 +43,7 @@ pub struct Engine {
 /// What a piece of work is for.
 #[derive(Debug, Clone)]
 pub(crate) enum Purpose {
-    /// A launch's agent.
     CheckAgent(CallKey),
-    /// A resume's session.
     Resume(TaskId),
     /// A run's next step; of no interest if the run is another by then.
     Run(TaskId, u32),
@@ -147,7 +145,7 @@ impl Engine {
     }
 
     fn found(&mut self, work: WorkId, found: Result<Finding, HostError>) {
-        // Work of before a restart, or of something forgotten, is nobody's.
+        // Work from before a restart, or for something forgotten, is nobody's.
         let Some(purpose) = self.in_flight.remove(&work) else { return };
         match purpose {
             Purpose::CheckAgent(key) => self.agent_checked(&key, found),
@@ -176,8 +174,8 @@ impl Engine {
         }
     }
 
-    /// Has this done when the input has had all of its other effects, so that nothing is started,
-    /// told or answered that the same input ends.
+    /// Does this once the input has had all of its other effects, so that nothing is started, told
+    /// or answered that the same input ends.
     pub(crate) fn soon(&mut self, timer: Timer) {
         self.timers.set(timer, self.now);
     }
@@ -219,5 +217,5 @@ impl Engine {
     }
 }
 
-/// What a handler of an ask gives back: an answer now, or none yet.
+/// What the handler of an ask gives back: an answer, or none yet.
 pub(crate) type Answered = Result<Option<Answer>, Refusal>;

@@ -9,59 +9,47 @@ use crate::record::Change;
 use crate::text::Answer;
 use crate::work::{Finding, HostError, Question, Work, WorkId};
 
-/// What can happen. Closed on purpose.
+/// Everything that can happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// Somebody asks something. Answered exactly once, now or later.
     Ask {
-        /// The question's number.
         call: CallId,
-        /// Who asks.
         caller: Caller,
-        /// What.
         ask: Ask,
-        /// An id for a new task, should one come of it; made outside, where dice are allowed.
+        /// An id for a new task, should one come of it; random, so made outside.
         spare: TaskId,
     },
     /// Nobody waits for the answer any more (ESC, a closed pipe). Ends the waiting, nothing else.
     /// When a host's link breaks, `HostAway` comes first and then its calls are dropped.
     Dropped {
-        /// The question's number.
         call: CallId,
     },
     /// A host has news, which may be wrong, late or doubled.
     Hint(Hint),
-    /// A host answers.
     Found {
-        /// Which work.
         work: WorkId,
         /// What came of it.
         found: Result<Finding, HostError>,
     },
-    /// Time has passed.
     Tick,
     /// So much of the time since the last input passed while nothing ran: the machine slept, or its
     /// clock was set forward. Comes before anything else that happens after it.
     Slept {
-        /// How much.
         ms: u64,
     },
 }
 
-/// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
     /// A session, through its host.
     Session {
-        /// The host.
         host: HostId,
-        /// The session.
         session: SessionId,
         /// The call, for good.
         key: CallKey,
         /// The message that holds the call.
         message: MessageId,
-        /// The session's agent.
         agent: String,
         /// The directory that it works in.
         directory: String,
@@ -82,9 +70,8 @@ pub enum Serves {
 /// News from a host. Only `HostGone` is a fact; everything else makes us look sooner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
-    /// A host is there (again). Nothing that was asked of it earlier is still under way.
+    /// A host is there (again). Nothing that was asked of it earlier is still in flight.
     HostCame {
-        /// Which.
         host: HostId,
         /// The sessions that it can reach.
         place: Place,
@@ -94,37 +81,21 @@ pub enum Hint {
         serves: Serves,
     },
     /// It cannot be reached; its process may well be at work.
-    HostAway {
-        /// Which.
-        host: HostId,
-    },
+    HostAway { host: HostId },
     /// Its process has ended, and with it all that it was doing.
-    HostGone {
-        /// Which.
-        host: HostId,
-    },
+    HostGone { host: HostId },
     /// Something happened in the session: it fell idle, or changed.
-    Changed {
-        /// Which.
-        session: SessionId,
-    },
+    Changed { session: SessionId },
     /// The session was deleted.
     Deleted {
         /// The host that says so.
         host: HostId,
-        /// Which.
         session: SessionId,
     },
     /// The session had an error.
-    Errored {
-        /// Which.
-        session: SessionId,
-        /// The host's words.
-        why: String,
-    },
+    Errored { session: SessionId, why: String },
     /// The helper does something.
     Progress {
-        /// In which session.
         session: SessionId,
         /// The tool that it began to use.
         tool: Option<String>,
@@ -134,26 +105,11 @@ pub enum Hint {
         cost_micros: Option<u64>,
     },
     /// The helper asks a person.
-    Asked {
-        /// In which session.
-        session: SessionId,
-        /// What.
-        question: Question,
-    },
+    Asked { session: SessionId, question: Question },
     /// The question has its answer.
-    Answered {
-        /// In which session.
-        session: SessionId,
-        /// Which question.
-        question: QuestionId,
-    },
+    Answered { session: SessionId, question: QuestionId },
     /// A person wrote into a session.
-    Used {
-        /// Through which host.
-        host: HostId,
-        /// Which.
-        session: SessionId,
-    },
+    Used { host: HostId, session: SessionId },
 }
 
 impl Hint {
@@ -191,6 +147,5 @@ pub struct Reaction {
 pub enum Say {
     /// A sign of life; the answer is still to come.
     Progress(String),
-    /// The answer.
     Answer(Answer),
 }

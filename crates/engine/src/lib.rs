@@ -1,9 +1,12 @@
-//! Every decision of legwork: [`Engine::on`] takes an input and the time, and gives back records
-//! to save and work to do.
+//! Every decision of legwork. [`Engine::on`] takes an input and the time, and gives back records to
+//! save, answers to give and work for hosts.
 //!
-//! This crate knows no clock, socket, file, thread, die or host format. It is a plain value that
-//! changes only in `on`, so that the same inputs at the same times always give the same history.
-//! Read `task.rs` for the lifecycle, then `engine.rs`, then whatever it calls.
+//! The crate has no clock, socket, file, thread, randomness or host format. An engine is a plain
+//! value that changes only in `on`: the same inputs at the same times give the same history.
+//!
+//! Read `run/task.rs` for the lifecycle and `engine.rs` for the way in, then `run/` (the life of a
+//! run), `outbox/` (telling sessions) and `hosts/`. The vocabulary is in `input.rs`, `work.rs` and
+//! `record.rs`.
 
 mod asks;
 mod engine;

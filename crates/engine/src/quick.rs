@@ -1,5 +1,5 @@
-//! Keys for large maps: compared by a number first, so that a search does not have to fetch the
-//! text of every key on its way. Such a map is never walked in order.
+//! Keys for large maps: compared by a hash first, so that a search does not have to fetch the text
+//! of every key on its way. Such a map is never walked in order.
 
 use legwork_protocol::{CallKey, SessionId};
 

@@ -12,20 +12,16 @@ use crate::task::{StageName, Task};
 pub struct Origin {
     /// The parent's message that holds the call.
     pub message: String,
-    /// The parent's agent.
     pub agent: String,
     /// The directory that the parent works in.
     pub directory: String,
 }
 
-/// Which notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NoticeId {
     /// The task that it tells of.
     pub task: TaskId,
-    /// The run.
     pub run: u32,
-    /// What of it.
     pub about: About,
 }
 
@@ -38,16 +34,13 @@ pub enum About {
     Question(u32),
 }
 
-/// A delivery to a session: it is to be told something, once.
+/// Something that a session is to be told, once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Which.
     pub id: NoticeId,
     /// Who is to be told.
     pub to: SessionId,
-    /// Its first line.
     pub headline: String,
-    /// Since when it is pending.
     pub made: Time,
     /// The delivery that carries it, once it has been put into one.
     pub delivery: Option<MessageId>,
@@ -57,7 +50,6 @@ pub struct Notice {
 /// until the host shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// The message's id.
     pub id: MessageId,
     /// The session that it goes to.
     pub to: SessionId,
@@ -67,8 +59,8 @@ pub struct Delivery {
     pub counts: String,
 }
 
-/// A session that must not go on: pending to the host until it has been seen quiet. Outlives its
-/// task, so that a forgotten task is stopped all the same. There is at most one for a task.
+/// A session that must not go on. It stays on record until the host shows the session quiet, and
+/// outlives its task, so that a forgotten task is stopped all the same. A task has at most one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     /// The task whose session it is or was.
@@ -77,7 +69,6 @@ pub struct Stop {
     pub place: Place,
     /// The host that works in it.
     pub host: HostId,
-    /// What to stop.
     pub target: Target,
 }
 
@@ -95,7 +86,6 @@ pub enum Target {
 /// What is known of a session that has asked for tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parent {
-    /// Which.
     pub session: SessionId,
     /// Where it is kept.
     pub place: Place,
@@ -107,9 +97,8 @@ pub struct Parent {
 /// How a delivery ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeliveryEnd {
-    /// It was told.
     Delivered,
-    /// The session that it was pending to does not exist any more.
+    /// The session does not exist any more.
     ParentGone,
     /// The host refused it too often.
     Refused,
@@ -130,7 +119,6 @@ pub enum Forget {
 pub enum Change {
     /// A new task, with its first run.
     Launched {
-        /// The task.
         task: Task,
         /// Where it came from.
         origin: Origin,
@@ -157,22 +145,12 @@ pub enum Change {
         detail: String,
     },
     /// The result was read for the first time.
-    Retrieved {
-        /// Whose.
-        task: TaskId,
-        /// When.
-        at: Time,
-    },
+    Retrieved { task: TaskId, at: Time },
     /// A task is forgotten with its runs, results and notices.
-    Forgotten {
-        /// Which.
-        task: TaskId,
-        /// Why.
-        why: Forget,
-    },
-    /// A notice is pending. Fails if there was one with this id before.
+    Forgotten { task: TaskId, why: Forget },
+    /// A session is to be told something. Fails if there was a notice with this id before.
     Enqueued(Notice),
-    /// A notice that is in no delivery is not pending any more: its result was read, its question
+    /// A notice that is in no delivery is not needed any more: its result was read, its question
     /// was answered, or nobody is left to be told.
     Withdrawn(NoticeId),
     /// These notices go out in this delivery. Fails if one of them is not pending or in another
@@ -180,20 +158,12 @@ pub enum Change {
     DeliveryCreated(Delivery),
     /// The delivery was certainly not sent; its notices are pending as before.
     DeliveryWithdrawn {
-        /// Which.
         delivery: MessageId,
         /// What it would have told.
         notices: Vec<NoticeId>,
     },
     /// The delivery and its notices are dealt with.
-    DeliveryDone {
-        /// Which.
-        delivery: MessageId,
-        /// What it told.
-        notices: Vec<NoticeId>,
-        /// How.
-        end: DeliveryEnd,
-    },
+    DeliveryDone { delivery: MessageId, notices: Vec<NoticeId>, end: DeliveryEnd },
     /// A session is to be stopped.
     StopRequested(Stop),
     /// It was, or is beyond reach.
@@ -203,11 +173,8 @@ pub enum Change {
     },
     /// A parent as it is known now.
     ParentKnown(Parent),
-    /// A parent that has neither tasks nor outbox.
-    ParentForgotten {
-        /// Which.
-        session: SessionId,
-    },
+    /// A parent without tasks, which was told everything.
+    ParentForgotten { session: SessionId },
 }
 
 /// Everything that a restart needs. Results stay in the store.
@@ -215,13 +182,10 @@ pub enum Change {
 pub struct Saved {
     /// All tasks, in the order of `seq`; prompts of unfinished runs only.
     pub tasks: Vec<Task>,
-    /// What is pending.
     pub notices: Vec<Notice>,
-    /// Deliveries under way.
     pub deliveries: Vec<Delivery>,
     /// Sessions to be stopped.
     pub stops: Vec<Stop>,
-    /// Sessions that asked.
     pub parents: Vec<Parent>,
     /// The calls that earlier runs of resumed tasks came of, in the order of task and run.
     pub earlier_calls: Vec<(TaskId, CallKey)>,

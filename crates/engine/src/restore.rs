@@ -1,5 +1,5 @@
-//! After a restart: everything that was saved is taken in, every host counts as away until it comes
-//! or is known to have ended, and from then on the ordinary paths do what is needed.
+//! Restart. The engine takes in what was saved and counts every host as away until it comes or is
+//! known to have ended; from then on the ordinary paths do what is needed.
 
 use legwork_protocol::{HostId, Place, SessionId, Settings, Time};
 
@@ -13,7 +13,7 @@ use crate::timers::Timer;
 
 impl Engine {
     /// An engine that goes on where another stopped. `next_work` is that one's
-    /// [`Engine::next_work`], or 0 in a new process, which has no work under way.
+    /// [`Engine::next_work`], or 0 in a new process, which has no work in flight.
     pub fn restore(settings: Settings, saved: Saved, now: Time, next_work: u64) -> Self {
         let mut engine = Self::empty_at(settings, now, next_work);
         engine.incomplete = saved.incomplete;

@@ -1,5 +1,5 @@
-//! Time in which nothing ran. While the machine slept nobody worked, was silent or kept anybody
-//! waiting, so every moment that something is counted from or waits for moves on by as much.
+//! Time in which the machine slept. Nobody worked, was silent or kept anybody waiting in it, so
+//! every moment that something is counted from, or waits for, moves on by as much.
 
 use legwork_protocol::{TaskId, Time};
 

@@ -9,7 +9,6 @@ use crate::quick::Quick;
 use crate::run::Volatile;
 use crate::task::Task;
 
-/// An unfinished task.
 #[derive(Debug)]
 pub(crate) struct Live {
     pub task: Task,

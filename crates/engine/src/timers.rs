@@ -1,10 +1,10 @@
-//! What is to be done when. One entry for each thing that waits; setting it again moves it.
+//! Timers. There is one for each thing that waits; setting it again moves it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::{CallId, HostId, MessageId, SessionId, TaskId, Time};
 
-/// What waits. Of those due at the same moment the first here come first.
+/// What waits. Of those due at the same moment, the first in this list fires first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     /// A blocked caller's time is up, or nothing is left to wait for.
@@ -15,7 +15,7 @@ pub(crate) enum Timer {
     Run(TaskId),
     /// A host that could know whether a parent was deleted is not there any more.
     Doubt(SessionId),
-    /// A host may have a place free.
+    /// A host may have a free slot.
     Start(HostId),
     /// A host's unfinished runs are to be looked up.
     Poll(HostId),

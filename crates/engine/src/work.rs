@@ -17,11 +17,9 @@ pub struct WorkId(pub u64);
 /// [`Lane`] takes effect in the order in which it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
-    /// Its number.
     pub id: WorkId,
     /// Who is to do it.
     pub host: HostId,
-    /// What.
     pub action: Action,
 }
 
@@ -29,15 +27,9 @@ pub struct Work {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Read: does the host have this agent? → `AgentKnown` or `NoSuchAgent`.
-    CheckAgent {
-        /// The agent's name.
-        agent: String,
-    },
+    CheckAgent { agent: String },
     /// Read: is the session there? → `Done` or `Gone`.
-    Probe {
-        /// Which.
-        session: SessionId,
-    },
+    Probe { session: SessionId },
     /// Read: which of these sessions are there no more? → `Missing`.
     FindMissing {
         /// Some that were there.
@@ -47,13 +39,11 @@ pub enum Action {
     Open {
         /// Whether one may bear it already.
         tried: Tried,
-        /// The mark.
         task: TaskId,
         /// The session's parent, which may be a session of another place.
         parent: SessionId,
         /// The directory that the parent works in.
         directory: String,
-        /// Its title.
         title: String,
         /// Who will work in it.
         agent: String,
@@ -65,24 +55,16 @@ pub enum Action {
     Prompt {
         /// Whether it may be there already.
         tried: Tried,
-        /// To which session.
         session: SessionId,
-        /// Under which id.
         message: MessageId,
         /// The id of its one part.
         part: PartId,
         /// Who is to answer.
         agent: String,
-        /// The prompt.
         text: String,
     },
     /// Read: how far is the answer to this prompt? → `Observed`.
-    Observe {
-        /// In which session.
-        session: SessionId,
-        /// The prompt's id.
-        message: MessageId,
-    },
+    Observe { session: SessionId, message: MessageId },
     /// Read: which sessions are at work, and which wait for a person? → `Polled`.
     Poll {
         /// How much of that.
@@ -93,31 +75,16 @@ pub enum Action {
     Deliver {
         /// Whether it may be there already.
         tried: Tried,
-        /// To which session.
         session: SessionId,
-        /// Under which id.
         message: MessageId,
-        /// Its text.
         parts: Vec<Part>,
         /// Whether it may start a turn.
         wake: Wake,
     },
     /// Abort, or delete what bears the task's mark. → `Quiet` if nothing runs there, else `Done`.
-    Stop {
-        /// The mark.
-        task: TaskId,
-        /// What to stop.
-        target: Target,
-    },
+    Stop { task: TaskId, target: Target },
     /// Answer a helper's question. → `Done`.
-    Answer {
-        /// Whose question.
-        session: SessionId,
-        /// Which.
-        question: QuestionId,
-        /// The answer.
-        reply: Reply,
-    },
+    Answer { session: SessionId, question: QuestionId, reply: Reply },
 }
 
 /// Whether a write was asked for before. A host that is asked for the first time need not look for
@@ -139,11 +106,11 @@ pub enum Scope {
     Questions,
 }
 
-/// What must keep its order on one host: everything about one session, or about the session that a
-/// task is to have. Lanes do not wait for each other, so that one that hangs holds up no other.
+/// Work of one lane keeps its order on its host: all that is about one session, or about the
+/// session that a task is to have. Lanes do not wait for each other, so one that hangs holds up no
+/// other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// About this session.
     Session(SessionId),
     /// About whatever bears this task's mark.
     Mark(TaskId),
@@ -156,7 +123,6 @@ pub enum Lane {
 }
 
 impl Action {
-    /// Its lane.
     pub fn lane(&self) -> Lane {
         match self {
             Self::Probe { session }
@@ -180,11 +146,9 @@ impl Action {
 /// A part of a message to a parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its id.
     pub id: PartId,
     /// Who is to see it.
     pub shown: Shown,
-    /// Its text.
     pub text: Text,
 }
 
@@ -200,7 +164,6 @@ pub enum Shown {
 /// Whether a message starts a turn in an idle session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// It does.
     StartTurn,
     /// It waits in the history until somebody uses the session.
     StayIdle,
@@ -209,7 +172,6 @@ pub enum Wake {
 /// What a host found or did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
-    /// It was done.
     Done,
     /// The agent is there.
     AgentKnown,
@@ -220,12 +182,10 @@ pub enum Finding {
     },
     /// The sessions that do not exist; only those of which the host says so.
     Missing {
-        /// Which.
         sessions: Vec<SessionId>,
     },
     /// The session that now bears the task's mark.
     Opened {
-        /// Its id.
         session: SessionId,
     },
     /// What a look saw.
@@ -234,21 +194,18 @@ pub enum Finding {
     Polled {
         /// Each with what it waits for.
         busy: Vec<(SessionId, Option<Retry>)>,
-        /// Open questions.
         questions: Vec<(SessionId, Question)>,
     },
     /// The message is in the session.
     Delivered,
     /// A message now would make an undo permanent.
     UndoPending,
-    /// Nothing runs there.
     Quiet,
 }
 
 /// How far the answer to a prompt is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// How far.
     pub state: RunState,
     /// Tool calls in the answer so far.
     pub tool_calls: u32,
@@ -259,9 +216,7 @@ pub struct Observation {
 /// What there is of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {
-    /// A complete answer.
     Answered {
-        /// Its text.
         text: String,
     },
     /// It ended with an error.
@@ -293,11 +248,8 @@ impl RunState {
 /// A provider is being tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
-    /// The attempt.
     pub attempt: u32,
-    /// Why.
     pub why: String,
-    /// When.
     pub next: Time,
 }
 
@@ -310,7 +262,6 @@ impl Retry {
 /// A helper asks a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Which.
     pub id: QuestionId,
     /// What, on one line.
     pub text: String,
@@ -322,7 +273,6 @@ pub enum HostError {
     /// No answer. It may have been done or not.
     #[error("the host could not be reached")]
     Unreachable,
-    /// Not now.
     #[error("the host is busy")]
     Busy,
     /// The session does not exist.
@@ -330,8 +280,5 @@ pub enum HostError {
     Gone,
     /// It will not, and says why.
     #[error("the host refused: {why}")]
-    Rejected {
-        /// Its words.
-        why: String,
-    },
+    Rejected { why: String },
 }

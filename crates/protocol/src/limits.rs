@@ -113,7 +113,7 @@ pub const DELIVERY_MAX_REFUSALS: u32 = 1_000;
 pub const STOP_MAX_TRIES: u32 = 200;
 /// Polls that do not ask for questions, in a row: half a minute. A helper that does several
 /// things at once can ask and be busy.
-pub const SURVEYS_UNASKED_MAX: u32 = 5;
+pub const POLLS_UNASKED_MAX: u32 = 5;
 /// Times that one run is asked to go on after its host ended, so that a run that kills its host
 /// cannot do so for ever.
 pub const CONTINUE_MAX: u32 = 3;

@@ -1,6 +1,6 @@
-//! What happens when the records cannot be saved (a full disk): the engine is ahead of them and not
-//! to be trusted any more. Callers are refused in words, and once a change can be saved again
-//! everything starts anew from the records, as after a crash.
+//! Degraded mode: the records cannot be saved, for example because the disk is full. The engine is
+//! ahead of them then and cannot be trusted, so callers are refused. Once a change can be saved
+//! again, everything restarts from the records, as after a crash.
 
 use legwork_engine::{Engine, Input, Journal};
 use legwork_protocol::limits::POLL_EVERY_MS;
@@ -25,8 +25,8 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         Some(now.plus(POLL_EVERY_MS))
     }
 
-    /// What can be answered without saving anything is, by an engine that is thrown away: what it
-    /// would save or do is not done.
+    /// Answers what needs no saving, by an engine that is thrown away: nothing that it would save
+    /// or do is done.
     fn answer_from_records(&mut self, input: Input, now: Time) {
         let Some(mut engine) = self.engine_of_records(now) else { return };
         for (call, say) in engine.on(input, now).says {
@@ -45,7 +45,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     }
 
     pub(crate) fn ail(&mut self, input: Input, now: Time) -> Option<Time> {
-        // A trial is a write of its own, so not every hint gets one.
+        // A probe is a write of its own, so not every input gets one.
         let may_try = now >= self.probe_at;
         if may_try {
             self.probe_at = now.plus(POLL_EVERY_MS);
@@ -60,13 +60,13 @@ impl<J: Journal, O: Outside> Shell<J, O> {
                 return self.degrade(None, now);
             }
         };
-        // What is under way for the engine of before must not be taken for this one's.
+        // Work in flight for the old engine must not be taken for the new one's.
         let next_work = self.engine.next_work();
         self.engine = Engine::restore(self.settings.clone(), saved, now, next_work);
         self.degraded = false;
         self.check_at = now;
         self.own.extend(self.here.values().cloned().map(Input::Hint));
-        // The engine that begins now has waited for nothing that this time could be added to.
+        // A new engine has no waits that this time could be added to.
         let slept = matches!(input, Input::Slept { .. });
         self.step(if slept { Input::Tick } else { input }, now)
     }

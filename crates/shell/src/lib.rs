@@ -1,8 +1,8 @@
 //! The order in which decisions take effect: save, answer, work, wait.
 //!
-//! The daemon and the simulation run this very code, so that the order that was proven is the order
-//! that runs. It knows neither what a decision means nor what is outside: hosts, callers and clocks
-//! are behind [`Outside`], the records behind [`Journal`].
+//! The daemon and the simulation run this same code, so the order that is tested is the order that
+//! runs. The shell does not know what a decision means. Hosts, callers and the process table are
+//! behind [`Outside`], the records behind [`Journal`].
 
 mod degraded;
 
@@ -18,8 +18,8 @@ pub trait Outside {
     /// Says something to a caller. One that is gone does not hear it.
     fn say(&mut self, call: CallId, said: Said);
 
-    /// Has a host do something. Its outcome comes back as exactly one `Found`, in bounded time;
-    /// what is asked of one host takes effect in the order in which it was asked.
+    /// Has a host do something. Its outcome comes back as exactly one `Found`, in bounded time.
+    /// Work of one lane takes effect in the order in which it was given.
     fn start(&mut self, work: Work);
 
     /// Whether the process of this host is known to have ended.
@@ -38,7 +38,6 @@ pub enum Said {
     Answer {
         /// Whether the call was done.
         kind: AnswerKind,
-        /// The whole text.
         text: String,
     },
 }
@@ -52,7 +51,7 @@ pub struct Shell<J: Journal, O: Outside> {
     settings: Settings,
     /// Calls that have no answer yet.
     open: BTreeSet<CallId>,
-    /// Hosts that are there.
+    /// Hosts that are here, each as it was announced.
     here: BTreeMap<HostId, Hint>,
     /// What the shell itself has to tell the engine.
     own: VecDeque<Input>,
@@ -61,7 +60,7 @@ pub struct Shell<J: Journal, O: Outside> {
     wake_at: Option<Time>,
     /// The records could not be saved: nothing is decided until they can.
     degraded: bool,
-    /// When it is tried next whether they can.
+    /// When to try again whether they can.
     probe_at: Time,
 }
 
@@ -171,7 +170,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         self.outside.start(work);
     }
 
-    /// Keeps in mind who waits and who is there, whatever becomes of the engine.
+    /// Remembers which calls are open and which hosts are here, whatever becomes of the engine.
     fn note(&mut self, input: &Input) {
         match input {
             Input::Ask { call, .. } => {
@@ -222,12 +221,10 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         }
     }
 
-    /// What is outside.
     pub fn outside(&mut self) -> &mut O {
         &mut self.outside
     }
 
-    /// The records.
     pub fn journal(&mut self) -> &mut J {
         &mut self.journal
     }

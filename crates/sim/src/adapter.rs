@@ -1,6 +1,6 @@
-//! Does an engine's work on the virtual OpenCode, as the real adapter does it on the real one:
-//! some reads, then at most one write. The two are apart so that the world can change, or end,
-//! between them.
+//! Performs the engine's actions on the virtual OpenCode, as the real adapter does on the real one:
+//! some reads, then at most one write. Reads and write are separate so that the world can change,
+//! or end, between them.
 
 use std::sync::Arc;
 
@@ -28,22 +28,18 @@ type Found = Result<Finding, HostError>;
 pub enum Plan {
     /// Nothing: this is the outcome.
     Over(Found),
-    /// One write.
     Write(Write),
 }
 
 /// The one write of a unit of work.
 #[derive(Debug, Clone)]
 pub enum Write {
-    /// Open a session.
     Create(NewSession),
     /// Send a message to a session.
     Send(SessionId, Prompt),
     /// Stop what runs in a session.
     Abort(SessionId),
-    /// Delete a session.
     Delete(SessionId),
-    /// Answer a question.
     Reply(QuestionId, Reply),
 }
 

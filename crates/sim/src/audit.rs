@@ -1,6 +1,6 @@
-//! Reads along with everything that is saved, and checks each transaction against what was saved
-//! before: the arrows of the lifecycle, one notice for each end, the queue's order, the limits and
-//! the counts. It trusts nothing but the changes themselves.
+//! The auditor sees every transaction and checks it against what was saved before: the transitions
+//! of the lifecycle, one notice for each end, the order of the queue, the limits and the counts. It
+//! trusts nothing but the changes themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,16 +13,13 @@ use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, Status, Tas
 /// What the auditor found wrong: which check, and what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// The check.
     pub check: &'static str,
-    /// What it found.
     pub what: String,
 }
 
 /// A task as the records have it.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The task itself.
     pub task: Task,
 }
 
@@ -33,19 +30,16 @@ pub struct RunFact {
     pub asker: SessionId,
     /// The host that it began on.
     pub host: HostId,
-    /// How it ended.
     pub ended: Option<Outcome>,
     /// Its result or reason.
     pub detail: String,
     /// What became of the notice of its end.
     pub notice: NoticeFact,
-    /// When it ended.
     pub ended_at: Time,
     /// Whether a host could be asked then.
     pub readable: bool,
     /// Whether its task was forgotten.
     pub forgotten: bool,
-    /// What was asked.
     pub prompt: Arc<str>,
     /// Whether the host said that it has the prompt.
     pub taken: bool,
@@ -58,11 +52,8 @@ pub struct RunFact {
 /// What became of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeFact {
-    /// There is none.
     None,
-    /// It is pending.
     Pending,
-    /// It was told.
     Told,
     /// It was not needed any more.
     Withdrawn,
@@ -81,9 +72,7 @@ pub struct Audit {
     pub deliveries_ever: BTreeMap<MessageId, Delivery>,
     /// The daemon's life in which each was made.
     pub made_in: BTreeMap<MessageId, u32>,
-    /// The daemon's life.
     pub life: u32,
-    /// Deliveries under way.
     pub deliveries: BTreeSet<MessageId>,
     /// Deliveries that count as told.
     pub told: BTreeSet<MessageId>,
@@ -100,15 +89,14 @@ pub struct Audit {
     /// Tasks that were forgotten because their parent was deleted, with the parent's session and
     /// their own.
     pub deleted_with: Vec<(TaskId, SessionId, Option<SessionId>)>,
-    /// To whom each notice is pending.
+    /// Who is to be told each notice.
     pub pending_for: BTreeMap<NoticeId, SessionId>,
     /// The host that each pending stop is for.
     pub stop_hosts: BTreeMap<TaskId, HostId>,
     /// The places of the hosts that are connected.
     pub places_here: BTreeSet<Place>,
-    /// Places per host; 0 for no limit.
+    /// Slots per host; 0 for no limit.
     pub max_running: u32,
-    /// What was found.
     pub found: Vec<Broken>,
 }
 
@@ -118,7 +106,6 @@ impl Audit {
         Self { max_running, ..Self::default() }
     }
 
-    /// Something is wrong.
     pub fn broken(&mut self, check: &'static str, what: String) {
         self.found.push(Broken { check, what });
     }
@@ -345,7 +332,7 @@ impl Audit {
         }
     }
 
-    /// A helper that failed or was called off takes its own helpers along, and no other does.
+    /// A helper that failed or was cancelled takes its own helpers along, and no other does.
     fn check_trees(&mut self, changes: &[Change]) {
         let ended = |change: &Change| match change {
             Change::Ended { task, .. } => Some((task.outcome()?, task.session.clone()?)),

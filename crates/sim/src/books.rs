@@ -1,5 +1,5 @@
-//! The journal as the simulated daemon sees it: a real one, in front of which a disk may be full
-//! and a daemon may die, and beside which an auditor reads along.
+//! The journal as the simulated daemon sees it: a real one, with a disk that may be full, a daemon
+//! that may die between two effects, and the auditor beside it.
 
 use std::cell::Cell;
 use std::fmt;
@@ -65,7 +65,6 @@ impl Fuse {
 /// What the records are kept in.
 #[derive(Debug)]
 pub enum Keeper {
-    /// Plain maps.
     Memory(Box<Memory>),
     /// SQLite, in a folder that is removed afterwards. Closed while the daemon is dead.
     File(tempfile::TempDir, Option<Box<Store>>),
@@ -75,11 +74,9 @@ pub enum Keeper {
 #[derive(Debug)]
 pub struct Books {
     keeper: Keeper,
-    /// Reads along.
     pub audit: Audit,
     /// Whether nothing can be written.
     pub full: bool,
-    /// The daemon's life.
     pub fuse: Fuse,
     trace: Trace,
 }
@@ -99,7 +96,6 @@ fn fault(why: impl fmt::Display) -> BooksFault {
 }
 
 impl Books {
-    /// Empty books.
     pub fn new(keeper: Keeper, audit: Audit, trace: Trace) -> Self {
         Self { keeper, audit, full: false, fuse: Fuse::default(), trace }
     }

@@ -37,7 +37,6 @@ impl Books {
 /// What came of a campaign.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Seeds played.
     pub seeds: u64,
     /// Tasks launched in them.
     pub tasks: u64,

@@ -1,5 +1,5 @@
-//! What is checked while the world goes on: nothing is said or done before it is saved, nobody is
-//! disturbed who must not be, and callers are answered in time.
+//! Checks during a history: nothing is said or done before it is saved, sessions are asked for
+//! where they are kept and told only when they may be, and callers are answered in time.
 
 use legwork_engine::record::About;
 use legwork_engine::task::Stage;
@@ -55,8 +55,15 @@ impl World {
         self.check_host(work);
     }
 
-    /// A session is asked about only where it is kept.
+    /// A session is opened where its agent is, and asked about only where it is kept.
     fn check_host(&mut self, work: &Work) {
+        let window = self.windows.iter().find(|window| window.host == work.host);
+        if let (Action::Open { task, agent, .. }, Some(window)) = (&work.action, window)
+            && !self.oc.agents(window.process).any(|known| &*known.name == agent)
+        {
+            let what = format!("{task} is opened in {}, which has no {agent}", work.host);
+            return self.audit().broken("opened where its agent is", what);
+        }
         let (Action::Deliver { session, .. }
         | Action::Probe { session }
         | Action::Prompt { session, .. }
@@ -64,7 +71,6 @@ impl World {
         else {
             return;
         };
-        let window = self.windows.iter().find(|window| window.host == work.host);
         if window.is_some_and(|window| !self.is_of(session, &window.place)) {
             let what = format!("{} is asked for {session}, which is kept elsewhere", work.host);
             self.audit().broken("asked where it is kept", what);

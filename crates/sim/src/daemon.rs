@@ -1,5 +1,5 @@
-//! The daemon's life in the world: the real shell with the real engine, started from the books,
-//! fed with what arrives, and killed between any two of its effects.
+//! The simulated daemon: the real shell with the real engine, started from the books, fed with what
+//! arrives, and killed between any two of its effects.
 
 use legwork_engine::Input;
 use legwork_protocol::ask::Ask;
@@ -35,7 +35,7 @@ impl World {
         self.check_view();
     }
 
-    /// The daemon is killed. Requests that are under way take effect or do not.
+    /// The daemon is killed. Requests in flight take effect or do not.
     pub fn kill_daemon(&mut self) {
         let Some(daemon) = self.daemon.take() else { return };
         self.trace.tell(|| "the daemon is killed".to_owned());

@@ -1,9 +1,8 @@
-//! The virtual world in which legwork is proven: a host with bad habits, crashes at every step,
-//! faults as plain fields, and checkers that see everything.
+//! The deterministic simulation that tests legwork: virtual hosts with bad habits, crashes at every
+//! step, faults as plain fields, and checkers that see everything.
 //!
-//! The engine and the shell are the real ones; hosts, callers, clocks and disks are made up, and
-//! everything that happens follows from a seed. This crate decides nothing for legwork: it only
-//! makes life hard and watches.
+//! The engine and the shell are the real ones; hosts, callers, clocks and disks are simulated, and
+//! everything that happens follows from a seed.
 
 pub mod adapter;
 pub mod audit;
@@ -11,6 +10,7 @@ pub mod books;
 pub mod calls;
 pub mod campaign;
 mod checks;
+mod conditions;
 mod daemon;
 pub mod fence;
 pub mod host;
@@ -21,7 +21,6 @@ pub mod names;
 pub mod seeds;
 pub mod story;
 pub mod trace;
-mod twist;
 pub mod verdict;
 pub mod wire;
 pub mod world;

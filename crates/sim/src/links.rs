@@ -1,5 +1,5 @@
-//! What is between the daemon and the windows: requests that take time, get lost before or after
-//! their effect, and events that come late, twice or never. Requests of one lane keep their order.
+//! The links between the daemon and the windows: requests take time and get lost before or after
+//! their effect; events come late, twice or never. Requests of one lane keep their order.
 
 use legwork_engine::{Action, Finding, Hint, HostError, Input, Work, WorkId};
 
@@ -18,7 +18,7 @@ const TIMEOUT_MS: u64 = 10_000;
 /// A message is in its session so long after it was taken, at the latest.
 const STORED_MS: u64 = 100;
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug)]
 pub struct Flight {
     window: usize,
@@ -259,7 +259,7 @@ impl World {
         }
     }
 
-    /// Whether a delivery to the session is under way at this moment.
+    /// Whether a delivery to the session is in flight at this moment.
     pub fn is_being_told(&self, session: &SessionId) -> bool {
         let to_it = |action: &Action| match action {
             Action::Deliver { session: to, .. } => to == session,

@@ -41,8 +41,7 @@ pub struct Memory {
     undo: Vec<Undo>,
 }
 
-/// A notice, and how the delivery stands. It stays while its task is there, so that the same one
-/// cannot be pending again.
+/// A notice and its state. It stays while its task is there, so that it cannot be enqueued twice.
 #[derive(Debug, Clone)]
 struct Kept {
     notice: Notice,
@@ -55,7 +54,7 @@ enum NoticeState {
     Over,
 }
 
-/// What an entry was before the save that is under way.
+/// What an entry was before the present save.
 #[derive(Debug, Clone)]
 enum Undo {
     Task(TaskId, Option<Box<Task>>),
@@ -224,7 +223,7 @@ impl Memory {
         Ok(())
     }
 
-    /// A delivery that tells nothing any more is not pending either.
+    /// A delivery that has nothing left to tell is dropped.
     fn take_from_delivery(&mut self, id: NoticeId) {
         let delivery = self.notices.get(&id).and_then(|kept| kept.notice.delivery.clone());
         let Some(mut delivery) =
@@ -264,7 +263,7 @@ impl Memory {
 
     fn delivery_created(&mut self, delivery: &Delivery) -> Result<(), Impossible> {
         guard(!delivery.notices.is_empty() && !self.deliveries.contains_key(&delivery.id), || {
-            format!("delivery {}: it tells nothing, or is under way", delivery.id)
+            format!("delivery {}: it tells nothing, or exists already", delivery.id)
         })?;
         for id in &delivery.notices {
             let mut kept = self.free_notice(*id)?;

@@ -1,19 +1,17 @@
-//! Random histories. A seed decides the settings, what people and models do, and everything that
-//! goes wrong meanwhile; then nothing goes wrong any more, and everything has to settle.
+//! Random histories. A seed decides the settings, what people and models do, and what goes wrong
+//! meanwhile. Then the faults stop, and everything has to settle.
 
 use legwork_protocol::ask::{Ask, Reply};
 use legwork_protocol::line::HostLifetime;
-use legwork_protocol::{Interrupted, SessionId, Settings, Status, TaskId};
+use legwork_protocol::{Interrupted, SessionId, Status, TaskId};
 
 use crate::audit::Broken;
 use crate::books::Keeper;
+use crate::conditions::{LONGEST_RUN_MS, Twist, faults, settings};
 use crate::host::{Dice, Nasty, SHARED, SPECIALIST};
 use crate::trace::Trace;
-use crate::twist::Twist;
 use crate::world::{Faults, Keys, World, other_place, place, shared_place};
 
-/// How long a run may take in these histories.
-const LONGEST_RUN_MS: u64 = 3 * 60_000;
 /// How long everything else may take to settle once nothing goes wrong any more: the slowest
 /// retries and looks.
 const SETTLE_MS: u64 = 5 * 60_000;
@@ -31,7 +29,6 @@ pub struct History {
     pub requests: u64,
 }
 
-/// Plays one seed.
 pub fn play(seed: u64, keeper: Keeper, trace: Trace) -> History {
     let mut dice = Dice::new(seed ^ 0x5eed);
     let calm = dice.chance(100);
@@ -67,39 +64,12 @@ pub fn play(seed: u64, keeper: Keeper, trace: Trace) -> History {
     History { broken, story: trace.text(), tasks, requests }
 }
 
-fn settings(dice: &mut Dice) -> Settings {
-    Settings {
-        max_running: *dice.pick(&[0, 1, 2, 3, 16]),
-        max_tasks_per_root: *dice.pick(&[200, 200, 4]),
-        max_depth: *dice.pick(&[1, 2, 0]),
-        max_run_minutes: (LONGEST_RUN_MS / 60_000) as u32,
-        max_quiet_minutes: 1,
-        start_turns: !dice.chance(100),
-        interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Fail, Interrupted::Continue]),
-        ..Settings::default()
-    }
-}
-
-fn faults(dice: &mut Dice) -> Faults {
-    let mut some = |levels: &[u32]| *dice.pick(levels);
-    Faults {
-        crash_in_step: some(&[0, 0, 5, 20, 60]),
-        lost_before: some(&[0, 0, 20, 100]),
-        lost_after: some(&[0, 0, 20, 100]),
-        slow: some(&[0, 0, 10, 50]),
-        hint_lost: some(&[0, 0, 100, 500, 1000]),
-        hint_doubled: some(&[0, 0, 100, 300]),
-        hint_late: some(&[0, 0, 100, 300]),
-    }
-}
-
-/// A history under way.
+/// A history in progress.
 struct Play {
     dice: Dice,
     calm: bool,
     twist: Twist,
     world: World,
-    /// Conversations.
     sessions: Vec<SessionId>,
     /// Tasks that somebody heard of.
     tasks: Vec<TaskId>,

@@ -20,11 +20,10 @@ use crate::world::{START, World};
 /// How long a story waits for something that must happen.
 const PATIENCE_MS: u64 = 15 * 60_000;
 
-/// A story under way.
+/// A story in progress.
 pub struct Story {
     /// The world that it happens in, for whatever has no word of its own here.
     pub world: World,
-    /// The first conversation.
     pub main: SessionId,
     names: BTreeMap<String, String>,
 }
@@ -123,7 +122,6 @@ impl Story {
         self.launch_from(&main, description, script)
     }
 
-    /// Another session does.
     pub fn launch_from(&mut self, from: &SessionId, description: &str, script: &str) -> TaskId {
         let arguments = launch(description, script);
         let call = self.start(from, "background_task", arguments);
@@ -172,7 +170,6 @@ impl Story {
         self.world.audit().rows.get(&task).map(|row| row.task.status())
     }
 
-    /// The task's session.
     pub fn session_of(&mut self, task: TaskId) -> SessionId {
         match self.world.audit().rows.get(&task).and_then(|row| row.task.session.clone()) {
             Some(session) => session,
@@ -227,7 +224,6 @@ impl Story {
 /// A delivery as it is found in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliverySeen {
-    /// What everybody sees.
     pub headline: String,
     /// What only the model sees, without the fences, which were checked.
     pub results: Vec<String>,

@@ -23,7 +23,6 @@ impl Trace {
         Self(Some(Rc::new(RefCell::new(Lines { now: start, start, lines: Vec::new() }))))
     }
 
-    /// Time goes on.
     pub fn at(&self, now: Time) {
         if let Some(lines) = &self.0 {
             lines.borrow_mut().now = now;

@@ -1,5 +1,5 @@
-//! What must be true when a history is over: everything ended, everybody told once, nothing left
-//! running, nothing left behind. Looks into the hosts, not only into the books.
+//! Checks at the end of a history: every run ended, everybody was told once, nothing is left
+//! running or lying about. They look into the hosts, not only into the books.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,7 +60,7 @@ fn unsettled(audit: &mut Audit, world: &World) {
     let can_be_told =
         |notice: &&NoticeId| audit.pending_for.get(notice).is_some_and(|to| world.can_be_told(to));
     if let Some(notice) = audit.pending.iter().find(can_be_told).copied() {
-        audit.broken("every delivery is paid", format!("{notice:?} is still pending"));
+        audit.broken("every notice is delivered", format!("{notice:?} is still pending"));
     }
     let stop = audit.stops.iter().find(|(task, _)| can_be_stopped(audit, world, **task));
     if let Some((task, target)) = stop.map(|(task, target)| (*task, target.clone())) {
@@ -91,7 +91,7 @@ fn forgotten_for_a_reason(audit: &mut Audit, host: &OpenCode) {
         called_off && run.detail == words::SESSION_DELETED && !deleted(*task)
     });
     if let Some(what) = wrong.map(|((task, _), _)| format!("the session of {task} is there")) {
-        audit.broken("called off for a reason", what);
+        audit.broken("cancelled for a reason", what);
     }
 }
 

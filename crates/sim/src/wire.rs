@@ -1,5 +1,5 @@
-//! What the simulated daemon sends out: kept until the world carries it away. A daemon that has
-//! died sends nothing more.
+//! What the simulated daemon sends out, kept until the world carries it away. A dead daemon sends
+//! nothing.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,6 @@ pub struct Wire {
     pub work: Vec<Work>,
     /// Hosts whose process has ended.
     pub ended: BTreeSet<HostId>,
-    /// The daemon's life.
     pub fuse: Fuse,
 }
 

@@ -1,5 +1,5 @@
-//! The world: one project with its windows, one daemon, callers and a person, on one virtual clock.
-//! Everything that will happen is on the agenda; whatever is first happens next.
+//! The world: the windows of a project, hosts of other places, one daemon, callers and a person, on
+//! one virtual clock. Everything that will happen is on the agenda, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,6 @@ pub struct Faults {
 /// An OpenCode process with its plugin and its link to the daemon.
 #[derive(Debug)]
 pub struct Window {
-    /// The process.
     pub process: ProcessNo,
     /// Its name to the daemon.
     pub host: HostId,
@@ -83,7 +82,6 @@ pub enum Keys {
 pub(crate) enum Happening {
     /// Something reaches the daemon of this life.
     Arrives(u32, Input),
-    /// The daemon's alarm.
     Alarm(u32),
     /// The host begins with a piece of work.
     Reads(u32, WorkId),
@@ -91,25 +89,17 @@ pub(crate) enum Happening {
     Writes(u32, WorkId, Box<Write>),
     /// The daemon hears no answer in time.
     GivesUp(u32, WorkId),
-    /// A window connects.
     Links(usize),
-    /// The daemon starts.
     Starts,
 }
 
-/// Everything.
 pub struct World {
-    /// The time.
     pub now: Time,
-    /// What goes wrong.
     pub faults: Faults,
-    /// The hosts' place.
     pub oc: OpenCode,
-    /// Its windows.
     pub windows: Vec<Window>,
     /// All calls that were ever made.
     pub calls: Vec<Call>,
-    /// What people read.
     pub trace: Trace,
     /// The settings of the daemon.
     pub settings: Settings,

@@ -1,5 +1,5 @@
-//! Reading a row from left to right, and keeping once what many rows have in common. What does
-//! not read as the type that is wanted is a fault that names its column.
+//! Reads a row from left to right, and shares values that many rows have in common. A value that is
+//! not of the wanted type is a fault that names its column.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
@@ -77,7 +77,6 @@ impl<'r> Columns<'r> {
             .map_err(|why| Fault::Unknown { what: format!("{}: {why}", self.name(at)) })
     }
 
-    /// An id.
     pub fn parsed<T: FromStr<Err: Display>>(&mut self) -> Result<T, Fault> {
         let text = self.text()?;
         self.parse(text)
@@ -107,7 +106,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// The next column as a text that many rows have.
+    /// The next column, as a text that many rows share.
     pub fn shared(&mut self, from: &mut Columns<'_>) -> Result<Arc<str>, Fault> {
         let text = from.text()?;
         if let Some(text) = self.texts.get(text) {
@@ -129,7 +128,7 @@ impl<T> Default for Once<T> {
 }
 
 impl<T: FromStr<Err: Display> + Clone> Once<T> {
-    /// The next column as an id that many rows have.
+    /// The next column, as an id that many rows share.
     pub fn one(&mut self, from: &mut Columns<'_>) -> Result<T, Fault> {
         let text = from.text()?;
         if let Some(id) = self.0.get(text) {

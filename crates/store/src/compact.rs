@@ -1,5 +1,5 @@
-//! Really removing what was forgotten: from the pages that it stood in, from the write-ahead log,
-//! and, where much became free, from the size of the file.
+//! Removes forgotten data for good: from the pages that it stood in, from the write-ahead log and,
+//! where much became free, from the size of the file.
 
 use rusqlite::Connection;
 

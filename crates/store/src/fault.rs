@@ -14,85 +14,47 @@ pub enum Fault {
         "the store in {} is in use by another legwork daemon; stop that one first, or set \
          LEGWORK_HOME to another folder", dir.display()
     )]
-    Locked {
-        /// The store's folder.
-        dir: PathBuf,
-    },
+    Locked { dir: PathBuf },
     /// A folder or file could not be made, opened, renamed or protected.
     #[error(
         "could not {tried} {}; check that it belongs to you and that its disk is there",
         path.display()
     )]
-    File {
-        /// What was tried.
-        tried: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    File { tried: &'static str, path: PathBuf, source: io::Error },
     /// The file was written by a newer legwork. It was left as it is.
     #[error(
         "{} has the format {found}, and this legwork knows formats up to {known}; install the \
          newer legwork again", path.display()
     )]
     TooNew {
-        /// The file.
         path: PathBuf,
-        /// Its version.
         found: u32,
         /// The newest version known here.
         known: u32,
     },
     /// The disk is full.
     #[error("could not {tried}: the disk is full; nothing is lost, make room and go on")]
-    Full {
-        /// What was tried.
-        tried: &'static str,
-        /// SQLite's words.
-        source: rusqlite::Error,
-    },
+    Full { tried: &'static str, source: rusqlite::Error },
     /// The file could not be read or written.
     #[error(
         "could not {tried}: the file could not be read or written; check its disk and permissions"
     )]
-    Io {
-        /// What was tried.
-        tried: &'static str,
-        /// SQLite's words.
-        source: rusqlite::Error,
-    },
+    Io { tried: &'static str, source: rusqlite::Error },
     /// Some other process holds the file locked.
     #[error("could not {tried}: another program holds the file locked; close that program")]
-    Busy {
-        /// What was tried.
-        tried: &'static str,
-        /// SQLite's words.
-        source: rusqlite::Error,
-    },
+    Busy { tried: &'static str, source: rusqlite::Error },
     /// The file is damaged, or no database at all.
     #[error("could not {tried}: the file is damaged; a restart sets it aside if it must")]
-    Damaged {
-        /// What was tried.
-        tried: &'static str,
-        /// SQLite's words.
-        source: rusqlite::Error,
-    },
+    Damaged { tried: &'static str, source: rusqlite::Error },
     /// The file is the database of another program.
     #[error("{} is not a store of legwork; move it away", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// The file holds a value that this version does not know.
     #[error(
         "the store holds something unknown: {what}; was it changed by hand? Move the file away \
          to begin anew"
     )]
-    Unknown {
-        /// Where, and what.
-        what: String,
-    },
+    Unknown { what: String },
     /// A change does not follow from what is there. A bug, not a condition.
     #[error("a change that cannot be: {what}; nothing was saved, please report this")]
     Impossible {
@@ -101,12 +63,7 @@ pub enum Fault {
     },
     /// Anything else that SQLite says.
     #[error("could not {tried}; please report this")]
-    Database {
-        /// What was tried.
-        tried: &'static str,
-        /// SQLite's words.
-        source: rusqlite::Error,
-    },
+    Database { tried: &'static str, source: rusqlite::Error },
 }
 
 impl Fault {

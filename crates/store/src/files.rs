@@ -1,5 +1,5 @@
-//! The folder and its files: who may read them, who has them open, and how a file that cannot be
-//! read is set aside. Knows nothing of what is in them.
+//! The store's folder and files: permissions, the lock, and setting aside a file that cannot be
+//! read. Nothing here looks into them.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;

@@ -1,12 +1,11 @@
-//! Keeps the records: the only SQL of the project.
+//! The store: a [`Journal`] on a SQLite file, and the only SQL of the project.
 //!
-//! [`Store`] is a [`Journal`] on a SQLite file. It saves the changes of one reaction together or
-//! not at all, and refuses a change that does not follow from what is there: a move from another
-//! stage, a second notice of one kind, a delivery that nobody made. It reads back what a restart
-//! needs.
+//! [`Store`] saves the changes of one reaction in one transaction. It refuses a change that does
+//! not follow from what is there: a move from another stage, a second notice of the same kind, a
+//! delivery that nobody created. It reads back what a restart needs.
 //!
-//! This crate does not know what a status means and decides nothing. It has no clock, and it never
-//! repairs a file that it cannot read: such a file is set aside under another name.
+//! The crate makes no decisions and has no clock. It never repairs a file that it cannot read: it
+//! sets such a file aside under another name.
 
 mod columns;
 mod compact;
@@ -46,7 +45,7 @@ pub use schema::VERSION as SCHEMA_VERSION;
 pub use timeline::{Entry, TIMELINE_MAX_LINES};
 pub use tombstones::Tombstone;
 
-/// The records of one user, on disk. Nobody else has them open.
+/// The records of one user, on disk. A lock keeps every other process out.
 #[derive(Debug)]
 pub struct Store {
     db: Connection,

@@ -1,5 +1,5 @@
-//! Reading back what a restart needs, in a fixed order and without results. Decides nothing about
-//! it: what cannot be read is a fault, and whoever opened the file judges that.
+//! Reads back what a restart needs, in a fixed order and without results. A value that cannot be
+//! read is a fault; whoever opened the file decides what to do about it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const TASKS: &str = "SELECT
     FROM tasks";
 const NOTICES: &str = "SELECT task, run, question, recipient, headline, made, delivery, spot
     FROM notices WHERE state = 'pending' ORDER BY task, run, question";
-const LETTERS: &str = "SELECT id, recipient, counts FROM deliveries ORDER BY id";
+const DELIVERIES: &str = "SELECT id, recipient, counts FROM deliveries ORDER BY id";
 const STOPS: &str = "SELECT task, place, host, session, prompted FROM stops ORDER BY task";
 const PARENTS: &str = "SELECT session, place, active_host FROM parents ORDER BY session";
 
@@ -43,7 +43,7 @@ pub fn load(db: &Connection) -> Result<Saved, Fault> {
             carried.entry(delivery.clone()).or_default().push((*spot, notice.id));
         }
     }
-    let deliveries = all(db, LETTERS, |row| delivery(row, &mut known, &mut carried))?;
+    let deliveries = all(db, DELIVERIES, |row| delivery(row, &mut known, &mut carried))?;
     Ok(Saved {
         tasks,
         notices: pending.into_iter().map(|(notice, _)| notice).collect(),
@@ -110,7 +110,7 @@ fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
     })
 }
 
-/// With its place in its delivery.
+/// With its position in its delivery.
 fn notice(row: &mut Columns<'_>, known: &mut Known) -> Result<(Notice, Option<i64>), Fault> {
     let id =
         NoticeId { task: row.parsed()?, run: row.plain()?, about: words::about(row.plain()?)? };

@@ -26,10 +26,8 @@ const LOG_MAX_BYTES: i64 = 16 << 20;
 /// All statements of this crate, so that none is parsed twice.
 const STATEMENTS: usize = 64;
 
-/// An open store.
 #[derive(Debug)]
 pub struct Opened {
-    /// The store.
     pub store: Store,
     /// Set if the file that was there could not be read and the store is a new one.
     pub set_aside: Option<SetAside>,
@@ -78,7 +76,6 @@ impl Claim {
         files::note(&self.lock, &self.dir, text)
     }
 
-    /// Opens it.
     pub fn open(self) -> Result<Opened, Fault> {
         open(self)
     }

@@ -1,6 +1,5 @@
-//! Changes to what is pending: notices, the deliveries that carry them, stops; and to what is known
-//! of parents. A notice that was pending once keeps its row while its task is there, so that the
-//! same one cannot be pending again.
+//! Changes to the outbox: notices, the deliveries that carry them, stops, and the parents that are
+//! told. A notice keeps its row while its task is there, so that it cannot be enqueued twice.
 
 use legwork_engine::record::{Delivery, DeliveryEnd, Notice, NoticeId, Parent, Stop, Target};
 use legwork_protocol::{MessageId, SessionId, TaskId};
@@ -53,7 +52,7 @@ pub fn delivery_created(tx: &Transaction<'_>, delivery: &Delivery) -> Result<(),
         tx,
         "INSERT INTO deliveries (id, recipient, counts) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
         (delivery.id.as_str(), delivery.to.as_str(), &delivery.counts),
-        || what("it is under way"),
+        || what("it exists already"),
     )?;
     for (spot, id) in (0i64..).zip(&delivery.notices) {
         run_one(

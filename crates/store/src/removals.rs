@@ -1,5 +1,6 @@
-//! Files of forgotten tasks that are still to be removed. The record is made with the forgetting,
-//! so that a file is removed because somebody meant it, never because nothing is known of it.
+//! Session files of forgotten tasks that are still to be removed. A task is listed here in the same
+//! transaction that forgets it: a file is removed because somebody asked for it, never because
+//! nothing is known of it.
 
 use legwork_protocol::TaskId;
 use rusqlite::Connection;

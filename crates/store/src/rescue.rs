@@ -1,6 +1,6 @@
-//! Taking over what can be read of a store that cannot be read as a whole. Row by row, from both
-//! ends of every table, into a store that is new and empty; then what hangs on something that was
-//! lost is put right, so that what is left is a store like any other.
+//! Rescues what can be read of a damaged store: row by row, from both ends of every table, into a
+//! new and empty one. Then references to lost rows are mended, so that what is left is a store like
+//! any other.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ const EARLIER: &str = "
         (SELECT directory FROM origins WHERE origins.task = tasks.id), ''
     ) WHERE realm = '';";
 
-/// What hangs on a row that could not be read.
+/// Mends what refers to a row that could not be read.
 const MEND: &str = "
     -- A run that is to go on needs its prompt.
     DELETE FROM tasks WHERE stage IN ('queued', 'opening', 'prompting', 'working')

@@ -1,5 +1,5 @@
-//! Saving: the changes of one reaction in one transaction. Every change is written so that it can
-//! only touch what it says it touches; one that touches anything else, or nothing, undoes all.
+//! Saving: the changes of one reaction in one transaction. Each statement is guarded so that it can
+//! only touch the rows that its change names; one that touches others, or none, rolls back all.
 
 use legwork_engine::record::Change;
 use legwork_protocol::Time;

@@ -1,5 +1,5 @@
-//! Changes to tasks and their runs. A move names the stage and the run that it starts from, and
-//! finds nothing to change when the task is elsewhere.
+//! Changes to tasks and their runs. Each update is guarded by the stage and run that it starts
+//! from, and changes nothing if the task is elsewhere.
 
 use legwork_engine::record::{Forget, Origin};
 use legwork_engine::task::{StageName, Task};

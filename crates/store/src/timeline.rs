@@ -1,5 +1,5 @@
-//! A task's history in words, for people. Written with the changes that it tells of, kept within
-//! bounds, gone with its task. Nothing is decided by it.
+//! A task's history for people, one line for each change, saved with the change. Bounded, and
+//! deleted with its task. No decision reads it.
 
 use legwork_engine::record::Change;
 use legwork_engine::text::story;

@@ -1,6 +1,6 @@
-//! What is left of a task whose session was deleted. The session's owner may not have meant the
-//! helpers' results, and whoever judged that it was deleted may have been wrong; so a person can
-//! read them for a while.
+//! Tombstones: what is left of tasks whose parent session was deleted. The person may not have
+//! meant to delete the results too, and we may have been wrong about the deletion, so they can be
+//! read for a while.
 
 use legwork_protocol::{TaskId, Time};
 use rusqlite::{Connection, Transaction};
@@ -18,7 +18,6 @@ const TRIED: &str = "read what is left of a forgotten task";
 /// What is left of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tombstone {
-    /// The task.
     pub task: TaskId,
     /// When it was forgotten.
     pub forgotten: Time,

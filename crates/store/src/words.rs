@@ -1,5 +1,5 @@
-//! How values look in the file. Ids and stages are words, so that a person can read the file;
-//! what is not one of our words is a fault, never a guess.
+//! How values are encoded in the file. Ids and stages are text, so that a person can read the file;
+//! an unknown word is a fault, never a guess.
 
 use legwork_engine::record::{About, DeliveryEnd};
 use legwork_engine::task::{Stage, StageName};
@@ -18,7 +18,7 @@ pub fn id(task: TaskId) -> String {
     task.to_string()
 }
 
-/// SQLite's integers have a sign and ours do not: every one of ours finds its place.
+/// SQLite's integers are signed and ours are not; the bits are kept.
 pub fn int(number: u64) -> i64 {
     number.cast_signed()
 }

@@ -1,4 +1,4 @@
-//! The hosts that are there, or were, and what each has to do: the runs that hold its places and
+//! The hosts that are there, or were, and what each has to do: the runs that hold its slots, and
 //! the queue for them.
 
 mod presence;
@@ -30,11 +30,11 @@ pub(crate) struct Host {
     /// How long it stays. A restart forgets it until the host says it again.
     pub lifetime: HostLifetime,
     pub serves: Serves,
-    /// Runs that hold a place.
+    /// Runs that hold a slot.
     pub running: BTreeSet<TaskId>,
-    /// Runs that wait for one, in order.
+    /// Runs that wait for one, first in, first out.
     pub queue: BTreeSet<(u64, TaskId)>,
-    /// Whether a poll is under way.
+    /// A poll is in flight.
     pub polling: bool,
     /// Polls in a row that did not ask for questions.
     pub unasked: u32,

@@ -1,7 +1,7 @@
 //! Hosts come and go. One that is away may be at work, so its runs wait; one whose process ended
 //! is not, so its runs are interrupted (`run/interrupted.rs`).
 
-use legwork_protocol::limits::{POLL_EVERY_MS, SURVEYS_UNASKED_MAX};
+use legwork_protocol::limits::{POLL_EVERY_MS, POLLS_UNASKED_MAX};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, TaskId};
 
@@ -25,7 +25,7 @@ impl Engine {
         host.serves = serves;
         host.polling = false;
         // What was asked while it was away was not heard.
-        host.unasked = SURVEYS_UNASKED_MAX;
+        host.unasked = POLLS_UNASKED_MAX;
         host.came = self.now;
         host.away_since = None;
         host.ended_unseen = false;

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `notices.rs` | a notice is enqueued with what it tells of, and withdrawn when nobody needs it |
+//! | `notices.rs` | a notice is enqueued with what it tells of, and withdrawn if not needed |
 //! | `gather.rs` | notices whose time has come go out in one delivery |
 //! | `route.rs` | the host that a session is told through |
 //! | `deliver.rs` | a delivery is sent until the host shows it |

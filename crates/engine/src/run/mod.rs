@@ -12,7 +12,8 @@
 //! | `finish.rs`, `stop.rs` | its end, and a session that must not go on |
 //!
 //! Ordinary running, another try, polling and recovery all come through [`Engine::tend_run`], which
-//! looks at the record and not at how it got there. What is known and not saved is in `volatile.rs`.
+//! looks at the record and not at how it got there. What is known and not saved is in
+//! `volatile.rs`.
 
 pub(crate) mod finish;
 pub(crate) mod interrupted;
@@ -109,10 +110,8 @@ impl Engine {
     ) {
         let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
         // Run and work ids are fencing tokens: an answer to an earlier request counts for nothing.
-        if task.run.number != run || !watch.request.as_ref().is_some_and(|it| it.work == work) {
-            return;
-        }
-        let Some(request) = watch.request.take() else { return };
+        let own = |request: &mut Request| request.work == work && task.run.number == run;
+        let Some(request) = watch.request.take_if(own) else { return };
         if watch.host_ended() {
             self.cut_off_answered(id, request, found);
         } else if request.host != task.run.host {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use legwork_protocol::limits::{POLL_EVERY_MS, QUIET_MS, SURVEYS_UNASKED_MAX};
+use legwork_protocol::limits::{POLL_EVERY_MS, POLLS_UNASKED_MAX, QUIET_MS};
 use legwork_protocol::{HostId, SessionId, TaskId};
 
 use super::task::Stage;
@@ -34,7 +34,7 @@ impl Engine {
             !watch.questions.is_empty() || now.since(watch.activity.since()) >= QUIET_MS
         };
         let some = host.running.iter().filter_map(|id| self.tasks.live(*id)).any(waits);
-        if some || host.unasked >= SURVEYS_UNASKED_MAX { Scope::Questions } else { Scope::Busy }
+        if some || host.unasked >= POLLS_UNASKED_MAX { Scope::Questions } else { Scope::Busy }
     }
 
     /// A run of this host is at work, so the host is polled from now on.

@@ -71,8 +71,8 @@ impl Engine {
         }
     }
 
-    /// The host that goes on with a finished task: the asker's own if it keeps the session, else the
-    /// one that ran it last, else any that keeps it.
+    /// The host that goes on with a finished task: the asker's own if it keeps the session, else
+    /// the one that ran it last, else any that keeps it.
     fn host_to_resume(&self, task: &Task, own: &HostId) -> Option<HostId> {
         if self.hosts.presence(own) != Presence::Here {
             return None;

@@ -1,6 +1,6 @@
-//! Sessions that must not go on. A stop is pending until the host has shown the session quiet
-//! twice, some seconds apart: an abort that overtakes the start of a turn says that it was done,
-//! and the turn starts all the same.
+//! Sessions that must not go on. A stop is done when the host has shown the session quiet twice,
+//! some seconds apart: an abort that overtakes the start of a turn succeeds, and the turn starts
+//! all the same.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            launch                                    resume
-//!              │              place free                 │
+//!              │              slot free                  │
 //!              ├──────────► Queued ◄─────────────────────┤
 //!              │              │   └───────────┐          │
 //!              ▼              ▼               ▼          │
@@ -25,10 +25,9 @@ use legwork_protocol::{
     CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId, Time,
 };
 
-/// What is saved of a task. What a restart may forget is in [`crate::watch::Watch`].
+/// What is saved of a task. What a restart may forget is in [`crate::Volatile`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
     /// Its number in the order of launches; listings go by it.
     pub seq: u64,
@@ -54,24 +53,23 @@ pub struct Task {
     pub session: Option<SessionId>,
     /// How far its run is.
     pub stage: Stage,
-    /// Its last run.
     pub run: Run,
     /// When its result was first read.
     pub retrieved: Option<Time>,
 }
 
-/// One stretch of work on a task.
+/// One stretch of work on a task: the launch, or a resume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     /// 0 for the launch; each resume adds one. Also the task's resume count.
     pub number: u32,
-    /// The session that asked for it and is pending its notice.
+    /// The session that asked for it and is told of its end.
     pub asker: SessionId,
     /// The call that asked for it.
     pub key: CallKey,
     /// The host that does it.
     pub host: HostId,
-    /// Its place in the order of the queue.
+    /// Its position in the queue.
     pub order: u64,
     /// What to do; dropped from memory when it is finished.
     pub prompt: Option<Arc<str>>,
@@ -93,14 +91,14 @@ pub struct Run {
 /// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
-    /// It waits for one of its host's places.
+    /// It waits for one of its host's slots.
     Queued,
     /// Its session is being opened. Saved before the host is asked, so that a session that came
     /// into being unseen is found again.
     Opening,
     /// Its prompt is being handed over, under this id, as often as it takes.
     Prompting(MessageId),
-    /// The host has the prompt. Only a look that finds its answer, or its failure, ends this.
+    /// The host has the prompt. Only a look that finds its answer, or its failure, ends this stage.
     Working(MessageId),
     /// The run is over.
     Finished(Outcome),
@@ -109,11 +107,9 @@ pub enum Stage {
 /// How a run ended. The result or the reason is in the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// It was answered.
     Completed,
-    /// It was not.
     Failed,
-    /// It was called off.
+    /// Somebody cancelled it.
     Cancelled,
 }
 
@@ -130,7 +126,6 @@ pub enum StageName {
 }
 
 impl Stage {
-    /// Its name.
     pub fn name(&self) -> StageName {
         match self {
             Self::Queued => StageName::Queued,
@@ -143,14 +138,13 @@ impl Stage {
         }
     }
 
-    /// Whether it holds one of its host's places.
+    /// Whether it holds one of its host's slots.
     pub fn holds_slot(&self) -> bool {
         matches!(self, Self::Opening | Self::Prompting(_) | Self::Working(_))
     }
 }
 
 impl StageName {
-    /// All of them.
     pub const ALL: [StageName; 7] = [
         Self::Queued,
         Self::Opening,
@@ -189,7 +183,6 @@ impl StageName {
 }
 
 impl Task {
-    /// What anybody sees.
     pub fn status(&self) -> Status {
         match self.stage {
             Stage::Finished(Outcome::Completed) => Status::Completed,

@@ -34,20 +34,15 @@ pub enum ApiError {
 /// An agent that the host has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name.
     pub name: Arc<str>,
     /// Whether it is for the host's own use. It can be prompted all the same.
     pub hidden: bool,
 }
 
-/// A new session.
 #[derive(Debug, Clone, Default)]
 pub struct NewSession {
-    /// Its parent.
     pub parent: Option<SessionId>,
-    /// Its title.
     pub title: Arc<str>,
-    /// Our mark.
     pub mark: Option<TaskId>,
     /// Whether its permissions let it launch tasks itself.
     pub may_nest: bool,
@@ -58,7 +53,6 @@ pub struct NewSession {
 /// What a person answers to a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// Yes.
     Yes,
     /// No, and nothing else.
     No,

@@ -12,13 +12,11 @@ pub struct ProcessNo(pub u32);
 /// Something that a process announces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// When it happened.
     pub at: Time,
     /// Which process announces it.
     pub process: ProcessNo,
     /// In which session; known to the host or not.
     pub session: SessionId,
-    /// What.
     pub kind: Kind,
 }
 
@@ -46,17 +44,9 @@ pub enum Kind {
         tokens: u64,
     },
     /// `permission.asked`.
-    Asked {
-        /// Which.
-        question: QuestionId,
-        /// For what.
-        text: Arc<str>,
-    },
+    Asked { question: QuestionId, text: Arc<str> },
     /// `permission.replied`.
-    Replied {
-        /// Which.
-        question: QuestionId,
-    },
+    Replied { question: QuestionId },
     /// A person wrote into the session.
     Used,
 }
@@ -66,13 +56,11 @@ pub enum Kind {
 pub enum Status {
     /// Nothing. Announced, but never listed: a quiet session is absent (seen in 1.18.33).
     Idle,
-    /// It works.
     Busy,
     /// Its provider will be tried again.
     Retry {
         /// The how-manieth time.
         attempt: u32,
-        /// When.
         next: Time,
     },
 }

@@ -20,11 +20,9 @@ pub(super) struct Process {
 /// A permission that a turn waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Its id.
     pub id: QuestionId,
     /// The session that asks.
     pub session: SessionId,
-    /// For what.
     pub text: Arc<str>,
 }
 

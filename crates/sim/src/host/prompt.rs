@@ -16,7 +16,6 @@ use super::world::What;
 /// The body of `prompt_async`.
 #[derive(Debug, Clone)]
 pub struct Prompt {
-    /// The message's id.
     pub message: MessageId,
     /// What it says. The first part may be a script.
     pub parts: Vec<Part>,

@@ -36,7 +36,6 @@ pub enum Step {
     Drop,
     /// Use a tool that needs a person's permission.
     Ask(Arc<str>),
-    /// Never answer.
     Hang,
     /// The model does not exist.
     NoModel,

@@ -20,14 +20,11 @@ pub struct Storage {
     pub(super) owner: BTreeMap<MessageId, usize>,
 }
 
-/// A conversation.
 #[derive(Debug, Clone)]
 pub struct Session {
-    /// Its id.
     pub id: SessionId,
     /// Its parent, which need not exist (seen in 1.18.33).
     pub parent: Option<SessionId>,
-    /// Its title.
     pub title: Arc<str>,
     /// Our mark in its metadata.
     pub mark: Option<TaskId>,
@@ -67,20 +64,16 @@ pub struct SessionFacts {
 /// A message of a session.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// Its id.
     pub id: MessageId,
     /// When it was written, or last written again.
     pub created: Time,
-    /// What it is.
     pub body: Body,
 }
 
 /// Who wrote a message, and what.
 #[derive(Debug, Clone)]
 pub enum Body {
-    /// A prompt.
     User(User),
-    /// One model call.
     Assistant(Assistant),
 }
 
@@ -89,7 +82,6 @@ pub enum Body {
 pub struct User {
     /// Who is to answer.
     pub agent: Arc<str>,
-    /// What it says.
     pub parts: Vec<Part>,
     /// Whether it bears our mark.
     pub ours: bool,
@@ -103,9 +95,7 @@ pub struct User {
 /// A text of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its id.
     pub id: PartId,
-    /// The text.
     pub text: Arc<str>,
     /// Whether the person's screen hides it.
     pub synthetic: bool,
@@ -131,7 +121,6 @@ pub struct Tally {
 pub struct Assistant {
     /// The prompt that it answers: the newest at the time of the call.
     pub answers: MessageId,
-    /// Its text.
     pub text: Arc<str>,
     /// The tools that it used.
     pub tool_calls: u32,
@@ -139,18 +128,15 @@ pub struct Assistant {
     pub completed: Option<Time>,
     /// How it ended. Absent after an error.
     pub finish: Option<Finish>,
-    /// What went wrong.
     pub error: Option<Arc<str>>,
 }
 
 /// How a model call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
-    /// With an answer.
     Stop,
     /// With tools whose results are to be read.
     ToolCalls,
-    /// The stream broke.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
--- The outbox in the words of the field: a delivery carries notices that are pending until then.
+-- The outbox: notices are pending until a delivery that carries them is seen.
 ALTER TABLE letters RENAME TO deliveries;
 DROP INDEX notices_owed;
 ALTER TABLE notices RENAME COLUMN letter TO delivery;

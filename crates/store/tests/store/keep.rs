@@ -268,7 +268,7 @@ fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
         ("cannot begin in a delivery", Change::Enqueued(in_delivery)),
         ("withdrawal of notice of bg_00000002", Change::Withdrawn(end_of(two))),
         ("withdrawal of notice of bg_00000004", Change::Withdrawn(end_of(four))),
-        ("delivery l: it is under way", made("l", &[end_of(three)])),
+        ("delivery l: it exists already", made("l", &[end_of(three)])),
         ("delivery k: notice of bg_00000002", made("k", &[end_of(three), end_of(two)])),
         ("delivery k: notice of bg_00000004", made("k", &[end_of(four)])),
         ("delivery k: notice of bg_00000003", made("k", &[end_of(three), end_of(three)])),

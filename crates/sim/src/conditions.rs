@@ -1,0 +1,66 @@
+//! The conditions of a random history: settings, faults, and a twist where something is not as
+//! everybody assumes.
+
+use legwork_protocol::{Interrupted, Settings};
+
+use crate::host::Dice;
+use crate::world::Faults;
+
+/// How long a run may take in these histories.
+pub const LONGEST_RUN_MS: u64 = 3 * 60_000;
+
+/// What is unusual about a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Twist {
+    None,
+    /// Some windows have another database, and say so.
+    OtherDatabase,
+    /// Some have another database, and nobody knows.
+    HiddenDatabase,
+    /// The provider's ids of calls repeat, and the plugin trusts them.
+    RepeatedIds,
+    /// There is a host of another place that serves everyone.
+    Shared,
+    /// Windows run where the daemon cannot see whether they have ended.
+    Unseen,
+}
+
+impl Twist {
+    /// By the dice: mostly nothing.
+    pub fn pick(dice: &mut Dice) -> Self {
+        match dice.below(100) {
+            0..=9 => Self::OtherDatabase,
+            10..=24 => Self::HiddenDatabase,
+            25..=32 => Self::RepeatedIds,
+            33..=39 => Self::Unseen,
+            40..=64 => Self::Shared,
+            _ => Self::None,
+        }
+    }
+}
+
+pub fn settings(dice: &mut Dice) -> Settings {
+    Settings {
+        max_running: *dice.pick(&[0, 1, 2, 3, 16]),
+        max_tasks_per_root: *dice.pick(&[200, 200, 4]),
+        max_depth: *dice.pick(&[1, 2, 0]),
+        max_run_minutes: (LONGEST_RUN_MS / 60_000) as u32,
+        max_quiet_minutes: 1,
+        start_turns: !dice.chance(100),
+        interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Fail, Interrupted::Continue]),
+        ..Settings::default()
+    }
+}
+
+pub fn faults(dice: &mut Dice) -> Faults {
+    let mut some = |levels: &[u32]| *dice.pick(levels);
+    Faults {
+        crash_in_step: some(&[0, 0, 5, 20, 60]),
+        lost_before: some(&[0, 0, 20, 100]),
+        lost_after: some(&[0, 0, 20, 100]),
+        slow: some(&[0, 0, 10, 50]),
+        hint_lost: some(&[0, 0, 100, 500, 1000]),
+        hint_doubled: some(&[0, 0, 100, 300]),
+        hint_late: some(&[0, 0, 100, 300]),
+    }
+}
