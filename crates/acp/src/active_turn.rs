@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
-use std::time::SystemTime;
 
 use legwork_engine::work::Question;
+use legwork_machine::{lock, since_epoch};
 use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
 
-use crate::lock::lock;
 use crate::session_log::End;
 
 /// A turn under way, as anybody may see it.
@@ -94,8 +93,7 @@ impl Turns {
 
 /// This moment.
 pub fn now() -> Time {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use legwork_machine::lock;
 use legwork_protocol::SessionId;
 use legwork_protocol::line::Environment;
 use tokio::process::Command;
 
 use crate::limits::{ENVIRONMENTS_MAX, ENVIRONMENTS_MAX_BYTES, PATHS_MAX};
-use crate::lock::lock;
 
 /// Variables that no helper gets. Keys and settings of agents are none of them: a helper may need
 /// those (`CLAUDE_CODE_OAUTH_TOKEN`, `CODEX_HOME`), so they are named one by one.

@@ -1,7 +1,7 @@
 //! Services that a helper starts on demand and that others use as well: they are not its own, and
 //! ending them would end others' work. They are known by their names.
 
-use legwork_client::table::{Entry, Table, arguments};
+use legwork_machine::table::{Entry, Table, arguments};
 
 /// What is kept if the settings do not say otherwise: each is started by whoever needs it first,
 /// and serves all of the user's programs from then on.

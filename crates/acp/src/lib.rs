@@ -2,8 +2,7 @@
 //! is spoken to over its stdin and stdout; the sessions are kept here.
 //!
 //! The only crate that knows ACP. It performs actions, says what it found and gives hints; it knows
-//! no rules of tasks. `rehearsal` is an agent of our own that
-//! follows a script and needs no model.
+//! no rules of tasks.
 
 mod active_turn;
 pub mod agents;
@@ -14,12 +13,10 @@ mod failure;
 pub mod keep;
 mod limits;
 mod local_host;
-mod lock;
 mod mail;
 pub mod orphans;
 mod permission;
 mod process;
-pub mod rehearsal;
 mod session_log;
 mod transcript;
 mod turn;

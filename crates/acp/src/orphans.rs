@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Instant;
 
-use legwork_client::hash8;
-pub use legwork_client::process::INSIDE;
-use legwork_client::process::{has_ended_here, process_mark};
-use legwork_client::table::{self, Entry, Table, variable};
+pub use legwork_machine::process::INSIDE;
+use legwork_machine::process::{has_ended_here, process_mark};
+use legwork_machine::table::{self, Entry, Table, variable};
+use legwork_machine::{hash8, lock};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal as listen};
@@ -27,7 +27,6 @@ use tokio::task::spawn_blocking;
 
 use crate::keep::is_kept;
 use crate::limits::{LEAVE_LOOK_EVERY, LEAVE_MAX, LOOK_AROUND_EVERY, WALKS_MAX};
-use crate::lock::lock;
 
 /// Names that are kept, read when they are needed.
 pub type Keep = Box<dyn Fn() -> Vec<String> + Send + Sync>;

@@ -7,8 +7,8 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use legwork_client::inherited;
-use legwork_protocol::line::{Environment, Splitter};
+use legwork_machine::{LineReader, inherited, lock};
+use legwork_protocol::line::Environment;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
@@ -19,7 +19,6 @@ use crate::agents::Agent;
 use crate::environment::give;
 use crate::failure::{Failure, What};
 use crate::limits::{END_MAX, LINE_MAX_BYTES, OUTGOING_MAX_BYTES, RUBBISH_MAX_LINES, TAIL_BYTES};
-use crate::lock::lock;
 use crate::orphans::{Family, INSIDE, Pace};
 use crate::wire::{self, Message, Unread};
 
@@ -39,10 +38,7 @@ pub struct Process {
     /// How much of that has not been written.
     unwritten: Arc<AtomicUsize>,
     stdout: ChildStdout,
-    buffer: Vec<u8>,
-    splitter: Splitter,
-    ready: VecDeque<Vec<u8>>,
-    flooded: bool,
+    lines: LineReader,
     rubbish: u32,
     /// Messages that could not be read since this was last asked.
     unread: u32,
@@ -111,10 +107,7 @@ impl Process {
             outgoing: Some(outgoing),
             unwritten,
             stdout,
-            buffer: vec![0; 64 << 10],
-            splitter: Splitter::with_limit(LINE_MAX_BYTES),
-            ready: VecDeque::new(),
-            flooded: false,
+            lines: LineReader::new(LINE_MAX_BYTES),
             rubbish: 0,
             unread: 0,
             tail,
@@ -143,7 +136,11 @@ impl Process {
             if self.unwritten.load(Ordering::Relaxed) > OUTGOING_MAX_BYTES {
                 return Err(self.failure(What::Deaf { max_bytes: OUTGOING_MAX_BYTES }));
             }
-            while let Some(line) = self.ready.pop_front() {
+            while let Some(line) = self.lines.pop() {
+                let Ok(line) = line else {
+                    let flood = What::Flood { what: "a line", max_bytes: LINE_MAX_BYTES };
+                    return Err(self.failure(flood));
+                };
                 match wire::read(&line) {
                     Ok(message) => return Ok(message),
                     Err(unread) => {
@@ -152,20 +149,9 @@ impl Process {
                     }
                 }
             }
-            if self.flooded {
-                let flood = What::Flood { what: "a line", max_bytes: LINE_MAX_BYTES };
-                return Err(self.failure(flood));
-            }
-            match self.stdout.read(&mut self.buffer).await {
+            match self.stdout.read(self.lines.space()).await {
                 Ok(0) | Err(_) => return Err(self.ended(when).await),
-                Ok(read) => {
-                    for line in self.splitter.push(&self.buffer[..read]) {
-                        match line {
-                            Ok(line) => self.ready.push_back(line),
-                            Err(_) => self.flooded = true,
-                        }
-                    }
-                }
+                Ok(read) => self.lines.filled(read),
             }
         }
     }

@@ -6,12 +6,12 @@
 //! Two kinds: a helper's, with its prompts and how they ended, and that of a terminal, which asks
 //! for helpers and is only a folder to work in.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use legwork_machine::{create_folder, private_file};
 use legwork_protocol::{MessageId, SessionId, TaskId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -92,7 +92,7 @@ pub enum End {
 impl SessionLog {
     /// Opens the folder; makes it if it is not there.
     pub fn open(folder: &Path) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        create_folder(folder)?;
         Ok(Self { folder: folder.to_owned() })
     }
 
@@ -185,8 +185,7 @@ pub fn read_lines<T: DeserializeOwned>(path: &Path) -> io::Result<Option<Vec<T>>
 
 /// Adds a line to a file with one write. It begins with a line break if a crash left half a line.
 pub fn append_line(path: &Path, line: &impl Serialize) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    let mut file = options.create(true).read(true).append(true).mode(0o600).open(path)?;
+    let mut file = private_file().create(true).read(true).append(true).open(path)?;
     let mut bytes = serde_json::to_vec(line)?;
     bytes.push(b'\n');
     if !ends_with_a_break(&file)? {

@@ -1,47 +1,16 @@
 //! Why the daemon could not be asked. Each text says what is so and what to do.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use legwork_protocol::line::BadLine;
 
 /// Something for the person in front of the screen.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Nothing says where files belong.
-    #[error("There is no home folder. Set HOME, or LEGWORK_HOME to a folder for all of legwork.")]
-    NoHome,
-    /// A folder cannot be looked at.
-    #[error(
-        "The folder {} cannot be looked at. Check that it and the folders above it are yours.",
-        folder.display()
-    )]
-    Folder {
-        /// Which.
-        folder: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A name that other programs could not be given.
-    #[error(
-        "The folder {} has a name that is not UTF-8, which legwork cannot pass on to agents. Set \
-         LEGWORK_HOME to a folder with another name.",
-        folder.display()
-    )]
-    NotUtf8 {
-        /// Which.
-        folder: PathBuf,
-    },
-    /// Something of ours is another user's.
-    #[error("{}", foreign(path, *owner, *user))]
-    Foreign {
-        /// What.
-        path: PathBuf,
-        /// Whose it is.
-        owner: u32,
-        /// Who we are.
-        user: u32,
-    },
+    /// A folder or its owner.
+    #[error(transparent)]
+    Machine(#[from] legwork_machine::Fault),
     /// The lock of the store cannot be looked at.
     #[error(
         "The file {} cannot be looked at, so nobody knows whether a legwork daemon runs. Check \
@@ -53,22 +22,6 @@ pub enum Fault {
         path: PathBuf,
         /// Why.
         source: io::Error,
-    },
-    /// The socket's folder could hold somebody else's socket.
-    #[error(
-        "The folder {0} of legwork's socket {why}, so it is not used. {remedy} (`{command} {0}`), \
-         or set LEGWORK_HOME to another folder.",
-        folder.display()
-    )]
-    NotPrivate {
-        /// Which.
-        folder: PathBuf,
-        /// What is wrong with it.
-        why: &'static str,
-        /// What to do.
-        remedy: &'static str,
-        /// The same as a command.
-        command: &'static str,
     },
     /// Nobody listens, and nobody was to be started.
     #[error("The legwork daemon is not running. `legwork daemon start` starts it.")]
@@ -149,7 +102,7 @@ pub enum Fault {
         "Another program has the records in {} open, perhaps the daemon of an older legwork whose \
          socket is gone. End it (`fuser {}` names its process), then try again; tasks are kept.",
         store.display(),
-        store.join("legwork.lock").display()
+        store.join(legwork_machine::STORE_LOCK).display()
     )]
     NoRecord {
         /// The records.
@@ -218,21 +171,4 @@ fn ended(how: &std::process::ExitStatus, said: &str) -> String {
         );
     }
     format!("The legwork daemon could not start. It said:\n{said}")
-}
-
-/// Files that one user leaves in another's folder lock that one out.
-fn foreign(path: &Path, owner: u32, user: u32) -> String {
-    let path = path.display();
-    if user == 0 {
-        return format!(
-            "{path} belongs to user {owner}, and this is root: legwork would leave files there \
-             that user {owner} could not use. Run it without sudo, or set LEGWORK_HOME to a folder \
-             of root's own."
-        );
-    }
-    format!(
-        "{path} belongs to user {owner}, not to you, so legwork cannot use it. It may come from a \
-         legwork that was run with sudo. Make it yours (`sudo chown -R {user} {path}`), or set \
-         LEGWORK_HOME to another folder."
-    )
 }

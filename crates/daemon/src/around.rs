@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use legwork_client::{Folders, Record};
+use legwork_client::Record;
+use legwork_machine::Folders;
 use legwork_store::Store;
 use tokio::net::UnixListener;
 use tokio::sync::watch;

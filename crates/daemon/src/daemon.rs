@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use legwork_client::Folders;
 use legwork_engine::text::toast;
 use legwork_engine::{Change, Finding, Hint, HostError, Input, WorkId};
 use legwork_host::{Kind, Link};
+use legwork_machine::Folders;
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{HostId, Time};

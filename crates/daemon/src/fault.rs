@@ -11,7 +11,7 @@ pub enum Fault {
     Store(#[from] legwork_store::Fault),
     /// The socket's folder is no safe place.
     #[error(transparent)]
-    Folder(#[from] legwork_client::Fault),
+    Folder(#[from] legwork_machine::Fault),
     /// A file or folder could not be made, opened or protected.
     #[error(
         "The daemon could not {tried} {}. Check that it belongs to you and that its disk has room.",

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io;
 use std::time::Duration;
 
-use legwork_client::{Folders, Record, inherited};
+use legwork_client::Record;
 use legwork_engine::Hint;
 use legwork_host::{Kind, Opening};
+use legwork_machine::{Folders, inherited};
 use legwork_protocol::Settings;
 use legwork_protocol::line::LINE_VERSION;
 use legwork_store::{Opened, Store};
@@ -66,7 +67,7 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
         // is refused this, and does not need it.
         let _ = rustix::process::setsid();
     }
-    legwork_client::check_owner(folders)?;
+    legwork_machine::check_owner(folders)?;
     // The store's lock is what makes a daemon the only one: nothing that another one has is touched
     // before.
     let claim = match Store::claim(&folders.store) {

@@ -34,8 +34,6 @@ pub const LONG_LINES_AT_ONCE: usize = 4;
 /// How long a long line may take to come in; between processes of one machine it takes
 /// milliseconds.
 pub const LONG_LINE_MAX: Duration = Duration::from_secs(30);
-/// What is read from a peer at a time.
-pub const READ_BYTES: usize = 64 << 10;
 /// Lines that wait for the loop, of all peers together. Few, because each may be long; a peer whose
 /// line does not fit waits for its turn, behind the others.
 pub const INBOX_MAX_LINES: usize = 16;

@@ -4,12 +4,13 @@
 //! A line that cannot be written is not worth ending for, and is passed over.
 
 use std::fmt::Display;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use legwork_machine::{create_folder, lock, private_file, protect};
 use legwork_protocol::Time;
 use legwork_protocol::refusal::plain;
 
@@ -36,8 +37,7 @@ impl Log {
     /// Goes on with the log in this file, and makes it and its folder if they are not there.
     pub fn open(path: &Path, also_stderr: bool) -> Result<Self, Fault> {
         if let Some(folder) = path.parent() {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(Fault::file("create the folder", folder))?;
+            create_folder(folder).map_err(Fault::file("create the folder", folder))?;
         }
         let file = private(path).map_err(Fault::file("open the log", path))?;
         let bytes = file.metadata().map_or(0, |found| found.len());
@@ -87,7 +87,7 @@ impl Log {
     }
 
     fn pages(&self) -> std::sync::MutexGuard<'_, Pages> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -124,8 +124,8 @@ fn old(path: &Path, number: u32) -> PathBuf {
 }
 
 fn private(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    file.set_permissions(Permissions::from_mode(0o600))?;
+    let file = private_file().append(true).create(true).open(path)?;
+    protect(path)?;
     Ok(file)
 }
 
@@ -187,6 +187,9 @@ fn date(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

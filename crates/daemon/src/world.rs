@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use legwork_client::process;
 use legwork_engine::text::AnswerKind;
 use legwork_engine::text::toast::Toast;
 use legwork_engine::{Hint, HostError, Work, WorkId};
 use legwork_host::Host;
+use legwork_machine::process;
 use legwork_protocol::line::{FromDaemon, HostLifetime};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place};

@@ -3,9 +3,10 @@
 //! forgotten. It only saves requests: what was not event_cache is read.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use legwork_engine::work::Observation;
+use legwork_machine::lock;
 use legwork_protocol::{MessageId, SessionId};
 use serde_json::Value;
 
@@ -82,6 +83,6 @@ impl EventCache {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -3,8 +3,9 @@
 //! change unseen for longer than a minute.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use legwork_machine::lock;
 use legwork_protocol::SessionId;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -53,7 +54,7 @@ impl LinkCache {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }
 

@@ -7,7 +7,9 @@ use std::time::Duration;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use legwork_host::{Request, Unreachable};
-use legwork_protocol::line::{HostReply, Splitter, Wanted, repair_surrogates};
+use legwork_machine::LineReader;
+use legwork_protocol::limits::LINE_MAX_BYTES;
+use legwork_protocol::line::{HostReply, Wanted, repair_surrogates};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -49,9 +51,7 @@ pub struct Events {
 #[derive(Debug)]
 struct Stream {
     body: Incoming,
-    splitter: Splitter,
-    /// Lines that came and were not looked at yet, the next one last.
-    lines: Vec<Vec<u8>>,
+    lines: LineReader,
 }
 
 impl Events {
@@ -104,17 +104,18 @@ async fn open(remote: &Remote) -> Result<Stream, Unreachable> {
     let reply = HostReply { status: response.status().as_u16(), body: Value::Null };
     match error::of(&reply) {
         Some(error) => Err(Unreachable { why: error.to_string() }),
-        None => {
-            Ok(Stream { body: response.into_body(), splitter: Splitter::new(), lines: Vec::new() })
-        }
+        None => Ok(Stream { body: response.into_body(), lines: LineReader::new(LINE_MAX_BYTES) }),
     }
 }
 
 impl Stream {
     async fn next_line(&mut self) -> Result<Vec<u8>, String> {
         loop {
-            if let Some(line) = self.lines.pop() {
-                return Ok(line);
+            while let Some(line) = self.lines.pop() {
+                // A line that is too long to be read is an event that was missed.
+                if let Ok(line) = line {
+                    return Ok(line);
+                }
             }
             let frame = match timeout(STREAM_SILENCE, self.body.frame()).await {
                 Err(_) => return Err("the event stream fell silent".to_owned()),
@@ -123,8 +124,7 @@ impl Stream {
                 Ok(Some(Ok(frame))) => frame,
             };
             if let Ok(bytes) = frame.into_data() {
-                // A line that is too long to be read is an event that was missed.
-                self.lines = self.splitter.push(&bytes).into_iter().rev().flatten().collect();
+                self.lines.push(&bytes);
             }
         }
     }

@@ -2,9 +2,10 @@
 //! off, so that it can hold up nobody else and fill no cache.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use legwork_host::Outgoing;
+use legwork_machine::lock;
 use legwork_protocol::line::{BadLine, FromDaemon, check_size, encode};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -96,7 +97,7 @@ impl SendQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 }
 

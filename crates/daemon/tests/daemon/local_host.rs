@@ -89,7 +89,7 @@ impl LocalHost {
 }
 
 pub fn be_the_daemon() {
-    let folders = legwork_client::Folders::from_env().unwrap();
+    let folders = legwork_machine::Folders::from_env().unwrap();
     let (config, complaints) = Config::read(&folders.config);
     let path = folders.config.clone();
     let agents = move || Config::read(&path).0.agent_settings();

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use legwork_acp::rehearsal::Options;
 use legwork_acp::wire::{BAD_PARAMS, NOT_FOUND};
+use legwork_rehearsal::Options;
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -15,11 +15,10 @@ mod turn;
 use std::io;
 use std::path::PathBuf;
 
+use legwork_acp::agents::MEMORY_VARIABLE;
+
 pub use agent::serve;
 pub use misbehave::Misbehaviour;
-
-/// Names the folder where conversations are kept; without it they end with the process.
-pub const MEMORY_VARIABLE: &str = "LEGWORK_REHEARSAL_MEMORY";
 
 /// How the agent is to be.
 #[derive(Debug, Clone, Default)]

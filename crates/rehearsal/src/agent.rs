@@ -5,30 +5,33 @@
 //! turn is answered.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+use std::{io, iter};
 
+use legwork_machine::{LineReader, since_epoch};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::memory::{Conversation, Entry, Memory};
-use super::misbehave::Misbehaviour;
-use super::out::Out;
-use super::turn::{End, News, Settled, Turn, chunk, flood, session_update};
-use super::{Ending, Options};
-use crate::agents::REHEARSAL;
-use crate::wire::{
+use crate::memory::{Conversation, Entry, Memory};
+use crate::misbehave::Misbehaviour;
+use crate::out::Out;
+use crate::turn::{End, News, Settled, Turn, chunk, flood, session_update};
+use crate::{Ending, Options};
+use legwork_acp::agents::REHEARSAL;
+use legwork_acp::wire::{
     ACP_VERSION, BAD_PARAMS, INTERNAL, LOGIN_NEEDED, Message, NO_SUCH_METHOD, NOT_FOUND, RpcError,
     answer, read, refusal, request,
 };
 
 /// JSON-RPC: this cannot be asked now.
 const BAD_REQUEST: i64 = -32600;
+/// A line of the client's; a longer one is passed over.
+const LINE_MAX_BYTES: usize = 16 << 20;
 /// How long what is on its way may take at the end, if the client does not read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 const FLOOD_START_MB: u64 = 100;
@@ -36,7 +39,7 @@ const FLOOD_START_MB: u64 = 100;
 const BAD_CODE: u8 = 3;
 
 /// Is the agent until the input ends or a script crashes it.
-pub async fn serve<I, O, E>(input: I, output: O, errors: E, options: Options) -> Ending
+pub async fn serve<I, O, E>(mut input: I, output: O, errors: E, options: Options) -> Ending
 where
     I: AsyncRead + Unpin,
     O: AsyncWrite + Send + Unpin + 'static,
@@ -55,16 +58,14 @@ where
     }
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut agent = Agent::new(options, out, err.clone(), tell);
-    let mut input = BufReader::new(input);
-    let mut line = Vec::new();
+    let mut lines = LineReader::new(LINE_MAX_BYTES);
     loop {
         let ending = tokio::select! {
-            read = input.read_until(b'\n', &mut line) => match read {
+            read = input.read(lines.space()) => match read {
                 Ok(0) | Err(_) => break,
-                Ok(_) => {
-                    let ending = agent.hear(&line);
-                    line.clear();
-                    ending
+                Ok(count) => {
+                    lines.filled(count);
+                    iter::from_fn(|| lines.pop()).flatten().find_map(|line| agent.hear(&line))
                 }
             },
             Some(news) = told.recv() => agent.learn(news),
@@ -336,6 +337,6 @@ fn prompt_text(params: &Value) -> Result<String, RpcError> {
 
 /// Unlike that of any other session of any process with the same memory.
 fn new_id(number: usize) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = since_epoch();
     format!("rehearsal-{:x}-{:x}-{number}", now.as_millis(), std::process::id())
 }

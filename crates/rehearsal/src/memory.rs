@@ -4,12 +4,12 @@
 //!
 //! A line that cannot be read is skipped.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use legwork_machine::{create_folder, private_file};
 use serde::{Deserialize, Serialize};
 
 /// So that years of rehearsing do not fill a disk.
@@ -70,10 +70,10 @@ impl Memory {
         let Some(folder) = &self.folder else {
             return Ok(Conversation { entries: Vec::new(), file: None });
         };
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        create_folder(folder)?;
         forget_oldest(folder)?;
         let file = folder.join(format!("{id}.jsonl"));
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
+        private_file().write(true).create_new(true).open(&file)?;
         Ok(Conversation { entries: Vec::new(), file: Some(file) })
     }
 
@@ -137,7 +137,7 @@ impl Conversation {
 
 /// Made anew if it was forgotten meanwhile, because others were begun.
 fn open_again(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+    private_file().append(true).create(true).open(path)
 }
 
 fn forget_oldest(folder: &Path) -> io::Result<()> {

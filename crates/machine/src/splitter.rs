@@ -1,9 +1,13 @@
 //! Cuts a stream of bytes into lines. Holds at most one unfinished line, and of an overlong one
 //! nothing at all.
 
-use super::code::BadLine;
-use super::waiter::waiter_of;
-use crate::limits::LINE_MAX_BYTES;
+/// A line that was too long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TooLong {
+    pub max_bytes: usize,
+    /// How it began: as much of it as a line may have.
+    pub begin: Vec<u8>,
+}
 
 /// Takes bytes as they come and gives back the lines that are whole. The lines do not depend on
 /// where the stream was cut into chunks.
@@ -15,26 +19,15 @@ pub struct Splitter {
     skipping: bool,
 }
 
-impl Default for Splitter {
-    fn default() -> Self {
-        Self::with_limit(LINE_MAX_BYTES)
-    }
-}
-
 impl Splitter {
-    /// For lines of at most [`LINE_MAX_BYTES`].
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// For lines of at most so many bytes, the line break not counted.
-    pub fn with_limit(max_bytes: usize) -> Self {
+    pub fn new(max_bytes: usize) -> Self {
         Self { max_bytes, held: Vec::new(), skipping: false }
     }
 
     /// Takes the next bytes. A line ends with LF or CRLF and comes without it; empty lines are left
     /// out; a line that is too long comes as one error, as soon as that is known.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<Result<Vec<u8>, BadLine>> {
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<Result<Vec<u8>, TooLong>> {
         let mut lines = Vec::new();
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -56,7 +49,7 @@ impl Splitter {
         self.skipping || !self.held.is_empty()
     }
 
-    fn hold(&mut self, bytes: &[u8], lines: &mut Vec<Result<Vec<u8>, BadLine>>) {
+    fn hold(&mut self, bytes: &[u8], lines: &mut Vec<Result<Vec<u8>, TooLong>>) {
         if self.skipping {
             return;
         }
@@ -64,14 +57,13 @@ impl Splitter {
             self.skipping = true;
             let mut begin = std::mem::take(&mut self.held);
             begin.extend_from_slice(&bytes[..self.max_bytes - begin.len()]);
-            let waiter = waiter_of(&begin);
-            lines.push(Err(BadLine::TooLong { max_bytes: self.max_bytes, waiter }));
+            lines.push(Err(TooLong { max_bytes: self.max_bytes, begin }));
             return;
         }
         self.held.extend_from_slice(bytes);
     }
 
-    fn finish(&mut self, lines: &mut Vec<Result<Vec<u8>, BadLine>>) {
+    fn finish(&mut self, lines: &mut Vec<Result<Vec<u8>, TooLong>>) {
         self.skipping = false;
         let mut line = std::mem::take(&mut self.held);
         if line.last() == Some(&b'\r') {
@@ -86,15 +78,14 @@ impl Splitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::line::Waiter;
 
-    fn line(text: &str) -> Result<Vec<u8>, BadLine> {
+    fn line(text: &str) -> Result<Vec<u8>, TooLong> {
         Ok(text.as_bytes().to_vec())
     }
 
     #[test]
     fn lines_come_whole_however_they_arrive() {
-        let mut splitter = Splitter::new();
+        let mut splitter = Splitter::new(9);
         assert_eq!(splitter.push(b"on"), []);
         assert!(splitter.is_inside_line());
         assert_eq!(splitter.push(b"e\ntwo\r"), [line("one")]);
@@ -104,26 +95,17 @@ mod tests {
 
     #[test]
     fn an_overlong_line_is_one_error_and_the_next_line_is_read() {
-        let mut splitter = Splitter::with_limit(4);
-        let too_long = Err(BadLine::TooLong { max_bytes: 4, waiter: None });
+        let mut splitter = Splitter::new(4);
+        let too_long = |begin: &str| Err(TooLong { max_bytes: 4, begin: begin.into() });
         assert_eq!(splitter.push(b"1234\n123"), [line("1234")]);
-        assert_eq!(splitter.push(b"45"), std::slice::from_ref(&too_long));
+        assert_eq!(splitter.push(b"45"), [too_long("1234")]);
         assert_eq!(splitter.push(b"678901234567890"), []);
-        assert_eq!(splitter.push(b"123\nnext\n12345\n"), [line("next"), too_long]);
-    }
-
-    #[test]
-    fn g2_an_overlong_call_still_says_who_waits_for_its_answer() {
-        let mut splitter = Splitter::with_limit(40);
-        let bytes =
-            [br#"{"type":"call","id":7,"key":""#.as_slice(), &[b'x'; 40], b"\"}\n"].concat();
-        let waiter = Some(Waiter::Call(7));
-        assert_eq!(splitter.push(&bytes), [Err(BadLine::TooLong { max_bytes: 40, waiter })]);
+        assert_eq!(splitter.push(b"123\nnext\nabcde\n"), [line("next"), too_long("abcd")]);
     }
 
     #[test]
     fn an_overlong_line_is_not_kept_in_memory() {
-        let mut splitter = Splitter::new();
+        let mut splitter = Splitter::new(16 << 20);
         let chunk = vec![b'x'; 1 << 20];
         let errors: usize = (0..64).map(|_| splitter.push(&chunk).len()).sum();
         assert_eq!(errors, 1);

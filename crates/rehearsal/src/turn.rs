@@ -14,10 +14,10 @@ use tokio::process::Command;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::sleep;
 
-use super::memory::Past;
-use super::out::Out;
-use super::script::{self, Script, Step};
-use crate::wire::{BAD_PARAMS, INTERNAL, RpcError, notification};
+use crate::memory::Past;
+use crate::out::Out;
+use crate::script::{self, Script, Step};
+use legwork_acp::wire::{BAD_PARAMS, INTERNAL, RpcError, notification};
 
 const CHUNKS_OF_A_TEXT: usize = 3;
 const FLOOD_CHUNK_BYTES: usize = 64 << 10;

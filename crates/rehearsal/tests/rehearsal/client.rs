@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use legwork_acp::rehearsal::{Ending, Misbehaviour, Options, serve};
 use legwork_acp::wire::{self, Message, RpcError};
+use legwork_rehearsal::{Ending, Misbehaviour, Options, serve};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,

@@ -1,7 +1,7 @@
 //! Cancelling, and what cannot be cancelled.
 
-use legwork_acp::rehearsal::Ending;
 use legwork_acp::wire::Message;
+use legwork_rehearsal::Ending;
 
 use crate::client::Client;
 

@@ -1,7 +1,7 @@
 //! Each command of a script.
 
-use legwork_acp::rehearsal::Ending;
 use legwork_acp::wire::{BAD_PARAMS, INTERNAL};
+use legwork_rehearsal::Ending;
 use serde_json::json;
 use tokio::time::{Duration, Instant};
 

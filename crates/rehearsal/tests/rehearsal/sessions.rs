@@ -1,7 +1,7 @@
 //! The handshake, sessions beside each other, and what is refused.
 
-use legwork_acp::rehearsal::{Ending, Options};
 use legwork_acp::wire::{BAD_PARAMS, Message, NO_SUCH_METHOD, NOT_FOUND};
+use legwork_rehearsal::{Ending, Options};
 use serde_json::json;
 
 use crate::client::Client;

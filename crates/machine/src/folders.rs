@@ -1,11 +1,10 @@
 //! Where legwork keeps its files. One folder for everything with `LEGWORK_HOME`, else the folders
 //! of the XDG base directory specification, on every system. Creates nothing.
 
+use std::env;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
 
 use crate::fault::Fault;
 use crate::hash::hash8;
@@ -13,9 +12,9 @@ use crate::hash::hash8;
 /// The shortest `sun_path` of the systems that we know has 104 bytes, one of them for the end.
 const SOCKET_MAX_BYTES: usize = 100;
 const SOCKET: &str = "legwork.sock";
-/// In a folder that others can only read nobody can put a socket of their own, and ours lets nobody
-/// else in.
-const OTHERS_WRITE: u32 = 0o022;
+/// The file whose lock makes a daemon the only one, in the store's folder. The record of that daemon
+/// stands in it.
+pub const STORE_LOCK: &str = "legwork.lock";
 
 /// The places of legwork's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +32,17 @@ pub struct Folders {
 }
 
 impl Folders {
+    /// All of them in one folder.
+    pub fn in_home(home: &Path) -> Self {
+        Self {
+            config: home.join("config.toml"),
+            store: home.join("store"),
+            sessions: home.join("sessions"),
+            socket: home.join(SOCKET),
+            log: home.join("daemon.log"),
+        }
+    }
+
     /// The places that the environment names.
     pub fn from_env() -> Result<Self, Fault> {
         Self::find(&|name| env::var_os(name).filter(|value| !value.is_empty()))
@@ -41,13 +51,9 @@ impl Folders {
     fn find(var: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, Fault> {
         if let Some(home) = var("LEGWORK_HOME") {
             let home = without_links(&std::path::absolute(home).map_err(|_| Fault::NoHome)?);
-            return passable(Self {
-                config: home.join("config.toml"),
-                store: home.join("store"),
-                sessions: home.join("sessions"),
-                socket: short(home.join(SOCKET), var),
-                log: home.join("daemon.log"),
-            });
+            let folders = Self::in_home(&home);
+            let socket = short(folders.socket.clone(), var);
+            return passable(Self { socket, ..folders });
         }
         let home = var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         // The specification wants relative values to be passed over.
@@ -124,32 +130,10 @@ fn temporary(var: &dyn Fn(&str) -> Option<OsString>) -> PathBuf {
     base.join(format!("legwork-{}", rustix::process::getuid().as_raw()))
 }
 
-/// Whether only the user can change what is in a folder. One that is not there is `Ok(false)`; one
-/// that somebody else could have put a socket into is a fault.
-pub fn check_private(folder: &Path) -> Result<bool, Fault> {
-    let refuse = |why, remedy, command| {
-        Err(Fault::NotPrivate { folder: folder.to_owned(), why, remedy, command })
-    };
-    let found = match fs::symlink_metadata(folder) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(source) => return Err(Fault::Folder { folder: folder.to_owned(), source }),
-    };
-    let user = rustix::process::geteuid().as_raw();
-    if !found.is_dir() {
-        refuse("is not a folder", "Move it away", "rm")
-    } else if found.uid() != user {
-        Err(Fault::Foreign { path: folder.to_owned(), owner: found.uid(), user })
-    } else if found.mode() & OTHERS_WRITE != 0 {
-        refuse("can be changed by other users", "Make it yours alone", "chmod go-w")
-    } else {
-        Ok(true)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+    use std::fs;
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -162,14 +146,8 @@ mod tests {
     #[test]
     fn one_folder_holds_everything_if_it_is_named() {
         let folders = find(&[("LEGWORK_HOME", "/l"), ("HOME", "/h")]).unwrap();
-        let expected = Folders {
-            config: "/l/config.toml".into(),
-            store: "/l/store".into(),
-            sessions: "/l/sessions".into(),
-            socket: "/l/legwork.sock".into(),
-            log: "/l/daemon.log".into(),
-        };
-        assert_eq!(folders, expected);
+        assert_eq!(folders, Folders::in_home(Path::new("/l")));
+        assert_eq!(folders.socket, Path::new("/l/legwork.sock"));
     }
 
     #[test]
@@ -245,22 +223,5 @@ mod tests {
             let fault = Folders::find(&var).unwrap_err().to_string();
             assert!(fault.contains("UTF-8") && fault.contains("LEGWORK_HOME"), "{fault}");
         }
-    }
-
-    #[test]
-    fn g1_a_folder_that_others_can_change_is_refused() {
-        let outer = tempfile::tempdir().unwrap();
-        let folder = outer.path().join("run");
-        assert!(!check_private(&folder).unwrap());
-        fs::DirBuilder::new().mode(0o755).create(&folder).unwrap();
-        assert!(check_private(&folder).unwrap());
-
-        let link = outer.path().join("link");
-        symlink(&folder, &link).unwrap();
-        assert!(check_private(&link).is_err());
-
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
-        let fault = check_private(&folder).unwrap_err().to_string();
-        assert!(fault.contains("chmod go-w"), "{fault}");
     }
 }

@@ -1,7 +1,7 @@
 //! Bad agents.
 
-use legwork_acp::rehearsal::{Ending, Misbehaviour, Options};
 use legwork_acp::wire::{LOGIN_NEEDED, NO_SUCH_METHOD};
+use legwork_rehearsal::{Ending, Misbehaviour, Options};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -1,4 +1,10 @@
-//! The library is the client, `rehearsal` is the agent.
+//! The protocol's own library is the client, our agent is the agent: what we write by hand, the
+//! library must understand.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test ends at the first thing that is not as it should be"
+)]
 
 use std::path::PathBuf;
 
@@ -15,7 +21,7 @@ use agent_client_protocol::{
     Agent, ByteStreams, Client, Error, ErrorCode, Result, on_receive_notification,
     on_receive_request,
 };
-use legwork_acp::rehearsal::{Ending, Options, serve};
+use legwork_rehearsal::{Ending, Options, serve};
 use tempfile::TempDir;
 use tokio::io::{duplex, sink, split};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
