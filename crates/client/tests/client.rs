@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use legwork_client::{Answered, Client, Fault, Record, Start};
 use legwork_machine::Folders;
-use legwork_protocol::line::{FromDaemon, Query, Role, ToDaemon, decode_to_daemon, encode};
+use legwork_protocol::line::{
+    FromDaemon, LINE_VERSION, Query, Role, ToDaemon, decode_to_daemon, encode,
+};
 use legwork_protocol::tools::tools;
 use legwork_protocol::view::News;
 use legwork_protocol::{CallKey, TaskId, Time};
@@ -96,7 +98,7 @@ impl Peer {
 }
 
 fn hello() -> FromDaemon {
-    FromDaemon::Hello { version: 1, build: "9.9.9".to_owned(), tools: tools() }
+    FromDaemon::Hello { version: LINE_VERSION, build: "9.9.9".to_owned(), tools: tools() }
 }
 
 fn connect(folders: &Folders) -> Result<Client, Fault> {

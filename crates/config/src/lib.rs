@@ -18,7 +18,7 @@ use std::{env, fmt};
 
 use legwork_acp::AgentSettings;
 use legwork_acp::agents::Agent;
-use legwork_acp::keep::KEPT;
+use legwork_acp::orphans::KEPT;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{Interrupted, Settings};
 use toml::de::{DeTable, DeValue};

@@ -18,7 +18,7 @@ use crate::KIND;
 use crate::agents::{Agent, known};
 use crate::limits::TERMINALS_KEPT;
 use crate::orphans::{Family, own_mark};
-use crate::session_log::Line;
+use crate::session::session_log::Line;
 
 /// The sessions of terminals are told from those of hosts by how they begin.
 const TERMINAL: &str = "term_";
