@@ -17,12 +17,7 @@ pub enum Fault {
          that it belongs to you and that its disk is there.",
         path.display()
     )]
-    Lock {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Lock { path: PathBuf, source: io::Error },
     /// Nobody listens, and nobody was to be started.
     #[error("The legwork daemon is not running. `legwork daemon start` starts it.")]
     NotRunning,
@@ -32,16 +27,10 @@ pub enum Fault {
          install` again, or set LEGWORK_BIN.",
         program.display()
     )]
-    NotStarted {
-        /// What was tried.
-        program: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    NotStarted { program: PathBuf, source: io::Error },
     /// The daemon ended while somebody waited for it.
     #[error("{}", ended(how, said))]
     Ended {
-        /// Its exit status.
         how: std::process::ExitStatus,
         /// Its last words.
         said: String,
@@ -57,7 +46,6 @@ pub enum Fault {
     TooSlow {
         /// Its process, if it says so.
         pid: Option<u32>,
-        /// Its records.
         store: PathBuf,
         /// How long it was waited for.
         seconds: u64,
@@ -70,7 +58,6 @@ pub enum Fault {
         socket.display()
     )]
     Lost {
-        /// Its process.
         pid: u32,
         /// Where it ought to listen.
         socket: PathBuf,
@@ -80,10 +67,7 @@ pub enum Fault {
         "The legwork daemon (process {pid}) was suspended. `kill -CONT {pid}` lets it go on; \
          `legwork daemon stop` ends it, and tasks are kept."
     )]
-    Suspended {
-        /// Its process.
-        pid: u32,
-    },
+    Suspended { pid: u32 },
     /// The store is open where we see no processes.
     #[error(
         "The records in {} are in use by a legwork daemon in another container or on another \
@@ -94,7 +78,6 @@ pub enum Fault {
     Elsewhere {
         /// Its process, by the numbers of that place.
         pid: u32,
-        /// Its records.
         store: PathBuf,
     },
     /// Somebody has the store open and does not say who it is.
@@ -104,18 +87,10 @@ pub enum Fault {
         store.display(),
         store.join(legwork_machine::STORE_LOCK).display()
     )]
-    NoRecord {
-        /// The records.
-        store: PathBuf,
-    },
+    NoRecord { store: PathBuf },
     /// The socket is there and does not work.
     #[error("The daemon's socket {} cannot be used. See `legwork doctor`.", socket.display())]
-    Unreachable {
-        /// Which.
-        socket: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Unreachable { socket: PathBuf, source: io::Error },
     /// The daemon listens and says nothing.
     #[error(
         "The legwork daemon has said nothing for {seconds} s. See `legwork daemon log`; if it \
@@ -130,10 +105,7 @@ pub enum Fault {
     Broken(#[source] io::Error),
     /// The daemon will not speak with us.
     #[error("The legwork daemon said: {why}")]
-    TurnedAway {
-        /// Its words.
-        why: String,
-    },
+    TurnedAway { why: String },
     /// What came is no line of ours.
     #[error("The legwork daemon could not be understood. Restart it: `legwork daemon stop`.")]
     Garbled(#[source] BadLine),
@@ -152,7 +124,6 @@ pub enum Fault {
          `kill -9 {pid}` ends it; tasks are kept."
     )]
     StillThere {
-        /// Its process.
         pid: u32,
         /// How long it was waited for.
         seconds: u64,

@@ -24,11 +24,9 @@ const FAREWELL: Duration = Duration::from_secs(10);
 /// The daemon that holds a store's lock, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its process.
     pub pid: u32,
     /// The same for good, as [`process_mark`] gives it.
     pub mark: String,
-    /// Its version.
     pub build: String,
     /// The version of the line format that it speaks.
     pub lines: u32,

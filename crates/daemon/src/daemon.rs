@@ -1,5 +1,5 @@
-//! The heart of the daemon: everything that comes in goes through here, one after the other, into
-//! the shell; what was saved goes out to those who watch.
+//! The daemon's state. Everything that comes in goes through here into the shell, one input after
+//! the other; what was saved goes out to those who watch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub struct Daemon {
     /// The kinds of hosts that may connect.
     kinds: Vec<Box<dyn Kind>>,
     pub(crate) built_in: BuiltIns,
-    /// What was said of a store that could not be read when this daemon started.
+    /// The warning about records that could not be read when this daemon started.
     set_aside: Option<String>,
     wake_at: Option<Time>,
     screens: Screens,
@@ -97,13 +97,13 @@ impl Daemon {
         self.step(Input::Hint(hint));
     }
 
-    /// How long nothing needs to be done.
+    /// How long the loop may sleep.
     pub fn nap(&mut self) -> Duration {
         let next = [self.wake_at, self.screens.due()].into_iter().flatten().min();
         self.clock.until(next)
     }
 
-    /// Does what has fallen due.
+    /// Does what is due.
     pub fn wake(&mut self) {
         let now = self.clock.now();
         if self.wake_at.is_none_or(|at| at <= now) {
@@ -114,7 +114,7 @@ impl Daemon {
         }
     }
 
-    /// Takes in what comes from a connection.
+    /// Something came from a connection.
     pub fn arrived(&mut self, peer: ConnectionId, arrival: Arrival) {
         match arrival {
             Arrival::Came(hello) => self.came(peer, hello),
@@ -124,7 +124,6 @@ impl Daemon {
         }
     }
 
-    /// The records.
     pub fn store(&mut self) -> &Store {
         self.shell.journal().journal()
     }
@@ -284,7 +283,7 @@ impl Daemon {
         }
     }
 
-    /// Takes in one input, and tells those who watch what came of it.
+    /// Processes one input, and tells those who watch what came of it.
     pub(crate) fn step(&mut self, input: Input) {
         if input != Input::Tick {
             self.screens.stir();

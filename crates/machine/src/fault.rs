@@ -14,28 +14,18 @@ pub enum Fault {
         "The folder {} cannot be looked at. Check that it and the folders above it are yours.",
         folder.display()
     )]
-    Folder {
-        /// Which.
-        folder: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Folder { folder: PathBuf, source: io::Error },
     /// A name that other programs could not be given.
     #[error(
         "The folder {} has a name that is not UTF-8, which legwork cannot pass on to agents. Set \
          LEGWORK_HOME to a folder with another name.",
         folder.display()
     )]
-    NotUtf8 {
-        /// Which.
-        folder: PathBuf,
-    },
+    NotUtf8 { folder: PathBuf },
     /// Something of ours is another user's.
     #[error("{}", foreign(path, *owner, *user))]
     Foreign {
-        /// What.
         path: PathBuf,
-        /// Whose it is.
         owner: u32,
         /// Who we are.
         user: u32,
@@ -47,7 +37,6 @@ pub enum Fault {
         folder.display()
     )]
     NotPrivate {
-        /// Which.
         folder: PathBuf,
         /// What is wrong with it.
         why: &'static str,

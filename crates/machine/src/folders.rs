@@ -12,8 +12,8 @@ use crate::hash::hash8;
 /// The shortest `sun_path` of the systems that we know has 104 bytes, one of them for the end.
 const SOCKET_MAX_BYTES: usize = 100;
 const SOCKET: &str = "legwork.sock";
-/// The file whose lock makes a daemon the only one, in the store's folder. The record of that daemon
-/// stands in it.
+/// The file in the store's folder whose lock makes a daemon the only one. It holds the daemon's
+/// record.
 pub const STORE_LOCK: &str = "legwork.lock";
 
 /// The places of legwork's files.

@@ -47,7 +47,6 @@ impl Misbehaviour {
         }
     }
 
-    /// What it is.
     pub fn says(self) -> &'static str {
         match self {
             Self::Exit => "Write to stderr and end at once with code 3",

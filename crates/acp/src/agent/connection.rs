@@ -1,5 +1,5 @@
-//! The beginning of a talk with an agent: who are you, open a session or take up an earlier one.
-//! Everything in it has a deadline. What a turn is like is in `turn.rs`.
+//! The connection to an agent until a session is open: it introduces itself, then opens a session or
+//! resumes an earlier one. Every step has a deadline. Turns are in `turn/`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,12 +19,10 @@ use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
 /// A question that no agent knows: names that begin like this are free.
 const QUIET: &str = "_legwork/quiet";
 
-/// A talk with an agent.
+/// A connection to an agent.
 #[derive(Debug)]
 pub struct AgentConnection {
-    /// The agent's process.
     pub process: Process,
-    /// Who it says it is.
     pub introduction: Introduction,
     last_id: u64,
     agent: Agent,
@@ -85,7 +83,7 @@ impl AgentConnection {
         Ok(talk)
     }
 
-    /// Opens a session in this folder. Gives back the agent's id for it.
+    /// Opens a session in this folder. Returns the agent's id for it.
     pub async fn open(&mut self, directory: &Path) -> Result<String, Failure> {
         const METHOD: &str = "session/new";
         let params = json!({ "cwd": self.folder(directory), "mcpServers": [] });
@@ -96,7 +94,7 @@ impl AgentConnection {
         })
     }
 
-    /// Takes up an earlier session.
+    /// Resumes or loads an earlier session.
     pub async fn take_up(&mut self, session: &str, directory: &Path) -> Result<(), Failure> {
         let method = match &self.introduction {
             Introduction { resumes: true, .. } => "session/resume",
@@ -113,9 +111,9 @@ impl AgentConnection {
         Ok(())
     }
 
-    /// What was said earlier is told again before the answer, says the protocol. Gemini answers
-    /// first (seen in 0.61.0), and it would be taken for the next turn's. So it is asked something
-    /// of no meaning, until it has told nothing more between question and answer.
+    /// By the protocol an agent replays the conversation before it answers. Gemini answers first
+    /// (seen in 0.61.0), and the replay would be taken for the next turn. So it is sent a meaningless
+    /// request until nothing comes between request and answer.
     async fn hear_out(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + QUIET_MAX;
         loop {
@@ -138,7 +136,7 @@ impl AgentConnection {
         }
     }
 
-    /// Whether it was news of a session.
+    /// Whether it was an update of a session.
     fn pass_over(&self, message: &Message) -> bool {
         if let Message::Request { id, method, .. } = message {
             self.process.send(refuse_unknown(id, method));
@@ -158,8 +156,7 @@ impl AgentConnection {
         self.process.failure(What::refused(method, error, &self.introduction.logins))
     }
 
-    /// Asks, and waits for the answer. What an earlier conversation was about is passed over when
-    /// it is told again.
+    /// Makes a request and waits for the answer. A replayed conversation is passed over.
     async fn call(
         &mut self,
         method: &'static str,

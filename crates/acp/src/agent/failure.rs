@@ -29,7 +29,6 @@ pub enum What {
     NotStarted {
         /// What was to be started.
         command: String,
-        /// Why not.
         source: io::Error,
     },
     /// The process is over.
@@ -73,7 +72,6 @@ pub enum What {
     OtherVersion {
         /// As it said.
         theirs: String,
-        /// Ours.
         ours: u64,
     },
     /// Somebody has to log in.

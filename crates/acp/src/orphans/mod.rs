@@ -1,5 +1,5 @@
-//! What agents start, and leave running when they end. It ends with its agent: it is asked to, and
-//! killed if it does not. But services that others use as well are kept.
+//! Processes that agents start and leave running. They end with their agent: SIGTERM first, then
+//! SIGKILL. Services that others use as well are kept.
 //!
 //! Which process is whose is known by its group, by a variable in its environment, and by its
 //! ancestors: the daemon is the subreaper of all that it starts, so that what has lost its parent
@@ -160,7 +160,7 @@ impl Family {
         !lock(&self.known).agents.is_empty()
     }
 
-    /// Looks who has started what, before parents are gone, and buries the dead that became ours.
+    /// Notes who has started what, before parents are gone, and reaps orphans that became ours.
     pub fn look_around(&self) {
         if let Some(table) = Table::below(std::process::id()) {
             let mut known = lock(&self.known);

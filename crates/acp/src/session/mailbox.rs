@@ -1,5 +1,5 @@
-//! Messages to terminals, until a person has seen them. A terminal cannot be written to while
-//! nobody looks, so what it is told waits here, and the next command shows it.
+//! Messages to terminals, until a person has seen them. Nothing can be shown in a terminal that
+//! waits for its shell, so they are queued here and the next command shows them.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};

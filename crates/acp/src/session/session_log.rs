@@ -36,9 +36,7 @@ pub enum Line {
         task: TaskId,
         /// Who asked for it.
         parent: SessionId,
-        /// The agent's name.
         agent: String,
-        /// What it is about.
         title: String,
         /// The folder that it works in.
         directory: PathBuf,
@@ -51,17 +49,10 @@ pub enum Line {
         loads: bool,
     },
     /// A prompt was handed over.
-    Prompt {
-        /// Its id.
-        message: MessageId,
-        /// Its text.
-        text: String,
-    },
+    Prompt { message: MessageId, text: String },
     /// The turn for a prompt is over.
     End {
-        /// The prompt's id.
         message: MessageId,
-        /// How.
         end: End,
         /// Tool calls in it.
         tool_calls: u32,
@@ -73,10 +64,7 @@ pub enum Line {
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum End {
     /// With an answer.
-    Answered {
-        /// Its text.
-        text: String,
-    },
+    Answered { text: String },
     /// With an error.
     Failed {
         /// What went wrong.

@@ -25,26 +25,19 @@ use crate::turn::Turn;
 #[derive(Debug)]
 pub enum Command {
     /// Take a turn.
-    Prompt {
-        /// The prompt's id.
-        message: MessageId,
-        /// The prompt.
-        text: String,
-    },
-    /// Take up the conversation, so that a prompt can come.
+    Prompt { message: MessageId, text: String },
+    /// Load the conversation, so that a prompt can follow.
     Load(oneshot::Sender<Result<(), Failure>>),
-    /// Call off the turn under way.
+    /// Cancel the turn.
     Cancel,
     /// Answer a question.
     Answer {
-        /// Which.
         question: QuestionId,
         /// What a person says.
         reply: Reply,
-        /// What came of it.
         done: oneshot::Sender<Result<(), HostError>>,
     },
-    /// Nothing more is wanted of the process.
+    /// End the process.
     End,
 }
 
@@ -59,19 +52,15 @@ pub struct Commands {
 /// What does not change about a session.
 #[derive(Debug, Clone)]
 pub struct Facts {
-    /// Which.
     pub session: SessionId,
     /// Who asked for it.
     pub parent: SessionId,
-    /// The agent's name.
     pub agent: String,
     /// The folder that it works in.
     pub directory: PathBuf,
-    /// Where news goes.
     pub hints: mpsc::UnboundedSender<Hint>,
 }
 
-/// A conversation under way.
 pub struct Conversation {
     host: Arc<Inner>,
     facts: Facts,
@@ -124,7 +113,7 @@ impl Commands {
 }
 
 impl Facts {
-    /// Passes news on.
+    /// Sends a hint.
     pub fn hint(&self, hint: Hint) {
         // Without the loop nobody is left to hear it.
         let _ = self.hints.send(hint);

@@ -1,5 +1,5 @@
-//! One turn of an agent: from the prompt to the end, with what happens on the way. The agent talks,
-//! people answer its questions or call it off; whichever comes first is dealt with first.
+//! One turn of an agent, from the prompt to its end. The agent sends updates, people answer its
+//! questions or cancel it; whatever comes first is handled first.
 
 pub mod active_turn;
 pub mod conversation;

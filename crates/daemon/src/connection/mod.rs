@@ -1,5 +1,5 @@
-//! One connection: bytes become lines, lines become arrivals in the loop's inbox. Decides nothing
-//! but whether a line is one, and sends away whoever does not speak our language.
+//! One connection: bytes become lines, lines become arrivals in the loop's inbox. Checks that lines
+//! are well formed, and disconnects whoever does not speak the protocol.
 
 pub mod accept;
 mod origin;
@@ -36,7 +36,7 @@ pub use peer::{Open, Peer};
 pub use send_queue::SendQueue;
 pub use socket::{Bound, bind_one};
 
-/// Counts connections; never used again.
+/// The number of a connection; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
 
@@ -52,33 +52,21 @@ pub enum Arrival {
     /// Somebody said hello.
     Came(Hello),
     /// Somebody said hello in another version of the line format. Nothing more comes from it.
-    Foreign {
-        /// Their version.
-        version: u32,
-        /// How to answer.
-        send_queue: SendQueue,
-    },
+    Foreign { version: u32, send_queue: SendQueue },
     /// A line after that. Never a hello and never a result.
     Line(ToDaemon),
     /// The connection is over.
-    Left {
-        /// Why.
-        why: String,
-    },
+    Left { why: String },
 }
 
 /// Somebody who said hello.
 #[derive(Debug)]
 pub struct Hello {
-    /// Its version.
     pub build: String,
-    /// What it is.
     pub role: Role,
-    /// How to answer.
     pub send_queue: SendQueue,
     /// Where results of host calls arrive.
     pub unanswered: Unanswered,
-    /// Where it comes from.
     pub origin: Origin,
 }
 
@@ -91,9 +79,8 @@ pub struct Shared {
     pub leaving: watch::Receiver<Option<String>>,
     /// Those that have not said hello.
     pub silent: Silent,
-    /// Turns to read a long line.
+    /// Permits to read a long line.
     pub long_lines: Arc<Semaphore>,
-    /// The log.
     pub log: Log,
 }
 
@@ -116,7 +103,7 @@ pub struct Place {
     pub silent: Waiting,
 }
 
-/// Serves one connection until either side ends it, and gives its permit back.
+/// Serves one connection until either side ends it, and returns its permit.
 pub async fn serve(stream: UnixStream, id: ConnectionId, shared: Shared, place: Place) {
     let Place { permit, silent } = place;
     let origin = Origin::of(&stream).await;
@@ -162,7 +149,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Passes on what comes in. Gives back why nothing more comes.
+    /// Passes lines on to the loop until there are no more, and says why.
     async fn listen(mut self, silent: Waiting) -> String {
         let first = tokio::select! {
             first = timeout(HELLO_MAX, self.lines.next()) => first,
@@ -249,7 +236,7 @@ impl Connection {
         let _ = self.shared.inbox.send((self.id, arrival)).await;
     }
 
-    /// The last word; `serve` ends when it is delivered.
+    /// Says bye; `serve` ends when that is written.
     async fn send_away(&self, why: &str) -> String {
         self.send_queue.bye(why, false);
         std::future::pending().await
@@ -264,7 +251,7 @@ struct Lines {
     read: OwnedReadHalf,
     lines: LineReader,
     long_lines: Arc<Semaphore>,
-    /// Its turn to read a long line, and when that is over.
+    /// The permit to read a long line, and when it expires.
     turn: Option<(OwnedSemaphorePermit, Instant)>,
 }
 
@@ -298,8 +285,7 @@ impl Lines {
         }
     }
 
-    /// Waits until it may read on, if the line that is coming in is a long one. Gives back until
-    /// when it may.
+    /// Waits for a permit if the line that is coming in is a long one. Returns when it expires.
     async fn take_turn(&mut self) -> Result<Option<Instant>, String> {
         if self.lines.held() <= LONG_LINE_BYTES {
             self.turn = None;

@@ -1,7 +1,7 @@
-//! What must be known of a session before anything is said in it or on its behalf: what it says of
-//! itself, and to whom a person last spoke there.
+//! What must be known of a session before a message is sent to it or a helper is opened for it: its
+//! own fields, and the agent and model that the person last chose there.
 //!
-//! Events tell both as they come about, so mostly they have been event_cache. What was not is read.
+//! Events announce both, so they are mostly in the cache. What is not there is read.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::wire::transport::{Transport, ask, session_path};
 /// What is known of a session.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    /// What it says of itself.
+    /// Its own fields.
     pub session: Arc<Value>,
     /// To whom a person last spoke in it; where no person ever wrote, to whom it belongs.
     pub choice: Choice,
 }
 
 impl Conversation {
-    /// EventCache, or else read.
+    /// From the cache, else read.
     pub async fn of<T: Transport>(host: &T, session: &SessionId) -> Result<Self, HostError> {
         if let Some(known) = host.cache().and_then(|cache| cache.event_cache.conversation(session))
         {
@@ -47,7 +47,7 @@ impl Conversation {
     }
 }
 
-/// What was told of one session so far.
+/// What events have told of one session so far.
 #[derive(Debug)]
 pub struct SessionCache {
     session: Arc<Value>,
@@ -64,8 +64,8 @@ struct Written {
 }
 
 impl SessionCache {
-    /// A session that says this of itself; nothing of one that has a parent, in which no person is
-    /// expected: only reading tells that none wrote there.
+    /// A session with these fields. None for a child session: no person is expected there, and only
+    /// reading shows that none wrote.
     pub fn by(info: &Value) -> Option<Self> {
         let is_own = info.is_object() && info.get("parentID").is_none_or(Value::is_null);
         let session = is_own.then(|| Arc::new(info.clone()))?;
@@ -94,13 +94,13 @@ impl SessionCache {
         }
     }
 
-    /// All that must be known.
+    /// The conversation, if all of it is known.
     pub fn whole(&self) -> Option<Conversation> {
         let choice = self.by_person.as_ref()?.choice.clone();
         Some(Conversation { session: self.session.clone(), choice })
     }
 
-    /// Messages are told of again when their turn ends; ids sort by time.
+    /// A message is announced again when its turn ends; ids sort by time.
     fn wrote(&mut self, message: &str, choice: Choice) {
         let written = Written { message: message.to_owned(), choice };
         match &self.by_person {
@@ -117,7 +117,7 @@ impl SessionCache {
         }
     }
 
-    /// Only reading tells which is the newest now.
+    /// Only reading shows which is the newest now.
     fn removed(&mut self, message: Option<&str>) {
         let newest = self.by_person.as_ref().map(|written| written.message.as_str());
         if message.is_none() || message == newest {

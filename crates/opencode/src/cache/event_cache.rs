@@ -1,6 +1,6 @@
-//! What the events of every OpenCode have told. One session may be open in two windows, so all are
-//! heard together; and when some may have been missed, because a link came or went, everything is
-//! forgotten. It only saves requests: what was not event_cache is read.
+//! What the events of all OpenCode processes have told. They share one cache, because one session
+//! may be open in two windows. When events may have been missed, because a link came or went, it is
+//! cleared. It only saves requests: what is not in it is read.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -15,18 +15,17 @@ use crate::cache::link_cache::keep;
 use crate::cache::reply_builder::ReplyBuilder;
 use crate::limits::{CONVERSATIONS_KEPT, REPLIES_KEPT};
 
-/// An event of ours: whoever passes events on has missed some, or may have.
+/// An event of our own: the front may have missed some of OpenCode's.
 pub const MISSED: &str = "legwork.events.missed";
 
-/// What was event_cache and is not outdated.
 #[derive(Debug, Default)]
 pub struct EventCache(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// With a person.
+    /// Sessions with a person.
     conversations: BTreeMap<SessionId, SessionCache>,
-    /// In sessions that were prompted.
+    /// Sessions that were prompted.
     replies: BTreeMap<SessionId, ReplyBuilder>,
 }
 
@@ -59,25 +58,25 @@ impl EventCache {
         *self.known() = Known::default();
     }
 
-    /// From now on a reply to this prompt is listened for.
+    /// From now on the reply to this prompt is collected.
     pub(crate) fn listen(&self, session: &SessionId, prompt: &MessageId) {
         let awaited = ReplyBuilder::new(prompt);
         keep(&mut self.known().replies, REPLIES_KEPT, session.clone(), awaited);
     }
 
-    /// The answer to this prompt, if all of it was event_cache. It is told once.
+    /// The answer to this prompt, if all of it was announced. It is given once.
     pub(crate) fn answer(&self, session: &SessionId, prompt: &MessageId) -> Option<Observation> {
         let answer = self.known().replies.get(session)?.answer_to(prompt)?;
         self.listen_no_more(session);
         Some(answer)
     }
 
-    /// It is known how that ended.
+    /// It is known how that run ended.
     pub(crate) fn listen_no_more(&self, session: &SessionId) {
         self.known().replies.remove(session);
     }
 
-    /// The conversation, if all that must be known of it was event_cache.
+    /// The conversation, if all that must be known of it was announced.
     pub(crate) fn conversation(&self, session: &SessionId) -> Option<Conversation> {
         self.known().conversations.get(session)?.whole()
     }

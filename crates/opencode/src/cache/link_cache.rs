@@ -1,6 +1,6 @@
-//! What need not be asked twice of one OpenCode over one link. Only saves requests: whoever has no
-//! cache, or a new one, asks again. Nothing is kept here that a person or another process may
-//! change unseen for longer than a minute.
+//! What one OpenCode need not be asked twice over one link. Only saves requests: without it, or with
+//! a new one, they are made again. What a person or another process may change unseen is kept for a
+//! minute at most.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,7 +14,6 @@ use crate::cache::event_cache::EventCache;
 use crate::limits::{AGENTS_KEPT, MODELS_KEPT};
 use crate::wire::choice::Model;
 
-/// The memory of one link.
 #[derive(Debug, Default)]
 pub struct LinkCache {
     known: Mutex<Known>,
@@ -29,7 +28,7 @@ struct Known {
 }
 
 impl LinkCache {
-    /// Of a link whose events are taken in there.
+    /// For a link whose events go to this cache.
     pub fn with(event_cache: Arc<EventCache>) -> Self {
         Self { event_cache, known: Mutex::default() }
     }
@@ -58,8 +57,8 @@ impl LinkCache {
     }
 }
 
-/// Keeps one more in mind. When there are as many as may be, all are forgotten first: what is
-/// missing is asked for again.
+/// Inserts into a bounded map. When it is full, it is cleared first: what is missing is asked for
+/// again.
 pub fn keep<K: Ord, V>(all: &mut BTreeMap<K, V>, most: usize, key: K, value: V) {
     if all.len() >= most {
         all.clear();

@@ -1,6 +1,5 @@
-//! The agents that an OpenCode has. Their list is OpenCode's slowest answer, and it changes only
-//! when settings are read anew, so it is remembered for a while; an agent that is not on it is
-//! looked for in a new one.
+//! The agents that an OpenCode has. The list is OpenCode's slowest answer and changes only when it
+//! reads its settings again, so it is cached; an agent that is not on it is looked up in a new one.
 
 use std::sync::Arc;
 

@@ -36,7 +36,7 @@ pub async fn prompt<T: Transport>(
     send(host, session, message, choice, parts, Wake::StartTurn).await
 }
 
-/// Puts a delivery into a session. It speaks to whom the person last spoke.
+/// Delivers a message to a session, for the agent that the person last chose there.
 pub async fn tell<T: Transport>(
     host: &T,
     tried: Tried,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::wire::transport::{Transport, ask};
 
-/// Shows it. Nothing depends on a toast, so whether it was seen is not told.
+/// Nothing depends on a toast, so whether it was shown is not reported.
 pub async fn toast<T: Transport>(host: &T, toast: &Toast) {
     let variant = match toast.kind {
         ToastKind::Info => "info",

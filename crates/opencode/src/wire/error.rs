@@ -13,17 +13,13 @@ pub enum Fault {
     /// The address is none.
     #[error("{url} is no address of an OpenCode server; give one like http://127.0.0.1:4096")]
     BadUrl {
-        /// What was given.
         url: String,
         /// What is wrong with it.
         source: hyper::http::uri::InvalidUri,
     },
     /// The address is not one that we can speak to.
     #[error("{url}: only http:// with a host is spoken; reach a remote server through a tunnel")]
-    NotHttp {
-        /// What was given.
-        url: String,
-    },
+    NotHttp { url: String },
 }
 
 /// A good status with a body that makes no sense. Nothing was learnt, and whether a write was done

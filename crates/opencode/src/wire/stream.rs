@@ -1,5 +1,5 @@
-//! The events of an OpenCode server, as they come. A stream that ends, fails or falls silent is
-//! opened again; what it missed meanwhile is for the listener to look up.
+//! The event stream of an OpenCode server. A stream that ends, fails or falls silent is opened
+//! again; the listener looks up what it missed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,6 @@ pub enum Heard {
     Opened,
     /// A wanted event, cut down to what is wanted of it.
     Event {
-        /// Its name.
         name: String,
         /// What was kept of it.
         properties: Value,

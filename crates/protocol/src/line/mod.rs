@@ -5,7 +5,8 @@
 //! everything after hello has one meaning. Fields that are not known are passed over: adding one
 //! that may be missing needs no new version, everything else does.
 //!
-//! This crate has no sockets and does not wait. Lines become words in [`decode_to_daemon`] and [`decode_from_daemon`]; what does not fit is a [`BadLine`].
+//! This crate has no sockets and does not wait. Lines become words in [`decode_to_daemon`] and
+//! [`decode_from_daemon`]; what does not fit is a [`BadLine`].
 
 mod code;
 mod environment;

@@ -1,5 +1,5 @@
-//! What the daemon stands on and others can take away: its socket, its records and its log. They
-//! are looked at now and then, because nobody says when they go.
+//! How others find the daemon: its socket, and the record that says where it is. Anybody can delete
+//! the socket or the log, so both are checked now and then and made again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,22 +14,21 @@ use tokio::time::{Duration, Instant};
 use crate::connection::accept::Listener;
 use crate::connection::{Bound, bind_one};
 use crate::fault::{Fault, chain};
-use crate::limits::LOOK_AROUND_EVERY;
+use crate::limits::CHECK_SOCKET_EVERY;
 use crate::log::Log;
 
-/// The socket and the record of where it is.
 #[derive(Debug)]
-pub struct Around {
+pub struct Rendezvous {
     names: Vec<PathBuf>,
     bound: Bound,
     listener: watch::Sender<Arc<UnixListener>>,
     record: Record,
-    looked: Instant,
+    checked: Instant,
     log: Log,
 }
 
-impl Around {
-    /// Listens, and says where.
+impl Rendezvous {
+    /// Listens, and announces where.
     pub fn listen(
         folders: &Folders,
         store: &Store,
@@ -40,34 +39,33 @@ impl Around {
         names.extend(folders.other_sockets());
         let (listener, bound) = bind_one(&names)?;
         let (listener, current) = watch::channel(Arc::new(listener));
-        let mut around = Self { names, bound, listener, record, looked: Instant::now(), log };
-        around.say_where(store);
-        Ok((around, current))
+        let mut rendezvous = Self { names, bound, listener, record, checked: Instant::now(), log };
+        rendezvous.announce(store);
+        Ok((rendezvous, current))
     }
 
-    fn say_where(&mut self, store: &Store) {
+    fn announce(&mut self, store: &Store) {
         let Bound { path, inode } = &self.bound;
         self.log.info(format_args!("legwork {} listens on {}", self.record.build, path.display()));
         (self.record.socket, self.record.inode) = (Some(path.clone()), *inode);
         self.note(store);
     }
 
-    /// A disk that is full must not end a daemon, and whoever finds no record still looks where the
-    /// socket ought to be.
+    /// A full disk must not end a daemon, and whoever finds no record still tries the usual socket.
     fn note(&self, store: &Store) {
         if let Err(fault) = store.note(&self.record.text()) {
             self.log.warn(format_args!("others may not find this daemon: {}", chain(&fault)));
         }
     }
 
-    /// How long until it is time to look.
-    pub fn look_in(&self) -> Duration {
-        LOOK_AROUND_EVERY.saturating_sub(self.looked.elapsed())
+    /// How long until the next check.
+    pub fn check_in(&self) -> Duration {
+        CHECK_SOCKET_EVERY.saturating_sub(self.checked.elapsed())
     }
 
     /// Listens again if the socket is gone.
-    pub fn look(&mut self, store: &Store) {
-        self.looked = Instant::now();
+    pub fn check(&mut self, store: &Store) {
+        self.checked = Instant::now();
         self.log.reopen_if_gone();
         if self.bound.is_in_place() {
             return;
@@ -78,7 +76,7 @@ impl Around {
                 self.log.warn(format_args!("the socket {lost} was gone"));
                 self.bound = bound;
                 self.listener.send_replace(Arc::new(listener));
-                self.say_where(store);
+                self.announce(store);
             }
             Err(fault) => {
                 let why = chain(&fault);
@@ -87,7 +85,7 @@ impl Around {
         }
     }
 
-    /// Says how many helpers would end with this daemon.
+    /// Records how many helpers would end with this daemon.
     pub fn at_work(&mut self, helpers: usize, store: &Store) {
         if self.record.at_work != helpers {
             self.record.at_work = helpers;
@@ -95,7 +93,7 @@ impl Around {
         }
     }
 
-    /// Nobody is let in any more.
+    /// Nobody can connect any more.
     pub fn leave(&mut self, store: &Store) {
         self.record.leaving = true;
         self.note(store);
