@@ -6,10 +6,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use legwork_client::Folders;
+use legwork_machine::Folders;
 use rustix::fs::Access;
-
-use crate::rehearsal::MEMORY_VARIABLE;
 
 /// Agents that speak ACP, as we would call them: name, program and arguments.
 const WELL_KNOWN: [(&str, &str, &[&str]); 5] = [
@@ -19,6 +17,9 @@ const WELL_KNOWN: [(&str, &str, &[&str]); 5] = [
     ("gemini", "gemini", &["--acp"]),
     ("goose", "goose", &["acp"]),
 ];
+/// Names the folder in which the built-in agent keeps its conversations; without it they end with
+/// its process.
+pub const MEMORY_VARIABLE: &str = "LEGWORK_REHEARSAL_MEMORY";
 /// The agent that is built in.
 pub const REHEARSAL: &str = "rehearsal";
 /// An agent that is downloaded when it is first called may take long until it says hello.
@@ -88,7 +89,7 @@ pub fn known(configured: Vec<Agent>, folders: &Folders, path: Option<&OsStr>) ->
         let command = [text(&program)].into_iter().chain(arguments.iter().map(|a| (*a).to_owned()));
         Some(Agent::new(*name, command.collect(), Source::Path(program)))
     });
-    let legwork = legwork_client::program().unwrap_or_else(|_| PathBuf::from("legwork"));
+    let legwork = legwork_machine::program().unwrap_or_else(|_| PathBuf::from("legwork"));
     let built_in = rehearsal(&legwork, &folders.sessions.join(REHEARSAL));
     let mut agents = configured;
     for agent in found.chain([built_in]) {
@@ -126,13 +127,7 @@ mod tests {
     use super::*;
 
     fn folders() -> Folders {
-        Folders {
-            config: "/l/config.toml".into(),
-            store: "/l/store".into(),
-            sessions: "/l/sessions".into(),
-            socket: "/l/legwork.sock".into(),
-            log: "/l/daemon.log".into(),
-        }
+        Folders::in_home(Path::new("/l"))
     }
 
     fn names(agents: &[Agent]) -> Vec<&str> {

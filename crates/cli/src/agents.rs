@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use legwork_acp::agents::{Agent, REHEARSAL, known};
-use legwork_client::Folders;
 use legwork_config::Config;
+use legwork_machine::Folders;
 
 use crate::fault::Fault;
 use crate::screen::remark;

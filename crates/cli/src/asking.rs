@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use legwork_client::{Client, Folders, Start};
+use legwork_client::{Client, Start};
+use legwork_machine::Folders;
 use legwork_protocol::TaskId;
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::line::{Query, Role};

@@ -39,6 +39,13 @@ pub enum Fault {
     Input(#[source] io::Error),
 }
 
+impl From<legwork_machine::Fault> for Fault {
+    /// Without its folders the daemon cannot be reached.
+    fn from(fault: legwork_machine::Fault) -> Self {
+        Self::Client(fault.into())
+    }
+}
+
 impl Fault {
     /// How the program ends with it.
     pub fn exit(&self) -> Exit {

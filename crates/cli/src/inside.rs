@@ -4,7 +4,7 @@
 
 use std::env;
 
-use legwork_client::process::INSIDE;
+use legwork_machine::process::INSIDE;
 
 use crate::fault::Fault;
 

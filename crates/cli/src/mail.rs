@@ -5,7 +5,8 @@
 
 use std::io::{self, Write};
 
-use legwork_client::{Client, Folders, Start};
+use legwork_client::{Client, Start};
+use legwork_machine::Folders;
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, SessionId};

@@ -93,7 +93,7 @@ pub fn global_file() -> Result<PathBuf, Fault> {
     let xdg = || var("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let config = || xdg().or_else(|| Some(var("HOME")?.join(".config")));
     let folder = var("OPENCODE_CONFIG_DIR").or_else(|| Some(config()?.join("opencode")));
-    let folder = folder.ok_or(legwork_client::Fault::NoHome)?;
+    let folder = folder.ok_or(legwork_machine::Fault::NoHome)?;
     std::path::absolute(&folder).map(|folder| file_in(&folder)).map_err(|source| Fault::File {
         tried: "find",
         path: folder,

@@ -3,8 +3,10 @@
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use legwork_machine::process::process_mark;
+use legwork_machine::{Folders, since_epoch};
 use legwork_protocol::CallKey;
 use legwork_protocol::line::{Context, FromDaemon, Query, Role, ToDaemon};
 use legwork_protocol::tools::Tool;
@@ -13,9 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::fault::Fault;
-use crate::folders::Folders;
 use crate::link::Link;
-use crate::process::process_mark;
 use crate::record::{Holder, Record, holder};
 use crate::start::Start;
 
@@ -223,7 +223,7 @@ impl Client {
     /// several clients that call at the same moment.
     fn new_key(&self) -> CallKey {
         static CALLS: AtomicU64 = AtomicU64::new(0);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = since_epoch();
         let (pid, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
         let key = format!("person-{pid}-{:x}-{call}", now.as_nanos());
         CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use legwork_client::{Answered, Client, Fault, Folders, Record, Start};
+use legwork_client::{Answered, Client, Fault, Record, Start};
+use legwork_machine::Folders;
 use legwork_protocol::line::{
     FromDaemon, LINE_VERSION, Query, Role, ToDaemon, decode_to_daemon, encode,
 };
@@ -318,7 +319,7 @@ fn g1_a_socket_in_a_folder_of_others_is_not_used() {
     let _listener = UnixListener::bind(&folders.socket).unwrap();
     let _lock = locked(&folders, Some(&folders.socket));
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(matches!(connect(&folders), Err(Fault::NotPrivate { .. })));
+    assert!(matches!(connect(&folders), Err(Fault::Machine(_))));
 }
 
 #[test]

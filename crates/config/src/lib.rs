@@ -1,5 +1,5 @@
-//! Reads `config.toml`. Every key is optional. All mistakes are reported at once, each with its line
-//! and what would be right. A wrong key costs that key only: a daemon that has tasks to look after
+//! Reads `config.toml`. Every key is optional. All mistakes are reported at once, each with its
+//! line and what would be right. A wrong key costs that key only: a daemon that has tasks to look after
 //! does not stay down for a typo.
 //!
 //! A crate of its own, because the settings are the engine's and the agents are the ACP host's: the
@@ -18,7 +18,7 @@ use std::{env, fmt};
 
 use legwork_acp::AgentSettings;
 use legwork_acp::agents::Agent;
-use legwork_acp::keep::KEPT;
+use legwork_acp::orphans::KEPT;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{Interrupted, Settings};
 use toml::de::{DeTable, DeValue};
@@ -77,7 +77,6 @@ impl Default for Config {
 /// What is wrong with a config file. Displays as a line for each problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFault {
-    /// The file.
     pub path: PathBuf,
     /// All that is wrong, in the order of the file.
     pub problems: Vec<Problem>,

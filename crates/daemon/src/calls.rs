@@ -5,8 +5,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Instant;
 
-use legwork_client::process;
 use legwork_engine::{Caller, Hint, Input};
+use legwork_machine::process;
 use legwork_protocol::line::{Context, Environment, ToDaemon};
 use legwork_protocol::{Ask, CallKey, HostId, TaskId};
 use serde_json::Value;

@@ -1,13 +1,13 @@
-//! The heart of the daemon: everything that comes in goes through here, one after the other, into
-//! the shell; what was saved goes out to those who watch.
+//! The daemon's state. Everything that comes in goes through here into the shell, one input after
+//! the other; what was saved goes out to those who watch.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use legwork_client::Folders;
 use legwork_engine::text::toast;
 use legwork_engine::{Change, Finding, Hint, HostError, Input, Serves, WorkId};
 use legwork_host::{Kind, Link};
+use legwork_machine::Folders;
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{HostId, Time};
@@ -42,7 +42,7 @@ pub struct Daemon {
     /// The kinds of hosts that may connect.
     kinds: Vec<Box<dyn Kind>>,
     pub(crate) built_in: BuiltIns,
-    /// What was said of a store that could not be read when this daemon started.
+    /// The warning about records that could not be read when this daemon started.
     set_aside: Option<String>,
     wake_at: Option<Time>,
     screens: Screens,
@@ -99,13 +99,13 @@ impl Daemon {
         self.step(Input::Hint(hint));
     }
 
-    /// How long nothing needs to be done.
+    /// How long the loop may sleep.
     pub fn nap(&mut self) -> Duration {
         let next = [self.wake_at, self.screens.due()].into_iter().flatten().min();
         self.clock.until(next)
     }
 
-    /// Does what has fallen due.
+    /// Does what is due.
     pub fn wake(&mut self) {
         let now = self.clock.now();
         if self.wake_at.is_none_or(|at| at <= now) {
@@ -116,7 +116,7 @@ impl Daemon {
         }
     }
 
-    /// Takes in what comes from a connection.
+    /// Something came from a connection.
     pub fn arrived(&mut self, peer: ConnectionId, arrival: Arrival) {
         match arrival {
             Arrival::Came(hello) => self.came(peer, hello),
@@ -126,7 +126,6 @@ impl Daemon {
         }
     }
 
-    /// The records.
     pub fn store(&mut self) -> &Store {
         self.shell.journal().journal()
     }
@@ -287,7 +286,7 @@ impl Daemon {
         }
     }
 
-    /// Takes in one input, and tells those who watch what came of it.
+    /// Processes one input, and tells those who watch what came of it.
     pub(crate) fn step(&mut self, input: Input) {
         if input != Input::Tick {
             self.screens.stir();

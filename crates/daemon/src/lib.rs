@@ -8,7 +8,6 @@
 //!
 //! Read `life.rs`, `daemon.rs`, `calls.rs` and `queries.rs` first, then `connection/` and `host/`.
 
-mod around;
 mod calls;
 mod clock;
 mod connection;
@@ -20,6 +19,7 @@ mod life;
 mod limits;
 mod log;
 mod queries;
+mod rendezvous;
 mod screens;
 mod version;
 mod world;

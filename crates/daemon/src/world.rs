@@ -1,15 +1,15 @@
-//! What is around the engine: who is connected, which of their calls are open, and the hosts that
-//! are there. Says, starts and looks up what the shell asks for; decides nothing.
+//! Everything outside of the engine: who is connected, which of their calls are open, and the hosts
+//! that are attached. Performs what the shell asks for; decides nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use legwork_client::process;
 use legwork_engine::text::AnswerKind;
 use legwork_engine::text::toast::Toast;
 use legwork_engine::{Hint, HostError, Work, WorkId};
 use legwork_host::Host;
+use legwork_machine::process;
 use legwork_protocol::line::{FromDaemon, HostLifetime};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place};
@@ -29,8 +29,8 @@ pub struct World {
     /// Where the answer to a call goes.
     calls: BTreeMap<CallId, (ConnectionId, u64)>,
     next_call: u64,
-    /// Which host was asked for what has not come back yet.
-    under_way: BTreeMap<WorkId, HostId>,
+    /// The work in flight, and its host.
+    in_flight: BTreeMap<WorkId, HostId>,
     built_in: BuiltIns,
     findings: Findings,
     pub log: Log,
@@ -47,7 +47,7 @@ pub struct Gone {
     pub work: Vec<WorkId>,
 }
 
-/// A host that is there.
+/// A host that can be reached.
 #[derive(Debug)]
 pub struct Attached {
     /// The connection that it is reached through; none for a built-in host.
@@ -68,14 +68,14 @@ impl World {
             hosts: BTreeMap::new(),
             calls: BTreeMap::new(),
             next_call: 0,
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             built_in,
             findings,
             log,
         }
     }
 
-    /// A host is there from now on.
+    /// A host can be reached from now on.
     pub fn attach(
         &mut self,
         id: HostId,
@@ -119,7 +119,7 @@ impl World {
 
     /// Whether somebody still waits for what this work found. Nobody does a second time.
     pub fn came_back(&mut self, work: WorkId) -> bool {
-        self.under_way.remove(&work).is_some()
+        self.in_flight.remove(&work).is_some()
     }
 
     /// The peer is gone, and with it what is given back.
@@ -136,7 +136,7 @@ impl World {
             if let Some(attached) = self.hosts.remove(&host) {
                 attached.host.link_lost();
             }
-            let its = self.under_way.extract_if(.., |_, asked| *asked == host);
+            let its = self.in_flight.extract_if(.., |_, asked| *asked == host);
             gone.work = its.map(|(work, _)| work).collect();
             gone.host = Some(host);
         }
@@ -200,7 +200,7 @@ impl Outside for World {
     }
 
     fn start(&mut self, work: Work) {
-        self.under_way.insert(work.id, work.host.clone());
+        self.in_flight.insert(work.id, work.host.clone());
         match self.hosts.get(&work.host) {
             Some(host) => host.worker.give(work),
             // Through the inbox, like any other finding: the engine is in the middle of a step.
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_under_way_goes_with_its_host_and_comes_back_once() {
+    async fn work_in_flight_goes_with_its_host_and_comes_back_once() {
         let (mut world, _found) = with_findings();
         let peer = ConnectionId(1);
         world.guests.insert(peer, Peer::new(Some(host("h")), SendQueue::default()));

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use legwork_machine::lock;
 use legwork_protocol::line::{BadLine, FromDaemon, HostReply, HostResult, Method};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -80,7 +81,7 @@ impl Unanswered {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<u64, oneshot::Sender<Answer>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -9,10 +9,12 @@ use legwork_protocol::HostId;
 use legwork_protocol::line::{HostReply, Wanted};
 use serde_json::Value;
 
-use crate::event_cache::EventCache;
-use crate::link_cache::LinkCache;
-use crate::transport::Transport;
-use crate::{KIND, events, perform, toast};
+use crate::KIND;
+use crate::cache::event_cache::EventCache;
+use crate::cache::link_cache::LinkCache;
+use crate::operations::{self, toast};
+use crate::wire::events;
+use crate::wire::transport::Transport;
 
 /// All OpenCode processes of the user. They share what their events told, because one session may
 /// be open in two windows.
@@ -51,7 +53,7 @@ impl Transport for Connected {
 
 impl Host for Connected {
     fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
-        Box::pin(perform::perform(self, action))
+        Box::pin(operations::perform(self, action))
     }
 
     fn wanted_events(&self) -> Vec<Wanted> {

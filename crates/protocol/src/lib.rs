@@ -6,6 +6,7 @@
 
 #![warn(missing_docs)]
 
+pub mod amounts;
 pub mod ask;
 pub mod ids;
 pub mod limits;

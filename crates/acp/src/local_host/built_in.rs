@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use legwork_client::Folders;
 use legwork_engine::{Action, Finding, HostError};
 use legwork_host::{BuiltIn, Host, HostFuture, Opening};
+use legwork_machine::{Folders, lock};
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
@@ -17,9 +17,8 @@ use super::{LocalHost, Setup, marked};
 use crate::KIND;
 use crate::agents::{Agent, known};
 use crate::limits::TERMINALS_KEPT;
-use crate::lock::lock;
 use crate::orphans::{Family, own_mark};
-use crate::session_log::Line;
+use crate::session::session_log::Line;
 
 /// The sessions of terminals are told from those of hosts by how they begin.
 const TERMINAL: &str = "term_";

@@ -1,9 +1,9 @@
 //! Removing what is kept of tasks that were forgotten.
 
+use legwork_machine::lock;
 use legwork_protocol::TaskId;
 
 use super::{LocalHost, marked};
-use crate::lock::lock;
 
 impl LocalHost {
     /// Removes the sessions and the mail of these tasks. The session of one that is still at work

@@ -7,9 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use legwork_client::{Client, Fault as ClientFault, Folders, Holder, Record, Start, holder};
+use legwork_client::{Client, Fault as ClientFault, Holder, Record, Start, holder};
 use legwork_config::Config;
 use legwork_daemon::{Hosts, Options, Outcome};
+use legwork_machine::Folders;
 use legwork_opencode::OpenCode;
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::view::DaemonView;

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use legwork_acp::agents::REHEARSAL;
-use legwork_client::{
-    Client, Folders, Holder, Start, check_owner, check_owner_of, check_private, holder,
-};
+use legwork_client::{Client, Holder, Start, holder};
+use legwork_machine::{Folders, check_owner, check_owner_of, check_private};
 use legwork_protocol::line::{Query, Role};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::DaemonView;

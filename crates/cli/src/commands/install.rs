@@ -57,7 +57,7 @@ impl Install {
             }
         };
         if done != "already up to date" {
-            let own = legwork_client::check_owner_of(&file);
+            let own = legwork_machine::check_owner_of(&file);
             own.map_err(|fault| Fault::Refused(fault.to_string()))?;
             write(&file, &from, &wanted)?;
         }

@@ -3,7 +3,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use legwork_acp::rehearsal::{self, Ending, Misbehaviour};
+use legwork_rehearsal::{self as rehearsal, Ending, Misbehaviour};
 
 use crate::exit::Exit;
 use crate::fault::Fault;

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use legwork_client::Folders;
+use legwork_machine::Folders;
 use serde::Serialize;
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use clap::Args;
-use legwork_client::Folders;
+use legwork_machine::Folders;
 use serde::Serialize;
 
 use crate::exit::Exit;

@@ -16,8 +16,8 @@ mod signals;
 
 use std::env;
 use std::ffi::OsString;
-use std::time::SystemTime;
 
+use legwork_machine::since_epoch;
 use legwork_protocol::TaskId;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::view::{ResultView, TaskView};
@@ -49,7 +49,7 @@ enum Event {
 
 /// This terminal as a parent: a session that no other call of the program has.
 pub fn terminal() -> Result<Context, Fault> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = since_epoch();
     let unique = format!("{:x}_{:x}", now.as_nanos(), std::process::id());
     let directory = env::current_dir().map_err(|source| Fault::File {
         tried: "find",

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use legwork_client::process::{is_alive, process_mark};
-use legwork_client::{Client, Folders, Start};
+use legwork_client::{Client, Start};
+use legwork_machine::Folders;
+use legwork_machine::process::{is_alive, process_mark};
 use legwork_protocol::line::{Context, Query, Role};
 use legwork_protocol::view::{DaemonView, Mail, ResultView, TaskView, TasksView};
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,4 +1,4 @@
-//! Lets connections in: those of our user, up to so many at once.
+//! Accepts connections: those of our user, up to so many at once.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::silent::Silent;
 use super::{ConnectionId, Place, Shared, serve, socket};
-use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX, LAST_KNOCK, SEAT_MAX, WRITE_MAX};
+use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX, LAST_KNOCK, PERMIT_MAX, WRITE_MAX};
 
 /// How many connections there may be. Clones are the same limit.
 #[derive(Debug, Clone)]
@@ -23,20 +23,20 @@ impl Default for ConnectionLimit {
 }
 
 impl ConnectionLimit {
-    /// How many are taken, those included that have not said hello yet.
+    /// How many there are, those included that have not said hello yet.
     pub fn taken(&self) -> usize {
         CONNECTIONS_MAX - self.0.available_permits()
     }
 
-    /// Takes one. If none is free, somebody who has said nothing yet has to give theirs up.
+    /// Takes a permit. If none is free, the oldest connection that has not said hello is closed.
     async fn take(&self, silent: &Silent) -> Option<OwnedSemaphorePermit> {
         if self.0.available_permits() == 0 && !silent.cut_first() {
             return None;
         }
-        timeout(SEAT_MAX, self.0.clone().acquire_owned()).await.ok()?.ok()
+        timeout(PERMIT_MAX, self.0.clone().acquire_owned()).await.ok()?.ok()
     }
 
-    /// Waits until none is.
+    /// Waits until there are none.
     pub async fn all_free(&self) {
         // It is never closed.
         let _ = self.0.acquire_many(CONNECTIONS_MAX as u32).await;
@@ -46,7 +46,7 @@ impl ConnectionLimit {
 /// The socket that is listened on; another one after it was lost.
 pub type Listener = watch::Receiver<Arc<UnixListener>>;
 
-/// Lets connections in for ever.
+/// Accepts connections for ever.
 pub async fn keep(mut listener: Listener, limit: ConnectionLimit, shared: Shared) -> ! {
     let mut next = 0;
     loop {
@@ -79,7 +79,7 @@ pub async fn keep(mut listener: Listener, limit: ConnectionLimit, shared: Shared
     }
 }
 
-/// Whoever knocked and was not let in before the daemon ended is told so, and starts another.
+/// Whoever connected too late is told that the daemon ends, and starts another.
 pub async fn close(listener: &Listener, why: &str) {
     let listener = listener.borrow().clone();
     while let Ok(Ok((stream, _))) = timeout(LAST_KNOCK, listener.accept()).await {

@@ -1,5 +1,5 @@
-//! One connection: bytes become lines, lines become arrivals in the loop's inbox. Decides nothing
-//! but whether a line is one, and sends away whoever does not speak our language.
+//! One connection: bytes become lines, lines become arrivals in the loop's inbox. Checks that lines
+//! are well formed, and disconnects whoever does not speak the protocol.
 
 pub mod accept;
 mod origin;
@@ -8,13 +8,14 @@ mod send_queue;
 mod silent;
 mod socket;
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use legwork_host::Unanswered;
+use legwork_machine::{LineReader, TooLong};
+use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
-    BadLine, FromDaemon, HostResult, Role, Splitter, ToDaemon, Waiter, decode_to_daemon, waiter_of,
+    BadLine, FromDaemon, HostResult, Role, ToDaemon, Waiter, decode_to_daemon, waiter_of,
 };
 use tokio::io::AsyncReadExt;
 use tokio::net::UnixStream;
@@ -24,7 +25,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::limits::{
     BAD_LINES_LOGGED, BAD_LINES_MAX, CONNECTIONS_MAX, HELLO_MAX, LONG_LINE_BYTES, LONG_LINE_MAX,
-    LONG_LINES_AT_ONCE, READ_BYTES,
+    LONG_LINES_AT_ONCE,
 };
 use crate::log::Log;
 
@@ -35,7 +36,7 @@ pub use peer::{Open, Peer};
 pub use send_queue::SendQueue;
 pub use socket::{Bound, bind_one};
 
-/// Counts connections; never used again.
+/// The number of a connection; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
 
@@ -51,33 +52,21 @@ pub enum Arrival {
     /// Somebody said hello.
     Came(Hello),
     /// Somebody said hello in another version of the line format. Nothing more comes from it.
-    Foreign {
-        /// Their version.
-        version: u32,
-        /// How to answer.
-        send_queue: SendQueue,
-    },
+    Foreign { version: u32, send_queue: SendQueue },
     /// A line after that. Never a hello and never a result.
     Line(ToDaemon),
     /// The connection is over.
-    Left {
-        /// Why.
-        why: String,
-    },
+    Left { why: String },
 }
 
 /// Somebody who said hello.
 #[derive(Debug)]
 pub struct Hello {
-    /// Its version.
     pub build: String,
-    /// What it is.
     pub role: Role,
-    /// How to answer.
     pub send_queue: SendQueue,
     /// Where results of host calls arrive.
     pub unanswered: Unanswered,
-    /// Where it comes from.
     pub origin: Origin,
 }
 
@@ -90,9 +79,8 @@ pub struct Shared {
     pub leaving: watch::Receiver<Option<String>>,
     /// Those that have not said hello.
     pub silent: Silent,
-    /// Turns to read a long line.
+    /// Permits to read a long line.
     pub long_lines: Arc<Semaphore>,
-    /// The log.
     pub log: Log,
 }
 
@@ -115,7 +103,7 @@ pub struct Place {
     pub silent: Waiting,
 }
 
-/// Serves one connection until either side ends it, and gives its permit back.
+/// Serves one connection until either side ends it, and returns its permit.
 pub async fn serve(stream: UnixStream, id: ConnectionId, shared: Shared, place: Place) {
     let Place { permit, silent } = place;
     let origin = Origin::of(&stream).await;
@@ -161,7 +149,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Passes on what comes in. Gives back why nothing more comes.
+    /// Passes lines on to the loop until there are no more, and says why.
     async fn listen(mut self, silent: Waiting) -> String {
         let first = tokio::select! {
             first = timeout(HELLO_MAX, self.lines.next()) => first,
@@ -248,7 +236,7 @@ impl Connection {
         let _ = self.shared.inbox.send((self.id, arrival)).await;
     }
 
-    /// The last word; `serve` ends when it is delivered.
+    /// Says bye; `serve` ends when that is written.
     async fn send_away(&self, why: &str) -> String {
         self.send_queue.bye(why, false);
         std::future::pending().await
@@ -261,50 +249,45 @@ type Read = Result<ToDaemon, (BadLine, Option<Waiter>)>;
 /// The lines of a connection.
 struct Lines {
     read: OwnedReadHalf,
-    buffer: Vec<u8>,
-    splitter: Splitter,
-    /// Whole lines that have come in and not been looked at.
-    ready: VecDeque<Result<Vec<u8>, BadLine>>,
+    lines: LineReader,
     long_lines: Arc<Semaphore>,
-    /// Its turn to read a long line, and when that is over.
+    /// The permit to read a long line, and when it expires.
     turn: Option<(OwnedSemaphorePermit, Instant)>,
 }
 
 impl Lines {
     fn new(read: OwnedReadHalf, long_lines: Arc<Semaphore>) -> Self {
-        let (buffer, splitter) = (vec![0; READ_BYTES], Splitter::new());
-        Self { read, buffer, splitter, ready: VecDeque::new(), long_lines, turn: None }
+        Self { read, lines: LineReader::new(LINE_MAX_BYTES), long_lines, turn: None }
     }
 
     /// The next line, or why there is none.
     async fn next(&mut self) -> Result<Read, String> {
         loop {
-            if let Some(line) = self.ready.pop_front() {
+            if let Some(line) = self.lines.pop() {
                 return Ok(read(line));
             }
             let read = match self.take_turn().await? {
-                Some(until) => timeout_at(until, self.read.read(&mut self.buffer)).await,
-                None => Ok(self.read.read(&mut self.buffer).await),
+                Some(until) => timeout_at(until, self.read.read(self.lines.space())).await,
+                None => Ok(self.read.read(self.lines.space()).await),
             };
             let Ok(read) = read else {
                 let seconds = LONG_LINE_MAX.as_secs();
                 return Err(format!("a long line did not come in within {seconds} s"));
             };
             match read {
-                Ok(0) if self.splitter.is_inside_line() => {
+                Ok(0) if self.lines.is_inside_line() => {
                     return Err("it broke off in the middle of a line".to_owned());
                 }
                 Ok(0) => return Err("it closed the connection".to_owned()),
-                Ok(read) => self.ready.extend(self.splitter.push(&self.buffer[..read])),
+                Ok(read) => self.lines.filled(read),
                 Err(error) => return Err(error.to_string()),
             }
         }
     }
 
-    /// Waits until it may read on, if the line that is coming in is a long one. Gives back until
-    /// when it may.
+    /// Waits for a permit if the line that is coming in is a long one. Returns when it expires.
     async fn take_turn(&mut self) -> Result<Option<Instant>, String> {
-        if self.splitter.held() <= LONG_LINE_BYTES {
+        if self.lines.held() <= LONG_LINE_BYTES {
             self.turn = None;
             return Ok(None);
         }
@@ -319,10 +302,27 @@ impl Lines {
     }
 }
 
-fn read(line: Result<Vec<u8>, BadLine>) -> Read {
+fn read(line: Result<Vec<u8>, TooLong>) -> Read {
     match line {
         Ok(line) => decode_to_daemon(&line).map_err(|bad| (bad, waiter_of(&line))),
-        Err(bad @ BadLine::TooLong { waiter, .. }) => Err((bad, waiter)),
-        Err(bad) => Err((bad, None)),
+        Err(TooLong { max_bytes, begin }) => {
+            let waiter = waiter_of(&begin);
+            Err((BadLine::TooLong { max_bytes, waiter }, waiter))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn g2_an_overlong_call_still_says_who_waits_for_its_answer() {
+        let mut lines = LineReader::new(40);
+        lines.push(br#"{"type":"call","id":7,"key":""#);
+        lines.push(&[b'x'; 40]);
+        let waiter = Some(Waiter::Call(7));
+        let bad = BadLine::TooLong { max_bytes: 40, waiter };
+        assert_eq!(read(lines.pop().unwrap()), Err((bad, waiter)));
     }
 }

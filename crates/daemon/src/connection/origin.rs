@@ -8,8 +8,8 @@
 
 use std::time::Duration;
 
-use legwork_client::process::INSIDE;
-use legwork_client::table::{entry, variable};
+use legwork_machine::process::INSIDE;
+use legwork_machine::table::{entry, variable};
 use legwork_protocol::Ask;
 use legwork_protocol::line::Query;
 use tokio::net::UnixStream;

@@ -1,16 +1,17 @@
-//! Lines on their way to one peer. Whoever sends does not wait: a peer that does not read is cut
-//! off, so that it can hold up nobody else and fill no cache.
+//! Lines queued for one peer. Sending never waits: a peer that does not read is cut off, so that it
+//! can neither hold up others nor fill the memory.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use legwork_host::Outgoing;
+use legwork_machine::lock;
 use legwork_protocol::line::{BadLine, FromDaemon, check_size, encode};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::limits::{OUTBOX_MAX_BYTES, OUTBOX_MAX_LINES, WRITE_MAX};
+use crate::limits::{SEND_QUEUE_MAX_BYTES, SEND_QUEUE_MAX_LINES, WRITE_MAX};
 
 /// Clones send to the same peer.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +46,7 @@ impl SendQueue {
         }
         state.bytes += line.len();
         state.lines.push_back(line);
-        if state.bytes > OUTBOX_MAX_BYTES || state.lines.len() > OUTBOX_MAX_LINES {
+        if state.bytes > SEND_QUEUE_MAX_BYTES || state.lines.len() > SEND_QUEUE_MAX_LINES {
             *state = State { closed: Some(TOO_MUCH.to_owned()), ..State::default() };
             self.0.cut.notify_one();
         }
@@ -96,7 +97,7 @@ impl SendQueue {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.state)
     }
 }
 
@@ -172,7 +173,7 @@ mod tests {
         let (near, _far) = tokio::io::duplex(64);
         let begun = tokio::time::Instant::now();
         let flood = async {
-            for _ in 0..OUTBOX_MAX_LINES + 10 {
+            for _ in 0..SEND_QUEUE_MAX_LINES + 10 {
                 send_queue.send(&answer("x")).unwrap();
                 tokio::task::yield_now().await;
             }

@@ -2,8 +2,9 @@
 //! says nothing keeps nobody else out.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use legwork_machine::lock;
 use tokio::sync::Notify;
 
 use super::ConnectionId;
@@ -45,7 +46,7 @@ impl Silent {
     }
 
     fn all(&self) -> MutexGuard<'_, BTreeMap<ConnectionId, Arc<Notify>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

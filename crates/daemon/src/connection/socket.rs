@@ -1,11 +1,12 @@
 //! The socket: a file in a folder that is the user's alone, and a look at who comes in.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream as Plain;
 use std::path::{Path, PathBuf};
 
+use legwork_machine::{check_owner_of, check_private, create_folder, make_private, protect};
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::fault::Fault;
@@ -68,19 +69,17 @@ pub fn bind(path: &Path) -> Result<(UnixListener, Bound), Fault> {
 }
 
 fn give_name(new: &Path, path: &Path) -> Result<Bound, Fault> {
-    let private = Permissions::from_mode(0o600);
-    fs::set_permissions(new, private).map_err(Fault::file("protect", new))?;
+    protect(new).map_err(Fault::file("protect", new))?;
     let found = fs::symlink_metadata(new).map_err(Fault::file("look at", new))?;
     fs::rename(new, path).map_err(Fault::file("listen on", path))?;
     Ok(Bound { path: path.to_owned(), inode: found.ino() })
 }
 
 fn make_folder(folder: &Path) -> Result<(), Fault> {
-    if !legwork_client::make_private(folder)? {
-        legwork_client::check_owner_of(folder)?;
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(Fault::file("create the folder", folder))?;
-        legwork_client::check_private(folder)?;
+    if !make_private(folder)? {
+        check_owner_of(folder)?;
+        create_folder(folder).map_err(Fault::file("create the folder", folder))?;
+        check_private(folder)?;
     }
     Ok(())
 }
@@ -113,6 +112,9 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn mode(path: &Path) -> u32 {

@@ -1,7 +1,7 @@
-//! The order of one host's work. Units of one lane take effect one after the other, in the order in
-//! which they were given; lanes do not wait for each other, up to so many at once.
+//! The order of one host's work: first in, first out within a lane. Lanes run side by side, up to a
+//! limit.
 //!
-//! Only decides what may begin and what is overdue. It has no clock and does nothing itself.
+//! Decides what may start and what is overdue. Has no clock and no effects.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -14,6 +14,7 @@ use legwork_opencode::OpenCode;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::bell::Bell;
 use crate::connection::Connection;
 
 /// Set for the process that is the daemon.
@@ -89,12 +90,12 @@ impl LocalHost {
 }
 
 pub fn be_the_daemon() {
-    let folders = legwork_client::Folders::from_env().unwrap();
+    let folders = legwork_machine::Folders::from_env().unwrap();
     let (config, complaints) = Config::read(&folders.config);
     let path = folders.config.clone();
     let agents = move || Config::read(&path).0.agent_settings();
     let hosts = Hosts {
-        kinds: vec![Box::new(OpenCode::default())],
+        kinds: vec![Box::new(OpenCode::default()), Box::new(Bell)],
         built_in: vec![legwork_acp::opening(&folders, agents)],
     };
     let settings = config.settings;

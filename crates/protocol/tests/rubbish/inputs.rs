@@ -186,10 +186,6 @@ pub fn do_harm(line: &mut Vec<u8>, harm: &Harm) {
     }
 }
 
-pub fn stream() -> impl Strategy<Value = Vec<u8>> {
-    vec(prop_oneof![2 => Just(b'\n'), 1 => Just(b'\r'), 5 => any::<u8>()], 0..120)
-}
-
 pub fn tool_name() -> impl Strategy<Value = String> {
     let known = select(tools()).prop_map(|tool| tool.name);
     prop_oneof![9 => known, 1 => any::<String>()]

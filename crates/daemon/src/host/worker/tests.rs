@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 
-/// Stops hang until they are let go, finding missing sessions panics, everything else is done at once.
+/// Stops hang until they are let go, finding missing sessions panics, the rest is done at once.
 #[derive(Debug, Default)]
 struct Fake {
     let_go: Notify,

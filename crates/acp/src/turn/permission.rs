@@ -1,0 +1,157 @@
+//! An agent's request for a permission: what it is about, and which of the agent's own options an
+//! answer chooses.
+
+use legwork_protocol::ask::Reply;
+use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
+use legwork_protocol::refusal::plain;
+use serde_json::{Value, json};
+
+use crate::agents::Permissions;
+use crate::limits::{ID_MAX_BYTES, OPTIONS_MAX};
+use crate::turn::transcript::tool_title;
+
+/// The options of a request that an answer can choose. All that is kept of a request until somebody
+/// answers it: the rest may be megabytes of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The id of the first option of each kind.
+    ids: Vec<(&'static str, String)>,
+}
+
+/// Every kind of option, as the protocol names them.
+const KINDS: [&str; 4] = ["allow_once", "allow_always", "reject_once", "reject_always"];
+
+impl Options {
+    /// Those of a request. One with an id that nobody can keep is not offered.
+    pub fn of(params: &Value) -> Self {
+        let options = params["options"].as_array().into_iter().flatten().take(OPTIONS_MAX);
+        let mut ids: Vec<(&'static str, String)> = Vec::new();
+        for option in options {
+            let kind = KINDS.into_iter().find(|kind| option["kind"] == *kind);
+            let id = option["optionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
+            if let (Some(kind), Some(id)) = (kind, id)
+                && !ids.iter().any(|(known, _)| *known == kind)
+            {
+                ids.push((kind, id.to_owned()));
+            }
+        }
+        Self { ids }
+    }
+
+    /// The answer that chooses the first of these kinds that there is. An agent that offers none
+    /// gets none.
+    fn chosen(&self, kinds: [&str; 2]) -> Value {
+        let of_kind = |kind: &str| self.ids.iter().find(|(known, _)| *known == kind);
+        match kinds.into_iter().find_map(of_kind) {
+            Some((_, id)) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
+            None => called_off(),
+        }
+    }
+}
+
+/// What the answer to a request says when nobody will answer it any more.
+pub fn called_off() -> Value {
+    json!({ "outcome": { "outcome": "cancelled" } })
+}
+
+/// What an agent wants to do.
+pub fn text(params: &Value) -> String {
+    let call = &params["toolCall"];
+    let command = call["rawInput"]["command"].as_str();
+    let title = tool_title(call);
+    let words = match command {
+        Some(command) if !title.contains(command) => format!("permission for {title}: {command}"),
+        _ => format!("permission for {title}"),
+    };
+    plain(&words, HOST_TEXT_MAX_CHARS)
+}
+
+/// The answer by policy; nothing if a person is to be asked.
+pub fn by_policy(permissions: Permissions, options: &Options) -> Option<Value> {
+    match permissions {
+        Permissions::Ask => None,
+        Permissions::Allow => Some(options.chosen(["allow_once", "allow_always"])),
+        Permissions::Reject => Some(options.chosen(["reject_once", "reject_always"])),
+    }
+}
+
+/// The answer that a person gave, or why it is none.
+pub fn by_person(reply: &Reply, options: &Options) -> Result<Value, String> {
+    match reply {
+        Reply::Once => Ok(options.chosen(["allow_once", "allow_always"])),
+        Reply::Always => Ok(options.chosen(["allow_always", "allow_once"])),
+        Reply::Reject(None) => Ok(options.chosen(["reject_once", "reject_always"])),
+        Reply::Reject(Some(_)) => {
+            Err("This agent takes no words with a no: answer with a plain reject.".to_owned())
+        }
+        Reply::Words(_) => {
+            Err("This asks for a permission, not for words: answer with once, always or reject."
+                .to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(kinds: &[&str]) -> Value {
+        let option = |kind: &&str| json!({ "optionId": format!("id-{kind}"), "kind": kind });
+        let options: Vec<Value> = kinds.iter().map(option).collect();
+        json!({ "toolCall": { "title": "remove a.rs" }, "options": options })
+    }
+
+    fn options(kinds: &[&str]) -> Options {
+        Options::of(&request(kinds))
+    }
+
+    #[test]
+    fn g3_of_a_request_no_more_is_kept_than_an_answer_needs() {
+        let long = "x".repeat(1 << 20);
+        let option = |id: &str, kind: &str| json!({ "optionId": id, "kind": kind, "name": long });
+        let mut all: Vec<Value> = (0..1_000).map(|_| option("b", "allow_always")).collect();
+        all.insert(0, option(&long, "reject_once"));
+        all.insert(0, option("a", "allow_once"));
+        let kept = Options::of(&json!({ "options": all, "toolCall": { "rawInput": long } }));
+        let ids = [("allow_once", "a".to_owned()), ("allow_always", "b".to_owned())];
+        assert_eq!(kept, Options { ids: ids.to_vec() });
+    }
+
+    fn selected(kind: &str) -> Value {
+        json!({ "outcome": { "outcome": "selected", "optionId": format!("id-{kind}") } })
+    }
+
+    #[test]
+    fn an_answer_chooses_the_option_that_fits_best() {
+        let all = options(&["allow_always", "allow_once", "reject_once"]);
+        let once_only = options(&["allow_once"]);
+        let cases = [
+            (Reply::Once, &all, selected("allow_once")),
+            (Reply::Always, &all, selected("allow_always")),
+            (Reply::Always, &once_only, selected("allow_once")),
+            (Reply::Reject(None), &all, selected("reject_once")),
+            (Reply::Reject(None), &once_only, called_off()),
+        ];
+        for (reply, params, expected) in cases {
+            assert_eq!(by_person(&reply, params), Ok(expected), "{reply:?}");
+        }
+        assert!(by_person(&Reply::Words("x".into()), &all).is_err());
+        assert!(by_person(&Reply::Reject(Some("x".into())), &all).is_err());
+    }
+
+    #[test]
+    fn the_policy_answers_for_the_person() {
+        let all = options(&["allow_always", "allow_once", "reject_once"]);
+        assert_eq!(by_policy(Permissions::Ask, &all), None);
+        assert_eq!(by_policy(Permissions::Allow, &all), Some(selected("allow_once")));
+        assert_eq!(by_policy(Permissions::Reject, &all), Some(selected("reject_once")));
+    }
+
+    #[test]
+    fn a_question_says_what_it_is_about() {
+        assert_eq!(text(&request(&[])), "permission for remove a.rs");
+        let command = json!({ "toolCall": { "kind": "execute", "rawInput": { "command": "ls" } } });
+        assert_eq!(text(&command), "permission for execute: ls");
+        assert_eq!(text(&Value::Null), "permission for tool");
+    }
+}
