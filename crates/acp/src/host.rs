@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use legwork_engine::record::Target;
 use legwork_engine::work::{Observation, Part, RunState, Shown};
 use legwork_engine::{Action, Finding, Hint, HostError};
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
 use legwork_protocol::line::Environment;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
@@ -150,7 +150,7 @@ impl Host {
                 self.tell(session, message, parts).await
             }
             Action::Stop { task, target } => self.stop(*task, target),
-            Action::Answer { session, question, reply } => {
+            Action::Answer { session, question, reply, .. } => {
                 self.answer(session, question, reply).await
             }
         }

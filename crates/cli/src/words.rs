@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use legwork_protocol::Time;
 
-/// How long something took.
 pub fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60, seconds % 60) {
@@ -18,7 +17,6 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// The time of day.
 pub fn clock(time: Time) -> String {
     in_zone(time, "%H:%M:%S", TimeZone::system())
 }
@@ -36,7 +34,6 @@ fn in_zone(time: Time, format: &str, zone: TimeZone) -> String {
     }
 }
 
-/// `1 task`, `2 tasks`.
 pub fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -19,7 +19,7 @@ mod record;
 mod start;
 pub mod table;
 
-pub use client::{Answered, Client, Watch};
+pub use client::{Answered, Client, Following};
 pub use fault::Fault;
 pub use folders::{Folders, check_private};
 pub use hash::hash8;

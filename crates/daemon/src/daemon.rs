@@ -9,7 +9,7 @@ use legwork_engine::text::toast;
 use legwork_engine::{Change, Finding, Hint, HostError, Input, WorkId};
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
-use legwork_protocol::{HostId, Settings, Time};
+use legwork_protocol::{HostId, Refusal, Settings, Time};
 use legwork_shell::Shell;
 use legwork_store::{Opened, Store};
 use tokio::sync::mpsc;
@@ -141,15 +141,11 @@ impl Daemon {
     /// it ends. It could write the records out again, but whoever deletes them means it, and who
     /// puts a backup in their place wants the backup. So it takes nothing more on, and the next
     /// daemon begins with what is there. Records that were moved are whole in their new place.
-    pub fn check_records(&mut self) -> Option<String> {
+    pub fn check_records(&mut self) -> Option<Refusal> {
         let path = self.store().replaced()?.display().to_string();
-        let why = format!(
-            "{path} was deleted or replaced while the legwork daemon had it open, so nothing more \
-             can be kept and this daemon ends. Try again: the next one goes on with what is there \
-             now."
-        );
+        let why = Refusal::RecordsReplaced { path };
         self.log.warn(&why);
-        self.leaving.get_or_insert_with(|| why.clone());
+        self.leaving.get_or_insert_with(|| why.to_string());
         Some(why)
     }
 
@@ -182,7 +178,7 @@ impl Daemon {
         let stranger =
             || format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it.");
         let is_known = kind == opencode::KIND && host != *self.home.id();
-        let inside = self.standing(&origin).refuses_host();
+        let inside = self.standing(&origin).refuses_host().map(|refusal| refusal.text());
         if let Some(why) = inside.or_else(|| (!is_known).then(stranger)) {
             self.log.peer(format_args!("{peer}: {why}"));
             send_queue.bye(&why, false);

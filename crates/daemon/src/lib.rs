@@ -29,7 +29,7 @@ mod log;
 mod opencode;
 mod origin;
 mod peer;
-mod queries;
+mod requests;
 mod screens;
 mod send_queue;
 mod silent;

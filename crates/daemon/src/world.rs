@@ -6,13 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use legwork_client::process;
-use legwork_engine::text::AnswerKind;
+use legwork_engine::input::Progress;
+use legwork_engine::text::answers;
+use legwork_engine::text::fence::Fence;
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{HostError, Work, WorkId};
-use legwork_protocol::line::{FromDaemon, HostLifetime};
+use legwork_engine::{HostError, Say, Work, WorkId};
+use legwork_protocol::api::{Answer, Note};
+use legwork_protocol::limits::RESULT_LINE_MAX_BYTES;
+use legwork_protocol::line::{FromDaemon, HostLifetime, beginning};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place};
-use legwork_shell::{Outside, Said};
+use legwork_shell::Outside;
 
 use crate::connection::ConnectionId;
 use crate::driver::{Findings, HostWorker};
@@ -26,13 +30,22 @@ use crate::peer::{Open, Peer};
 pub struct World {
     pub guests: BTreeMap<ConnectionId, Peer>,
     pub hosts: BTreeMap<HostId, Host>,
-    /// Where the answer to a call goes.
-    calls: BTreeMap<CallId, (ConnectionId, u64)>,
+    /// Where the answer to a call goes, and in which form.
+    calls: BTreeMap<CallId, (ConnectionId, u64, Form)>,
     next_call: u64,
     /// Which host was asked for what has not come back yet.
     under_way: BTreeMap<WorkId, HostId>,
     findings: Findings,
     pub log: Log,
+}
+
+/// In which form somebody wants an answer.
+#[derive(Debug, Clone, Copy)]
+pub enum Form {
+    /// As a model reads it.
+    Text(Option<Note>, Fence),
+    /// As it is.
+    Values,
 }
 
 /// What goes with a connection.
@@ -72,12 +85,12 @@ impl World {
     }
 
     /// A new call of this peer, under the peer's own number.
-    pub fn open_call(&mut self, peer: ConnectionId, id: u64) -> CallId {
+    pub fn open_call(&mut self, peer: ConnectionId, id: u64, form: Form) -> CallId {
         let call = CallId(self.next_call);
         self.next_call += 1;
         if let Some(guest) = self.guests.get_mut(&peer) {
             guest.open.insert(id, Open::Call(call));
-            self.calls.insert(call, (peer, id));
+            self.calls.insert(call, (peer, id, form));
         }
         call
     }
@@ -89,7 +102,7 @@ impl World {
                 self.calls.remove(&call);
                 Some(call)
             }
-            Open::Watch(_) => None,
+            Open::Follow(_) => None,
         }
     }
 
@@ -159,14 +172,43 @@ impl World {
     }
 }
 
+/// An answer that fits into a line: of a long result as much as does, from its offset on.
+fn fitting(mut answer: Answer) -> Answer {
+    if let Answer::Output(output) = &mut answer
+        && let Some(whole) = &mut output.text
+    {
+        let skipped = usize::try_from(output.offset).unwrap_or(usize::MAX);
+        let from = whole.char_indices().nth(skipped).map_or(whole.len(), |(at, _)| at);
+        let rest = &whole[from..];
+        let page = beginning(rest, RESULT_LINE_MAX_BYTES);
+        let taken = page.chars().count() as u64;
+        output.next = (page.len() < rest.len()).then(|| output.offset.saturating_add(taken));
+        *whole = page.to_owned();
+    }
+    answer
+}
+
 impl Outside for World {
-    fn say(&mut self, call: CallId, said: Said) {
-        let Some((peer, id)) = self.calls.get(&call).copied() else { return };
+    fn say(&mut self, call: CallId, said: Say) {
+        let Some((peer, id, form)) = self.calls.get(&call).copied() else { return };
         let Some(guest) = self.guests.get_mut(&peer) else { return };
         match said {
-            Said::Progress(text) => guest.send(id, &FromDaemon::Progress { id, text }),
-            Said::Answer { kind, text } => {
-                guest.answer(id, kind == AnswerKind::Refused, text);
+            Say::Progress(progress) => {
+                let (text, Progress { left, waited_ms }) =
+                    (answers::still_waiting(progress), progress);
+                guest.send(id, &FromDaemon::Progress { id, left, waited_ms, text });
+            }
+            Say::Answer(answer) => {
+                match (answer, form) {
+                    (Err(refusal), _) => guest.refuse(id, refusal),
+                    (Ok(answer), Form::Text(note, fence)) => {
+                        let text = answers::answer(&answer, note, fence);
+                        guest.send(id, &FromDaemon::Answer { id, text });
+                    }
+                    (Ok(answer), Form::Values) => {
+                        guest.send(id, &FromDaemon::Data { id, data: fitting(answer) });
+                    }
+                }
                 guest.open.remove(&id);
                 self.calls.remove(&call);
             }
@@ -294,7 +336,7 @@ mod tests {
         world.guests.insert(peer, Peer::new(None, SendQueue::default()));
         for id in 0..OPEN_CALLS_MAX as u64 {
             assert!(world.guests[&peer].takes(id));
-            world.open_call(peer, id);
+            world.open_call(peer, id, Form::Values);
         }
         assert!(!world.guests[&peer].takes(3));
         assert!(!world.guests[&peer].takes(u64::MAX));

@@ -1,6 +1,7 @@
 //! How a run comes to be accepted: a launch after its agent was looked up, a resume after its
 //! session was. Before that nothing is saved, and a refusal leaves nothing behind.
 
+use legwork_protocol::api::Answer;
 use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, Status, TaskId};
@@ -10,7 +11,7 @@ use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Origin};
 use crate::task::{Outcome, Run, Stage, Task};
-use crate::text::{Answer, answers, words};
+use crate::text::words;
 use crate::watch::Watch;
 use crate::work::{Action, Finding, HostError};
 
@@ -41,7 +42,6 @@ pub(crate) struct Resuming {
     pub host: HostId,
     pub asker: SessionId,
     pub prompt: String,
-    pub extra: bool,
 }
 
 impl Engine {
@@ -94,7 +94,7 @@ impl Engine {
             return None;
         }
         let task = self.tasks.get(id)?;
-        Some(answers::launched(task, self.ahead(task), self.hosts.lifetime(&task.run.host)))
+        Some(self.launched(task))
     }
 
     /// A helper that was called off or failed asks for nothing more, though its calls may arrive.
@@ -116,8 +116,8 @@ impl Engine {
         let root = self.root_of(session);
         let held = self.tasks.under_root(&root);
         if limit != 0 && held >= limit as usize {
-            let holders = answers::holders(&self.tasks, &root, held);
-            return Err(Refusal::TooManyTasks { limit, held, holders });
+            let (finished, unfinished) = self.tasks.counts(&root);
+            return Err(Refusal::TooManyTasks { limit, held, finished, unfinished });
         }
         Ok(())
     }
@@ -227,7 +227,6 @@ impl Engine {
         caller: Caller,
         name: &str,
         prompt: String,
-        extra: bool,
     ) -> Answered {
         let id = self.find(&caller, name)?;
         let Caller::Session { host, session: asker, key, .. } = caller else {
@@ -250,8 +249,7 @@ impl Engine {
             if earlier.id != id || launched_it || same_run && other {
                 return Err(Refusal::CallRepeated);
             }
-            let lifetime = self.hosts.lifetime(&task.run.host);
-            return Ok(Some(answers::resumed(task, extra, lifetime)));
+            return Ok(Some(self.resumed(task)));
         }
         match (task.status(), task.session.clone()) {
             (Status::Completed, Some(session)) => {
@@ -260,7 +258,7 @@ impl Engine {
                 }
                 self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
                 let calls = vec![call];
-                let resuming = Resuming { key, calls, host, asker, prompt, extra };
+                let resuming = Resuming { key, calls, host, asker, prompt };
                 self.resuming.insert(id, resuming);
                 Ok(None)
             }
@@ -288,7 +286,7 @@ impl Engine {
     }
 
     fn accept_resume(&mut self, id: TaskId, resuming: Resuming) {
-        let Resuming { key, calls, host, asker, prompt, extra } = resuming;
+        let Resuming { key, calls, host, asker, prompt } = resuming;
         let Some(task) = self.tasks.get(id) else {
             return self.refuse(calls, &Refusal::NotFound(id.to_string()));
         };
@@ -305,7 +303,7 @@ impl Engine {
         self.rejoin_waits(id);
         let Some(task) = self.tasks.get(id).cloned() else { return };
         self.hosts.enlist(&task);
-        let answer = answers::resumed(&task, extra, self.hosts.lifetime(&task.run.host));
+        let answer = self.resumed(&task);
         self.save(Change::Resumed { task });
         for call in calls {
             self.answer(call, answer.clone());

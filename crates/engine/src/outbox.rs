@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::limits::{DELIVERY_MAX_NOTICES, GATHER_MS, RESEND_MS};
-use legwork_protocol::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
+use legwork_protocol::view::QuestionView;
+use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
 
 use crate::deliveries::Attempt;
 use crate::engine::Engine;
@@ -87,16 +88,10 @@ impl Engine {
         self.enqueue(notice, to, headline);
     }
 
-    pub(crate) fn enqueue_question(
-        &mut self,
-        id: TaskId,
-        number: u32,
-        question: &QuestionId,
-        text: &str,
-    ) {
+    pub(crate) fn enqueue_question(&mut self, id: TaskId, number: u32, question: &QuestionView) {
         let Some(task) = self.tasks.get(id) else { return };
         let to = task.run.asker.clone();
-        let headline = texts::question_headline(task, question, text);
+        let headline = texts::question_headline(task, question);
         let about = About::Question(number);
         self.enqueue(NoticeId { task: id, run: task.run.number, about }, to, headline);
     }

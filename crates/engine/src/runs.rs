@@ -10,7 +10,7 @@ use crate::hosts::Presence;
 use crate::record::{Change, Forget, Target};
 use crate::task::{Outcome, Stage, StageName, Task};
 use crate::tasks::Live;
-use crate::text::{answers, words};
+use crate::text::words;
 use crate::timers::Timer;
 use crate::watch::pause_ms;
 use crate::work::{Action, Finding, HostError, Tried};
@@ -191,7 +191,7 @@ impl Engine {
         let stage = self.prompting(id);
         self.advance(id, stage);
         if let Some(task) = self.tasks.get(id) {
-            let answer = answers::launched(task, None, self.hosts.lifetime(&task.run.host));
+            let answer = self.launched(task);
             for call in callers {
                 self.answer(call, answer.clone());
             }
@@ -276,7 +276,7 @@ impl Engine {
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
         let detail = words::kept_detail(detail);
-        let answer = answers::launched(&task, None, self.hosts.lifetime(&host));
+        let answer = self.launched(&task);
         self.save(Change::Ended { task, from, detail });
         for call in watch.into_iter().flat_map(|watch| watch.callers) {
             self.answer(call, answer.clone());

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use legwork_protocol::limits::{LAST_TOOLS, RETRY_FIRST_MS, RETRY_MAX_MS};
+use legwork_protocol::view::QuestionView;
 use legwork_protocol::{CallId, HostId, QuestionId, Time};
 
 use crate::work::{Retry, Tried, WorkId};
@@ -34,7 +35,7 @@ pub struct Watch {
     /// The provider is being tried again.
     pub retry: Option<Retry>,
     /// What it waits for a person to answer.
-    pub questions: BTreeMap<QuestionId, String>,
+    pub questions: BTreeMap<QuestionId, QuestionView>,
     /// The work that is under way for it; one at a time.
     pub(crate) in_flight: Option<WorkId>,
     /// The host that has that work, or had the last.

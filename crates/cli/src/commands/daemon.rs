@@ -9,7 +9,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use legwork_client::{Client, Fault as ClientFault, Folders, Holder, Record, Start, holder};
 use legwork_daemon::{Options, Outcome};
-use legwork_protocol::line::{Query, Role};
+use legwork_protocol::api::Request;
+use legwork_protocol::line::Role;
 use legwork_protocol::view::DaemonView;
 use serde_json::json;
 
@@ -76,7 +77,6 @@ impl Daemon {
         matches!(self.action, Some(Action::Stop { .. }))
     }
 
-    /// Does what was asked.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         match self.action.unwrap_or(Action::Status) {
@@ -99,7 +99,7 @@ fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
 
 fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault> {
     match Client::connect(folders, Role::Client, start) {
-        Ok(mut client) => get(&mut client, Query::Daemon).map(Some),
+        Ok(mut client) => get(&mut client, Request::Status).map(Some),
         Err(ClientFault::NotRunning) => Ok(None),
         Err(fault) => Err(fault.into()),
     }
@@ -209,7 +209,7 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
     };
     let done = match Client::connect(folders, Role::Client, Start::Never) {
         Ok(mut client) => {
-            if !may_end(get::<DaemonView>(&mut client, Query::Daemon)?.at_work)? {
+            if !may_end(get::<DaemonView>(&mut client, Request::Status)?.at_work)? {
                 return Ok(Exit::Refused);
             }
             client.leave().map(|()| "stopped")?

@@ -13,7 +13,8 @@ use legwork_acp::agents::REHEARSAL;
 use legwork_client::{
     Client, Folders, Holder, Start, check_owner, check_owner_of, check_private, holder,
 };
-use legwork_protocol::line::{Query, Role};
+use legwork_protocol::api::Request;
+use legwork_protocol::line::Role;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::DaemonView;
 use serde::Serialize;
@@ -85,7 +86,6 @@ impl Finding {
 }
 
 impl Doctor {
-    /// Looks, and shows what it found as it finds it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut all = Vec::new();
         let mut add = |finding: Finding| {
@@ -235,7 +235,7 @@ fn open_files() -> Finding {
 fn daemon(folders: &Folders) -> Result<(DaemonView, Duration), Fault> {
     let mut client = Client::connect(folders, Role::Client, Start::IfNeeded)?;
     let asked = Instant::now();
-    let view = get(&mut client, Query::Daemon)?;
+    let view = get(&mut client, Request::Status)?;
     Ok((view, asked.elapsed()))
 }
 

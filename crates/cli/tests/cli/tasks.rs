@@ -151,8 +151,8 @@ fn p8_clear_forgets_all_that_was_asked_for_however_much_it_is() {
     }
     assert_eq!(home.run(["list", "--json"]).json()["total"], 250);
     let cleared = home.run(["clear", "--yes"]).with_code(0);
-    assert_eq!(cleared.out, "Cleared 250 tasks.\n");
+    assert_eq!(cleared.out, "Cancelled 250 unfinished tasks and cleared 250 tasks.\n");
     assert_eq!(home.run(["list", "--json"]).json()["total"], 0);
     let again = home.run(["clear", "--yes", "--json"]).with_code(0).json();
-    assert_eq!(again["text"], "No background tasks to clear.");
+    assert_eq!(again["text"], "There are no tasks to clear.");
 }
