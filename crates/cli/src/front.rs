@@ -39,7 +39,6 @@ const RESULTS: usize = 64;
 /// project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
-    /// Its own.
     ItsOwn,
     /// Those of this user's OpenCode, as the person says.
     ThisUsers,

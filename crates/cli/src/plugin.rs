@@ -106,7 +106,6 @@ pub fn file_in(folder: &Path) -> PathBuf {
     folder.join("plugin").join("legwork.js")
 }
 
-/// The running program.
 pub fn this_binary() -> Result<PathBuf, Fault> {
     env::current_exe().and_then(fs::canonicalize).map_err(|source| Fault::File {
         tried: "find the program",
@@ -137,15 +136,12 @@ pub fn text(binary: &Path) -> Result<String, Fault> {
 /// What lies where the plugin belongs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing.
     Nothing,
     /// A plugin of ours, of this or another version.
     Ours(String),
-    /// Somebody else's file.
     Foreign,
 }
 
-/// Looks what lies there.
 pub fn look(file: &Path) -> Result<Found, Fault> {
     let fault = |source| Fault::File { tried: "read", path: file.to_owned(), source };
     match fs::metadata(file) {

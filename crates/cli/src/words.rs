@@ -7,7 +7,6 @@ use jiff::tz::TimeZone;
 use legwork_protocol::Time;
 pub use legwork_protocol::amounts::{counted, duration};
 
-/// The time of day.
 pub fn clock(time: Time) -> String {
     in_zone(time, "%H:%M:%S", TimeZone::system())
 }

@@ -111,7 +111,7 @@ pub enum Fault {
     Garbled(#[source] BadLine),
     /// An answer that does not fit what was asked.
     #[error("The daemon's answer makes no sense here. Restart it: `legwork daemon stop`.")]
-    Unfitting(#[source] serde_json::Error),
+    Unfitting(#[source] legwork_protocol::api::Other),
     /// More than the daemon would read.
     #[error("This is too long to be sent to the legwork daemon. Say less.")]
     TooLong(#[source] BadLine),

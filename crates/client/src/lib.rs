@@ -12,7 +12,7 @@ mod link;
 mod record;
 mod start;
 
-pub use client::{Answered, Client, Watch};
+pub use client::{Answered, Client, Following};
 pub use fault::Fault;
 pub use record::{Holder, Record, holder};
 pub use start::Start;

@@ -10,7 +10,7 @@ use legwork_host::{Kind, Link};
 use legwork_machine::Folders;
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
-use legwork_protocol::{HostId, Time};
+use legwork_protocol::{HostId, Refusal, Time};
 use legwork_shell::Shell;
 use legwork_store::{Opened, Store};
 use tokio::sync::mpsc;
@@ -136,15 +136,11 @@ impl Daemon {
     /// it ends. It could write the records out again, but whoever deletes them means it, and who
     /// puts a backup in their place wants the backup. So it takes nothing more on, and the next
     /// daemon begins with what is there. Records that were moved are whole in their new place.
-    pub fn check_records(&mut self) -> Option<String> {
+    pub fn check_records(&mut self) -> Option<Refusal> {
         let path = self.store().replaced()?.display().to_string();
-        let why = format!(
-            "{path} was deleted or replaced while the legwork daemon had it open, so nothing more \
-             can be kept and this daemon ends. Try again: the next one goes on with what is there \
-             now."
-        );
+        let why = Refusal::RecordsReplaced { path };
         self.log.warn(&why);
-        self.leaving.get_or_insert_with(|| why.clone());
+        self.leaving.get_or_insert_with(|| why.to_string());
         Some(why)
     }
 
@@ -201,7 +197,7 @@ impl Daemon {
     /// Why this may not be a host here.
     fn refuses_host(&mut self, host: &HostId, kind: &str, origin: &Origin) -> Option<String> {
         if let Some(inside) = self.standing(origin).refuses_host() {
-            return Some(inside);
+            return Some(inside.text());
         }
         let is_known = self.kinds.iter().any(|known| known.name() == kind);
         (!is_known || self.built_in.contains(host))

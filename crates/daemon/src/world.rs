@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use legwork_engine::text::AnswerKind;
+use legwork_engine::input::Progress;
+use legwork_engine::text::answers;
+use legwork_engine::text::fence::Fence;
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{Hint, HostError, Work, WorkId};
+use legwork_engine::{Hint, HostError, Say, Work, WorkId};
 use legwork_host::Host;
 use legwork_machine::process;
-use legwork_protocol::line::{FromDaemon, HostLifetime};
+use legwork_protocol::api::{Answer, Note};
+use legwork_protocol::limits::RESULT_LINE_MAX_BYTES;
+use legwork_protocol::line::{FromDaemon, HostLifetime, beginning};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place};
-use legwork_shell::{Outside, Said};
+use legwork_shell::Outside;
 use serde_json::Value;
 
 use crate::connection::{ConnectionId, Open, Peer};
@@ -26,14 +30,23 @@ use crate::log::Log;
 pub struct World {
     pub guests: BTreeMap<ConnectionId, Peer>,
     pub hosts: BTreeMap<HostId, Attached>,
-    /// Where the answer to a call goes.
-    calls: BTreeMap<CallId, (ConnectionId, u64)>,
+    /// Where the answer to a call goes, and in which form.
+    calls: BTreeMap<CallId, (ConnectionId, u64, Form)>,
     next_call: u64,
     /// The work in flight, and its host.
     in_flight: BTreeMap<WorkId, HostId>,
     built_in: BuiltIns,
     findings: Findings,
     pub log: Log,
+}
+
+/// In which form somebody wants an answer.
+#[derive(Debug, Clone, Copy)]
+pub enum Form {
+    /// As a model reads it.
+    Text(Option<Note>, Fence),
+    /// As it is.
+    Values,
 }
 
 /// What goes with a connection.
@@ -96,12 +109,12 @@ impl World {
     }
 
     /// A new call of this peer, under the peer's own number.
-    pub fn open_call(&mut self, peer: ConnectionId, id: u64) -> CallId {
+    pub fn open_call(&mut self, peer: ConnectionId, id: u64, form: Form) -> CallId {
         let call = CallId(self.next_call);
         self.next_call += 1;
         if let Some(guest) = self.guests.get_mut(&peer) {
             guest.open.insert(id, Open::Call(call));
-            self.calls.insert(call, (peer, id));
+            self.calls.insert(call, (peer, id, form));
         }
         call
     }
@@ -113,7 +126,7 @@ impl World {
                 self.calls.remove(&call);
                 Some(call)
             }
-            Open::Watch(_) => None,
+            Open::Follow(_) => None,
         }
     }
 
@@ -185,14 +198,43 @@ impl World {
     }
 }
 
+/// An answer that fits into a line: of a long result as much as does, from its offset on.
+fn fitting(mut answer: Answer) -> Answer {
+    if let Answer::Output(output) = &mut answer
+        && let Some(whole) = &mut output.text
+    {
+        let skipped = usize::try_from(output.offset).unwrap_or(usize::MAX);
+        let from = whole.char_indices().nth(skipped).map_or(whole.len(), |(at, _)| at);
+        let rest = &whole[from..];
+        let page = beginning(rest, RESULT_LINE_MAX_BYTES);
+        let taken = page.chars().count() as u64;
+        output.next = (page.len() < rest.len()).then(|| output.offset.saturating_add(taken));
+        *whole = page.to_owned();
+    }
+    answer
+}
+
 impl Outside for World {
-    fn say(&mut self, call: CallId, said: Said) {
-        let Some((peer, id)) = self.calls.get(&call).copied() else { return };
+    fn say(&mut self, call: CallId, said: Say) {
+        let Some((peer, id, form)) = self.calls.get(&call).copied() else { return };
         let Some(guest) = self.guests.get_mut(&peer) else { return };
         match said {
-            Said::Progress(text) => guest.send(id, &FromDaemon::Progress { id, text }),
-            Said::Answer { kind, text } => {
-                guest.answer(id, kind == AnswerKind::Refused, text);
+            Say::Progress(progress) => {
+                let (text, Progress { left, waited_ms }) =
+                    (answers::still_waiting(progress), progress);
+                guest.send(id, &FromDaemon::Progress { id, left, waited_ms, text });
+            }
+            Say::Answer(answer) => {
+                match (answer, form) {
+                    (Err(refusal), _) => guest.refuse(id, refusal),
+                    (Ok(answer), Form::Text(note, fence)) => {
+                        let text = answers::answer(&answer, note, fence);
+                        guest.send(id, &FromDaemon::Answer { id, text });
+                    }
+                    (Ok(answer), Form::Values) => {
+                        guest.send(id, &FromDaemon::Data { id, data: fitting(answer) });
+                    }
+                }
                 guest.open.remove(&id);
                 self.calls.remove(&call);
             }
@@ -338,7 +380,7 @@ mod tests {
         world.guests.insert(peer, Peer::new(None, SendQueue::default()));
         for id in 0..OPEN_CALLS_MAX as u64 {
             assert!(world.guests[&peer].takes(id));
-            world.open_call(peer, id);
+            world.open_call(peer, id, Form::Values);
         }
         assert!(!world.guests[&peer].takes(3));
         assert!(!world.guests[&peer].takes(u64::MAX));

@@ -15,7 +15,7 @@ use legwork_engine::work::{Observation, Part, RunState, Shown};
 use legwork_engine::{Action, Finding, HostError};
 use legwork_host::Outside;
 use legwork_machine::{lock, process};
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, Place, QuestionId, SessionId, TaskId};
 use tokio::sync::{mpsc, oneshot};
@@ -130,7 +130,7 @@ impl LocalHost {
                 self.tell(session, message, parts).await
             }
             Action::Stop { task, target } => self.stop(*task, target),
-            Action::Answer { session, question, reply } => {
+            Action::Answer { session, question, reply, .. } => {
                 self.answer(session, question, reply).await
             }
         }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use legwork_engine::{Hint, HostError};
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
 use legwork_protocol::{MessageId, QuestionId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};

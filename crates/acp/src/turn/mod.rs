@@ -8,9 +8,8 @@ mod transcript;
 
 use std::time::Duration;
 
-use legwork_engine::work::Question;
 use legwork_engine::{Hint, HostError};
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
 use legwork_protocol::{QuestionId, SessionId};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
@@ -182,7 +181,7 @@ impl<'a> Turn<'a> {
         }
         let Some(id) = question_id(&self.facts.session, self.asked) else { return };
         self.asked += 1;
-        let question = Question { id: id.clone(), text: permission::text(params) };
+        let question = permission::question(id.clone(), params, &options);
         self.open.push(Asked { question: id, request, options });
         self.turns.asked(&self.facts.session, question.clone());
         self.facts.hint(Hint::Asked { session: self.facts.session.clone(), question });

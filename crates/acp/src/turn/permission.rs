@@ -1,9 +1,12 @@
 //! An agent's request for a permission: what it is about, and which of the agent's own options an
 //! answer chooses.
 
-use legwork_protocol::ask::Reply;
+use legwork_engine::work::Question;
+use legwork_protocol::QuestionId;
+use legwork_protocol::api::Reply;
 use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
 use legwork_protocol::refusal::plain;
+use legwork_protocol::view::QuestionOption;
 use serde_json::{Value, json};
 
 use crate::agents::Permissions;
@@ -38,6 +41,16 @@ impl Options {
         Self { ids }
     }
 
+    /// Whether an answer of this name chooses an option.
+    fn offers(&self, answer: &str) -> bool {
+        let has = |kind: &str| self.ids.iter().any(|(known, _)| *known == kind);
+        match answer {
+            "once" => has("allow_once"),
+            "always" => has("allow_always"),
+            _ => has("reject_once") || has("reject_always"),
+        }
+    }
+
     /// The answer that chooses the first of these kinds that there is. An agent that offers none
     /// gets none.
     fn chosen(&self, kinds: [&str; 2]) -> Value {
@@ -54,16 +67,20 @@ pub fn called_off() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// What an agent wants to do.
-pub fn text(params: &Value) -> String {
+/// What an agent wants to do, and the answers that it takes.
+pub fn question(id: QuestionId, params: &Value, options: &Options) -> Question {
     let call = &params["toolCall"];
     let command = call["rawInput"]["command"].as_str();
     let title = tool_title(call);
-    let words = match command {
-        Some(command) if !title.contains(command) => format!("permission for {title}: {command}"),
-        _ => format!("permission for {title}"),
+    let subject = match command {
+        Some(command) if !title.contains(command) => format!("{title}: {command}"),
+        _ => title,
     };
-    plain(&words, HOST_TEXT_MAX_CHARS)
+    let subject = plain(&subject, HOST_TEXT_MAX_CHARS);
+    let offered = |option: &QuestionOption| options.offers(&option.id);
+    let mut question = Question::permission(id, subject);
+    question.options.retain(offered);
+    question
 }
 
 /// The answer by policy; nothing if a person is to be asked.
@@ -93,6 +110,8 @@ pub fn by_person(reply: &Reply, options: &Options) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
+    use legwork_protocol::view::QuestionKind;
+
     use super::*;
 
     fn request(kinds: &[&str]) -> Value {
@@ -149,9 +168,18 @@ mod tests {
 
     #[test]
     fn a_question_says_what_it_is_about() {
-        assert_eq!(text(&request(&[])), "permission for remove a.rs");
+        let asked = |params: &Value| {
+            let asked = question("q_1".parse().unwrap(), params, &Options::of(params));
+            assert_eq!(asked.kind, QuestionKind::Permission);
+            (asked.subject, asked.options.into_iter().map(|option| option.id).collect::<Vec<_>>())
+        };
+        let (subject, answers) = asked(&request(&["allow_once", "reject_always"]));
+        assert_eq!(
+            (subject.as_str(), answers),
+            ("remove a.rs", vec!["once".into(), "reject".into()])
+        );
         let command = json!({ "toolCall": { "kind": "execute", "rawInput": { "command": "ls" } } });
-        assert_eq!(text(&command), "permission for execute: ls");
-        assert_eq!(text(&Value::Null), "permission for tool");
+        assert_eq!(asked(&command).0, "execute: ls");
+        assert_eq!(asked(&Value::Null), ("tool".to_owned(), Vec::<String>::new()));
     }
 }

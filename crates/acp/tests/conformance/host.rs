@@ -11,7 +11,7 @@ use legwork_engine::record::Target;
 use legwork_engine::work::{Observation, Question, RunState, Scope, Tried};
 use legwork_engine::{Action, Finding, Hint, HostError};
 use legwork_host::Outside;
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
 use legwork_protocol::{MessageId, SessionId, TaskId};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
@@ -162,11 +162,11 @@ async fn a_permission_is_asked_for_and_answered() {
                 break question;
             }
         };
-        assert_eq!(question.text, "permission for remove it");
+        assert_eq!(question.subject, "remove it");
         let session = world.session.clone();
         let asked = vec![(session.clone(), question.clone())];
         assert_eq!(world.poll().await, (vec![session.clone()], asked));
-        let action = Action::Answer { session, question: question.id, reply };
+        let action = Action::Answer { session, question: question.id, kind: question.kind, reply };
         assert_eq!(world.host.perform(&action).await, Ok(Finding::Done));
         assert_eq!(world.end(&message).await, (answered(said), 1));
     }

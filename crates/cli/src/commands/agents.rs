@@ -67,7 +67,6 @@ enum Starts {
 }
 
 impl Agents {
-    /// Shows them.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         let known = Known::find(&folders);

@@ -80,7 +80,6 @@ enum End {
 }
 
 impl Bridge {
-    /// Connects, copies, and ends with the first side that ends.
     pub fn run(self) -> Result<Exit, Fault> {
         if let Some(url) = &self.url {
             let data = if self.same_data { front::Data::ThisUsers } else { front::Data::ItsOwn };

@@ -12,7 +12,8 @@ use legwork_config::Config;
 use legwork_daemon::{Hosts, Options, Outcome};
 use legwork_machine::Folders;
 use legwork_opencode::OpenCode;
-use legwork_protocol::line::{Query, Role};
+use legwork_protocol::api::Request;
+use legwork_protocol::line::Role;
 use legwork_protocol::view::DaemonView;
 use serde_json::json;
 
@@ -79,7 +80,6 @@ impl Daemon {
         matches!(self.action, Some(Action::Stop { .. }))
     }
 
-    /// Does what was asked.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         match self.action.unwrap_or(Action::Status) {
@@ -115,7 +115,7 @@ fn hosts(folders: &Folders) -> Hosts {
 
 fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault> {
     match Client::connect(folders, Role::Client, start) {
-        Ok(mut client) => get(&mut client, Query::Daemon).map(Some),
+        Ok(mut client) => get(&mut client, Request::Status).map(Some),
         Err(ClientFault::NotRunning) => Ok(None),
         Err(fault) => Err(fault.into()),
     }
@@ -225,7 +225,7 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
     };
     let done = match Client::connect(folders, Role::Client, Start::Never) {
         Ok(mut client) => {
-            if !may_end(get::<DaemonView>(&mut client, Query::Daemon)?.at_work)? {
+            if !may_end(get::<DaemonView>(&mut client, Request::Status)?.at_work)? {
                 return Ok(Exit::Refused);
             }
             client.leave().map(|()| "stopped")?

@@ -38,7 +38,6 @@ struct Shown {
 }
 
 impl Install {
-    /// Writes the plugin, if it is not there already.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, from) = self.scope.file()?;
         let binary = this_binary()?;

@@ -22,7 +22,6 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// Is the agent until its client leaves.
     pub fn run(self) -> Result<Exit, Fault> {
         match rehearsal::run(self.misbehave).map_err(Fault::Input)? {
             Ending::InputEnded => Ok(Exit::Done),

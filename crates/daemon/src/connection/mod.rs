@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use legwork_host::Unanswered;
 use legwork_machine::{LineReader, TooLong};
+use legwork_protocol::Refusal;
 use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
     BadLine, FromDaemon, HostResult, Role, ToDaemon, Waiter, decode_to_daemon, waiter_of,
@@ -219,9 +220,9 @@ impl Connection {
         }
         match waiter {
             Some(Waiter::Call(id)) => {
-                let text = format!("The call could not be understood: {what}");
+                let why = format!("The call could not be understood: {what}");
                 // A refusal is short.
-                let _ = self.send_queue.send(&FromDaemon::Answer { id, refused: true, text });
+                let _ = self.send_queue.send(&FromDaemon::refused(id, Refusal::BadRequest(why)));
             }
             Some(Waiter::HostCall(id)) => {
                 let reply = Err(format!("its answer could not be read: {what}"));

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use legwork_machine::process::INSIDE;
 use legwork_machine::table::{entry, variable};
-use legwork_protocol::Ask;
-use legwork_protocol::line::Query;
+use legwork_protocol::api::{Ask, Inside, Refusal, Request};
 use tokio::net::UnixStream;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -106,60 +105,40 @@ fn line(first: u32) -> Option<Origin> {
 
 impl Standing {
     /// Why it may not be a host.
-    pub fn refuses_host(self) -> Option<String> {
-        match self {
-            Self::Free | Self::InHost => None,
-            Self::InAgent | Self::Lost => Some(self.why()),
-        }
-    }
-
-    /// Why it may not call this tool.
-    pub fn refuses_ask(self, ask: &Ask) -> Option<String> {
-        match ask {
-            Ask::Output { .. } | Ask::Block { .. } | Ask::List { .. } => None,
-            Ask::Launch { .. } if self == Self::InHost => None,
-            _ => self.refuses(),
-        }
+    pub fn refuses_host(self) -> Option<Refusal> {
+        if self == Self::InHost { None } else { self.refusal() }
     }
 
     /// Why it may not ask this.
-    pub fn refuses_query(self, query: &Query) -> Option<String> {
-        match query {
-            Query::Tasks { .. }
-            | Query::Task { .. }
-            | Query::Result { .. }
-            | Query::Timeline { .. }
-            | Query::Watch
-            | Query::Mail
-            | Query::Daemon => None,
-            Query::Reply { .. } | Query::Forget { .. } | Query::MailShown { .. } | Query::Leave => {
-                self.refuses()
-            }
+    pub fn refuses(self, request: &Request) -> Option<Refusal> {
+        match request {
+            Request::Show { .. }
+            | Request::Log { .. }
+            | Request::Follow
+            | Request::Status
+            | Request::Mail => None,
+            Request::MailShown { .. } | Request::Shutdown => self.refusal(),
+            Request::Ask(ask) => self.refuses_ask(ask),
         }
     }
 
-    fn refuses(self) -> Option<String> {
-        (self != Self::Free).then(|| self.why())
+    /// Why it may not ask this of the engine.
+    pub fn refuses_ask(self, ask: &Ask) -> Option<Refusal> {
+        match ask {
+            Ask::Output { .. } | Ask::Wait { .. } | Ask::List(_) => None,
+            Ask::Launch { .. } if self == Self::InHost => None,
+            _ => self.refusal(),
+        }
     }
 
-    fn why(self) -> String {
-        let why = match self {
-            Self::Free => "",
-            Self::InAgent => {
-                "This is a helper's own shell. A helper may look, but not answer, launch, resume, \
-                 cancel, clear or stop: that is for the person, in a terminal of their own."
-            }
-            Self::InHost => {
-                "This was started by a host in which helpers work, so it may be a helper's doing. \
-                 It may look and launch, but not answer, resume, cancel, clear or stop: use \
-                 another terminal for that."
-            }
-            Self::Lost => {
-                "It cannot be told which program asks this: it may be a helper's. It may look, but \
-                 not answer, launch, resume, cancel, clear or stop: use another terminal for that."
-            }
+    fn refusal(self) -> Option<Refusal> {
+        let inside = match self {
+            Self::Free => return None,
+            Self::InAgent => Inside::Agent,
+            Self::InHost => Inside::Host,
+            Self::Lost => Inside::Unknown,
         };
-        why.to_owned()
+        Some(Refusal::NotAPerson(inside))
     }
 }
 
@@ -195,21 +174,21 @@ mod tests {
             description: "d".to_owned(),
             agent: "a".to_owned(),
         };
-        let reply = Query::Forget { tasks: Vec::new() };
+        let launch = Request::Ask(launch);
         for (standing, launches) in [
             (Standing::Free, true),
             (Standing::InHost, true),
             (Standing::InAgent, false),
             (Standing::Lost, false),
         ] {
-            assert_eq!(standing.refuses_ask(&launch).is_none(), launches, "{standing:?}");
+            assert_eq!(standing.refuses(&launch).is_none(), launches, "{standing:?}");
             let acts = standing == Standing::Free;
-            assert_eq!(standing.refuses_ask(&Ask::Clear).is_none(), acts, "{standing:?}");
-            for query in [&reply, &Query::Leave] {
-                assert_eq!(standing.refuses_query(query).is_none(), acts, "{standing:?}");
+            let forget = Request::Ask(Ask::Forget { tasks: Vec::new() });
+            for request in [Request::Ask(Ask::Clear), forget, Request::Shutdown] {
+                assert_eq!(standing.refuses(&request).is_none(), acts, "{standing:?}");
             }
-            assert!(standing.refuses_query(&Query::Mail).is_none());
-            assert!(standing.refuses_query(&Query::Watch).is_none());
+            assert!(standing.refuses(&Request::Mail).is_none());
+            assert!(standing.refuses(&Request::Follow).is_none());
         }
     }
 

@@ -1,12 +1,12 @@
 //! Somebody who is connected, as the loop knows it: what it has asked and not been answered, and
-//! what it watches.
+//! what it follows.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use legwork_protocol::line::FromDaemon;
 use legwork_protocol::view::News;
-use legwork_protocol::{CallId, HostId};
+use legwork_protocol::{CallId, HostId, Refusal};
 
 use super::{Origin, SendQueue};
 use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
@@ -28,8 +28,8 @@ pub struct Peer {
 #[derive(Debug)]
 pub enum Open {
     Call(CallId),
-    /// It watches. News that were left out because it reads too slowly: the first, and how many.
-    Watch(Option<(News, u64)>),
+    /// It follows. News that were left out because it reads too slowly: the first, and how many.
+    Follow(Option<(News, u64)>),
 }
 
 impl Peer {
@@ -48,19 +48,19 @@ impl Peer {
         Self { origin, ..self }
     }
 
-    pub fn answer(&self, id: u64, refused: bool, text: String) {
-        self.send(id, &FromDaemon::Answer { id, refused, text });
+    pub fn refuse(&self, id: u64, refusal: Refusal) {
+        self.send(id, &FromDaemon::refused(id, refusal));
     }
 
-    /// Answers a call or query; what is too long for a line is refused instead.
+    /// Answers a call or request; what is too long for a line is refused instead.
     pub fn send(&self, id: u64, line: &FromDaemon) {
         if let Err(bad) = self.send_queue.send(line) {
-            let text = format!("The answer cannot be sent: {bad}.");
-            let _ = self.send_queue.send(&FromDaemon::Answer { id, refused: true, text });
+            let why = Refusal::BadRequest(format!("The answer cannot be sent: {bad}."));
+            let _ = self.send_queue.send(&FromDaemon::refused(id, why));
         }
     }
 
-    /// Whether a call or query with this number can be taken on; if not, it is answered why.
+    /// Whether a call or request with this number can be taken on; if not, it is answered why.
     pub fn takes(&self, id: u64) -> bool {
         let why = if self.open.contains_key(&id) {
             format!("The number {id} is in use.")
@@ -69,18 +69,18 @@ impl Peer {
         } else {
             return true;
         };
-        self.answer(id, true, why);
+        self.refuse(id, Refusal::BadRequest(why));
         false
     }
 
-    pub fn watch(&mut self, id: u64) {
-        self.open.insert(id, Open::Watch(None));
+    pub fn follow(&mut self, id: u64) {
+        self.open.insert(id, Open::Follow(None));
     }
 
-    /// Tells it, if it watches and keeps up.
+    /// Tells it, if it follows and keeps up.
     pub fn tell(&mut self, news: &News) {
         for (id, open) in &mut self.open {
-            let Open::Watch(left_out) = open else { continue };
+            let Open::Follow(left_out) = open else { continue };
             if self.send_queue.behind() >= WATCHER_MAX_BEHIND {
                 left_out.get_or_insert_with(|| (news.clone(), 0)).1 += 1;
                 continue;
@@ -111,12 +111,12 @@ mod tests {
     #[test]
     fn a_slow_watcher_is_told_how_much_it_missed() {
         let mut guest = Peer::new(None, SendQueue::default());
-        guest.watch(7);
+        guest.follow(7);
         for _ in 0..WATCHER_MAX_BEHIND + 5 {
             guest.tell(&news("launched"));
         }
         assert_eq!(guest.send_queue.behind(), WATCHER_MAX_BEHIND);
-        let Some(Open::Watch(Some((_, left_out)))) = guest.open.get(&7) else {
+        let Some(Open::Follow(Some((_, left_out)))) = guest.open.get(&7) else {
             panic!("nothing was left out")
         };
         assert_eq!(*left_out, 5);

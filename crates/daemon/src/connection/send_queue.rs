@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn answer(text: &str) -> FromDaemon {
-        FromDaemon::Answer { id: 1, refused: false, text: text.to_owned() }
+        FromDaemon::Answer { id: 1, text: text.to_owned() }
     }
 
     #[tokio::test]

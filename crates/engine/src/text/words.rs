@@ -4,6 +4,7 @@ pub use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::{cut, plain};
+use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 
 use crate::work::HostError;
 
@@ -120,6 +121,16 @@ pub fn ahead(count: usize) -> String {
     } else {
         format!("{} before it", counted(count, "task"))
     }
+}
+
+/// A question with its options, where they are part of it.
+pub fn question(question: &QuestionView) -> String {
+    if question.kind == QuestionKind::Permission || question.options.is_empty() {
+        return question.subject.clone();
+    }
+    let option = |option: &QuestionOption| format!("{}: {}", option.id, option.label);
+    let options: Vec<String> = question.options.iter().map(option).collect();
+    format!("{} ({})", question.subject, options.join(", "))
 }
 
 /// A helper that answered with nothing.

@@ -3,7 +3,8 @@
 use legwork_engine::{Finding, HostError};
 use legwork_host::Request;
 use legwork_protocol::QuestionId;
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
+use legwork_protocol::view::QuestionKind;
 use serde_json::{Value, json};
 
 use crate::wire::question;
@@ -12,13 +13,13 @@ use crate::wire::transport::{Transport, ask, ask_list, word};
 pub async fn answer<T: Transport>(
     host: &T,
     id: &QuestionId,
+    kind: QuestionKind,
     reply: &Reply,
 ) -> Result<Finding, HostError> {
     let id = word(id.as_str())?;
-    let request = if id.starts_with("que") {
-        to_question(host, id, reply).await?
-    } else {
-        to_permission(id, reply)?
+    let request = match kind {
+        QuestionKind::Question => to_question(host, id, reply).await?,
+        QuestionKind::Permission => to_permission(id, reply)?,
     };
     ask(host, request).await?;
     Ok(Finding::Done)

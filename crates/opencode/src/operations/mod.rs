@@ -41,7 +41,9 @@ pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding,
             send::tell(host, *tried, (session, message), parts, *wake).await
         }
         Action::Stop { task, target } => stop::stop(host, *task, target).await,
-        Action::Answer { question, reply, .. } => answer::answer(host, question, reply).await,
+        Action::Answer { question, kind, reply, .. } => {
+            answer::answer(host, question, *kind, reply).await
+        }
     }
 }
 

@@ -2,8 +2,7 @@
 
 use legwork_engine::work::Question;
 use legwork_protocol::SessionId;
-use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
-use legwork_protocol::refusal::plain;
+use legwork_protocol::view::{QuestionKind, QuestionOption};
 use serde_json::Value;
 
 /// A permission (`{id, sessionID, permission, patterns, metadata}`) or a question (`{id, sessionID,
@@ -11,11 +10,16 @@ use serde_json::Value;
 pub fn read(told: &Value) -> Option<(SessionId, Question)> {
     let session = told.get("sessionID")?.as_str()?.parse().ok()?;
     let id = told.get("id")?.as_str()?.parse().ok()?;
-    let text = match told.get("questions") {
-        Some(questions) => all(questions).map(in_words).collect::<Vec<_>>().join(" | "),
-        None => permission(told),
+    let Some(questions) = told.get("questions") else {
+        return Some((session, Question::permission(id, permission(told))));
     };
-    Some((session, Question { id, text: plain(&text, HOST_TEXT_MAX_CHARS) }))
+    let questions: Vec<&Value> = all(questions).collect();
+    let (subject, options) = match questions[..] {
+        [one] => (words(one).to_owned(), options(one)),
+        // Each has its own options, and all of them want one answer together.
+        _ => (questions.iter().map(|one| in_words(one)).collect::<Vec<_>>().join(" | "), vec![]),
+    };
+    Some((session, Question { id, kind: QuestionKind::Question, subject, options }))
 }
 
 /// `bash: echo permitted`. The patterns are pieces of a command; the whole says more.
@@ -31,10 +35,23 @@ fn permission(told: &Value) -> String {
 
 /// `Which colour? (1: Red, 2: Blue)`
 fn in_words(question: &Value) -> String {
-    let text = question.get("question").and_then(Value::as_str).unwrap_or("a question");
-    let options: Vec<String> =
-        (1..).zip(labels(question)).map(|(number, label)| format!("{number}: {label}")).collect();
+    let option = |option: QuestionOption| format!("{}: {}", option.id, option.label);
+    let options: Vec<String> = options(question).into_iter().map(option).collect();
+    let text = words(question);
     if options.is_empty() { text.to_owned() } else { format!("{text} ({})", options.join(", ")) }
+}
+
+fn words(question: &Value) -> &str {
+    question.get("question").and_then(Value::as_str).unwrap_or("a question")
+}
+
+/// What can be chosen, by its number.
+fn options(question: &Value) -> Vec<QuestionOption> {
+    let option = |(number, label): (usize, &str)| QuestionOption {
+        id: number.to_string(),
+        label: label.to_owned(),
+    };
+    (1..).zip(labels(question)).map(option).collect()
 }
 
 fn all(questions: &Value) -> impl Iterator<Item = &Value> {

@@ -21,7 +21,7 @@ pub use environment::{BadEnvironment, Environment};
 pub use repair::repair_surrogates;
 pub use waiter::{Waiter, waiter_of};
 pub use words::{
-    Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Query, Role, ToDaemon, Wanted,
+    Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Role, ToDaemon, Wanted,
 };
 
 /// The number of this format. Both sides must have the same.

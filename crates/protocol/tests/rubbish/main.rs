@@ -7,9 +7,8 @@
 
 mod inputs;
 
-use legwork_protocol::limits::{
-    BAD_LINE_MAX_CHARS, BLOCK_MAX_MS, BLOCK_MAX_TASKS, REFUSAL_MAX_CHARS,
-};
+use legwork_protocol::api::ToolCall;
+use legwork_protocol::limits::{BAD_LINE_MAX_CHARS, BLOCK_MAX_TASKS, REFUSAL_MAX_CHARS};
 use legwork_protocol::line::{decode_from_daemon, decode_to_daemon, encode, repair_surrogates};
 use legwork_protocol::{
     Ask, CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId,
@@ -56,18 +55,15 @@ fn is_checked(ask: &Ask) -> bool {
             said(prompt) && said(description) && said(agent)
         }
         Ask::Resume { task, prompt, .. } => !task.is_empty() && said(prompt),
-        Ask::Block { tasks, timeout_ms, .. } => {
-            let once = tasks.iter().enumerate().all(|(at, id)| !tasks[..at].contains(id));
-            once && (1..=BLOCK_MAX_TASKS).contains(&tasks.len()) && *timeout_ms <= BLOCK_MAX_MS
-        }
-        Ask::Output { .. } | Ask::List { .. } | Ask::Cancel { .. } | Ask::Clear => true,
+        Ask::Wait { tasks, .. } => (1..=BLOCK_MAX_TASKS).contains(&tasks.len()),
+        Ask::Output { .. } | Ask::List(_) | Ask::Cancel { .. } | Ask::Clear => true,
         Ask::Forget { .. } | Ask::Reply { .. } => false,
     }
 }
 
 fn check_ask(tool: &str, arguments: Value) -> Result<(), TestCaseError> {
-    match Ask::from_tool(tool, arguments) {
-        Ok(ask) => prop_assert!(is_checked(&ask), "{ask:?}"),
+    match ToolCall::read(tool, arguments) {
+        Ok(call) => prop_assert!(is_checked(&call.ask), "{call:?}"),
         Err(refusal) => prop_assert!(is_plain(&refusal.text(), REFUSAL_MAX_CHARS), "{refusal:?}"),
     }
     Ok(())

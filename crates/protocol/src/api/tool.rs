@@ -1,99 +1,31 @@
-//! What a caller can ask: the six tools, and what only a person can (reply to a helper, forget).
-//! Arguments are read from JSON here and nowhere else; what does not fit is a refusal that a model
-//! can act on.
+//! The six tools as requests. Arguments are read from JSON here and nowhere else; what does not fit
+//! is a refusal that a model can act on.
 
 use schemars::JsonSchema;
 use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::ids::QuestionId;
-use crate::limits::{
-    AGENT_MAX_BYTES, BLOCK_DEFAULT_MS, BLOCK_MAX_MS, BLOCK_MAX_TASKS, ECHO_MAX_CHARS,
-    PROMPT_MAX_BYTES,
-};
-use crate::refusal::{Refusal, plain};
-use crate::status::Status;
+use super::refusal::{Refusal, plain};
+use super::request::{Ask, List};
+use crate::limits::{BLOCK_DEFAULT_MS, ECHO_MAX_CHARS};
 
-/// One question to the engine.
+/// A model's call of one of the six tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask {
-    /// `background_task` in launch mode.
-    Launch {
-        /// The work.
-        prompt: String,
-        /// Its name for people.
-        description: String,
-        /// Who does it.
-        agent: String,
-    },
-    /// `background_task` in resume mode.
-    Resume {
-        /// The task, as the caller wrote it.
-        task: String,
-        /// The follow-up.
-        prompt: String,
-        /// Whether `agent` or `description` came along (R7).
-        extra: bool,
-    },
-    /// `background_output`.
-    Output {
-        /// The task, as the caller wrote it.
-        task: String,
-        /// Characters of the result to skip.
-        offset: u64,
-        /// Whether the old `block` or `timeout` came along (O6).
-        waits: bool,
-    },
-    /// `background_block`.
-    Block {
-        /// The tasks, as the caller wrote them, each once.
-        tasks: Vec<String>,
-        /// How long at most.
-        timeout_ms: u64,
-        /// Whether more was asked for than is allowed.
-        cut: bool,
-    },
-    /// `background_list`.
-    List {
-        /// Only these.
-        status: Option<Status>,
-        /// Other sessions' tasks too.
-        all: bool,
-    },
-    /// `background_cancel`.
-    Cancel {
-        /// The task, as the caller wrote it.
-        task: String,
-    },
-    /// `background_clear`.
-    Clear,
-    /// A person calls off and forgets tasks (the command line, the dashboard).
-    Forget {
-        /// The tasks, as the person wrote them.
-        tasks: Vec<String>,
-    },
-    /// A person's answer to a helper's permission or question (the command line, the dashboard).
-    Reply {
-        /// Which.
-        question: QuestionId,
-        /// What to say.
-        reply: Reply,
-    },
+pub struct ToolCall {
+    /// What it asks.
+    pub ask: Ask,
+    /// What the model is to be told besides.
+    pub note: Option<Note>,
 }
 
-/// A person's answer to a helper.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Reply {
-    /// Yes, this once.
-    Once,
-    /// Yes, from now on.
-    Always,
-    /// No, with words to the helper or without.
-    Reject(Option<String>),
-    /// An answer to a question.
-    Words(String),
+/// Something about a call that changes nothing but that the model should know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// `agent` or `description` came along with `resume` (R7).
+    ResumeIgnores,
+    /// The old `block` or `timeout` came along with `background_output` (O6).
+    OutputNeverWaits,
 }
 
 /// The arguments of `background_task`.
@@ -208,26 +140,32 @@ fn whole_number<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::E
     }
 }
 
-impl Ask {
+impl ToolCall {
     /// Reads a tool call. The arguments may be anything at all.
-    pub fn from_tool(name: &str, arguments: Value) -> Result<Ask, Refusal> {
-        match name {
-            "background_task" => task("background_task", arguments),
-            "background_output" => output("background_output", arguments),
-            "background_block" => block("background_block", arguments),
-            "background_list" => list("background_list", arguments),
-            "background_cancel" => read::<CancelArgs>("background_cancel", arguments)
-                .map(|args| Ask::Cancel { task: args.task_id }),
+    pub fn read(tool: &str, arguments: Value) -> Result<Self, Refusal> {
+        match tool {
+            "background_task" => task(tool, arguments),
+            "background_output" => output(tool, arguments),
+            "background_block" => block(tool, arguments).map(Self::from),
+            "background_list" => list(tool, arguments).map(Self::from),
+            "background_cancel" => read::<CancelArgs>(tool, arguments)
+                .map(|args| Self::from(Ask::Cancel { task: args.task_id })),
             "background_clear" => {
-                read::<ClearArgs>("background_clear", arguments).map(|ClearArgs {}| Ask::Clear)
+                read::<ClearArgs>(tool, arguments).map(|ClearArgs {}| Self::from(Ask::Clear))
             }
             other => Err(Refusal::NoSuchTool(other.to_owned())),
         }
     }
 }
 
+impl From<Ask> for ToolCall {
+    fn from(ask: Ask) -> Self {
+        Self { ask, note: None }
+    }
+}
+
 /// Null arguments are none: some clients leave them out.
-fn read<T: DeserializeOwned>(tool: &'static str, arguments: Value) -> Result<T, Refusal> {
+fn read<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T, Refusal> {
     let arguments =
         if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments };
     if !arguments.is_object() {
@@ -256,82 +194,44 @@ fn without_middle(why: &str) -> String {
     }
 }
 
-fn bad(tool: &'static str, why: impl std::fmt::Display) -> Refusal {
-    Refusal::BadArguments { tool, why: why.to_string() }
+pub(super) fn bad(tool: &str, why: impl std::fmt::Display) -> Refusal {
+    Refusal::BadArguments { tool: tool.to_owned(), why: why.to_string() }
 }
 
-fn task(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {
+fn task(tool: &str, arguments: Value) -> Result<ToolCall, Refusal> {
     let args: TaskArgs = read(tool, arguments)?;
     let prompt = args.prompt.unwrap_or_default();
-    if prompt.len() > PROMPT_MAX_BYTES {
-        return Err(bad(
-            tool,
-            format_args!(
-                "the prompt has {} bytes, {PROMPT_MAX_BYTES} are allowed. Put the long part into \
-                 a file and name it in the prompt",
-                prompt.len()
-            ),
-        ));
-    }
     let description = args.description.unwrap_or_default();
     let agent = args.agent.unwrap_or_default();
-    if let Some(task) = args.resume {
-        let extra = !description.trim().is_empty() || !agent.trim().is_empty();
-        if prompt.trim().is_empty() {
-            return Err(Refusal::PromptRequired);
+    let call = match args.resume {
+        None => Ask::Launch { prompt, description, agent }.into(),
+        Some(task) => {
+            let extra = !description.trim().is_empty() || !agent.trim().is_empty();
+            let note = extra.then_some(Note::ResumeIgnores);
+            ToolCall { ask: Ask::Resume { task, prompt }, note }
         }
-        return Ok(Ask::Resume { task, prompt, extra });
-    }
-    let given = [("description", &description), ("prompt", &prompt), ("agent", &agent)];
-    let missing: Vec<&'static str> =
-        given.iter().filter(|(_, text)| text.trim().is_empty()).map(|(name, _)| *name).collect();
-    if !missing.is_empty() {
-        return Err(Refusal::Missing(missing));
-    }
-    if agent.len() > AGENT_MAX_BYTES || agent.chars().any(char::is_control) {
-        return Err(bad(tool, "agent: expected the name of an agent"));
-    }
-    Ok(Ask::Launch { prompt, description, agent })
+    };
+    call.ask.check().map(|()| call)
 }
 
-fn output(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {
+fn output(tool: &str, arguments: Value) -> Result<ToolCall, Refusal> {
     let args: OutputArgs = read(tool, arguments)?;
-    Ok(Ask::Output {
-        task: args.task_id,
-        offset: args.offset.unwrap_or(0),
-        waits: args.block.is_some() || args.timeout.is_some(),
-    })
+    let waits = args.block.is_some() || args.timeout.is_some();
+    let ask = Ask::Output { task: args.task_id, offset: args.offset.unwrap_or(0) };
+    Ok(ToolCall { ask, note: waits.then_some(Note::OutputNeverWaits) })
 }
 
-fn block(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {
-    let args: BlockArgs = read(tool, arguments)?;
-    if args.task_ids.is_empty() {
-        return Err(bad(tool, "task_ids: name at least one task. background_list shows them"));
-    }
-    if args.task_ids.len() > BLOCK_MAX_TASKS {
-        return Err(bad(
-            tool,
-            format_args!(
-                "task_ids: {} ids given, at most {BLOCK_MAX_TASKS} allowed",
-                args.task_ids.len()
-            ),
-        ));
-    }
-    let mut tasks: Vec<String> = Vec::new();
-    for id in &args.task_ids {
-        if !tasks.iter().any(|known| known == id.trim()) {
-            tasks.push(id.trim().to_owned());
-        }
-    }
-    let asked = args.timeout.unwrap_or(BLOCK_DEFAULT_MS);
-    Ok(Ask::Block { tasks, timeout_ms: asked.min(BLOCK_MAX_MS), cut: asked > BLOCK_MAX_MS })
+fn block(tool: &str, arguments: Value) -> Result<Ask, Refusal> {
+    let BlockArgs { task_ids: tasks, timeout } = read(tool, arguments)?;
+    let ask = Ask::Wait { tasks, timeout_ms: timeout.unwrap_or(BLOCK_DEFAULT_MS) };
+    ask.check().map(|()| ask)
 }
 
-fn list(tool: &'static str, arguments: Value) -> Result<Ask, Refusal> {
+fn list(tool: &str, arguments: Value) -> Result<Ask, Refusal> {
     let args: ListArgs = read(tool, arguments)?;
     let status = match args.status.as_deref() {
         None | Some("") => None,
         Some(text) => Some(text.parse().map_err(|_| Refusal::NoSuchStatus(text.to_owned()))?),
     };
-    Ok(Ask::List { status, all: args.all.unwrap_or(false) })
+    Ok(Ask::List(List { status, all: args.all.unwrap_or(false), ..List::default() }))
 }

@@ -3,16 +3,18 @@
 
 use std::time::{Duration, Instant};
 
+use legwork_protocol::api::Refusal;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionView, ResultView, TaskView};
 use legwork_protocol::{Status, TaskId};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
-use super::launch::{Launched, Order};
+use super::launch::{LaunchSpec, Launched};
 use crate::exit::Exit;
 use crate::progress::elapsed;
 use crate::screen::{DIM, LIVE, MIND, paint};
+use crate::sentences;
 use crate::table::fit;
 use crate::views::activity;
 
@@ -21,9 +23,9 @@ const LINE_MAX_CHARS: usize = 500;
 /// With less room nothing is said beside the id.
 const LEAST_WIDTH: usize = 10;
 
-/// The helpers, in the order of their prompts.
+/// The helpers, in the spec of their prompts.
 #[derive(Debug)]
-pub struct Party {
+pub struct Helpers {
     members: Vec<Member>,
 }
 
@@ -37,30 +39,31 @@ struct Member {
 #[derive(Debug)]
 enum State {
     Launching,
-    Refused(String),
+    Refused(Refusal),
     AtWork(TaskView),
     Ended(ResultView),
-    Gone(TaskView, String),
+    Gone(TaskView, Refusal),
 }
 
 /// One helper, for programs.
 #[derive(Debug, Serialize)]
-pub struct Shown<'a> {
+pub struct HelperReport<'a> {
     task: Option<&'a TaskView>,
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<&'a str>,
+    refused: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<&'a Refusal>,
 }
 
-impl Party {
-    /// Nobody is launched yet.
-    pub fn new(orders: &[Order], now: Instant) -> Self {
-        let member = |order: &Order| Member {
-            description: order.description.clone(),
+impl Helpers {
+    pub fn new(specs: &[LaunchSpec], now: Instant) -> Self {
+        let member = |spec: &LaunchSpec| Member {
+            description: spec.description.clone(),
             since: now,
             state: State::Launching,
         };
-        Self { members: orders.iter().map(member).collect() }
+        Self { members: specs.iter().map(member).collect() }
     }
 
     /// Whether a reader must be told which result is whose.
@@ -68,12 +71,10 @@ impl Party {
         self.members.len() > 1
     }
 
-    /// What this one is called.
     pub fn description(&self, number: usize) -> &str {
         &self.members[number].description
     }
 
-    /// An order was answered.
     pub fn launched(&mut self, number: usize, launched: Launched) {
         let member = &mut self.members[number];
         member.state = match launched {
@@ -93,7 +94,6 @@ impl Party {
         news
     }
 
-    /// A helper has finished.
     pub fn ended(&mut self, result: ResultView) {
         if let Some(member) = self.member(result.task.id) {
             member.state = State::Ended(result);
@@ -101,7 +101,7 @@ impl Party {
     }
 
     /// A task was forgotten under way.
-    pub fn gone(&mut self, id: TaskId, why: String) {
+    pub fn gone(&mut self, id: TaskId, why: Refusal) {
         if let Some(member) = self.member(id)
             && let State::AtWork(task) = &member.state
         {
@@ -113,7 +113,6 @@ impl Party {
         self.members.iter_mut().find(|member| member.task().is_some_and(|task| task.id == id))
     }
 
-    /// Those that are at work.
     pub fn at_work(&self) -> Vec<TaskId> {
         let at_work = |member: &Member| match &member.state {
             State::AtWork(task) => Some(task.id),
@@ -122,7 +121,7 @@ impl Party {
         self.members.iter().filter_map(at_work).collect()
     }
 
-    /// How many orders have no answer yet.
+    /// How many specs have no answer yet.
     pub fn launching(&self) -> usize {
         self.members.iter().filter(|member| matches!(member.state, State::Launching)).count()
     }
@@ -143,11 +142,11 @@ impl Party {
     }
 
     /// All of them, for programs.
-    pub fn shown(&self) -> Vec<Shown<'_>> {
-        self.members.iter().map(Member::shown).collect()
+    pub fn reports(&self) -> Vec<HelperReport<'_>> {
+        self.members.iter().map(Member::report).collect()
     }
 
-    /// A line for each that is not over, within This crate.
+    /// A line for each that is not over, within the terminal.
     pub fn lines(&self, turn: char, now: Instant, columns: usize, rows: usize) -> Vec<String> {
         let open: Vec<&Member> = self.members.iter().filter(|member| member.is_open()).collect();
         let shown = if open.len() > rows { rows.saturating_sub(1) } else { open.len() };
@@ -170,13 +169,13 @@ impl Member {
         }
     }
 
-    fn shown(&self) -> Shown<'_> {
-        let (text, refused) = match &self.state {
+    fn report(&self) -> HelperReport<'_> {
+        let (text, refusal) = match &self.state {
             State::Ended(result) => (result.text.as_deref(), None),
-            State::Refused(why) | State::Gone(_, why) => (None, Some(why.as_str())),
+            State::Refused(why) | State::Gone(_, why) => (None, Some(why)),
             State::Launching | State::AtWork(_) => (None, None),
         };
-        Shown { task: self.task(), text, refused }
+        HelperReport { task: self.task(), text, refused: refusal.map(sentences::refusal), refusal }
     }
 
     fn is_open(&self) -> bool {
@@ -187,7 +186,8 @@ impl Member {
         let (name, doing, style) = match self.task() {
             None => ("starting".to_owned(), String::new(), DIM),
             Some(task) => {
-                let style = if task.waiting.is_empty() { DIM } else { MIND };
+                let waits = !task.waiting.is_empty() || !task.questions.is_empty();
+                let style = if waits { MIND } else { DIM };
                 (task.id.to_string(), doing(task), style)
             }
         };
@@ -207,7 +207,7 @@ impl Member {
 /// What a helper does; if it asks a person, how to answer comes first.
 fn doing(task: &TaskView) -> String {
     match task.questions.first() {
-        Some(question) => format!("→ legwork answer {}: {}", task.id, question.text),
+        Some(question) => format!("→ legwork answer {}: {}", task.id, question.subject),
         None => activity(task),
     }
 }

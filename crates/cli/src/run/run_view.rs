@@ -11,15 +11,16 @@ use legwork_protocol::view::{QuestionView, ResultView};
 use legwork_protocol::{SessionId, Status};
 
 use super::follow::Follow;
+use super::helpers::{Helpers, headline};
 use super::keys::Keys;
-use super::launch::{Launched, Order, launch};
-use super::party::{Party, headline};
+use super::launch::{LaunchSpec, Launched, launch};
 use super::{Event, signals};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::mail;
 use crate::progress::{Board, REDRAW, is_live};
 use crate::screen::{BAD, GOOD, MIND, Screen, harmless, paint, remark};
+use crate::sentences;
 use crate::table::fit;
 use crate::words::counted;
 
@@ -29,28 +30,27 @@ const IDLE: Duration = Duration::from_secs(60);
 const QUESTION_MAX_CHARS: usize = 1_000;
 
 /// Launches helpers and looks after them.
-pub fn attend(session: Context, orders: &[Order], screen: &Screen) -> Result<Exit, Fault> {
+pub fn attend(session: Context, specs: &[LaunchSpec], screen: &Screen) -> Result<Exit, Fault> {
     let (tell, events) = mpsc::channel();
     signals::listen(tell.clone()).map_err(Fault::Input)?;
-    launch(&session, orders, &tell);
-    let attending = Attending {
+    launch(&session, specs, &tell);
+    let view = RunView {
         screen,
         session: session.session.clone(),
-        party: Party::new(orders, Instant::now()),
+        helpers: Helpers::new(specs, Instant::now()),
         board: is_live().then(Board::default),
         follow: Follow::start(session, tell.clone()),
         keys: None,
         is_cancelling: false,
         tell,
     };
-    attending.run(&events)
+    view.run(&events)
 }
 
-struct Attending<'a> {
+struct RunView<'a> {
     screen: &'a Screen,
     session: SessionId,
-    party: Party,
-    /// Only on a terminal.
+    helpers: Helpers,
     board: Option<Board>,
     follow: Follow,
     /// While the person is asked what Ctrl-C was to mean.
@@ -59,10 +59,10 @@ struct Attending<'a> {
     tell: Sender<Event>,
 }
 
-impl Attending<'_> {
+impl RunView<'_> {
     fn run(mut self, events: &Receiver<Event>) -> Result<Exit, Fault> {
         let mut drawn = Instant::now();
-        while !self.party.is_over() {
+        while !self.helpers.is_over() {
             if drawn.elapsed() >= REDRAW {
                 self.draw();
                 drawn = Instant::now();
@@ -80,13 +80,13 @@ impl Attending<'_> {
         self.keys = None;
         self.wipe();
         if self.screen.is_json() {
-            self.screen.value(&self.party.shown())?;
+            self.screen.value(&self.helpers.reports())?;
         }
         // All that it could say has been seen.
         if let Some(mut client) = mail::connect() {
             mail::discard(&mut client, &self.session);
         }
-        Ok(self.party.exit())
+        Ok(self.helpers.exit())
     }
 
     /// Takes an event in; an exit is the end of it all.
@@ -95,16 +95,16 @@ impl Attending<'_> {
             Event::Launched(number, launched) => self.launched(number, launched),
             Event::Seen(task) => {
                 let id = task.id;
-                let questions = self.party.seen(task, Instant::now());
+                let questions = self.helpers.seen(task, Instant::now());
                 self.tell_questions(id, &questions);
             }
             Event::Ended(result) => {
                 self.tell_end(&result)?;
-                self.party.ended(result);
+                self.helpers.ended(result);
             }
             Event::Gone(id, why) => {
-                self.say(format!("{} {id}: {why}", paint(BAD, "✗")));
-                self.party.gone(id, why);
+                self.say(format!("{} {id}: {}", paint(BAD, "✗"), sentences::refusal(&why)));
+                self.helpers.gone(id, why);
             }
             Event::Interrupt => return self.interrupted(),
             Event::Terminate => return self.leave(Exit::Terminated).map(Some),
@@ -120,7 +120,7 @@ impl Attending<'_> {
     }
 
     fn launched(&mut self, number: usize, launched: Launched) {
-        let what = self.party.description(number).to_owned();
+        let what = self.helpers.description(number).to_owned();
         match &launched {
             Ok(task) => {
                 self.follow.add(task.id);
@@ -132,11 +132,12 @@ impl Attending<'_> {
                 }
             }
             Err(why) => {
-                self.say(format!("{} {}: {}", paint(BAD, "✗"), plain(&what, 200), harmless(why)));
+                let why = harmless(&sentences::refusal(why));
+                self.say(format!("{} {}: {why}", paint(BAD, "✗"), plain(&what, 200)));
             }
         }
-        self.party.launched(number, launched);
-        if self.party.launching() == 0 {
+        self.helpers.launched(number, launched);
+        if self.helpers.launching() == 0 {
             self.follow.complete();
         }
     }
@@ -147,8 +148,8 @@ impl Attending<'_> {
             return;
         }
         for question in questions {
-            let text = plain(&question.text, QUESTION_MAX_CHARS);
-            remark(format!("{} {id} asks: {text} (legwork answer {id})", paint(MIND, "!")));
+            let text = plain(&sentences::question(question), QUESTION_MAX_CHARS);
+            remark(format!("{} {id} {text} (legwork answer {id})", paint(MIND, "!")));
         }
     }
 
@@ -162,7 +163,7 @@ impl Attending<'_> {
         let (is_good, headline) = (task.status == Status::Completed, headline(task));
         let reason = if is_good { String::new() } else { format!(": {}", harmless(text).trim()) };
         let line = paint(if is_good { GOOD } else { BAD }, format!("{headline}{reason}"));
-        let several = self.party.is_several();
+        let several = self.helpers.is_several();
         if several {
             self.screen.line(&line)?;
         }
@@ -199,7 +200,7 @@ impl Attending<'_> {
         match key {
             Some(b'c' | b'C') => {
                 self.is_cancelling = true;
-                self.follow.cancel(self.party.at_work());
+                self.follow.cancel(self.helpers.at_work());
             }
             Some(b'l' | b'L') | None => return self.leave(Exit::Interrupted).map(Some),
             Some(_) => {}
@@ -212,20 +213,20 @@ impl Attending<'_> {
         self.keys = None;
         self.wipe();
         if self.screen.is_json() {
-            self.screen.value(&self.party.shown())?;
+            self.screen.value(&self.helpers.reports())?;
         }
         self.tell_how_to_come_back();
         Ok(exit)
     }
 
     fn tell_how_to_come_back(&self) {
-        let ids: Vec<String> = self.party.at_work().iter().map(TaskId::to_string).collect();
+        let ids: Vec<String> = self.helpers.at_work().iter().map(TaskId::to_string).collect();
         if !ids.is_empty() {
             let go = if ids.len() == 1 { "goes" } else { "go" };
             remark(format!("{} {go} on. To wait again:", counted(ids.len(), "helper")));
             remark(format!("  legwork wait {}", ids.join(" ")));
         }
-        let launching = self.party.launching();
+        let launching = self.helpers.launching();
         if launching > 0 {
             let what = counted(launching, "helper");
             remark(format!("{what} may still be launched; `legwork list` shows."));
@@ -247,9 +248,9 @@ impl Attending<'_> {
         let Some(board) = &mut self.board else { return };
         let (columns, rows) = Board::room();
         let turn = board.turn();
-        let mut lines = self.party.lines(turn, Instant::now(), columns, rows.saturating_sub(1));
+        let mut lines = self.helpers.lines(turn, Instant::now(), columns, rows.saturating_sub(1));
         if self.keys.is_some() {
-            lines.push(paint(MIND, fit(&question(self.party.at_work().len()), columns)));
+            lines.push(paint(MIND, fit(&question(self.helpers.at_work().len()), columns)));
         } else if self.is_cancelling {
             lines.push(paint(MIND, fit("Cancelling. Ctrl-C leaves at once.", columns)));
         }

@@ -1,23 +1,21 @@
-//! What a person's program sees of tasks and of the daemon. These are answers to
-//! [`crate::line::Query`], and what the commands print with `--json`: fields are added, never
-//! renamed.
+//! What a front sees of tasks and of the daemon, and what the commands print with `--json`: fields
+//! are added, never renamed.
 
 use serde::{Deserialize, Serialize};
 
+use super::request::Cursor;
 use crate::ids::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
 use crate::line::HostLifetime;
 use crate::status::Status;
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct TaskView {
-    /// Its id.
     pub id: TaskId,
-    /// Its status.
     pub status: Status,
     /// How far its run is: queued, opening, prompting, working, completed, failed, cancelled.
     pub stage: String,
-    /// Its name for people.
     pub description: String,
     /// Who does the work.
     pub agent: String,
@@ -49,68 +47,118 @@ pub struct TaskView {
     pub tokens: Option<u64>,
     /// Cost of its session in millionths, where the host tells.
     pub cost_micros: Option<u64>,
-    /// What it waits for, in words.
-    pub waiting: Vec<String>,
+    /// What it waits for, besides a person.
+    pub waiting: Vec<Waiting>,
     /// What it waits for a person to answer.
     pub questions: Vec<QuestionView>,
     /// Whether its parent has not been told of the end of its last run yet.
     pub notice_pending: bool,
 }
 
+/// What a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "for", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub enum Waiting {
+    /// A free slot of its host.
+    Slot {
+        /// Tasks that wait before it.
+        ahead: usize,
+    },
+    /// Another host, because its own has ended.
+    AnotherHost,
+    /// Its host, which cannot be reached at the moment.
+    Host,
+    /// Its provider, which is tried again.
+    Provider {
+        /// Which attempt comes next.
+        attempt: u32,
+        why: String,
+        /// How long until then.
+        in_ms: u64,
+    },
+}
+
 /// A helper's question to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct QuestionView {
-    /// Which.
     pub id: QuestionId,
-    /// What.
-    pub text: String,
+    /// What kind of answer it wants.
+    pub kind: QuestionKind,
+    /// What it is about, on one line: what the helper wants to do, or what it wants to know.
+    pub subject: String,
+    /// The answers that the host offers.
+    pub options: Vec<QuestionOption>,
+    /// Since when it is known to wait.
+    pub since: Time,
 }
 
-/// Tasks, newest first.
+/// What kind of answer a question wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuestionKind {
+    /// Yes or no to something that the helper wants to do.
+    Permission,
+    /// Words, or one of the options.
+    Question,
+}
+
+/// An answer that a host offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionOption {
+    /// What to answer with: `once`, `always` or `reject` to a permission, a number to a question.
+    pub id: String,
+    /// What it means, in the host's words.
+    pub label: String,
+}
+
+/// A page of a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct TasksView {
-    /// As many as a listing holds.
     pub tasks: Vec<TaskView>,
-    /// How many there are altogether.
+    /// How many there are on all pages.
     pub total: usize,
-    /// Files with earlier records that could not be read: what is in them is not among these.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub set_aside: Vec<String>,
+    /// What to ask for the next page with, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Cursor>,
+    /// Whether earlier records could not be read: what is in them is not among these.
+    #[serde(default)]
+    pub incomplete: bool,
 }
 
-/// The result or reason of a task's last run, as much of it as fits on a line.
+/// How a task is doing, or the result or reason of its last run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct ResultView {
-    /// The task.
     pub task: TaskView,
-    /// The text; nothing while the run is unfinished.
+    /// The characters of the result before the text.
+    pub offset: u64,
+    /// The text from there on, as much of it as fits; nothing while the run is unfinished.
     pub text: Option<String>,
-    /// The byte from which on the rest is to be asked for, if there is more.
+    /// The offset from which on the rest is to be asked for, if there is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
 /// Something that was decided about a task, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct News {
-    /// When.
     pub at: Time,
-    /// Which task.
     pub task: TaskId,
-    /// Which of its runs.
     pub run: u32,
-    /// What.
     pub line: String,
 }
 
 /// A message to a session that the daemon keeps, like that of a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct Mail {
-    /// Its id.
     pub message: MessageId,
     /// The session that it is for.
     pub session: SessionId,
-    /// When it came.
     pub at: Time,
     /// What a person is to see of it.
     pub text: String,
@@ -118,22 +166,18 @@ pub struct Mail {
 
 /// The daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct DaemonView {
-    /// Its process.
     pub pid: u32,
-    /// Its version.
     pub build: String,
     /// When it started.
     pub started: Time,
     /// The file that holds its records.
     pub store: String,
-    /// Its log.
     pub log: String,
     /// Whether its records can be saved at the moment.
     pub healthy: bool,
-    /// Unfinished tasks.
     pub unfinished: usize,
-    /// All tasks.
     pub tasks: usize,
     /// Helpers that it runs itself and that would end with it.
     #[serde(default)]
@@ -149,10 +193,10 @@ pub struct DaemonView {
 
 /// A host that is connected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct HostView {
-    /// Which.
     pub host: HostId,
-    /// What kind.
+    /// What kind of host: `opencode`.
     pub kind: String,
     /// The sessions that it can reach.
     pub place: Place,

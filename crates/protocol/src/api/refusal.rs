@@ -1,13 +1,17 @@
-//! The answers to calls that cannot be done. A model reads them and acts on them: each says what
+//! The answers to requests that cannot be done. A model reads them and acts on them: each says what
 //! is so and what to do now, and holds no path, port or trace.
+
+use serde::{Deserialize, Serialize};
 
 use crate::ids::TaskId;
 use crate::limits::{ECHO_MAX_CHARS, REFUSAL_MAX_CHARS};
 use crate::status::Status;
 
-/// Why a call is not done. `Display` is what the caller reads; where `spec.md` fixes a text it is
-/// fixed here, character for character.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Why a request is not done: a code and its values. `Display` is what a model reads; where
+/// `spec.md` fixes a text it is fixed here, character for character.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(tag = "code", content = "of", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum Refusal {
     /// Launching needs all three.
     #[error(
@@ -16,7 +20,7 @@ pub enum Refusal {
         "description, prompt and agent",
         .0.join(", ")
     )]
-    Missing(Vec<&'static str>),
+    Missing(Vec<String>),
     /// R1.
     #[error("Prompt is required when resuming a task")]
     PromptRequired,
@@ -35,35 +39,28 @@ pub enum Refusal {
     /// L4.
     #[error("There is no agent named {}. Agents here: {}. Call again with one of them.",
         echo(.agent), list(.known))]
-    UnknownAgent {
-        /// What was asked for.
-        agent: String,
-        /// What the host has.
-        known: Vec<String>,
-    },
+    UnknownAgent { agent: String, known: Vec<String> },
     /// L5.
     #[error(
         "Helpers may launch helpers only {limit} level(s) deep (limits.max_depth = {limit}), and \
          this session is at the limit. Do the work here, or ask the person to raise \
          limits.max_depth in legwork's config.toml."
     )]
-    TooDeep {
-        /// The setting.
-        limit: u32,
-    },
+    TooDeep { limit: u32 },
     /// L7.
     #[error(
         "This session and its helpers hold {held} of {limit} places (limits.max_tasks_per_root): \
-         {holders}. Free some with background_clear (forgets your tasks) or wait for running ones \
-         and clear then."
+         {}. Free some with background_clear (forgets your tasks) or wait for running ones \
+         and clear then.",
+        holders(*.held, *.finished, *.unfinished)
     )]
     TooManyTasks {
-        /// The setting.
         limit: u32,
-        /// Tasks under the root.
         held: usize,
-        /// Who holds them, in words.
-        holders: String,
+        /// Finished ones of the root itself.
+        finished: usize,
+        /// Unfinished ones of the root itself; the others are its helpers'.
+        unfinished: usize,
     },
     /// X2.
     #[error("Cannot cancel task: status is '{0}'. Only running or resumed tasks can be cancelled.")]
@@ -78,8 +75,7 @@ pub enum Refusal {
     /// The arguments do not fit the tool's schema.
     #[error("{tool}: {}", echo_long(.why))]
     BadArguments {
-        /// The tool.
-        tool: &'static str,
+        tool: String,
         /// What is wrong, and what would be right.
         why: String,
     },
@@ -123,9 +119,7 @@ pub enum Refusal {
         echo(.description)
     )]
     Forgotten {
-        /// The task.
         task: TaskId,
-        /// Its name for people.
         description: String,
         /// For how long this can still be read.
         days_left: u64,
@@ -135,6 +129,43 @@ pub enum Refusal {
     /// A tool for sessions was called by a person.
     #[error("Only a session can launch, resume or clear background tasks.")]
     NotASession,
+    /// What is for the person to decide was asked by something that a helper may have started.
+    #[error("{0}")]
+    NotAPerson(Inside),
+    /// The records were deleted or replaced under the daemon.
+    #[error(
+        "{path} was deleted or replaced while the legwork daemon had it open, so nothing more can \
+         be kept and this daemon ends. Try again: the next one goes on with what is there now."
+    )]
+    RecordsReplaced { path: String },
+    /// The front asks in a way that cannot be answered.
+    #[error("{0}")]
+    BadRequest(String),
+}
+
+/// Where a program runs that may look, but not decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inside {
+    /// In an agent that the daemon has started.
+    #[error(
+        "This is a helper's own shell. A helper may look, but not answer, launch, resume, cancel, \
+         clear or stop: that is for the person, in a terminal of their own."
+    )]
+    Agent,
+    /// Below a host in which helpers work.
+    #[error(
+        "This was started by a host in which helpers work, so it may be a helper's doing. It may \
+         look and launch, but not answer, resume, cancel, clear or stop: use another terminal for \
+         that."
+    )]
+    Host,
+    /// Nobody can tell.
+    #[error(
+        "It cannot be told which program asks this: it may be a helper's. It may look, but not \
+         answer, launch, resume, cancel, clear or stop: use another terminal for that."
+    )]
+    Unknown,
 }
 
 impl Refusal {
@@ -150,6 +181,14 @@ impl Refusal {
 
 fn list(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { cut(&names.join(", "), 300) }
+}
+
+fn holders(held: usize, finished: usize, unfinished: usize) -> String {
+    let own = format!("{finished} finished and {unfinished} unfinished of its own");
+    match held.saturating_sub(finished + unfinished) {
+        0 => own,
+        nested => format!("{own}, {nested} of its helpers"),
+    }
 }
 
 fn echo(text: &str) -> String {
@@ -227,7 +266,7 @@ mod tests {
             Refusal::NoSuchStatus(huge.clone()),
             Refusal::NotStarted(huge.clone()),
             Refusal::UnknownAgent { agent: huge.clone(), known: vec!["a".into(); 10_000] },
-            Refusal::BadArguments { tool: "background_task", why: huge },
+            Refusal::BadArguments { tool: "background_task".into(), why: huge },
         ] {
             let text = refusal.text();
             assert!(text.chars().count() <= REFUSAL_MAX_CHARS);
