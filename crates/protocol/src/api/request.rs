@@ -135,8 +135,8 @@ fn check_tasks(count: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Which tasks to list. A session gets the newest first; a person gets the unfinished ones first, so
-/// that none of them is ever cut off.
+/// Which tasks to list. A session gets the newest first; a person gets the unfinished ones first,
+/// so that none of them is ever cut off.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct List {
