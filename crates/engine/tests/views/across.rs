@@ -1,4 +1,4 @@
-//! A helper on a host of another place: what the run's host is asked for, and whose screen shows it.
+//! A helper on a host of another place: what its host is asked for, and whose screen shows it.
 
 use crate::desk::{self, Desk, answered, host_id, launch, parent, session_id};
 use legwork_engine::input::{Hint, Serves};
