@@ -7,7 +7,6 @@
 #![expect(clippy::print_stderr, reason = "a chore tells its faults on the terminal")]
 
 pub mod campaigns;
-pub mod lexer;
 pub mod mutants;
 pub mod sim;
 pub mod tidy;

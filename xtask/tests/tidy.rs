@@ -21,7 +21,7 @@ fn findings_name_the_place_and_what_to_do() {
         ("LICENSE-MIT", "a\n"),
         ("README.md", "Run\n\n    cargo test --workspace\n"),
         (".ci/run", "step cargo test --workspace --quiet\n"),
-        ("crates/engine/src/lib.rs", "//! a\n//!\n//! b\nuse std::{fs, io};\n"),
+        ("crates/engine/src/lib.rs", "//! a\n//!\n//! b\nstruct Deed;\n"),
         ("crates/store/src/task.rs", &private),
         ("xtask/mutants.txt", "# a\n[a]\nfile: README.md\nfind: gone\nwith: b\nbreaks: c\n"),
         ("target/debug/build.rs", "todo!()\n"),
@@ -34,8 +34,7 @@ fn findings_name_the_place_and_what_to_do() {
         ".ci/run:1: no line with `cargo test --workspace`; README.md and .ci/run share it",
         "CONTRIBUTING.md:1: missing; write it",
         "SECURITY.md:1: missing; write it",
-        "crates/engine/src/lib.rs:4: `std::fs` in engine; the engine only decides; describe it as \
-         `Work` and let the shell do it",
+        "crates/engine/src/lib.rs:4: `Deed`; say `Action`",
         "crates/store/src/task.rs:1: a path below `home` at the top of a machine; use a relative \
          or made-up one",
         "xtask/mutants.txt:2: `a`: its text occurs 0 times in README.md, once wanted; correct its \

@@ -6,9 +6,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use legwork_machine::Folders;
 use rustix::fs::Access;
-
-use crate::rehearsal::MEMORY_VARIABLE;
 
 /// Agents that speak ACP, as we would call them: name, program and arguments.
 const WELL_KNOWN: [(&str, &str, &[&str]); 5] = [
@@ -18,6 +17,9 @@ const WELL_KNOWN: [(&str, &str, &[&str]); 5] = [
     ("gemini", "gemini", &["--acp"]),
     ("goose", "goose", &["acp"]),
 ];
+/// Names the folder in which the built-in agent keeps its conversations; without it they end with
+/// its process.
+pub const MEMORY_VARIABLE: &str = "LEGWORK_REHEARSAL_MEMORY";
 /// The agent that is built in.
 pub const REHEARSAL: &str = "rehearsal";
 /// An agent that is downloaded when it is first called may take long until it says hello.
@@ -81,20 +83,16 @@ impl Agent {
 }
 
 /// All agents: those of the settings first; one of them takes the place of another with its name.
-/// `legwork` is our own program, and `memory` the folder that the one built in remembers in.
-pub fn known(
-    configured: Vec<Agent>,
-    path: Option<&OsStr>,
-    legwork: &Path,
-    memory: &Path,
-) -> Vec<Agent> {
+pub fn known(configured: Vec<Agent>, folders: &Folders, path: Option<&OsStr>) -> Vec<Agent> {
     let found = WELL_KNOWN.iter().filter_map(|(name, program, arguments)| {
         let program = find(program, path?)?;
         let command = [text(&program)].into_iter().chain(arguments.iter().map(|a| (*a).to_owned()));
         Some(Agent::new(*name, command.collect(), Source::Path(program)))
     });
+    let legwork = legwork_machine::program().unwrap_or_else(|_| PathBuf::from("legwork"));
+    let built_in = rehearsal(&legwork, &folders.sessions.join(REHEARSAL));
     let mut agents = configured;
-    for agent in found.chain([rehearsal(legwork, memory)]) {
+    for agent in found.chain([built_in]) {
         if !agents.iter().any(|other| other.name == agent.name) {
             agents.push(agent);
         }
@@ -102,6 +100,7 @@ pub fn known(
     agents
 }
 
+/// The agent that is built in. It keeps its conversations in the folder `memory`.
 fn rehearsal(legwork: &Path, memory: &Path) -> Agent {
     let command = vec![text(legwork), REHEARSAL.to_owned()];
     let env = BTreeMap::from([(MEMORY_VARIABLE.to_owned(), text(memory))]);
@@ -127,15 +126,19 @@ mod tests {
 
     use super::*;
 
+    fn folders() -> Folders {
+        Folders::in_home(Path::new("/l"))
+    }
+
     fn names(agents: &[Agent]) -> Vec<&str> {
         agents.iter().map(|agent| agent.name.as_str()).collect()
     }
 
     #[test]
     fn without_settings_and_path_there_is_the_one_built_in() {
-        let agents = known(Vec::new(), None, Path::new("/bin/legwork"), Path::new("/memory"));
+        let agents = known(Vec::new(), &folders(), None);
         assert_eq!(names(&agents), [REHEARSAL]);
-        assert_eq!(agents[0].command, ["/bin/legwork", "rehearsal"]);
+        assert_eq!(agents[0].command[1], "rehearsal");
     }
 
     #[test]
@@ -148,8 +151,7 @@ mod tests {
         }
         let own = |name: &str| Agent::new(name, vec!["x".to_owned()], Source::Config);
         let path = Some(folder.path().as_os_str());
-        let (legwork, memory) = (Path::new("legwork"), Path::new("memory"));
-        let agents = known(vec![own("mine"), own("codex")], path, legwork, memory);
+        let agents = known(vec![own("mine"), own("codex")], &folders(), path);
         assert_eq!(names(&agents), ["mine", "codex", "gemini", REHEARSAL]);
         assert_eq!(agents[1].source, Source::Config);
         assert_eq!(agents[2].command[1], "--acp");

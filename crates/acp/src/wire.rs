@@ -27,28 +27,11 @@ pub const NOT_FOUND: i64 = -32002;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// Wants an answer under its id.
-    Request {
-        /// Theirs; a number or a text.
-        id: Value,
-        /// What is wanted.
-        method: String,
-        /// The arguments.
-        params: Value,
-    },
+    Request { id: Value, method: String, params: Value },
     /// Wants none.
-    Notification {
-        /// What it is about.
-        method: String,
-        /// The facts.
-        params: Value,
-    },
+    Notification { method: String, params: Value },
     /// Answers a request of ours.
-    Response {
-        /// Ours.
-        id: u64,
-        /// What came of it.
-        outcome: Result<Value, RpcError>,
-    },
+    Response { id: u64, outcome: Result<Value, RpcError> },
 }
 
 /// Why a request was not done.
@@ -57,7 +40,6 @@ pub enum Message {
 pub struct RpcError {
     /// What kind of reason.
     pub code: i64,
-    /// The reason in words.
     pub message: String,
     /// More of it; agents put the cause here.
     pub data: Value,

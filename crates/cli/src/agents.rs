@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use legwork_acp::agents::{Agent, REHEARSAL};
-use legwork_client::Folders;
+use legwork_acp::agents::{Agent, REHEARSAL, known};
+use legwork_config::Config;
+use legwork_machine::Folders;
 
 use crate::fault::Fault;
 use crate::screen::remark;
@@ -23,11 +24,10 @@ pub struct Agents {
 impl Agents {
     /// Those of the settings, those on the PATH, and the one that is built in.
     pub fn find(folders: &Folders) -> Self {
-        // What is wrong with the settings is the doctor's to say.
-        let config =
-            legwork_daemon::read_config(&folders.config).unwrap_or_else(|fault| *fault.config);
+        // `legwork doctor` reports the mistakes.
+        let (config, _) = Config::read(&folders.config);
         let path = std::env::var_os("PATH");
-        let known = legwork_daemon::agents(config.agents, folders, path.as_deref());
+        let known = known(config.agents, folders, path.as_deref());
         let (named, distrusted) = (config.run_agent, config.distrusted);
         Self { known, named, distrusted, config: folders.config.clone() }
     }

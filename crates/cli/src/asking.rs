@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use legwork_client::{Client, Folders, Start};
+use legwork_client::{Client, Start};
+use legwork_machine::Folders;
 use legwork_protocol::TaskId;
+use legwork_protocol::api::{Answer, Ask, List, Request};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
-use legwork_protocol::line::{Query, Role};
+use legwork_protocol::line::{Context, Role};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{ResultView, TaskView, TasksView};
-use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
 
@@ -28,34 +29,62 @@ pub fn connect_for_long() -> Result<Client, Fault> {
     Ok(connect()?.persist(PERSIST))
 }
 
-/// What a query finds; a refusal is a fault.
-pub fn get<T: DeserializeOwned>(client: &mut Client, query: Query) -> Result<T, Fault> {
-    client.query(query)?.map_err(Fault::Refused)
+/// What comes of a request; a refusal is a fault.
+pub fn get<T: TryFrom<Answer>>(
+    client: &mut Client,
+    request: impl Into<Request>,
+) -> Result<T, Fault> {
+    client.request(request)?.map_err(Fault::Denied)
 }
 
-/// One task.
 pub fn task(client: &mut Client, id: TaskId) -> Result<TaskView, Fault> {
-    get(client, Query::Task { task: id.to_string() })
+    get(client, Request::Show { task: id.to_string() })
 }
 
-/// The whole result or reason of a task's last run.
-pub fn result(client: &mut Client, id: TaskId) -> Result<ResultView, Fault> {
-    let page = |client: &mut Client, from| -> Result<ResultView, Fault> {
-        get(client, Query::Result { task: id.to_string(), from })
+/// The whole result or reason of a task's last run, read by a person or for this session.
+pub fn result(
+    client: &mut Client,
+    session: Option<&Context>,
+    id: TaskId,
+) -> Result<ResultView, Fault> {
+    let mut page = |offset| -> Result<ResultView, Fault> {
+        let ask = Ask::Output { task: id.to_string(), offset };
+        let page = match session {
+            Some(session) => client.request_for(session, ask)?,
+            None => client.request(ask)?,
+        };
+        page.map_err(Fault::Denied)
     };
-    let mut whole = page(client, 0)?;
+    let mut whole = page(0)?;
     while let Some(next) = whole.next {
-        let more = page(client, next)?;
+        let more = page(next)?;
         if more.task.resumes != whole.task.resumes {
             // It was resumed meanwhile, so this is another result.
-            whole = page(client, 0)?;
+            whole = page(0)?;
             continue;
         }
-        let mut text = whole.text.unwrap_or_default();
-        text.push_str(more.text.as_deref().unwrap_or_default());
-        whole = ResultView { text: Some(text), ..more };
+        let text = [whole.text, more.text].into_iter().flatten().collect();
+        whole = ResultView { text: Some(text), offset: 0, ..more };
     }
     Ok(whole)
+}
+
+/// The tasks of a listing, at most so many, page by page.
+pub fn list(client: &mut Client, mut list: List, most: usize) -> Result<TasksView, Fault> {
+    let mut listed: TasksView = page(client, &list, most)?;
+    while listed.tasks.len() < most
+        && let Some(next) = listed.next
+    {
+        list.after = Some(next);
+        let more = page(client, &list, most - listed.tasks.len())?;
+        listed.tasks.extend(more.tasks);
+        listed = TasksView { tasks: listed.tasks, ..more };
+    }
+    Ok(listed)
+}
+
+fn page(client: &mut Client, list: &List, limit: usize) -> Result<TasksView, Fault> {
+    get(client, Ask::List(List { limit: Some(limit), ..list.clone() }))
 }
 
 /// The task that a person means by an id or the beginning of one, with or without `bg_`.
@@ -71,16 +100,12 @@ pub fn find(client: &mut Client, typed: &str) -> Result<TaskId, Fault> {
             "{shown:?} is no task id. `legwork list` shows the tasks with their ids."
         )));
     }
-    let all: TasksView = get(client, Query::Tasks { status: None })?;
     let prefix = format!("bg_{digits}");
-    let ids = all.tasks.iter().map(|task| task.id);
+    let search = List { search: Some(prefix.clone()), ..List::default() };
+    let ids = list(client, search, usize::MAX)?.tasks.into_iter().map(|task| task.id);
     let fitting: Vec<TaskId> = ids.filter(|id| id.to_string().starts_with(&prefix)).collect();
     match fitting.as_slice() {
         [only] => Ok(*only),
-        [] if all.total > all.tasks.len() => Err(Fault::Refused(format!(
-            "None of the {} newest tasks begins with {shown}. Write the whole id of an older one.",
-            all.tasks.len()
-        ))),
         [] => Err(Fault::Refused(format!(
             "No task begins with {shown}. `legwork list` shows the tasks with their ids."
         ))),

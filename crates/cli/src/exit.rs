@@ -23,23 +23,16 @@ Start with `legwork install opencode`, then restart OpenCode.
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
     Done = 0,
-    /// Refused or failed.
     Refused = 1,
-    /// Wrong usage.
     Usage = 2,
     /// The task ended with an error.
     TaskError = 3,
-    /// The task was cancelled.
     TaskCancelled = 4,
-    /// The time was up.
     TimedOut = 5,
     /// The daemon cannot be reached.
     NoDaemon = 6,
-    /// Ctrl-C.
     Interrupted = 130,
-    /// SIGTERM.
     Terminated = 143,
 }
 

@@ -4,7 +4,10 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+use legwork_protocol::Refusal;
+
 use crate::exit::Exit;
+use crate::sentences;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +18,9 @@ pub enum Fault {
     /// This process was to be the daemon and cannot.
     #[error(transparent)]
     Daemon(#[from] legwork_daemon::Fault),
+    /// The daemon said no.
+    #[error("{}", sentences::refusal(.0))]
+    Denied(Refusal),
     /// Somebody said no, in these words.
     #[error("{0}")]
     Refused(String),
@@ -23,20 +29,20 @@ pub enum Fault {
     Usage(String),
     /// A file is in the way or cannot be used.
     #[error("Could not {tried} {}.", path.display())]
-    File {
-        /// What was tried.
-        tried: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    File { tried: &'static str, path: PathBuf, source: io::Error },
     /// Nobody reads what we print.
     #[error("The output cannot be written.")]
     Output(#[source] io::Error),
     /// The terminal or pipe that an answer was to come from.
     #[error("The input cannot be read.")]
     Input(#[source] io::Error),
+}
+
+impl From<legwork_machine::Fault> for Fault {
+    /// Without its folders the daemon cannot be reached.
+    fn from(fault: legwork_machine::Fault) -> Self {
+        Self::Client(fault.into())
+    }
 }
 
 impl Fault {
@@ -47,6 +53,7 @@ impl Fault {
             Self::Client(_) => Exit::NoDaemon,
             Self::Usage(_) => Exit::Usage,
             Self::Daemon(_)
+            | Self::Denied(_)
             | Self::Refused(_)
             | Self::File { .. }
             | Self::Output(_)

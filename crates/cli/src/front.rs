@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use std::env;
 use std::time::Duration;
 
-use legwork_client::{Client, Folders, Start};
-use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, MISSED, Remote, Request, Transport};
+use legwork_client::{Client, Start};
+use legwork_host::Request;
+use legwork_machine::{Folders, LineReader};
+use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, MISSED, Remote, Transport};
 use legwork_protocol::ids::BadId;
+use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
-    FromDaemon, HostLifetime, HostReply, HostResult, Role, Splitter, ToDaemon, check_size,
+    FromDaemon, HostLifetime, HostReply, HostResult, Role, ToDaemon, check_size,
     decode_from_daemon, encode,
 };
 use serde_json::Value;
@@ -36,7 +39,6 @@ const RESULTS: usize = 64;
 /// project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Data {
-    /// Its own.
     ItsOwn,
     /// Those of this user's OpenCode, as the person says.
     ThisUsers,
@@ -120,21 +122,23 @@ impl Front {
         let (stream, read) = client.into_parts();
         stream.set_nonblocking(true).map_err(Fault::Input)?;
         let (mut from, mut to) = UnixStream::from_std(stream).map_err(Fault::Input)?.into_split();
-        let mut splitter = Splitter::new();
-        let mut lines = splitter.push(&read);
-        let mut buffer = vec![0; 64 << 10];
+        let mut lines = LineReader::new(LINE_MAX_BYTES);
+        lines.push(&read);
         loop {
-            for line in lines.drain(..).flatten() {
-                if let Some(why) = self.hear(&line) {
+            while let Some(line) = lines.pop() {
+                // A line that is too long is not understood, and so nothing to do.
+                if let Ok(line) = line
+                    && let Some(why) = self.hear(&line)
+                {
                     return Ok(why);
                 }
             }
             let written = tokio::select! {
-                read = from.read(&mut buffer) => match read {
+                read = from.read(lines.space()) => match read {
                     Ok(0) => return Ok("the daemon ended".to_owned()),
                     Err(error) => return Ok(error.to_string()),
                     Ok(count) => {
-                        lines = splitter.push(&buffer[..count]);
+                        lines.filled(count);
                         Ok(())
                     }
                 },

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use legwork_client::{hash8, process};
+use legwork_machine::{hash8, process};
 use legwork_opencode::KIND;
 use legwork_protocol::ids::BadId;
 use legwork_protocol::{HostId, Place};

@@ -4,11 +4,10 @@
 
 use std::env;
 
-use legwork_client::process::INSIDE;
+use legwork_machine::process::INSIDE;
 
 use crate::fault::Fault;
 
-/// Whether this is one.
 pub fn is_inside() -> bool {
     env::var_os(INSIDE).is_some_and(|mark| !mark.is_empty())
 }

@@ -5,8 +5,10 @@
 
 use std::io::{self, Write};
 
-use legwork_client::{Client, Folders, Start};
-use legwork_protocol::line::{Query, Role};
+use legwork_client::{Client, Start};
+use legwork_machine::Folders;
+use legwork_protocol::api::{Answer, Request};
+use legwork_protocol::line::Role;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, SessionId};
 
@@ -19,12 +21,10 @@ pub fn show() {
     }
 }
 
-/// The daemon, if it runs.
 pub fn connect() -> Option<Client> {
     Client::connect(&Folders::from_env().ok()?, Role::Client, Start::Never).ok()
 }
 
-/// Shows what is there.
 pub fn show_through(client: &mut Client) {
     let mail = unread(client);
     // Only what could be written was shown.
@@ -43,21 +43,18 @@ pub fn discard(client: &mut Client, session: &SessionId) {
 }
 
 fn unread(client: &mut Client) -> Vec<Mail> {
-    client.query(Query::Mail).ok().and_then(Result::ok).unwrap_or_default()
+    client.request(Request::Mail).ok().and_then(Result::ok).unwrap_or_default()
 }
 
 fn seen(client: &mut Client, messages: Vec<MessageId>) {
     // What is not marked is shown again, which is better than never.
-    let _ = client.ask(Query::MailShown { messages });
+    let _ = client.request::<Answer>(Request::MailShown { messages });
 }
 
 fn write(mail: &[Mail], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", paint(DIM, "── while you were away ──"))?;
     for Mail { text, .. } in mail {
-        let text = harmless(text);
-        // What follows the headlines counts the tasks of one command, which nobody asks for here.
-        let headlines = text.lines().filter(|line| line.starts_with('['));
-        headlines.into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        writeln!(out, "{}", harmless(text).trim_end())?;
     }
     out.flush()
 }
@@ -82,6 +79,7 @@ mod tests {
         let out = String::from_utf8(out).unwrap();
         let plain = anstream::adapter::strip_str(&out).to_string();
         let apart = "── while you were away ──\n";
-        assert_eq!(plain, format!("{apart}[DONE] one\n[DONE] two\n[DONE] three\n"));
+        let lines = "[DONE] one\n[DONE] two\n2 finished.\n[DONE] three\n1 finished.\n";
+        assert_eq!(plain, format!("{apart}{lines}"));
     }
 }

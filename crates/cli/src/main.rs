@@ -19,6 +19,7 @@ mod plugin;
 mod progress;
 mod run;
 mod screen;
+mod sentences;
 mod table;
 mod views;
 mod words;

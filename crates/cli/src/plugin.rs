@@ -93,7 +93,7 @@ pub fn global_file() -> Result<PathBuf, Fault> {
     let xdg = || var("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let config = || xdg().or_else(|| Some(var("HOME")?.join(".config")));
     let folder = var("OPENCODE_CONFIG_DIR").or_else(|| Some(config()?.join("opencode")));
-    let folder = folder.ok_or(legwork_client::Fault::NoHome)?;
+    let folder = folder.ok_or(legwork_machine::Fault::NoHome)?;
     std::path::absolute(&folder).map(|folder| file_in(&folder)).map_err(|source| Fault::File {
         tried: "find",
         path: folder,
@@ -106,7 +106,6 @@ pub fn file_in(folder: &Path) -> PathBuf {
     folder.join("plugin").join("legwork.js")
 }
 
-/// The running program.
 pub fn this_binary() -> Result<PathBuf, Fault> {
     env::current_exe().and_then(fs::canonicalize).map_err(|source| Fault::File {
         tried: "find the program",
@@ -137,15 +136,12 @@ pub fn text(binary: &Path) -> Result<String, Fault> {
 /// What lies where the plugin belongs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing.
     Nothing,
     /// A plugin of ours, of this or another version.
     Ours(String),
-    /// Somebody else's file.
     Foreign,
 }
 
-/// Looks what lies there.
 pub fn look(file: &Path) -> Result<Found, Fault> {
     let fault = |source| Fault::File { tried: "read", path: file.to_owned(), source };
     match fs::metadata(file) {

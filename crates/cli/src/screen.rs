@@ -4,25 +4,24 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use legwork_protocol::Status;
+use legwork_protocol::api::{Answer, Refusal};
 use legwork_protocol::refusal::steers;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::fault::Fault;
+use crate::sentences;
 
 /// Something that went wrong.
 pub const BAD: Style = AnsiColor::Red.on_default();
 /// Something that went well.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// Something to look at.
 pub const MIND: Style = AnsiColor::Yellow.on_default();
-/// Something that goes on.
 pub const LIVE: Style = AnsiColor::Cyan.on_default();
 /// Something that stands back.
 pub const DIM: Style = Style::new().dimmed();
-/// A heading.
 pub const BOLD: Style = Style::new().bold();
 
-/// How a status looks.
 pub fn style_of(status: Status) -> Style {
     match status {
         Status::Running | Status::Resumed => LIVE,
@@ -35,6 +34,35 @@ pub fn style_of(status: Status) -> Style {
 /// A text in a style. The style is dropped on the way where it cannot be seen.
 pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
+}
+
+/// What came of something that was asked, for programs.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// What it is about.
+    #[serde(flatten)]
+    about: Value,
+    refused: bool,
+    /// Why not, for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<Refusal>,
+    text: String,
+}
+
+impl Report {
+    pub fn new(about: Value, answered: Result<&Answer, Refusal>) -> Self {
+        let text = answered.as_ref().map_or_else(sentences::refusal, |done| sentences::done(done));
+        let refusal = answered.err();
+        Self { about, refused: refusal.is_some(), refusal, text }
+    }
+
+    pub fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 /// Stdout, for people or for programs.

@@ -25,7 +25,6 @@ impl Cell {
         Self { text: plain(text.as_ref(), CELL_MAX_CHARS), style: Style::new() }
     }
 
-    /// The same in a style.
     pub fn styled(self, style: Style) -> Self {
         Self { style, ..self }
     }

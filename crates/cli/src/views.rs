@@ -4,6 +4,7 @@ use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
 use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
+use crate::sentences::all_waiting;
 use crate::table::{Cell, table, table_within};
 use crate::words::{counted, duration, moment};
 
@@ -20,7 +21,7 @@ pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
 
 fn row(task: &TaskView) -> Vec<Cell> {
     let resumed = if task.resumes > 0 { " (resumed)" } else { "" };
-    let waits = !task.waiting.is_empty();
+    let waits = !task.waiting.is_empty() || !task.questions.is_empty();
     vec![
         Cell::new(format!("{}{resumed}", task.id)),
         Cell::new(task.status.as_str()).styled(style_of(task.status)),
@@ -33,7 +34,7 @@ fn row(task: &TaskView) -> Vec<Cell> {
 
 /// What a task does at the moment, in a few words.
 pub fn activity(task: &TaskView) -> String {
-    if let Some(waiting) = task.waiting.first() {
+    if let Some(waiting) = all_waiting(task).first() {
         return format!("waiting: {waiting}");
     }
     if !task.status.is_unfinished() {
@@ -84,7 +85,7 @@ pub fn page(task: &TaskView) -> Vec<String> {
         let (whole, part) = (micros / 1_000_000, micros % 1_000_000 / 100);
         facts.push(("Cost", Cell::new(format!("{whole}.{part:04}"))));
     }
-    for waiting in &task.waiting {
+    for waiting in all_waiting(task) {
         facts.push(("Waiting", Cell::new(waiting).styled(MIND)));
     }
     facts.push(("Parent", Cell::new(parent(task))));
@@ -100,7 +101,6 @@ pub fn page(task: &TaskView) -> Vec<String> {
     table(&rows)
 }
 
-/// Where it came from.
 fn parent(task: &TaskView) -> String {
     let parent = task.parent.as_str();
     if parent.starts_with("term_") { format!("a terminal, {parent}") } else { parent.to_owned() }

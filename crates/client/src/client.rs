@@ -1,21 +1,21 @@
-//! Asking the daemon: calls of the six tools by a person, queries, and what happens from now on.
+//! Asking the daemon: typed requests, a model's tool calls, and what happens from now on.
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use legwork_machine::process::process_mark;
+use legwork_machine::{Folders, since_epoch};
 use legwork_protocol::CallKey;
-use legwork_protocol::line::{Context, FromDaemon, Query, Role, ToDaemon};
+use legwork_protocol::api::view::{DaemonView, News};
+use legwork_protocol::api::{Answer, Ask, Other, Refusal, Request};
+use legwork_protocol::line::{Context, FromDaemon, Role, ToDaemon};
 use legwork_protocol::tools::Tool;
-use legwork_protocol::view::{DaemonView, News};
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::fault::Fault;
-use crate::folders::Folders;
 use crate::link::Link;
-use crate::process::process_mark;
 use crate::record::{Holder, Record, holder};
 use crate::start::Start;
 
@@ -27,12 +27,12 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// hears it must not do so for ever.
 const BREAKS_MAX: u32 = 50;
 
-/// The text that a call or query was answered with.
+/// The text that a call was answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// Whether it was not done; the text then says why.
     pub refused: bool,
-    /// For the person.
+    /// For the model.
     pub text: String,
 }
 
@@ -106,35 +106,59 @@ impl Client {
             arguments: arguments.clone(),
             context: session.cloned(),
         };
-        self.exchange(&line, progress)?.into_text()
-    }
-
-    /// Asks something that is answered with data, or refused in words.
-    pub fn query<T: DeserializeOwned>(&mut self, query: Query) -> Result<Result<T, String>, Fault> {
-        let line = |id| ToDaemon::Query { id, query: query.clone() };
-        match self.exchange(&line, &mut |_| {})? {
-            Reply::Text(Answered { refused: true, text }) => Ok(Err(text)),
-            reply => serde_json::from_value(reply.into_data()).map(Ok).map_err(Fault::Unfitting),
+        match self.exchange(&line, progress)? {
+            Heard::Text(text) => Ok(Answered { refused: false, text }),
+            Heard::Refused(_, text) => Ok(Answered { refused: true, text }),
+            Heard::Data(_) => Err(Fault::Unfitting(Other)),
         }
     }
 
-    /// Asks for something to be done, which is answered in words.
-    pub fn ask(&mut self, query: Query) -> Result<Answered, Fault> {
-        let line = |id| ToDaemon::Query { id, query: query.clone() };
-        self.exchange(&line, &mut |_| {})?.into_text()
+    /// Asks as a person. What comes of it, or why nothing does.
+    pub fn request<T: TryFrom<Answer>>(
+        &mut self,
+        request: impl Into<Request>,
+    ) -> Result<Result<T, Refusal>, Fault> {
+        self.request_from(None, request.into())
+    }
+
+    /// Asks for a session that the daemon keeps for this program.
+    pub fn request_for<T: TryFrom<Answer>>(
+        &mut self,
+        session: &Context,
+        ask: Ask,
+    ) -> Result<Result<T, Refusal>, Fault> {
+        self.request_from(Some(session), ask.into())
+    }
+
+    fn request_from<T: TryFrom<Answer>>(
+        &mut self,
+        session: Option<&Context>,
+        request: Request,
+    ) -> Result<Result<T, Refusal>, Fault> {
+        let key = self.new_key();
+        let line = |id| ToDaemon::Request {
+            id,
+            key: key.clone(),
+            request: request.clone(),
+            context: session.cloned(),
+        };
+        match self.exchange(&line, &mut |_| {})? {
+            Heard::Data(data) => data.try_into().map(Ok).map_err(|_| Fault::Unfitting(Other)),
+            Heard::Refused(refusal, _) => Ok(Err(refusal)),
+            Heard::Text(_) => Err(Fault::Unfitting(Other)),
+        }
     }
 
     /// What happens from now on. Ends with the link.
-    pub fn watch(mut self) -> Result<Watch, Fault> {
-        let id = self.new_id();
-        self.link.send(&ToDaemon::Query { id, query: Query::Watch })?;
-        Ok(Watch { link: self.link, id })
+    pub fn follow(mut self) -> Result<Following, Fault> {
+        let id = self.send(Request::Follow)?;
+        Ok(Following { link: self.link, id })
     }
 
     /// Tells the daemon to end, and waits until its process has.
     pub fn leave(mut self) -> Result<(), Fault> {
-        let daemon = self.query::<DaemonView>(Query::Daemon)?;
-        let daemon = daemon.map_err(|why| Fault::TurnedAway { why })?;
+        let daemon = self.request::<DaemonView>(Request::Status)?;
+        let daemon = daemon.map_err(|why| Fault::TurnedAway { why: why.text() })?;
         let record = match holder(&self.folders.store)? {
             Holder::Daemon(Some(record)) => Some(record),
             // Of a legwork that wrote none.
@@ -143,17 +167,20 @@ impl Client {
         let mark = process_mark(daemon.pid).unwrap_or_default();
         let older = || Record { pid: daemon.pid, mark, ..Record::of_this_process("", 0) };
         let record = record.unwrap_or_else(older);
-        let id = self.new_id();
-        self.link.send(&ToDaemon::Query { id, query: Query::Leave })?;
+        self.send(Request::Shutdown)?;
         // Its answer, its bye or the end of the link: each is followed by its end.
         match self.link.read(Some(PATIENCE)) {
-            Ok(FromDaemon::Answer { refused: true, text, .. }) => {
-                return Err(Fault::TurnedAway { why: text });
-            }
+            Ok(FromDaemon::Refused { text, .. }) => return Err(Fault::TurnedAway { why: text }),
             Ok(_) | Err(Fault::Leaving | Fault::Broken(_)) => {}
             Err(fault) => return Err(fault),
         }
         record.wait_for_end(&self.folders.store)
+    }
+
+    fn send(&mut self, request: Request) -> Result<u64, Fault> {
+        let (id, key) = (self.new_id(), self.new_key());
+        self.link.send(&ToDaemon::Request { id, key, request, context: None })?;
+        Ok(id)
     }
 
     /// The connection, and what was read from it so far, the daemon's hello first.
@@ -167,7 +194,7 @@ impl Client {
         &mut self,
         line: &dyn Fn(u64) -> ToDaemon,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Reply, Fault> {
+    ) -> Result<Heard, Fault> {
         let mut breaks_left = if self.persist.is_some() { BREAKS_MAX } else { 1 };
         loop {
             match self.try_exchange(line, progress) {
@@ -198,16 +225,17 @@ impl Client {
         &mut self,
         line: &dyn Fn(u64) -> ToDaemon,
         progress: &mut dyn FnMut(&str),
-    ) -> Result<Reply, Fault> {
+    ) -> Result<Heard, Fault> {
         let asked = self.new_id();
         self.link.send(&line(asked))?;
         loop {
             match self.link.read(Some(PATIENCE))? {
-                FromDaemon::Answer { id, refused, text } if id == asked => {
-                    return Ok(Reply::Text(Answered { refused, text }));
+                FromDaemon::Answer { id, text } if id == asked => return Ok(Heard::Text(text)),
+                FromDaemon::Data { id, data } if id == asked => return Ok(Heard::Data(data)),
+                FromDaemon::Refused { id, refusal, text } if id == asked => {
+                    return Ok(Heard::Refused(refusal, text));
                 }
-                FromDaemon::Data { id, data } if id == asked => return Ok(Reply::Data(data)),
-                FromDaemon::Progress { id, text } if id == asked => progress(&text),
+                FromDaemon::Progress { id, text, .. } if id == asked => progress(&text),
                 // Of an earlier question that nobody waits for.
                 _ => {}
             }
@@ -223,51 +251,35 @@ impl Client {
     /// several clients that call at the same moment.
     fn new_key(&self) -> CallKey {
         static CALLS: AtomicU64 = AtomicU64::new(0);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now = since_epoch();
         let (pid, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
         let key = format!("person-{pid}-{:x}-{call}", now.as_nanos());
         CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))
     }
 }
 
-enum Reply {
-    Text(Answered),
-    Data(Value),
-}
-
-impl Reply {
-    fn into_data(self) -> Value {
-        match self {
-            Self::Data(data) => data,
-            Self::Text(Answered { text, .. }) => Value::String(text),
-        }
-    }
-
-    fn into_text(self) -> Result<Answered, Fault> {
-        match self {
-            Self::Text(answered) => Ok(answered),
-            Self::Data(data) => serde_json::from_value(data)
-                .map(|text| Answered { refused: false, text })
-                .map_err(Fault::Unfitting),
-        }
-    }
+/// What was heard of a call or request.
+enum Heard {
+    Text(String),
+    Data(Answer),
+    Refused(Refusal, String),
 }
 
 /// What happens, as it happens.
 #[derive(Debug)]
-pub struct Watch {
+pub struct Following {
     link: Link,
     id: u64,
 }
 
-impl Iterator for Watch {
+impl Iterator for Following {
     type Item = Result<News, Fault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             match self.link.read(None) {
                 Ok(FromDaemon::News { id, news }) if id == self.id => return Some(Ok(news)),
-                Ok(FromDaemon::Answer { id, text, .. }) if id == self.id => {
+                Ok(FromDaemon::Refused { id, text, .. }) if id == self.id => {
                     return Some(Err(Fault::TurnedAway { why: text }));
                 }
                 Ok(_) => {}

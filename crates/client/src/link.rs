@@ -5,6 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use legwork_machine::Folders;
 use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
     BadLine, FromDaemon, LINE_VERSION, Role, ToDaemon, check_size, decode_from_daemon, encode,
@@ -12,7 +13,6 @@ use legwork_protocol::line::{
 use legwork_protocol::tools::Tool;
 
 use crate::fault::Fault;
-use crate::folders::Folders;
 use crate::start::{Start, reach};
 
 /// The daemon greets at once; one that does not is stopped or hangs.

@@ -9,15 +9,13 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use legwork_machine::process::{is_alive, process_mark};
+use legwork_machine::{STORE_LOCK, hash8};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
-use crate::hash::hash8;
-use crate::process::{is_alive, process_mark};
 
-/// The lock's name in the store's folder.
-const LOCK: &str = "legwork.lock";
 /// A path, a few numbers and a version; a file of more bytes is none of ours.
 const RECORD_MAX_BYTES: u64 = 16 << 10;
 /// A daemon that is told to end does so within 2 s.
@@ -26,11 +24,9 @@ const FAREWELL: Duration = Duration::from_secs(10);
 /// The daemon that holds a store's lock, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its process.
     pub pid: u32,
     /// The same for good, as [`process_mark`] gives it.
     pub mark: String,
-    /// Its version.
     pub build: String,
     /// The version of the line format that it speaks.
     pub lines: u32,
@@ -139,7 +135,7 @@ impl Record {
 
 /// Who has the store in this folder open.
 pub fn holder(store: &Path) -> Result<Holder, Fault> {
-    let path = store.join(LOCK);
+    let path = store.join(STORE_LOCK);
     let fault = |source| Fault::Lock { path: path.clone(), source };
     let mut lock = match File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Holder::Nobody),
@@ -191,7 +187,7 @@ mod tests {
     fn p9_a_record_counts_only_while_its_lock_is_held() {
         let store = tempfile::tempdir().unwrap();
         assert_eq!(holder(store.path()).unwrap(), Holder::Nobody);
-        let path = store.path().join(LOCK);
+        let path = store.path().join(STORE_LOCK);
         std::fs::write(&path, record().text()).unwrap();
         assert_eq!(holder(store.path()).unwrap(), Holder::Nobody);
         let lock = File::open(&path).unwrap();

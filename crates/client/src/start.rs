@@ -5,16 +5,16 @@
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, thread};
 
+use legwork_machine::inherited::close_for_children;
+use legwork_machine::process::{INSIDE, is_suspended};
+use legwork_machine::{Folders, check_owner, check_private, program};
+
 use crate::fault::Fault;
-use crate::folders::{Folders, check_private};
-use crate::inherited::close_for_children;
-use crate::owner::check_owner;
-use crate::process::{INSIDE, is_suspended};
 use crate::record::{Holder, Record, holder};
 
 /// A cold start opens the store and looks up what was unfinished: some 50 ms, more on a slow disk.
@@ -245,15 +245,4 @@ fn spawn(folders: &Folders) -> Result<Child, Fault> {
 
 fn is_set(name: &str) -> bool {
     env::var_os(name).is_some_and(|value| !value.is_empty())
-}
-
-/// The program that is legwork, for whoever has to start it.
-pub fn program() -> io::Result<PathBuf> {
-    if let Some(named) = env::var_os("LEGWORK_BIN").filter(|named| !named.is_empty()) {
-        return std::path::absolute(named);
-    }
-    let running = env::current_exe()?;
-    // Linux says so of a program that was replaced while it ran; the new one is what we want.
-    let replaced = running.to_str().and_then(|path| path.strip_suffix(" (deleted)"));
-    Ok(replaced.map_or_else(|| running.clone(), PathBuf::from))
 }

@@ -10,8 +10,10 @@ use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use legwork_client::{Answered, Client, Fault, Folders, Record, Start};
-use legwork_protocol::line::{FromDaemon, Query, Role, ToDaemon, decode_to_daemon, encode};
+use legwork_client::{Answered, Client, Fault, Record, Start};
+use legwork_machine::Folders;
+use legwork_protocol::api::{Answer, Refusal, Request};
+use legwork_protocol::line::{FromDaemon, LINE_VERSION, Role, ToDaemon, decode_to_daemon, encode};
 use legwork_protocol::tools::tools;
 use legwork_protocol::view::News;
 use legwork_protocol::{CallKey, TaskId, Time};
@@ -86,16 +88,20 @@ impl Peer {
         }
     }
 
-    fn hear_query(&mut self) -> (u64, Query) {
+    fn hear_request(&mut self) -> (u64, Request) {
         match self.hear() {
-            ToDaemon::Query { id, query } => (id, query),
+            ToDaemon::Request { id, request, .. } => (id, request),
             other => panic!("{other:?}"),
         }
     }
 }
 
+fn no() -> Refusal {
+    Refusal::BadRequest("no".to_owned())
+}
+
 fn hello() -> FromDaemon {
-    FromDaemon::Hello { version: 1, build: "9.9.9".to_owned(), tools: tools() }
+    FromDaemon::Hello { version: LINE_VERSION, build: "9.9.9".to_owned(), tools: tools() }
 }
 
 fn connect(folders: &Folders) -> Result<Client, Fault> {
@@ -111,9 +117,9 @@ fn a_call_gives_signs_of_life_and_then_its_answer() {
         vec![|peer| {
             peer.greet();
             let (id, _) = peer.hear_call();
-            peer.say(&FromDaemon::Progress { id, text: "still".into() });
-            peer.say(&FromDaemon::Answer { id: id + 7, refused: false, text: "not yours".into() });
-            peer.say(&FromDaemon::Answer { id, refused: true, text: "no".into() });
+            peer.say(&FromDaemon::Progress { id, left: 1, waited_ms: 0, text: "still".into() });
+            peer.say(&FromDaemon::Answer { id: id + 7, text: "not yours".into() });
+            peer.say(&FromDaemon::refused(id, no()));
         }],
     );
     let mut client = connect(&folders).unwrap();
@@ -137,14 +143,19 @@ fn l6_a_call_whose_link_breaks_is_sent_again_under_the_same_key() {
             |peer| {
                 peer.greet();
                 let (id, key) = peer.hear_call();
-                peer.say(&FromDaemon::Progress { id, text: key.to_string() });
+                peer.say(&FromDaemon::Progress {
+                    id,
+                    left: 1,
+                    waited_ms: 0,
+                    text: key.to_string(),
+                });
                 peer.0.get_mut().write_all(b"{\"type\":\"ans").unwrap();
             },
             |peer| {
                 peer.greet();
                 for _ in 0..2 {
                     let (id, key) = peer.hear_call();
-                    peer.say(&FromDaemon::Answer { id, refused: false, text: key.to_string() });
+                    peer.say(&FromDaemon::Answer { id, text: key.to_string() });
                 }
             },
         ],
@@ -165,7 +176,7 @@ fn l6_a_call_that_persists_outlives_links_and_daemons_under_one_key() {
     let breaks: fn(&mut Peer) = |peer| {
         peer.greet();
         let (id, key) = peer.hear_call();
-        peer.say(&FromDaemon::Progress { id, text: key.to_string() });
+        peer.say(&FromDaemon::Progress { id, left: 1, waited_ms: 0, text: key.to_string() });
     };
     let first = daemon(&folders, vec![breaks, breaks]);
     let client = connect(&folders).unwrap().persist(Duration::from_secs(60));
@@ -180,7 +191,7 @@ fn l6_a_call_that_persists_outlives_links_and_daemons_under_one_key() {
     let answers: fn(&mut Peer) = |peer| {
         peer.greet();
         let (id, key) = peer.hear_call();
-        peer.say(&FromDaemon::Answer { id, refused: false, text: key.to_string() });
+        peer.say(&FromDaemon::Answer { id, text: key.to_string() });
     };
     let second = daemon(&folders, vec![answers]);
     let (last, keys) = calling.join().unwrap();
@@ -196,20 +207,20 @@ fn data_is_read_and_a_refusal_is_told_apart() {
         &folders,
         vec![|peer| {
             peer.greet();
-            let (id, query) = peer.hear_query();
-            assert_eq!(query, Query::Daemon);
-            peer.say(&FromDaemon::Data { id, data: json!([1, 2]) });
-            let (id, _) = peer.hear_query();
-            peer.say(&FromDaemon::Answer { id, refused: true, text: "unknown".into() });
-            let (id, _) = peer.hear_query();
-            peer.say(&FromDaemon::Data { id, data: json!({"other": "shape"}) });
+            let (id, request) = peer.hear_request();
+            assert_eq!(request, Request::Log { task: "bg_1".into() });
+            peer.say(&FromDaemon::Data { id, data: Answer::Log(Vec::new()) });
+            let (id, _) = peer.hear_request();
+            peer.say(&FromDaemon::refused(id, no()));
+            let (id, _) = peer.hear_request();
+            peer.say(&FromDaemon::Data { id, data: Answer::Done });
         }],
     );
     let mut client = connect(&folders).unwrap();
-    let mut query = || client.query::<Vec<u8>>(Query::Daemon);
-    assert_eq!(query().unwrap(), Ok(vec![1, 2]));
-    assert_eq!(query().unwrap(), Err("unknown".to_owned()));
-    assert!(matches!(query(), Err(Fault::Unfitting(_))));
+    let mut log = || client.request::<Vec<News>>(Request::Log { task: "bg_1".into() });
+    assert_eq!(log().unwrap(), Ok(Vec::new()));
+    assert_eq!(log().unwrap(), Err(no()));
+    assert!(matches!(log(), Err(Fault::Unfitting(_))));
     daemon.join().unwrap();
 }
 
@@ -221,14 +232,14 @@ fn news_come_one_by_one_until_the_daemon_says_bye() {
         &folders,
         vec![|peer| {
             peer.greet();
-            let (id, _) = peer.hear_query();
+            let (id, _) = peer.hear_request();
             let task = TaskId::from_number(1);
             let news = News { at: Time(5), task, run: 0, line: "completed".into() };
             peer.say(&FromDaemon::News { id, news });
             peer.say(&FromDaemon::Bye { why: "it is told to".into(), leaving: true });
         }],
     );
-    let mut watch = connect(&folders).unwrap().watch().unwrap();
+    let mut watch = connect(&folders).unwrap().follow().unwrap();
     assert_eq!(watch.next().unwrap().unwrap().line, "completed");
     assert!(matches!(watch.next(), Some(Err(Fault::Leaving))));
     daemon.join().unwrap();
@@ -316,7 +327,7 @@ fn g1_a_socket_in_a_folder_of_others_is_not_used() {
     let _listener = UnixListener::bind(&folders.socket).unwrap();
     let _lock = locked(&folders, Some(&folders.socket));
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(matches!(connect(&folders), Err(Fault::NotPrivate { .. })));
+    assert!(matches!(connect(&folders), Err(Fault::Machine(_))));
 }
 
 #[test]
@@ -375,13 +386,14 @@ fn p9_a_daemon_in_another_container_has_ended_when_it_lets_go_of_the_store() {
     let daemon = thread::spawn(move || {
         let mut peer = Peer(BufReader::new(listener.accept().unwrap().0));
         peer.greet();
-        let (id, _) = peer.hear_query();
+        let (id, _) = peer.hear_request();
         let data = json!({
             "pid": std::process::id(), "build": "9.9.9", "started": 1, "store": "", "log": "",
             "healthy": true, "unfinished": 0, "tasks": 0, "at_work": 0, "pending": 0, "hosts": [],
         });
+        let data = Answer::Status(serde_json::from_value(data).unwrap());
         peer.say(&FromDaemon::Data { id, data });
-        assert_eq!(peer.hear_query().1, Query::Leave);
+        assert_eq!(peer.hear_request().1, Request::Shutdown);
         drop(lock);
     });
     connect(&folders).unwrap().leave().unwrap();
@@ -397,7 +409,7 @@ fn what_the_daemon_would_not_read_is_not_sent() {
         vec![|peer| {
             peer.greet();
             let (id, _) = peer.hear_call();
-            peer.say(&FromDaemon::Answer { id, refused: false, text: "fine".into() });
+            peer.say(&FromDaemon::Answer { id, text: "fine".into() });
         }],
     );
     let mut client = connect(&folders).unwrap();

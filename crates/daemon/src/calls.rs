@@ -5,16 +5,16 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Instant;
 
-use legwork_client::process;
+use legwork_engine::text::fence::Fence;
 use legwork_engine::{Caller, Hint, Input};
+use legwork_machine::process;
+use legwork_protocol::api::{Ask, Note, Refusal, ToolCall};
 use legwork_protocol::line::{Context, Environment, ToDaemon};
-use legwork_protocol::{Ask, CallKey, HostId, TaskId};
-use serde_json::Value;
+use legwork_protocol::{CallKey, HostId, TaskId};
 
-use crate::connection::ConnectionId;
+use crate::connection::{ConnectionId, Origin, Standing};
 use crate::daemon::Daemon;
-use crate::opencode;
-use crate::origin::{Origin, Standing};
+use crate::world::Form;
 
 impl Daemon {
     pub(crate) fn heard(&mut self, peer: ConnectionId, line: ToDaemon) {
@@ -22,36 +22,26 @@ impl Daemon {
         let Some(from) = self.shell.outside().guests.get_mut(&peer) else { return };
         from.heard = Instant::now();
         let host = from.host.clone();
-        if let ToDaemon::Call { id, .. } | ToDaemon::Query { id, .. } = &line {
+        if let ToDaemon::Call { id, .. } | ToDaemon::Request { id, .. } = &line {
             let id = *id;
             if !from.takes(id) {
                 return;
             }
             if let Some(why) = self.check_records() {
-                return self.refuse(peer, id, why);
+                return self.refuse_if((peer, id), Err(why));
             }
         }
         match line {
-            ToDaemon::Call { id, key, tool, arguments, mut context } => {
-                let standing = self.peer_standing(peer);
-                let environment = context.as_mut().and_then(|context| context.environment.take());
-                let ask = read_call(&tool, arguments);
-                let ask = ask.and_then(|ask| standing.refuses_ask(&ask).map_or(Ok(ask), Err));
-                match ask.and_then(|ask| Ok((self.caller(host, key, context)?, ask))) {
-                    Ok((caller, ask)) => {
-                        self.comes_with(&caller, &ask, environment);
-                        self.ask(peer, id, caller, ask);
-                    }
-                    Err(text) => self.refuse(peer, id, text),
-                }
+            ToDaemon::Call { id, key, tool, arguments, context } => {
+                let asked = ToolCall::read(&tool, arguments).and_then(|ToolCall { ask, note }| {
+                    self.ask((peer, id), (key, context), ask, Wanted::Text(note))
+                });
+                self.refuse_if((peer, id), asked);
             }
-            ToDaemon::Query { id, query } => match host {
-                None => match self.peer_standing(peer).refuses_query(&query) {
-                    None => self.query(peer, id, query),
-                    Some(why) => self.refuse(peer, id, why),
-                },
-                Some(_) => self.refuse(peer, id, "A host does not ask this.".to_owned()),
-            },
+            ToDaemon::Request { id, key, request, context } => {
+                let asked = self.request((peer, id), (key, context), request);
+                self.refuse_if((peer, id), asked);
+            }
             ToDaemon::Cancel { id } => {
                 if let Some(call) = self.shell.outside().close(peer, id) {
                     self.step(Input::Dropped { call });
@@ -59,8 +49,7 @@ impl Daemon {
             }
             ToDaemon::Event { name, properties } => {
                 let Some(host) = host else { return };
-                self.event_cache.hear(&name, &properties);
-                for hint in opencode::hints(&host, &name, &properties) {
+                for hint in self.shell.outside().hints(&host, &name, &properties) {
                     if self.may_tell(&host, &hint) {
                         self.step(Input::Hint(hint));
                     }
@@ -82,29 +71,32 @@ impl Daemon {
     }
 
     /// Who calls: a host's call is a session's; one that comes with a session from elsewhere is
-    /// that of a terminal, which the built-in host keeps; any other is a person's.
+    /// that of a terminal, which a built-in host keeps; any other is a person's.
     fn caller(
         &self,
         host: Option<HostId>,
         key: CallKey,
         context: Option<Context>,
-    ) -> Result<Caller, String> {
+    ) -> Result<Caller, Refusal> {
         let Some(context) = context else {
             return match host {
                 None => Ok(Caller::Person),
-                Some(_) => Err("A host's call needs the context of its session.".to_owned()),
+                Some(_) => {
+                    let why = "A host's call needs the context of its session.";
+                    Err(Refusal::BadRequest(why.to_owned()))
+                }
             };
         };
         let host = match host {
             Some(host) => host,
-            None => self.home.terminal(&context)?,
+            None => self.built_in.keeper(&context).map_err(Refusal::BadRequest)?,
         };
         let Context { session, message, agent, directory, environment: _ } = context;
         Ok(Caller::Session { host, session, key, message, agent, directory })
     }
 
     /// What a connected program may do. A host's calls are its sessions'.
-    fn peer_standing(&mut self, peer: ConnectionId) -> Standing {
+    pub(crate) fn peer_standing(&mut self, peer: ConnectionId) -> Standing {
         let guest = self.shell.outside().guests.get(&peer).filter(|guest| guest.host.is_none());
         match guest.map(|guest| guest.origin.clone()) {
             Some(origin) => self.standing(&origin),
@@ -116,7 +108,7 @@ impl Daemon {
         let hosts = self.shell.outside().hosts.keys();
         let id = |host: &HostId| process::pid_here(process::mark_in(host.as_str())?);
         let hosts: Vec<u32> = hosts.filter_map(id).filter(|id| *id != std::process::id()).collect();
-        origin.standing(|mark| self.home.is_mark(mark), &hosts)
+        origin.standing(|mark| self.built_in.is_mark(mark), &hosts)
     }
 
     /// What is launched or resumed by this call is to have this environment. A task that somebody
@@ -127,8 +119,8 @@ impl Daemon {
             return;
         };
         match ask {
-            Ask::Launch { .. } if host == self.home.id() => {
-                self.home.launches_with(session, environment);
+            Ask::Launch { .. } if self.built_in.contains(host) => {
+                self.built_in.launches_with(session, environment);
             }
             Ask::Resume { task, .. } => {
                 let now = self.clock.now();
@@ -136,28 +128,58 @@ impl Daemon {
                 if let Some(Ok(view)) = view
                     && !view.status.is_unfinished()
                 {
-                    self.home.resumes_with(view.id, environment);
+                    self.built_in.resumes_with(view.id, environment);
                 }
             }
             _ => {}
         }
     }
 
-    pub(crate) fn refuse(&mut self, peer: ConnectionId, id: u64, why: String) {
+    fn refuse_if(&mut self, (peer, id): Number, asked: Result<(), Refusal>) {
+        let Err(refusal) = asked else { return };
         if let Some(guest) = self.shell.outside().guests.get(&peer) {
-            guest.answer(id, true, why);
+            guest.refuse(id, refusal);
         }
     }
 
-    /// Puts a question to the engine.
-    pub(crate) fn ask(&mut self, peer: ConnectionId, id: u64, caller: Caller, ask: Ask) {
-        let call = self.shell.outside().open_call(peer, id);
-        self.step(Input::Ask { call, caller, ask, spare: spare() });
+    /// Puts something to the engine on behalf of whoever asks.
+    pub(crate) fn ask(
+        &mut self,
+        (peer, id): Number,
+        (key, mut context): (CallKey, Option<Context>),
+        ask: Ask,
+        wanted: Wanted,
+    ) -> Result<(), Refusal> {
+        if let Some(refusal) = self.peer_standing(peer).refuses_ask(&ask) {
+            return Err(refusal);
+        }
+        let host = self.shell.outside().guests.get(&peer).and_then(|guest| guest.host.clone());
+        let environment = context.as_mut().and_then(|context| context.environment.take());
+        let caller = self.caller(host, key, context)?;
+        if let (Caller::Person, Ask::Output { task, .. }) = (&caller, &ask) {
+            self.check_kept(task)?;
+        }
+        self.comes_with(&caller, &ask, environment);
+        let spare = spare();
+        let form = match wanted {
+            // No helper knows the dice.
+            Wanted::Text(note) => Form::Text(note, Fence::of(&spare.to_string(), "")),
+            Wanted::Values => Form::Values,
+        };
+        let call = self.shell.outside().open_call(peer, id, form);
+        self.step(Input::Ask { call, caller, ask, spare });
+        Ok(())
     }
 }
 
-fn read_call(tool: &str, arguments: Value) -> Result<Ask, String> {
-    Ask::from_tool(tool, arguments).map_err(|refusal| refusal.text())
+/// A call or request: the connection, and its number there.
+pub(crate) type Number = (ConnectionId, u64);
+
+/// What is wanted of an answer.
+pub(crate) enum Wanted {
+    /// A model is to read it.
+    Text(Option<Note>),
+    Values,
 }
 
 /// An id for a task, by the dice that the standard library has for its maps.

@@ -2,8 +2,9 @@
 //! among those that a host makes itself, so it never falls behind the wall clock; and when that is
 //! set back, time goes on from where it was, because whatever waits for a moment must get there.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use legwork_machine::since_epoch;
 use legwork_protocol::Time;
 use legwork_protocol::limits::POLL_EVERY_MS;
 
@@ -65,7 +66,7 @@ impl Clock {
 }
 
 pub fn wall() -> Time {
-    Time(ms(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()))
+    Time(ms(since_epoch()))
 }
 
 fn ms(duration: Duration) -> u64 {

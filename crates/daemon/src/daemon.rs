@@ -1,36 +1,33 @@
-//! The heart of the daemon: everything that comes in goes through here, one after the other, into
-//! the shell; what was saved goes out to those who watch.
+//! The daemon's state. Everything that comes in goes through here into the shell, one input after
+//! the other; what was saved goes out to those who watch.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use legwork_client::Folders;
 use legwork_engine::text::toast;
 use legwork_engine::{Change, Finding, Hint, HostError, Input, Serves, WorkId};
+use legwork_host::{Kind, Link};
+use legwork_machine::Folders;
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
-use legwork_protocol::{HostId, Settings, Time};
+use legwork_protocol::{HostId, Refusal, Time};
 use legwork_shell::Shell;
 use legwork_store::{Opened, Store};
 use tokio::sync::mpsc;
 
+use crate::Fault;
 use crate::clock::Clock;
-use crate::connection::{Arrival, ConnectionId, Hello};
-use crate::driver::{Findings, HostWorker};
+use crate::connection::{Arrival, ConnectionId, Hello, Origin, Peer, SendQueue};
 use crate::feed::{self, Feed};
+use crate::host::{BuiltIns, Findings};
+use crate::life::Options;
 use crate::limits::CLIENTS_MAX;
-use crate::link::Link;
-use crate::local_host::LocalHost;
 use crate::log::Log;
-use crate::opencode::{EventCache, LinkCache};
-use crate::peer::Peer;
 use crate::screens::Screens;
-use crate::send_queue::SendQueue;
 use crate::version::{BUILD, is_newer};
-use crate::world::{Host, World};
-use crate::{Fault, opencode};
+use crate::world::World;
 
-/// What a screen shows in a life that begins with empty books.
+/// What a screen shows in a daemon that starts with empty records.
 const SET_ASIDE_TITLE: &str = "legwork could not read its records";
 
 /// All that the loop owns.
@@ -42,15 +39,13 @@ pub struct Daemon {
     pub(crate) started: Time,
     /// Set when it is to end: why.
     pub(crate) leaving: Option<String>,
-    /// The host that is built in.
-    pub(crate) home: LocalHost,
-    /// What was said of a store that could not be read when this daemon started.
+    /// The kinds of hosts that may connect.
+    kinds: Vec<Box<dyn Kind>>,
+    pub(crate) built_in: BuiltIns,
+    /// The warning about records that could not be read when this daemon started.
     set_aside: Option<String>,
     wake_at: Option<Time>,
     screens: Screens,
-    /// What the hosts' events have told of conversations.
-    pub(crate) event_cache: Arc<EventCache>,
-    findings: Findings,
     pub(crate) log: Log,
 }
 
@@ -58,16 +53,15 @@ impl Daemon {
     /// Starts from what the store holds.
     pub fn start(
         Opened { store, set_aside }: Opened,
-        settings: Settings,
-        folders: Folders,
+        Options { folders, settings, hosts, .. }: Options,
         findings: Findings,
-        hints: mpsc::UnboundedSender<Hint>,
+        hints: &mpsc::UnboundedSender<Hint>,
         log: Log,
     ) -> Result<Self, Fault> {
         let mut clock = Clock::default();
         let started = clock.now();
-        let home = LocalHost::open(&folders, hints, &log)?;
-        let world = World::new(findings.clone(), log.clone());
+        let built_in = BuiltIns::open(hosts.built_in, hints, &log)?;
+        let world = World::new(built_in.clone(), findings, log.clone());
         let shell = Shell::start(Feed::new(store), world, settings, started)?;
         let mut daemon = Self {
             shell,
@@ -76,42 +70,42 @@ impl Daemon {
             started,
             leaving: None,
             set_aside: set_aside.map(|set_aside| set_aside.to_string()),
-            home,
+            kinds: hosts.kinds,
+            built_in,
             wake_at: Some(started),
             screens: Screens::default(),
-            event_cache: Arc::default(),
-            findings,
             log,
         };
-        daemon.home_came();
+        daemon.attach_built_in();
         Ok(daemon)
     }
 
-    /// The host that is built in is there from the beginning to the end.
-    fn home_came(&mut self) {
-        self.home.remove_old_terminals();
+    /// The built-in hosts are there from the beginning to the end.
+    fn attach_built_in(&mut self) {
         self.remove_forgotten();
-        let (host, place, lifetime) =
-            (self.home.id().clone(), self.home.place(), HostLifetime::Interactive);
-        let here = self.home.host(self.findings.clone());
-        self.shell.outside().hosts.insert(host.clone(), here);
-        // Whoever lacks an agent may find it here.
-        let serves = Serves::Everyone;
-        self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
+        let lifetime = HostLifetime::Interactive;
+        for here in self.built_in.clone().iter() {
+            let (host, place) = (here.id().clone(), here.place().clone());
+            let at = (place.clone(), lifetime);
+            self.shell.outside().attach(host.clone(), here.kind(), at, here.clone(), None);
+            // Whoever lacks an agent may find it here.
+            let serves = Serves::Everyone;
+            self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
+        }
     }
 
-    /// The host that is built in has news.
+    /// A built-in host has a hint.
     pub fn hinted(&mut self, hint: Hint) {
         self.step(Input::Hint(hint));
     }
 
-    /// How long nothing needs to be done.
+    /// How long the loop may sleep.
     pub fn nap(&mut self) -> Duration {
         let next = [self.wake_at, self.screens.due()].into_iter().flatten().min();
         self.clock.until(next)
     }
 
-    /// Does what has fallen due.
+    /// Does what is due.
     pub fn wake(&mut self) {
         let now = self.clock.now();
         if self.wake_at.is_none_or(|at| at <= now) {
@@ -122,7 +116,7 @@ impl Daemon {
         }
     }
 
-    /// Takes in what comes from a connection.
+    /// Something came from a connection.
     pub fn arrived(&mut self, peer: ConnectionId, arrival: Arrival) {
         match arrival {
             Arrival::Came(hello) => self.came(peer, hello),
@@ -132,7 +126,6 @@ impl Daemon {
         }
     }
 
-    /// The records.
     pub fn store(&mut self) -> &Store {
         self.shell.journal().journal()
     }
@@ -143,15 +136,11 @@ impl Daemon {
     /// it ends. It could write the records out again, but whoever deletes them means it, and who
     /// puts a backup in their place wants the backup. So it takes nothing more on, and the next
     /// daemon begins with what is there. Records that were moved are whole in their new place.
-    pub fn check_records(&mut self) -> Option<String> {
+    pub fn check_records(&mut self) -> Option<Refusal> {
         let path = self.store().replaced()?.display().to_string();
-        let why = format!(
-            "{path} was deleted or replaced while the legwork daemon had it open, so nothing more \
-             can be kept and this daemon ends. Try again: the next one goes on with what is there \
-             now."
-        );
+        let why = Refusal::RecordsReplaced { path };
         self.log.warn(&why);
-        self.leaving.get_or_insert_with(|| why.clone());
+        self.leaving.get_or_insert_with(|| why.to_string());
         Some(why)
     }
 
@@ -181,34 +170,38 @@ impl Daemon {
             }
             Role::Host { host, place, kind, lifetime } => (host, place, kind, lifetime),
         };
-        let stranger =
-            || format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it.");
-        let is_known = kind == opencode::KIND && host != *self.home.id();
-        let inside = self.standing(&origin).refuses_host();
-        if let Some(why) = inside.or_else(|| (!is_known).then(stranger)) {
+        if let Some(why) = self.refuses_host(&host, &kind, &origin) {
             self.log.peer(format_args!("{peer}: {why}"));
             send_queue.bye(&why, false);
             return;
         }
         self.displace(&host);
+        let Some(kind) = self.kinds.iter().find(|known| known.name() == kind) else { return };
+        let link = Link::new(Arc::new(send_queue.clone()), unanswered);
+        let requests = link.requests();
+        let connected = kind.connect(host.clone(), link);
         self.log.info(format_args!("{peer}: {host} of {place} is there, legwork {build}"));
         greet(&send_queue);
-        let _ = send_queue.send(&FromDaemon::Want { events: opencode::wanted() });
-        self.event_cache.forget();
-        let link =
-            Link::new(send_queue.clone(), unanswered, LinkCache::with(self.event_cache.clone()));
-        let requests = link.requests();
-        let worker = HostWorker::new(link, self.findings.clone());
+        let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
         let world = self.shell.outside();
         world.guests.insert(peer, Peer::new(Some(host.clone()), send_queue));
-        let here =
-            Host { peer: Some(peer), kind, place: place.clone(), lifetime, worker, requests };
-        world.hosts.insert(host.clone(), here);
+        let at = (place.clone(), lifetime);
+        world.attach(host.clone(), kind.name(), at, connected, Some((peer, requests)));
         if let Some(message) = self.set_aside.clone() {
             self.shell.outside().show(&host, toast::warning(SET_ASIDE_TITLE, message));
         }
         let serves = Serves::OwnPlace;
         self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
+    }
+
+    /// Why this may not be a host here.
+    fn refuses_host(&mut self, host: &HostId, kind: &str, origin: &Origin) -> Option<String> {
+        if let Some(inside) = self.standing(origin).refuses_host() {
+            return Some(inside.text());
+        }
+        let is_known = self.kinds.iter().any(|known| known.name() == kind);
+        (!is_known || self.built_in.contains(host))
+            .then(|| format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it."))
     }
 
     /// Ends the idlest of too many clients. If none is idle, the hello cannot stay.
@@ -270,7 +263,6 @@ impl Daemon {
         let Some(gone) = self.shell.outside().remove(peer) else { return };
         if let Some(host) = gone.host {
             self.log.info(format_args!("{peer}: {host} is away: {why}"));
-            self.event_cache.forget();
             self.step(Input::Hint(Hint::HostAway { host }));
         } else {
             self.log.peer(format_args!("{peer}: gone: {why}"));
@@ -290,7 +282,7 @@ impl Daemon {
         }
     }
 
-    /// Takes in one input, and tells those who watch what came of it.
+    /// Processes one input, and tells those who watch what came of it.
     pub(crate) fn step(&mut self, input: Input) {
         if input != Input::Tick {
             self.screens.stir();
@@ -333,7 +325,7 @@ impl Daemon {
             if tasks.is_empty() {
                 return Ok(());
             }
-            store.removed(&self.home.forget(&tasks))?;
+            store.removed(&self.built_in.forget(&tasks))?;
             store.compact()
         });
         if let Err(fault) = removed {

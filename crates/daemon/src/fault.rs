@@ -11,38 +11,23 @@ pub enum Fault {
     Store(#[from] legwork_store::Fault),
     /// The socket's folder is no safe place.
     #[error(transparent)]
-    Folder(#[from] legwork_client::Fault),
+    Folder(#[from] legwork_machine::Fault),
     /// A file or folder could not be made, opened or protected.
     #[error(
         "The daemon could not {tried} {}. Check that it belongs to you and that its disk has room.",
         path.display()
     )]
-    File {
-        /// What was tried.
-        tried: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    File { tried: &'static str, path: PathBuf, source: io::Error },
     /// Somebody answers on our socket, though nobody else has our records open.
     #[error(
         "Another legwork daemon, with other records, listens on {}. Stop that one first, or set \
          LEGWORK_HOME to a folder of your own.",
         socket.display()
     )]
-    SocketTaken {
-        /// The socket.
-        socket: PathBuf,
-    },
+    SocketTaken { socket: PathBuf },
     /// The system refuses what every process may have.
     #[error("The daemon could not {tried}. The system may be out of memory or files.")]
-    System {
-        /// What was tried.
-        tried: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
+    System { tried: &'static str, source: io::Error },
 }
 
 impl Fault {

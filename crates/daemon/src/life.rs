@@ -1,11 +1,14 @@
-//! From the first moment of the daemon to the last: one per user, gone when nobody needs it.
+//! The daemon's life: it starts as the only one of its user and ends when nobody needs it.
 
 use std::fs::File;
 use std::io;
 use std::time::Duration;
 
-use legwork_client::{Folders, Record, inherited};
+use legwork_client::Record;
 use legwork_engine::Hint;
+use legwork_host::{Kind, Opening};
+use legwork_machine::{Folders, inherited};
+use legwork_protocol::Settings;
 use legwork_protocol::line::LINE_VERSION;
 use legwork_store::{Opened, Store};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -14,23 +17,34 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::Fault;
-use crate::accept::{self, ConnectionLimit, Listener};
-use crate::around::Around;
-use crate::config::read_config;
+use crate::connection::accept::{self, ConnectionLimit, Listener};
 use crate::connection::{Arrival, ConnectionId, Shared};
 use crate::daemon::Daemon;
-use crate::driver::Found;
 use crate::fault::chain;
+use crate::host::Found;
 use crate::limits::{FAREWELL_MAX, INBOX_MAX_LINES, LINGER};
 use crate::log::Log;
+use crate::rendezvous::Rendezvous;
 use crate::version::BUILD;
 
+/// The hosts that the daemon works with.
+pub struct Hosts {
+    /// The kinds that may connect.
+    pub kinds: Vec<Box<dyn Kind>>,
+    /// Those that are part of this process.
+    pub built_in: Vec<Opening>,
+}
+
 /// How the daemon is to run.
-#[derive(Debug, Clone)]
 pub struct Options {
     /// Where its files are.
     pub folders: Folders,
-    /// It runs before a person's eyes: what it logs is shown as well, and Ctrl-C ends it.
+    /// What the engine goes by.
+    pub settings: Settings,
+    /// What is wrong with the settings, for the log.
+    pub complaints: Vec<String>,
+    pub hosts: Hosts,
+    /// Run in the foreground: the log goes to stderr as well, and Ctrl-C ends the daemon.
     pub log_to_stderr: bool,
 }
 
@@ -45,14 +59,15 @@ pub enum Outcome {
 
 /// Runs the daemon until it is not needed any more.
 pub fn run(options: Options) -> Result<Outcome, Fault> {
-    let Options { folders, log_to_stderr } = options;
+    let log_to_stderr = options.log_to_stderr;
+    let folders = &options.folders;
     inherited::leave_behind();
     if !log_to_stderr {
         // Whoever started it may go, and its terminal with it. A process that leads a group already
         // is refused this, and does not need it.
         let _ = rustix::process::setsid();
     }
-    legwork_client::check_owner(&folders)?;
+    legwork_machine::check_owner(folders)?;
     // The store's lock is what makes a daemon the only one: nothing that another one has is touched
     // before.
     let claim = match Store::claim(&folders.store) {
@@ -71,7 +86,7 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Fault::system("set up its runtime"))?;
         runtime.block_on(async {
-            let born = born(opened, folders, record, log.clone())?;
+            let born = born(opened, options, record, log.clone())?;
             if !log_to_stderr {
                 // From now on nobody listens there.
                 silence().map_err(Fault::system("close its output"))?;
@@ -86,7 +101,7 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
     outcome
 }
 
-/// Lets go of what whoever started it gave it to read and write.
+/// Closes stdin, stdout and stderr.
 fn silence() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;
@@ -95,7 +110,7 @@ fn silence() -> io::Result<()> {
     Ok(())
 }
 
-/// A daemon that listens and has not let anybody in.
+/// A daemon that listens and has not accepted a connection yet.
 struct Born {
     life: Life,
     listener: Listener,
@@ -105,21 +120,19 @@ struct Born {
     log: Log,
 }
 
-fn born(opened: Opened, folders: Folders, record: Record, log: Log) -> Result<Born, Fault> {
-    let config = read_config(&folders.config).unwrap_or_else(|fault| {
-        fault.to_string().lines().for_each(|line| log.warn(line));
-        *fault.config
-    });
+fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Born, Fault> {
+    options.complaints.iter().for_each(|what| log.warn(what));
     let signals = Signals::new().map_err(Fault::system("listen for signals"))?;
-    let (around, listener) = Around::listen(&folders, &opened.store, record, log.clone())?;
+    let (rendezvous, listener) =
+        Rendezvous::listen(&options.folders, &opened.store, record, log.clone())?;
     let (findings, found) = mpsc::unbounded_channel();
     let (hints, hinted) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
     let limit = ConnectionLimit::default();
     let life = Life {
-        daemon: Daemon::start(opened, config.settings, folders, findings, hints, log.clone())?,
-        around,
+        daemon: Daemon::start(opened, options, findings, &hints, log.clone())?,
+        rendezvous,
         arrivals,
         found,
         hinted,
@@ -141,7 +154,7 @@ impl Born {
             never = accept::keep(listener.clone(), limit.clone(), shared) => never,
         };
         log.info(format_args!("ends: {why}"));
-        life.around.leave(life.daemon.store());
+        life.rendezvous.leave(life.daemon.store());
         leave.send_replace(Some(why.clone()));
         farewell(&listener, &limit, &why).await;
     }
@@ -164,24 +177,24 @@ fn linger() -> Duration {
 
 struct Life {
     daemon: Daemon,
-    around: Around,
+    rendezvous: Rendezvous,
     arrivals: mpsc::Receiver<(ConnectionId, Arrival)>,
     found: mpsc::UnboundedReceiver<Found>,
     hinted: mpsc::UnboundedReceiver<Hint>,
     signals: Signals,
     limit: ConnectionLimit,
     linger: Duration,
-    /// Since when nobody is there and nothing is to be done.
+    /// Since when nobody is connected and nothing is unfinished.
     alone_since: Option<Instant>,
 }
 
 impl Life {
-    /// Gives back what it was about, and why it ended.
+    /// Runs to the end; returns itself and why it ended.
     async fn run(mut self) -> (Self, String) {
         loop {
             let nap = self.daemon.nap().min(self.alone_for().unwrap_or(Duration::MAX));
-            let nap = nap.min(self.around.look_in());
-            let mut look = false;
+            let nap = nap.min(self.rendezvous.check_in());
+            let mut check = false;
             tokio::select! {
                 Some((peer, arrival)) = self.arrivals.recv() => self.daemon.arrived(peer, arrival),
                 Some((work, found)) = self.found.recv() => self.daemon.found(work, found),
@@ -190,16 +203,18 @@ impl Life {
                     Some(name) => {
                         self.daemon.leaving = Some(format!("The legwork daemon got a {name}."));
                     }
-                    None => look = true,
+                    None => check = true,
                 },
                 () = sleep(nap) => self.daemon.wake(),
             }
             // A home that was deleted must not be made again for a socket.
-            if (look || self.around.look_in().is_zero()) && self.daemon.check_records().is_none() {
-                self.around.look(self.daemon.store());
+            if (check || self.rendezvous.check_in().is_zero())
+                && self.daemon.check_records().is_none()
+            {
+                self.rendezvous.check(self.daemon.store());
             }
-            let at_work = self.daemon.home.at_work();
-            self.around.at_work(at_work, self.daemon.store());
+            let at_work = self.daemon.built_in.at_work();
+            self.rendezvous.at_work(at_work, self.daemon.store());
             if self.alone_for() == Some(Duration::ZERO) {
                 self.daemon.leaving = Some("Nobody needs the legwork daemon.".to_owned());
             }
@@ -209,7 +224,7 @@ impl Life {
         }
     }
 
-    /// How long it still stays if nobody comes; nothing while it is needed.
+    /// How long it stays if nobody connects; none while it is needed.
     fn alone_for(&mut self) -> Option<Duration> {
         if self.limit.taken() > 0 || !self.daemon.has_nothing_to_do() {
             self.alone_since = None;

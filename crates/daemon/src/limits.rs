@@ -1,4 +1,4 @@
-//! Every bound of the daemon on what waits or grows, with its reason. Those of the words on a line
+//! Every bound of the daemon on what waits or grows, with its reason. The bounds of the line format
 //! are in `legwork_protocol::limits`.
 
 use std::time::Duration;
@@ -17,9 +17,9 @@ pub const CLIENTS_MAX: usize = 192;
 pub const SILENT_MAX: usize = 32;
 /// A peer says hello by then or is sent away. Ours say it at once.
 pub const HELLO_MAX: Duration = Duration::from_secs(5);
-/// How long somebody waits for the permit of one that has to go.
-pub const SEAT_MAX: Duration = Duration::from_secs(1);
-/// Bad lines of one peer before it is sent away. One now and then is a slip; this is rubbish.
+/// How long a new connection waits for the permit of one that has to go.
+pub const PERMIT_MAX: Duration = Duration::from_secs(1);
+/// Bad lines of one peer before it is disconnected.
 pub const BAD_LINES_MAX: u32 = 100;
 /// Bad lines of one peer that are logged one by one.
 pub const BAD_LINES_LOGGED: u32 = 3;
@@ -34,15 +34,13 @@ pub const LONG_LINES_AT_ONCE: usize = 4;
 /// How long a long line may take to come in; between processes of one machine it takes
 /// milliseconds.
 pub const LONG_LINE_MAX: Duration = Duration::from_secs(30);
-/// What is read from a peer at a time.
-pub const READ_BYTES: usize = 64 << 10;
-/// Lines that wait for the loop, of all peers together. Few, because each may be long; a peer whose
+/// Lines queued for the loop, of all peers together. Few, because each may be long; a peer whose
 /// line does not fit waits for its turn, behind the others.
 pub const INBOX_MAX_LINES: usize = 16;
-/// What waits to be read by one peer: two of the longest lines. One that leaves more is cut off.
-pub const OUTBOX_MAX_BYTES: usize = 32 << 20;
+/// What may be queued for one peer: two of the longest lines. One that leaves more is cut off.
+pub const SEND_QUEUE_MAX_BYTES: usize = 32 << 20;
 /// The same in lines.
-pub const OUTBOX_MAX_LINES: usize = 10_000;
+pub const SEND_QUEUE_MAX_LINES: usize = 10_000;
 /// A peer that takes nothing for this long is cut off.
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
 /// Lines that a watcher may be behind before some are left out for it.
@@ -56,11 +54,11 @@ pub const AWAKE_GAP_MS: u64 = 3 * POLL_EVERY_MS;
 
 // Hosts.
 
-/// Units of work of one host that are under way at once. OpenCode answers most in milliseconds.
+/// Work of one host in flight at once. OpenCode answers most in milliseconds.
 pub const AT_ONCE: usize = 16;
-/// A unit that waits or works longer is answered as unreachable.
+/// Work that takes longer, queued or in flight, is answered as unreachable.
 pub const UNIT_MAX: Duration = Duration::from_secs(10);
-/// Toasts that wait for one host: as many as tasks may end in one moment. More would be old news.
+/// Toasts queued for one host: as many as tasks may end in one moment. More would be old news.
 pub const TOASTS_MAX: usize = 16;
 /// A toast waits so long for what it is about to reach its session and its model. Nobody sees the
 /// difference.
@@ -77,21 +75,19 @@ pub const PROGRESS_PAUSE_MAX_MS: u64 = 60_000;
 /// How long the daemon stays when nobody is connected and nothing is unfinished: a window that is
 /// closed and opened again finds it there.
 pub const LINGER: Duration = Duration::from_secs(30);
-/// How long the last words may take.
+/// How long saying goodbye to everybody may take.
 pub const FAREWELL_MAX: Duration = Duration::from_secs(2);
-/// Whoever knocks in this time before the end is still told so.
+/// Whoever connects in this time before the end is still told to start another daemon.
 pub const LAST_KNOCK: Duration = Duration::from_millis(10);
 /// A pause after a connection that could not be taken: the system is out of files.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often the daemon looks whether its socket, its records and its log are still there. As often
-/// as it wakes up anyway.
-pub const LOOK_AROUND_EVERY: Duration = Duration::from_secs(5);
+/// How often the daemon checks that its socket, its records and its log are still there. As often as
+/// it wakes up anyway.
+pub const CHECK_SOCKET_EVERY: Duration = Duration::from_secs(5);
 
 // Files.
 
-/// A hundred times the longest sensible config file.
-pub const CONFIG_MAX_BYTES: u64 = 64 << 10;
 /// When a new log file is begun: some days of ordinary use.
 pub const LOG_MAX_BYTES: u64 = 1 << 20;
 /// Old log files that are kept.

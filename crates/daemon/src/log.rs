@@ -4,12 +4,14 @@
 //! A line that cannot be written is not worth ending for, and is passed over.
 
 use std::fmt::Display;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use jiff::Timestamp;
+use legwork_machine::{create_folder, lock, private_file, protect};
 use legwork_protocol::Time;
 use legwork_protocol::refusal::plain;
 
@@ -36,8 +38,7 @@ impl Log {
     /// Goes on with the log in this file, and makes it and its folder if they are not there.
     pub fn open(path: &Path, also_stderr: bool) -> Result<Self, Fault> {
         if let Some(folder) = path.parent() {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(Fault::file("create the folder", folder))?;
+            create_folder(folder).map_err(Fault::file("create the folder", folder))?;
         }
         let file = private(path).map_err(Fault::file("open the log", path))?;
         let bytes = file.metadata().map_or(0, |found| found.len());
@@ -87,7 +88,7 @@ impl Log {
     }
 
     fn pages(&self) -> std::sync::MutexGuard<'_, Pages> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 
@@ -124,8 +125,8 @@ fn old(path: &Path, number: u32) -> PathBuf {
 }
 
 fn private(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    file.set_permissions(Permissions::from_mode(0o600))?;
+    let file = private_file().append(true).create(true).open(path)?;
+    protect(path)?;
     Ok(file)
 }
 
@@ -162,31 +163,17 @@ impl Quota {
     }
 }
 
-/// `2026-01-31T12:00:00.000Z`.
+/// `2026-01-31T12:00:00.000Z`; a time that no calendar has is shown as its milliseconds.
 fn utc(time: Time) -> String {
-    let (days, ms) = (time.0 / 86_400_000, time.0 % 86_400_000);
-    let (year, month, day) = date(days);
-    let (hour, minute, second) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1_000 % 60);
-    let ms = ms % 1_000;
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
-}
-
-/// The date of a day, counted from 1970, in a calendar whose years begin in March, so that the
-/// leap day comes last.
-fn date(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+    let moment = i64::try_from(time.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    moment.map_or_else(|| time.0.to_string(), |moment| format!("{moment:.3}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

@@ -1,5 +1,5 @@
-//! When a host's screen shows how its helpers are doing: not more often than a person wants to
-//! read, only when there is something new to say, and never over what is more important.
+//! When a host's screen shows progress: only news, not more often than a person wants to read, and
+//! never over a more important toast.
 
 use std::collections::BTreeMap;
 

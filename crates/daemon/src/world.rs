@@ -1,38 +1,52 @@
-//! What is around the engine: who is connected, which of their calls are open, and the hosts that
-//! are there. Says, starts and looks up what the shell asks for; decides nothing.
+//! Everything outside of the engine: who is connected, which of their calls are open, and the hosts
+//! that are attached. Performs what the shell asks for; decides nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use legwork_client::process;
-use legwork_engine::text::AnswerKind;
+use legwork_engine::input::Progress;
+use legwork_engine::text::answers;
+use legwork_engine::text::fence::Fence;
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{HostError, Work, WorkId};
-use legwork_protocol::line::{FromDaemon, HostLifetime};
+use legwork_engine::{Hint, HostError, Say, Work, WorkId};
+use legwork_host::Host;
+use legwork_machine::process;
+use legwork_protocol::api::{Answer, Note};
+use legwork_protocol::limits::RESULT_LINE_MAX_BYTES;
+use legwork_protocol::line::{FromDaemon, HostLifetime, beginning};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place};
-use legwork_shell::{Outside, Said};
+use legwork_shell::Outside;
+use serde_json::Value;
 
-use crate::connection::ConnectionId;
-use crate::driver::{Findings, HostWorker};
+use crate::connection::{ConnectionId, Open, Peer};
+use crate::host::{BuiltIns, Findings, HostWorker};
 use crate::limits::CLIENTS_MAX;
-use crate::local_host::LocalHost;
 use crate::log::Log;
-use crate::peer::{Open, Peer};
 
 /// Everything outside.
 #[derive(Debug)]
 pub struct World {
     pub guests: BTreeMap<ConnectionId, Peer>,
-    pub hosts: BTreeMap<HostId, Host>,
-    /// Where the answer to a call goes.
-    calls: BTreeMap<CallId, (ConnectionId, u64)>,
+    pub hosts: BTreeMap<HostId, Attached>,
+    /// Where the answer to a call goes, and in which form.
+    calls: BTreeMap<CallId, (ConnectionId, u64, Form)>,
     next_call: u64,
-    /// Which host was asked for what has not come back yet.
-    under_way: BTreeMap<WorkId, HostId>,
+    /// The work in flight, and its host.
+    in_flight: BTreeMap<WorkId, HostId>,
+    built_in: BuiltIns,
     findings: Findings,
     pub log: Log,
+}
+
+/// In which form somebody wants an answer.
+#[derive(Debug, Clone, Copy)]
+pub enum Form {
+    /// As a model reads it.
+    Text(Option<Note>, Fence),
+    /// As it is.
+    Values,
 }
 
 /// What goes with a connection.
@@ -46,38 +60,61 @@ pub struct Gone {
     pub work: Vec<WorkId>,
 }
 
-/// A host that is there.
+/// A host that can be reached.
 #[derive(Debug)]
-pub struct Host {
-    /// The connection that it is reached through; nothing for the one that is built in.
+pub struct Attached {
+    /// The connection that it is reached through; none for a built-in host.
     pub peer: Option<ConnectionId>,
-    pub kind: String,
+    pub kind: &'static str,
     pub place: Place,
     pub lifetime: HostLifetime,
-    pub worker: HostWorker,
-    pub requests: Arc<AtomicU64>,
+    host: Arc<dyn Host>,
+    worker: HostWorker,
+    /// Requests made over its link so far, for people.
+    requests: Arc<AtomicU64>,
 }
 
 impl World {
-    pub fn new(findings: Findings, log: Log) -> Self {
+    pub fn new(built_in: BuiltIns, findings: Findings, log: Log) -> Self {
         Self {
             guests: BTreeMap::new(),
             hosts: BTreeMap::new(),
             calls: BTreeMap::new(),
             next_call: 0,
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
+            built_in,
             findings,
             log,
         }
     }
 
+    /// A host can be reached from now on.
+    pub fn attach(
+        &mut self,
+        id: HostId,
+        kind: &'static str,
+        (place, lifetime): (Place, HostLifetime),
+        host: Arc<dyn Host>,
+        link: Option<(ConnectionId, Arc<AtomicU64>)>,
+    ) {
+        let worker = HostWorker::new(host.clone(), self.findings.clone());
+        let (peer, requests) = link.unzip();
+        let requests = requests.unwrap_or_default();
+        self.hosts.insert(id, Attached { peer, kind, place, lifetime, host, worker, requests });
+    }
+
+    /// What an event of this host hints at.
+    pub fn hints(&self, host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
+        self.hosts.get(host).map(|here| here.host.hints(name, properties)).unwrap_or_default()
+    }
+
     /// A new call of this peer, under the peer's own number.
-    pub fn open_call(&mut self, peer: ConnectionId, id: u64) -> CallId {
+    pub fn open_call(&mut self, peer: ConnectionId, id: u64, form: Form) -> CallId {
         let call = CallId(self.next_call);
         self.next_call += 1;
         if let Some(guest) = self.guests.get_mut(&peer) {
             guest.open.insert(id, Open::Call(call));
-            self.calls.insert(call, (peer, id));
+            self.calls.insert(call, (peer, id, form));
         }
         call
     }
@@ -89,13 +126,13 @@ impl World {
                 self.calls.remove(&call);
                 Some(call)
             }
-            Open::Watch(_) => None,
+            Open::Follow(_) => None,
         }
     }
 
     /// Whether somebody still waits for what this work found. Nobody does a second time.
     pub fn came_back(&mut self, work: WorkId) -> bool {
-        self.under_way.remove(&work).is_some()
+        self.in_flight.remove(&work).is_some()
     }
 
     /// The peer is gone, and with it what is given back.
@@ -109,8 +146,10 @@ impl World {
             }
         }
         if let Some(host) = guest.host {
-            self.hosts.remove(&host);
-            let its = self.under_way.extract_if(.., |_, asked| *asked == host);
+            if let Some(attached) = self.hosts.remove(&host) {
+                attached.host.link_lost();
+            }
+            let its = self.in_flight.extract_if(.., |_, asked| *asked == host);
             gone.work = its.map(|(work, _)| work).collect();
             gone.host = Some(host);
         }
@@ -148,9 +187,9 @@ impl World {
     /// The hosts that are connected.
     pub fn host_views(&self) -> Vec<HostView> {
         let connected = self.hosts.iter().filter(|(_, host)| host.peer.is_some());
-        let view = |(id, host): (&HostId, &Host)| HostView {
+        let view = |(id, host): (&HostId, &Attached)| HostView {
             host: id.clone(),
-            kind: host.kind.clone(),
+            kind: host.kind.to_owned(),
             place: host.place.clone(),
             lifetime: host.lifetime,
             requests: host.requests.load(Ordering::Relaxed),
@@ -159,14 +198,43 @@ impl World {
     }
 }
 
+/// An answer that fits into a line: of a long result as much as does, from its offset on.
+fn fitting(mut answer: Answer) -> Answer {
+    if let Answer::Output(output) = &mut answer
+        && let Some(whole) = &mut output.text
+    {
+        let skipped = usize::try_from(output.offset).unwrap_or(usize::MAX);
+        let from = whole.char_indices().nth(skipped).map_or(whole.len(), |(at, _)| at);
+        let rest = &whole[from..];
+        let page = beginning(rest, RESULT_LINE_MAX_BYTES);
+        let taken = page.chars().count() as u64;
+        output.next = (page.len() < rest.len()).then(|| output.offset.saturating_add(taken));
+        *whole = page.to_owned();
+    }
+    answer
+}
+
 impl Outside for World {
-    fn say(&mut self, call: CallId, said: Said) {
-        let Some((peer, id)) = self.calls.get(&call).copied() else { return };
+    fn say(&mut self, call: CallId, said: Say) {
+        let Some((peer, id, form)) = self.calls.get(&call).copied() else { return };
         let Some(guest) = self.guests.get_mut(&peer) else { return };
         match said {
-            Said::Progress(text) => guest.send(id, &FromDaemon::Progress { id, text }),
-            Said::Answer { kind, text } => {
-                guest.answer(id, kind == AnswerKind::Refused, text);
+            Say::Progress(progress) => {
+                let (text, Progress { left, waited_ms }) =
+                    (answers::still_waiting(progress), progress);
+                guest.send(id, &FromDaemon::Progress { id, left, waited_ms, text });
+            }
+            Say::Answer(answer) => {
+                match (answer, form) {
+                    (Err(refusal), _) => guest.refuse(id, refusal),
+                    (Ok(answer), Form::Text(note, fence)) => {
+                        let text = answers::answer(&answer, note, fence);
+                        guest.send(id, &FromDaemon::Answer { id, text });
+                    }
+                    (Ok(answer), Form::Values) => {
+                        guest.send(id, &FromDaemon::Data { id, data: fitting(answer) });
+                    }
+                }
                 guest.open.remove(&id);
                 self.calls.remove(&call);
             }
@@ -174,7 +242,7 @@ impl Outside for World {
     }
 
     fn start(&mut self, work: Work) {
-        self.under_way.insert(work.id, work.host.clone());
+        self.in_flight.insert(work.id, work.host.clone());
         match self.hosts.get(&work.host) {
             Some(host) => host.worker.give(work),
             // Through the inbox, like any other finding: the engine is in the middle of a step.
@@ -186,7 +254,7 @@ impl Outside for World {
 
     fn has_ended(&mut self, host: &HostId) -> bool {
         let ended = |mark| !process::is_alive(mark);
-        LocalHost::was_before(host) || process::mark_in(host.as_str()).is_some_and(ended)
+        self.built_in.was_before(host) || process::mark_in(host.as_str()).is_some_and(ended)
     }
 
     fn trouble(&mut self, what: &str) {
@@ -197,12 +265,13 @@ impl Outside for World {
 #[cfg(test)]
 mod tests {
     use legwork_engine::{Action, Finding};
+    use legwork_host::{BuiltIn, HostFuture};
     use tokio::sync::mpsc::{self, UnboundedReceiver};
 
     use super::*;
-    use crate::driver::{Driver, Found};
+    use crate::connection::SendQueue;
+    use crate::host::Found;
     use crate::limits::OPEN_CALLS_MAX;
-    use crate::send_queue::SendQueue;
 
     fn host(id: &str) -> HostId {
         id.parse().unwrap()
@@ -216,7 +285,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let log = Log::open(&home.path().join("log"), false).unwrap();
         let (findings, found) = mpsc::unbounded_channel();
-        (World::new(findings, log), found)
+        let (hints, _) = mpsc::unbounded_channel();
+        let opening: legwork_host::Opening = Box::new(|_| Ok(Arc::new(Mute(host("mute")))));
+        let built_in = BuiltIns::open(vec![opening], &hints, &log).unwrap();
+        (World::new(built_in, findings, log), found)
     }
 
     fn work(id: u64) -> Work {
@@ -227,27 +299,42 @@ mod tests {
         }
     }
 
-    struct Mute;
+    /// Never answers.
+    #[derive(Debug)]
+    struct Mute(HostId);
 
-    impl Driver for Mute {
-        async fn perform(&self, _: &Action) -> Result<Finding, HostError> {
-            std::future::pending().await
+    impl Host for Mute {
+        fn perform<'a>(&'a self, _: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    impl BuiltIn for Mute {
+        fn id(&self) -> &HostId {
+            &self.0
         }
 
-        async fn toast(&self, _: &Toast) {}
+        fn place(&self) -> &Place {
+            unreachable!("nobody asks")
+        }
+
+        fn kind(&self) -> &'static str {
+            "mute"
+        }
+
+        fn was_before(&self, host: &HostId) -> bool {
+            host.as_str().starts_with("mute-")
+        }
     }
 
     #[tokio::test]
-    async fn work_under_way_goes_with_its_host_and_comes_back_once() {
+    async fn work_in_flight_goes_with_its_host_and_comes_back_once() {
         let (mut world, _found) = with_findings();
         let peer = ConnectionId(1);
         world.guests.insert(peer, Peer::new(Some(host("h")), SendQueue::default()));
-        let worker = HostWorker::new(Mute, world.findings.clone());
-        let (place, kind) = ("p".parse().unwrap(), "mute".to_owned());
-        let (lifetime, requests) = (HostLifetime::Interactive, Arc::default());
-        world
-            .hosts
-            .insert(host("h"), Host { peer: Some(peer), kind, place, lifetime, worker, requests });
+        let place = ("p".parse().unwrap(), HostLifetime::Interactive);
+        let mute = Arc::new(Mute(host("h")));
+        world.attach(host("h"), "mute", place, mute, Some((peer, Arc::default())));
         for id in [1, 2, 3] {
             world.start(work(id));
         }
@@ -275,13 +362,12 @@ mod tests {
         assert!(!world.has_ended(&host(&format!("opencode-{mark}-0badcafe"))));
         let gone = format!("opencode-{}-1-00000000-0badcafe", std::process::id());
         assert!(world.has_ended(&host(&gone)));
-        // One of another container is away at the most, and a daemon before us is gone: we have its
-        // lock.
+        // One of another container is away at the most, and one that was part of an earlier daemon
+        // is gone: we have its lock.
         let (here, elsewhere) = (mark.rsplit_once('.').map_or("1-1-0", |(here, _)| here), "1");
         let elsewhere = format!("{here}.{elsewhere}-0badcafe");
         assert!(!world.has_ended(&host(&format!("opencode-{elsewhere}"))));
-        assert!(world.has_ended(&host(&format!("acp-{elsewhere}"))));
-        assert!(!world.has_ended(&host(&format!("acp-{mark}-home"))));
+        assert!(world.has_ended(&host(&format!("mute-{elsewhere}"))));
         for id in ["opencode", "opencode-", "opencode-1", "opencode-x-y-z-w", "a-b-c"] {
             assert!(!world.has_ended(&host(id)), "{id}");
         }
@@ -294,7 +380,7 @@ mod tests {
         world.guests.insert(peer, Peer::new(None, SendQueue::default()));
         for id in 0..OPEN_CALLS_MAX as u64 {
             assert!(world.guests[&peer].takes(id));
-            world.open_call(peer, id);
+            world.open_call(peer, id, Form::Values);
         }
         assert!(!world.guests[&peer].takes(3));
         assert!(!world.guests[&peer].takes(u64::MAX));

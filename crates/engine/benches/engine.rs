@@ -1,6 +1,7 @@
 //! How many inputs the engine takes in a second, with few and with many finished tasks kept, and
 //! what a kept task takes of memory. One thousand tasks are at work all the while.
 
+#![expect(clippy::disallowed_types, reason = "a bench measures")]
 #![expect(clippy::unwrap_used, reason = "as in tests")]
 #![expect(clippy::print_stdout, reason = "the figure for memory is no time")]
 
@@ -14,6 +15,7 @@ use legwork_engine::record::{Parent, Saved};
 use legwork_engine::task::{Outcome, Run, Stage, Task};
 use legwork_engine::work::{Action, Finding, Observation, RunState};
 use legwork_engine::{Engine, WorkId};
+use legwork_protocol::api::List;
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{
     Ask, CallId, HostId, MessageId, Place, SessionId, Settings, Status, TaskId, Time,
@@ -252,8 +254,8 @@ fn lives(bench: &mut Criterion) {
 }
 
 fn asks(bench: &mut Criterion) {
-    let list = |status, all| Ask::List { status, all };
-    let output = |task: TaskId| Ask::Output { task: task.to_string(), offset: 0, waits: false };
+    let list = |status, all| Ask::List(List { status, all, ..List::default() });
+    let output = |task: TaskId| Ask::Output { task: task.to_string(), offset: 0 };
     let mine = "ses_parent_0000000000000000";
     measure(bench, "list one's own 20", 1, |desk| {
         let _ = black_box(desk.ask(caller(mine, "call_list"), list(None, false)));

@@ -1,21 +1,19 @@
-//! The asks that are answered at once from what is known: output, list, cancel, clear; and a
-//! person's reply to a helper.
+//! The asks that are answered at once from what is known: output, cancel, clear; and a person's
+//! reply to a helper.
 
 use std::collections::BTreeSet;
 
-use legwork_protocol::ask::Reply;
-use legwork_protocol::limits::LIST_MAX_TASKS;
-use legwork_protocol::{CallId, QuestionId, Refusal, Status, TaskId};
+use legwork_protocol::api::{Answer, Reply};
+use legwork_protocol::line::HostLifetime;
+use legwork_protocol::view::ResultView;
+use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
 
 use crate::engine::{Answered, Engine, Purpose};
-use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Forget};
 use crate::run::finish::{Halt, Notify};
-use crate::task::{Outcome, Task};
-use crate::tasks::Live;
-use crate::text::fence::Fence;
-use crate::text::{Answer, answers, listing, words};
+use crate::task::{Outcome, Stage, Task};
+use crate::text::words;
 use crate::timers::Timer;
 use crate::work::{Action, Finding, HostError};
 
@@ -34,61 +32,30 @@ impl Engine {
         }
     }
 
-    pub(crate) fn output(
-        &mut self,
-        caller: &Caller,
-        name: &str,
-        offset: u64,
-        waits: bool,
-        spare: TaskId,
-    ) -> Answered {
-        let id = self.find(caller, name)?;
-        if let Some(live) = self.tasks.live(id) {
-            let ahead = self.ahead(&live.task);
-            let away = self.hosts.presence(&live.task.run.host) != Presence::Here;
-            return Ok(Some(answers::progress(live, ahead, away, self.now, waits)));
-        }
-        let now = self.now;
-        let Some(task) = self.tasks.kept_mut(id) else {
-            return Err(Refusal::NotFound(name.to_owned()));
-        };
-        let first = task.retrieved.is_none();
-        task.retrieved.get_or_insert(now);
-        let run = task.run.number;
-        // Made by dice after the helper wrote.
-        let fence = Fence::of(&spare.to_string(), task.run.key.as_str());
-        let answer = answers::outcome(task, offset, waits, fence);
-        if first {
-            self.save(Change::Retrieved { task: id, at: now });
-        }
-        if let Caller::Session { session, .. } = caller {
-            self.withdraw_end(id, run, session);
-        }
-        Ok(Some(answer))
+    /// The lifetime is that of the caller's host, which may not be the run's.
+    pub(crate) fn launched(&self, task: &Task, lifetime: HostLifetime) -> Answer {
+        Answer::Launched { task: self.view_of(task, self.now), lifetime }
     }
 
-    pub(crate) fn list(&self, caller: &Caller, status: Option<Status>, all: bool) -> Answer {
-        let most = LIST_MAX_TASKS;
-        let (tasks, total) = match caller {
-            Caller::Session { session, .. } if !all => {
-                let wanted = |task: &&Task| status.is_none_or(|status| task.status() == status);
-                let tasks: Vec<&Task> = self.tasks.family(session).filter(wanted).collect();
-                let total = tasks.len();
-                (tasks.into_iter().take(most).collect(), total)
+    pub(crate) fn resumed(&self, task: &Task, lifetime: HostLifetime) -> Answer {
+        Answer::Resumed { task: self.view_of(task, self.now), lifetime }
+    }
+
+    pub(crate) fn output(&mut self, caller: &Caller, name: &str, offset: u64) -> Answered {
+        let id = self.find(caller, name)?;
+        let now = self.now;
+        if let Some(task) = self.tasks.kept_mut(id) {
+            let (run, first) = (task.run.number, task.retrieved.is_none());
+            task.retrieved.get_or_insert(now);
+            if first {
+                self.save(Change::Retrieved { task: id, at: now });
             }
-            Caller::Session { host, .. } => match self.hosts.get(host) {
-                Some(host) => self.tasks.shelf(Some(&host.place), status, most),
-                None => (Vec::new(), 0),
-            },
-            Caller::Person => self.tasks.shelf(None, status, most),
-        };
-        let rows = tasks.into_iter().map(|task| {
-            let watch = self.tasks.live(task.id).map(|live| &live.watch);
-            let away = self.hosts.presence(&task.run.host) != Presence::Here;
-            listing::Row { task, watch, ahead: self.ahead(task), away }
-        });
-        let missing = self.incomplete.then_some(words::SET_ASIDE);
-        listing::listing(rows.collect(), total, missing, self.now)
+            if let Caller::Session { session, .. } = caller {
+                self.withdraw_end(id, run, session);
+            }
+        }
+        let task = self.view(name, now)?;
+        Ok(Some(Answer::Output(ResultView { task, offset, text: None, next: None })))
     }
 
     pub(crate) fn cancel(&mut self, caller: &Caller, name: &str) -> Answered {
@@ -106,15 +73,16 @@ impl Engine {
             Caller::Session { .. } => (Notify::Yes, words::CANCELLED_BY_SESSION),
             Caller::Person => (Notify::Yes, words::CANCELLED_BY_PERSON),
         };
-        let answer = answers::cancelled(&live.task, notify == Notify::No);
+        let stopping = live.task.stage != Stage::Queued;
         self.finish(id, Outcome::Cancelled, why.to_owned(), notify, Halt::Needed);
-        Ok(Some(answer))
+        let (task, told) = (self.view(name, self.now)?, notify == Notify::Yes);
+        Ok(Some(Answer::Cancelled { task, stopping, told }))
     }
 
     pub(crate) fn clear(&mut self, caller: &Caller) -> Answered {
         let Caller::Session { session, .. } = caller else { return Err(Refusal::NotASession) };
-        let (all, unfinished) = self.forget_family(session, Forget::Cleared);
-        Ok(Some(answers::cleared(all, unfinished)))
+        let (tasks, unfinished) = self.forget_family(session, Forget::Cleared);
+        Ok(Some(Answer::Cleared { tasks, unfinished }))
     }
 
     /// Forgets the tasks that a person names; ones that are not there any more are no matter.
@@ -125,7 +93,7 @@ impl Engine {
         for id in &tasks {
             self.forget(*id, Forget::Cleared);
         }
-        Ok(Some(answers::cleared(tasks.len(), unfinished)))
+        Ok(Some(Answer::Cleared { tasks: tasks.len(), unfinished }))
     }
 
     /// Forgets a task with everything that belongs to it. Its session is stopped if it may be at
@@ -141,7 +109,7 @@ impl Engine {
         let callers = self.tasks.remove(id).and_then(|(_, watch)| watch).map(|watch| watch.callers);
         self.save(Change::Forgotten { task: id, why });
         for call in callers.into_iter().flatten() {
-            self.answer(call, Refusal::NotStarted(words::CLEARED.to_owned()));
+            self.refuse(vec![call], &Refusal::NotStarted(words::CLEARED.to_owned()));
         }
         self.end_waits(id);
         self.soon(Timer::Gather(task.run.asker));
@@ -150,13 +118,14 @@ impl Engine {
     }
 
     pub(crate) fn reply(&mut self, call: CallId, question: QuestionId, reply: Reply) -> Answered {
+        let asked = self.tasks.unfinished().find_map(|live| {
+            let kind = live.watch.questions.get(&question)?.kind;
+            let session = live.task.session.clone()?;
+            Some((live.task.id, live.task.run.host.clone(), session, kind))
+        });
         let unknown = || Refusal::NoSuchQuestion(question.as_str().to_owned());
-        let asks = |live: &&Live| live.watch.questions.contains_key(&question);
-        let task = self.tasks.unfinished().find(asks).map(|live| &live.task);
-        let task = task.ok_or_else(unknown)?;
-        let session = task.session.clone().ok_or_else(unknown)?;
-        let (id, host) = (task.id, task.run.host.clone());
-        let action = Action::Answer { session, question: question.clone(), reply };
+        let (id, host, session, kind) = asked.ok_or_else(unknown)?;
+        let action = Action::Answer { session, question: question.clone(), kind, reply };
         self.work(host, action, Purpose::Reply(call, id, question));
         Ok(None)
     }
@@ -168,19 +137,15 @@ impl Engine {
         question: &QuestionId,
         found: Result<Finding, HostError>,
     ) {
-        match found {
-            Ok(_) => {
-                self.question_closed(id, question);
-                self.answer(call, Answer::done(answers::ANSWERED));
-            }
-            Err(HostError::Gone) => {
-                self.question_closed(id, question);
-                self.answer(call, Refusal::NoSuchQuestion(question.as_str().to_owned()));
-            }
-            Err(HostError::Rejected { why }) => self.answer(call, Refusal::NotDone(why)),
-            Err(HostError::Unreachable | HostError::Busy) => {
-                self.answer(call, Refusal::HostUnreachable);
-            }
+        if matches!(found, Ok(_) | Err(HostError::Gone)) {
+            self.question_closed(id, question);
         }
+        let refusal = match found {
+            Ok(_) => return self.answer(call, Answer::Replied),
+            Err(HostError::Gone) => Refusal::NoSuchQuestion(question.as_str().to_owned()),
+            Err(HostError::Rejected { why }) => Refusal::NotDone(why),
+            Err(HostError::Unreachable | HostError::Busy) => Refusal::HostUnreachable,
+        };
+        self.refuse(vec![call], &refusal);
     }
 }

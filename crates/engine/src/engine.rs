@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
+use legwork_protocol::api::Answer;
 use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Settings, TaskId, Time};
 
 use crate::hosts::Hosts;
-use crate::input::{Caller, Hint, Input, Reaction, Say};
+use crate::input::{Caller, Hint, Input, Progress, Reaction, Say};
 use crate::outbox::Outbox;
 use crate::record::Change;
 use crate::run::launch::{Launch, PendingLaunch};
 use crate::run::resume::Resuming;
 use crate::run::stop::Stops;
 use crate::tasks::Tasks;
-use crate::text::Answer;
 use crate::timers::{Timer, Timers};
 use crate::waits::Waits;
 use crate::work::{Action, Finding, HostError, Scope, Work, WorkId};
@@ -93,14 +93,10 @@ impl Engine {
             Ask::Launch { prompt, description, agent } => {
                 self.launch(call, caller, Launch { prompt, description, agent }, spare)
             }
-            Ask::Resume { task, prompt, extra } => self.resume(call, caller, &task, prompt, extra),
-            Ask::Output { task, offset, waits } => {
-                self.output(&caller, &task, offset, waits, spare)
-            }
-            Ask::Block { tasks, timeout_ms, cut } => {
-                self.block(call, &caller, tasks, timeout_ms, cut)
-            }
-            Ask::List { status, all } => Ok(Some(self.list(&caller, status, all))),
+            Ask::Resume { task, prompt } => self.resume(call, caller, &task, prompt),
+            Ask::Output { task, offset } => self.output(&caller, &task, offset),
+            Ask::Wait { tasks, timeout_ms } => self.wait(call, &caller, &tasks, timeout_ms),
+            Ask::List(list) => Ok(Some(Answer::Listed(self.list(&caller, &list)))),
             Ask::Cancel { task } => self.cancel(&caller, &task),
             Ask::Clear => self.clear(&caller),
             Ask::Forget { tasks } => self.forget_named(&caller, &tasks),
@@ -109,7 +105,7 @@ impl Engine {
         match answer {
             Ok(Some(answer)) => self.answer(call, answer),
             Ok(None) => {}
-            Err(refusal) => self.answer(call, refusal),
+            Err(refusal) => self.refuse(vec![call], &refusal),
         }
     }
 
@@ -184,17 +180,17 @@ impl Engine {
         self.out.save.push(change);
     }
 
-    pub(crate) fn answer(&mut self, call: CallId, answer: impl Into<Answer>) {
-        self.out.says.push((call, Say::Answer(answer.into())));
+    pub(crate) fn answer(&mut self, call: CallId, answer: Answer) {
+        self.out.says.push((call, Say::Answer(Ok(answer))));
     }
 
     pub(crate) fn refuse(&mut self, calls: Vec<CallId>, refusal: &Refusal) {
         for call in calls {
-            self.answer(call, refusal.clone());
+            self.out.says.push((call, Say::Answer(Err(refusal.clone()))));
         }
     }
 
-    pub(crate) fn say(&mut self, call: CallId, progress: String) {
+    pub(crate) fn say(&mut self, call: CallId, progress: Progress) {
         self.out.says.push((call, Say::Progress(progress)));
     }
 

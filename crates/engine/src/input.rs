@@ -1,12 +1,12 @@
 //! Everything that can happen to the engine, and everything that it does about it.
 
+use legwork_protocol::api::{Answer, Refusal};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{
     Ask, CallId, CallKey, HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time,
 };
 
 use crate::record::Change;
-use crate::text::Answer;
 use crate::work::{Finding, HostError, Question, Work, WorkId};
 
 /// Everything that can happen.
@@ -146,6 +146,16 @@ pub struct Reaction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Say {
     /// A sign of life; the answer is still to come.
-    Progress(String),
-    Answer(Answer),
+    Progress(Progress),
+    /// The answer, without the result that it may name: the shell reads that from the records.
+    Answer(Result<Answer, Refusal>),
+}
+
+/// How far a wait is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Tasks that it still waits for.
+    pub left: usize,
+    /// How long it has waited.
+    pub waited_ms: u64,
 }

@@ -1,8 +1,11 @@
-//! What programs of people see: tasks as plain values, counts, and toasts for terminal UIs. Reads
-//! only; nothing here changes anything.
+//! What anybody sees: tasks as plain values, pages of them, counts, and toasts for terminal UIs.
+//! Reads only; nothing here changes anything.
 
+use std::cmp::Reverse;
+
+use legwork_protocol::api::{Cursor, List};
 use legwork_protocol::limits::LIST_MAX_TASKS;
-use legwork_protocol::view::{QuestionView, TaskView, TasksView};
+use legwork_protocol::view::{TaskView, TasksView, Waiting};
 use legwork_protocol::{HostId, Refusal, Status, Time};
 
 use crate::engine::Engine;
@@ -11,8 +14,16 @@ use crate::input::Caller;
 use crate::record::{About, Change, NoticeId};
 use crate::task::Task;
 use crate::tasks::Live;
-use crate::text::answers::waiting_for;
 use crate::text::toast::{self, Toast};
+
+const UNFINISHED: [Status; 2] = [Status::Running, Status::Resumed];
+const FINISHED: [Status; 3] = [Status::Completed, Status::Error, Status::Cancelled];
+
+/// Whether a search for this text, in small letters, finds the task.
+fn has(task: &Task, text: &str) -> bool {
+    let holds = |words: &str| words.to_lowercase().contains(text);
+    holds(&task.id.to_string()) || holds(&task.description) || holds(&task.agent)
+}
 
 /// How much there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,14 +44,74 @@ impl Engine {
         Ok(self.view_of(task, now))
     }
 
-    /// Tasks, newest first, as many as a listing holds.
-    pub fn views(&self, status: Option<Status>, now: Time) -> TasksView {
-        let (tasks, total) = self.tasks.shelf(None, status, LIST_MAX_TASKS);
-        let tasks = tasks.into_iter().map(|task| self.view_of(task, now)).collect();
-        TasksView { tasks, total, set_aside: Vec::new() }
+    /// A page of the tasks that the caller may see.
+    pub fn list(&self, caller: &Caller, list: &List) -> TasksView {
+        let limit = list.limit.unwrap_or(LIST_MAX_TASKS).min(LIST_MAX_TASKS);
+        let (mut tasks, total) = self.listed(caller, list, limit + 1);
+        let more = tasks.len() > limit;
+        tasks.truncate(limit);
+        let finished = |task: &Task| matches!(caller, Caller::Person) && task.is_finished();
+        let cursor = |task: &&Task| Cursor { finished: finished(task), seq: task.seq };
+        let next = tasks.last().map(cursor).filter(|_| more);
+        let tasks = tasks.into_iter().map(|task| self.view_of(task, self.now)).collect();
+        TasksView { tasks, total, next, incomplete: self.incomplete }
     }
 
-    fn view_of(&self, task: &Task, now: Time) -> TaskView {
+    /// The next tasks of a listing, at most so many, and how many there are on all of its pages.
+    fn listed(&self, caller: &Caller, list: &List, most: usize) -> (Vec<&Task>, usize) {
+        let search = list.search.as_ref().map(|text| text.to_lowercase());
+        let (mut listed, mut total) = (Vec::new(), 0);
+        for (finished, tasks, count) in self.groups(caller, list, most) {
+            let wanted = |task: &&Task| search.as_ref().is_none_or(|text| has(task, text));
+            let found: Vec<&Task> = tasks.into_iter().filter(wanted).collect();
+            total += if search.is_some() { found.len() } else { count };
+            let place = |cursor: Cursor| (cursor.finished, Reverse(cursor.seq));
+            let is_next = |task: &&Task| {
+                let here = Cursor { finished, seq: task.seq };
+                list.after.is_none_or(|after| place(here) > place(after))
+            };
+            listed.extend(found.into_iter().filter(is_next));
+        }
+        listed.truncate(most);
+        (listed, total)
+    }
+
+    /// The groups of a listing, one after the other, each newest first: whether its tasks stand
+    /// behind the unfinished ones, as many of them as are needed, and how many there are.
+    fn groups(&self, caller: &Caller, list: &List, most: usize) -> Vec<(bool, Vec<&Task>, usize)> {
+        // Only a search and a later page look at more than they show.
+        let is_first = list.search.is_none() && list.after.is_none();
+        let most = if is_first { most } else { usize::MAX };
+        let has_status = |has| list.status.is_none_or(|status| status == has);
+        match caller {
+            Caller::Session { session, .. } if !list.all => {
+                let own = self.tasks.family(session).filter(|task| has_status(task.status()));
+                let own: Vec<&Task> = own.collect();
+                let count = own.len();
+                vec![(false, own, count)]
+            }
+            Caller::Session { host, .. } => {
+                let place = self.hosts.get(host).map(|host| &host.place);
+                let shelf = |place| self.tasks.shelf(Some(place), list.status, most);
+                place.map(shelf).map(|(tasks, count)| (false, tasks, count)).into_iter().collect()
+            }
+            Caller::Person => [(false, &UNFINISHED[..]), (true, &FINISHED[..])]
+                .into_iter()
+                .map(|(finished, group)| {
+                    let (mut tasks, mut count) = (Vec::new(), 0);
+                    for status in group.iter().filter(|status| has_status(**status)) {
+                        let (some, all) = self.tasks.shelf(None, Some(*status), most);
+                        tasks.extend(some);
+                        count += all;
+                    }
+                    tasks.sort_unstable_by_key(|task: &&Task| Reverse(task.seq));
+                    (finished, tasks, count)
+                })
+                .collect(),
+        }
+    }
+
+    pub(crate) fn view_of(&self, task: &Task, now: Time) -> TaskView {
         let end = NoticeId { task: task.id, run: task.run.number, about: About::End };
         let mut view = TaskView {
             id: task.id,
@@ -79,11 +150,18 @@ impl Engine {
         view.quiet_ms = Some(watch.quiet_ms(now));
         view.tokens = watch.tokens;
         view.cost_micros = watch.cost_micros;
-        view.waiting = waiting_for(watch, self.ahead(&live.task), away, now);
-        let questions = watch.questions.iter();
-        view.questions = questions
-            .map(|(id, text)| QuestionView { id: id.clone(), text: text.clone() })
-            .collect();
+        let slot = self.ahead(&live.task).map(|ahead| Waiting::Slot { ahead });
+        let host = match watch.host_ended() {
+            true => Some(Waiting::AnotherHost),
+            false => away.then_some(Waiting::Host),
+        };
+        let provider = watch.retry.as_ref().map(|retry| Waiting::Provider {
+            attempt: retry.attempt,
+            why: retry.why.clone(),
+            in_ms: retry.next.since(now),
+        });
+        view.waiting = [slot, host, provider].into_iter().flatten().collect();
+        view.questions = watch.questions.values().cloned().collect();
     }
 
     /// How much there is.

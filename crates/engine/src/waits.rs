@@ -1,14 +1,14 @@
-//! `background_block`: an answer that is postponed until the tasks it names are finished or its
+//! Waiting: an answer that is postponed until the tasks it names are finished or its
 //! time is up. Not saved: a caller whose daemon was restarted asks again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::limits::KEEP_AWAKE_EVERY_MS;
+use legwork_protocol::api::{Answer, Awaited};
+use legwork_protocol::limits::{BLOCK_MAX_MS, KEEP_AWAKE_EVERY_MS};
 use legwork_protocol::{CallId, SessionId, TaskId, Time};
 
 use crate::engine::{Answered, Engine};
-use crate::input::Caller;
-use crate::text::{Answer, answers};
+use crate::input::{Caller, Progress};
 use crate::timers::Timer;
 
 /// A caller who waits.
@@ -75,14 +75,21 @@ impl Waits {
 }
 
 impl Engine {
-    pub(crate) fn block(
+    pub(crate) fn wait(
         &mut self,
         call: CallId,
         caller: &Caller,
-        names: Vec<String>,
+        named: &[String],
         timeout_ms: u64,
-        cut: bool,
     ) -> Answered {
+        let cut = timeout_ms > BLOCK_MAX_MS;
+        let timeout_ms = timeout_ms.min(BLOCK_MAX_MS);
+        let mut names: Vec<String> = Vec::new();
+        for name in named.iter().map(|name| name.trim()) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
         let tasks: BTreeSet<TaskId> =
             names.iter().filter_map(|name| self.find(caller, name).ok()).collect();
         let left: BTreeSet<TaskId> =
@@ -105,9 +112,9 @@ impl Engine {
     fn summary(&self, wait: &Wait) -> Answer {
         let tasks = wait.names.iter().map(|name| {
             let task = self.find(&wait.caller, name).ok().and_then(|id| self.tasks.get(id));
-            (name.as_str(), task)
+            Awaited { name: name.clone(), task: task.map(|task| self.view_of(task, self.now)) }
         });
-        answers::block_summary(tasks.collect(), self.now, wait.cut)
+        Answer::Waited { tasks: tasks.collect(), cut: wait.cut }
     }
 
     /// The task is finished or forgotten; callers that waited for nothing else are answered.
@@ -162,8 +169,8 @@ impl Engine {
 
     pub(crate) fn keep_awake(&mut self, call: CallId) {
         let Some(wait) = self.waits.by_call.get(&call) else { return };
-        let progress = answers::still_waiting(wait.left.len(), self.now.since(wait.since));
-        self.say(call, progress);
+        let waited_ms = self.now.since(wait.since);
+        self.say(call, Progress { left: wait.left.len(), waited_ms });
         self.timers.set(Timer::Awake(call), self.now.plus(KEEP_AWAKE_EVERY_MS));
     }
 }

@@ -1,9 +1,10 @@
 //! What is asked of a host, and what it may answer. One unit of work may read as often as it likes
 //! but writes at most once; two writes need a record between them.
 
-use legwork_protocol::ask::Reply;
-use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
+use legwork_protocol::api::Reply;
+use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, OPTIONS_MAX};
 use legwork_protocol::refusal::plain;
+use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 use legwork_protocol::{HostId, MessageId, PartId, QuestionId, SessionId, TaskId, Time};
 
 use crate::record::Target;
@@ -84,7 +85,7 @@ pub enum Action {
     /// Abort, or delete what bears the task's mark. → `Quiet` if nothing runs there, else `Done`.
     Stop { task: TaskId, target: Target },
     /// Answer a helper's question. → `Done`.
-    Answer { session: SessionId, question: QuestionId, reply: Reply },
+    Answer { session: SessionId, question: QuestionId, kind: QuestionKind, reply: Reply },
 }
 
 /// Whether a write was asked for before. A host that is asked for the first time need not look for
@@ -264,8 +265,37 @@ impl Retry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     pub id: QuestionId,
-    /// What, on one line.
-    pub text: String,
+    /// What kind of answer it wants.
+    pub kind: QuestionKind,
+    /// What it is about.
+    pub subject: String,
+    /// The answers that the host offers.
+    pub options: Vec<QuestionOption>,
+}
+
+impl Question {
+    /// A permission that can be given once or for good, or refused.
+    pub fn permission(id: QuestionId, subject: impl Into<String>) -> Self {
+        let options = [("once", "Allow once"), ("always", "Allow always"), ("reject", "Reject")];
+        let option = |(id, label): (&str, &str)| QuestionOption {
+            id: id.to_owned(),
+            label: label.to_owned(),
+        };
+        let options = options.into_iter().map(option).collect();
+        Self { id, kind: QuestionKind::Permission, subject: subject.into(), options }
+    }
+
+    /// What anybody sees of it: a few lines, whatever the host said.
+    pub(crate) fn view(self, since: Time) -> QuestionView {
+        let line = |text: &str| plain(text, HOST_TEXT_MAX_CHARS);
+        let option = |option: &QuestionOption| QuestionOption {
+            id: line(&option.id),
+            label: line(&option.label),
+        };
+        let options = self.options.iter().take(OPTIONS_MAX).map(option).collect();
+        let Self { id, kind, subject, .. } = self;
+        QuestionView { id, kind, subject: line(&subject), options, since }
+    }
 }
 
 /// Why a host did not do it. Only what changes the decision.

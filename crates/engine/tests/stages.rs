@@ -19,9 +19,9 @@ use legwork_engine::WorkId;
 use legwork_engine::input::{Caller, Hint, Input, Reaction, Say, Serves};
 use legwork_engine::record::{About, Change};
 use legwork_engine::task::{Stage, Task};
-use legwork_engine::text::AnswerKind;
 use legwork_engine::work::{Finding, HostError, Question, Retry, RunState};
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::List;
+use legwork_protocol::api::Reply;
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, Interrupted, Settings, Status, Time};
 
@@ -144,7 +144,7 @@ fn found(name: &str) -> Result<Finding, HostError> {
 }
 
 fn question() -> Question {
-    Question { id: "per_1".parse().unwrap(), text: "May I run rm?".to_owned() }
+    Question::permission("per_1".parse().unwrap(), "May I run rm?")
 }
 
 /// The engine at a stage. The task is the parent's; its first call is `call_1`.
@@ -218,7 +218,7 @@ fn at(stage: &str) -> Desk {
 fn come_back(desk: &mut Desk, stage: &str) {
     desk.ends("ses_child", answered("It is done."));
     let _ = desk.found("tell", Ok(Finding::Delivered));
-    let resume = Ask::Resume { task: the_task(desk), prompt: "More.".to_owned(), extra: false };
+    let resume = Ask::Resume { task: the_task(desk), prompt: "More.".to_owned() };
     desk.ask(parent("call_3"), resume);
     if stage == "working again" {
         let _ = desk.found("probe", Ok(Finding::Done));
@@ -227,7 +227,7 @@ fn come_back(desk: &mut Desk, stage: &str) {
 }
 
 fn block(task: String) -> Ask {
-    Ask::Block { tasks: vec![task], timeout_ms: 60_000, cut: false }
+    Ask::Wait { tasks: vec![task], timeout_ms: 60_000 }
 }
 
 fn reply() -> Ask {
@@ -303,11 +303,11 @@ fn ask(name: &str, task: String) -> (Caller, Ask) {
         "launch again" => (parent("call_1"), launch("Explore")),
         "resume" => {
             let prompt = "Go deeper.".to_owned();
-            (parent("call_9"), Ask::Resume { task, prompt, extra: false })
+            (parent("call_9"), Ask::Resume { task, prompt })
         }
-        "output" => (parent("call_9"), Ask::Output { task, offset: 0, waits: false }),
+        "output" => (parent("call_9"), Ask::Output { task, offset: 0 }),
         "block" => (parent("call_9"), block(task)),
-        "list" => (parent("call_9"), Ask::List { status: None, all: false }),
+        "list" => (parent("call_9"), Ask::List(List::default())),
         "cancel by parent" => (parent("call_9"), Ask::Cancel { task }),
         "cancel by person" => (person, Ask::Cancel { task }),
         "clear" => (parent("call_9"), Ask::Clear),
@@ -363,8 +363,8 @@ fn stage_word(task: &Task) -> &'static str {
 fn said(say: &Say) -> &'static str {
     match say {
         Say::Progress(_) => "progress",
-        Say::Answer(answer) if answer.kind == AnswerKind::Done => "done",
-        Say::Answer(_) => "refused",
+        Say::Answer(Ok(_)) => "done",
+        Say::Answer(Err(_)) => "refused",
     }
 }
 

@@ -12,11 +12,12 @@ mod story;
 use desk::{Desk, PARENT, answered, failed, host_id, launch, parent, seen, session, session_id};
 use insta::assert_snapshot;
 use legwork_engine::input::{Caller, Hint, Input, Say};
-use legwork_engine::text::{AnswerKind, Text, words};
+use legwork_engine::text::fence::Fence;
+use legwork_engine::text::{Text, answers, words};
 use legwork_engine::work::{
     Action, Finding, HostError, Part, Question, Retry, RunState, Shown, Wake,
 };
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::{Answer, List, Note, Reply};
 use legwork_protocol::{Ask, CallId, Interrupted, Refusal, SessionId, Settings, Status, TaskId};
 
 const MINUTE_MS: u64 = 60_000;
@@ -52,12 +53,21 @@ fn squeezed(text: &str) -> String {
 impl Desk {
     /// What a caller was answered, as it reads it.
     fn answer(&self, call: CallId) -> String {
+        self.noted(call, None)
+    }
+
+    fn noted(&self, call: CallId, note: Option<Note>) -> String {
+        let fence = Fence::of(&desk::task_id(call.0).to_string(), "");
         let said = self.said.iter().filter(|(to, _)| *to == call);
         let answers = said.filter_map(|(_, say)| match say {
             Say::Progress(_) => None,
             Say::Answer(answer) => {
-                let refused = if answer.kind == AnswerKind::Refused { "(refused) " } else { "" };
-                Some(format!("{refused}{}", self.fill(&answer.text)))
+                let mut answer = answer.clone();
+                if let Ok(Answer::Output(output)) = &mut answer {
+                    output.text = self.details.get(&(output.task.id, output.task.resumes)).cloned();
+                }
+                let refused = if answer.is_err() { "(refused) " } else { "" };
+                Some(format!("{refused}{}", answers::text(&answer, note, fence)))
             }
         });
         answers.collect::<Vec<_>>().join("\n--- and again ---\n")
@@ -69,7 +79,8 @@ impl Desk {
     }
 
     fn output(&mut self, task: TaskId, offset: u64, waits: bool) -> String {
-        self.asks(Caller::Person, Ask::Output { task: task.to_string(), offset, waits })
+        let call = self.ask(Caller::Person, Ask::Output { task: task.to_string(), offset });
+        self.noted(call, waits.then_some(Note::OutputNeverWaits))
     }
 
     fn fill(&self, text: &Text) -> String {
@@ -106,10 +117,10 @@ impl Desk {
 
     fn resume(&mut self, task: TaskId, key: &str, extra: bool) -> String {
         let prompt = "Now look at the tests too.".to_owned();
-        let call = self.ask(parent(key), Ask::Resume { task: task.to_string(), prompt, extra });
+        let call = self.ask(parent(key), Ask::Resume { task: task.to_string(), prompt });
         let _ = self.found("probe", Ok(Finding::Done));
         let _ = self.found("prompt", Ok(Finding::Done));
-        self.answer(call)
+        self.noted(call, extra.then_some(Note::ResumeIgnores))
     }
 
     fn asked(&mut self, session: &str, id: &str, text: &str) {
@@ -127,7 +138,7 @@ fn settings() -> Settings {
 }
 
 fn question(id: &str, text: &str) -> Question {
-    Question { id: id.parse().unwrap(), text: text.to_owned() }
+    Question::permission(id.parse().unwrap(), text)
 }
 
 fn progress(session: &str, tool: &str) -> Hint {
@@ -259,10 +270,10 @@ fn reasons() {
     assert_snapshot!(page.0);
 }
 
-fn block(tasks: &[TaskId], unknown: &[&str], cut: bool) -> Ask {
+fn block(tasks: &[TaskId], unknown: &[&str], timeout_ms: u64) -> Ask {
     let known = tasks.iter().map(TaskId::to_string);
     let tasks = known.chain(unknown.iter().map(|name| (*name).to_owned())).collect();
-    Ask::Block { tasks, timeout_ms: 45_000, cut }
+    Ask::Wait { tasks, timeout_ms }
 }
 
 #[test]
@@ -272,33 +283,33 @@ fn blocking() {
     let two = desk.working(parent("call_2"), "Read the docs", "ses_two");
     let three = desk.opening(parent("call_3"), "Count the lines");
     desk.pass(20_000);
-    let call = desk.ask(parent("call_4"), block(&[one, two, three], &["bg_nope", "x\ny"], false));
+    let call = desk.ask(parent("call_4"), block(&[one, two, three], &["bg_nope", "x\ny"], 45_000));
     desk.pass(25_000);
     desk.ends("ses_one", answered("Done."));
     desk.pass(20_000);
     page.add("time is up", desk.answer(call));
     let signs = desk.said.iter().filter_map(|(_, say)| match say {
-        Say::Progress(text) => Some(text.as_str()),
+        Say::Progress(progress) => Some(answers::still_waiting(*progress)),
         Say::Answer(_) => None,
     });
     let signs = signs.collect::<Vec<_>>().join("\n");
     page.add("signs of life", signs);
-    let call = desk.ask(parent("call_5"), block(&[two], &[], true));
+    let call = desk.ask(parent("call_5"), block(&[two], &[], 700_000));
     desk.ends("ses_two", failed("The model is overloaded."));
     page.add("all finished, the one failed, cut", desk.answer(call));
     desk.asks(Caller::Person, Ask::Cancel { task: three.to_string() });
-    page.add("all finished", desk.asks(parent("call_6"), block(&[one, two, three], &[], false)));
-    page.add("one is unknown", desk.asks(parent("call_7"), block(&[one], &["bg_nope"], false)));
-    page.add("none is known", desk.asks(parent("call_8"), block(&[], &["bg_nope"], false)));
+    page.add("all finished", desk.asks(parent("call_6"), block(&[one, two, three], &[], 45_000)));
+    page.add("one is unknown", desk.asks(parent("call_7"), block(&[one], &["bg_nope"], 45_000)));
+    page.add("none is known", desk.asks(parent("call_8"), block(&[], &["bg_nope"], 45_000)));
     let four = desk.working(parent("call_9"), "Draw a map", "ses_four");
-    let call = desk.ask(parent("call_10"), block(&[four], &[], false));
+    let call = desk.ask(parent("call_10"), block(&[four], &[], 45_000));
     desk.asks(parent("call_11"), Ask::Clear);
     page.add("cleared meanwhile", desk.answer(call));
     assert_snapshot!(page.0);
 }
 
 fn list(status: Option<Status>) -> Ask {
-    Ask::List { status, all: false }
+    Ask::List(List { status, ..List::default() })
 }
 
 /// One task of every kind.
@@ -329,7 +340,7 @@ fn many_kinds() -> Desk {
 fn listing() {
     let (mut desk, mut page) = (many_kinds(), Page::default());
     page.add("one's own", desk.asks(parent("call_l"), list(None)));
-    let all = Ask::List { status: None, all: true };
+    let all = Ask::List(List { all: true, ..List::default() });
     page.add("of all sessions", desk.asks(session("ses_third", "call_l"), all));
     page.add("a person's", desk.asks(Caller::Person, list(None)));
     page.add("errors only", desk.asks(parent("call_l"), list(Some(Status::Error))));
@@ -381,10 +392,9 @@ fn calling_off() {
 fn refusing() {
     let mut page = Page::default();
     let text = str::to_owned;
-    let holders = text("12 finished and 180 unfinished of its own, 8 of its helpers");
     let known = ["build", "explore", "general"].map(text).to_vec();
     let all = [
-        Refusal::Missing(vec!["description", "agent"]),
+        Refusal::Missing(["description", "agent"].map(text).to_vec()),
         Refusal::PromptRequired,
         Refusal::NotFound(text("bg_nope")),
         Refusal::BeingResumed,
@@ -393,10 +403,10 @@ fn refusing() {
         Refusal::UnknownAgent { agent: text("explorer"), known },
         Refusal::UnknownAgent { agent: text("explorer"), known: Vec::new() },
         Refusal::TooDeep { limit: 1 },
-        Refusal::TooManyTasks { limit: 200, held: 200, holders },
+        Refusal::TooManyTasks { limit: 200, held: 200, finished: 12, unfinished: 180 },
         Refusal::CannotCancel(Status::Completed),
         Refusal::NoSuchStatus(text("done")),
-        Refusal::BadArguments { tool: "background_block", why: text("task_ids: name one") },
+        Refusal::BadArguments { tool: text("background_block"), why: text("task_ids: name one") },
         Refusal::NoSuchTool(text("background_resume")),
         Refusal::HostUnreachable,
         Refusal::NotStarted(words::could_not_start(&HostError::Unreachable, 9)),
@@ -537,7 +547,7 @@ fn a_prompt_after_an_interruption_says_so() {
 fn a_dropped_caller_hears_nothing_more() {
     let mut desk = Desk::new(settings());
     let task = desk.working(parent("call_1"), "Explore the codebase", "ses_one");
-    let call = desk.ask(parent("call_2"), block(&[task], &[], false));
+    let call = desk.ask(parent("call_2"), block(&[task], &[], 45_000));
     let _ = desk.on(Input::Dropped { call });
     desk.ends("ses_one", answered("Done."));
     assert_eq!(desk.answer(call), "");

@@ -2,7 +2,7 @@
 // overwrites it, and `legwork uninstall opencode` removes it.
 //
 // It forwards and never decides. It starts `legwork bridge opencode` and speaks JSON lines over
-// its stdio: a tool call of a session goes out as a `call` and comes back as an `answer`; a
+// its stdio: a tool call of a session goes out as a `call` and comes back as an `answer` or `refused`; a
 // `host-call` of the daemon is done through OpenCode's own client and its status and body go back;
 // events go out as far as they were asked for. Nothing is ever printed: the terminal is OpenCode's.
 
@@ -145,7 +145,9 @@ class Link {
         this.wanted = new Map(line.events.map((event) => [event.name, { ...event, last: new Map() }]))
         return
       case "answer":
-        return this.calls.get(line.id)?.[line.refused ? "reject" : "resolve"](line.text)
+        return this.calls.get(line.id)?.resolve(line.text)
+      case "refused":
+        return this.calls.get(line.id)?.reject(line.text)
       case "progress":
         return this.calls.get(line.id)?.progress(line.text)
       case "host-call": {

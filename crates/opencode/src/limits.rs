@@ -1,4 +1,4 @@
-//! Every bound of This crate, with its reason.
+//! Every bound of this crate, with its reason.
 
 use std::time::Duration;
 

@@ -35,7 +35,7 @@ fn words(hint: &Hint) -> String {
         Hint::Changed { session } => format!("{session} changed"),
         Hint::Deleted { session, .. } => format!("{session} deleted"),
         Hint::Errored { session, why } => format!("{session} errored: {why}"),
-        Hint::Asked { session, question } => format!("{session} asks {}", question.text),
+        Hint::Asked { session, question } => format!("{session} asks {}", question.subject),
         Hint::Answered { session, .. } => format!("{session} answered"),
         Hint::Used { session, .. } => format!("{session} used"),
         Hint::Progress { session, tool, tokens, cost_micros } => {
@@ -92,7 +92,7 @@ fn d5_questions_are_heard_with_their_text() {
     let expected = [
         "ses_permission asks bash: echo permitted",
         "ses_permission answered",
-        "ses_question asks Which colour? (1: Red, 2: Blue)",
+        "ses_question asks Which colour?",
         "ses_question answered",
     ];
     assert_eq!(heard(about), expected);

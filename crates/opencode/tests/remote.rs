@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use legwork_opencode::{DEFAULT_USER, Events, Heard, Remote, Request, Transport, wanted};
+use legwork_host::Request;
+use legwork_opencode::{DEFAULT_USER, Events, Heard, Remote, Transport, wanted};
 use legwork_protocol::line::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

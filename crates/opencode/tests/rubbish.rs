@@ -7,10 +7,12 @@ use std::sync::Mutex;
 use legwork_engine::Action;
 use legwork_engine::record::Target;
 use legwork_engine::work::{Part, Scope, Shown, Tried, Wake};
-use legwork_opencode::{Request, Transport, Unreachable, hints, perform, project, wanted};
+use legwork_host::{Request, Unreachable};
+use legwork_opencode::{Transport, hints, perform, project, wanted};
 use legwork_protocol::TaskId;
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
 use legwork_protocol::line::HostReply;
+use legwork_protocol::view::QuestionKind;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -94,8 +96,12 @@ fn actions() -> Vec<Action> {
     let message = || "msg_1".parse().unwrap();
     let part = Part { id: "prt_1".parse().unwrap(), shown: Shown::ToModel, text: "x".into() };
     let task = TaskId::from_number(7);
-    let answer =
-        |reply| Action::Answer { session: session(), question: "que_1".parse().unwrap(), reply };
+    let answer = |reply| Action::Answer {
+        session: session(),
+        question: "que_1".parse().unwrap(),
+        kind: QuestionKind::Question,
+        reply,
+    };
     vec![
         Action::CheckAgent { agent: "build".to_owned() },
         Action::Probe { session: session() },

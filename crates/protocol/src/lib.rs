@@ -1,4 +1,4 @@
-//! The words that cross a process boundary: ids, the six asks, answers, refusals, limits and the
+//! The words that cross a process boundary: ids, requests, answers, refusals, limits and the
 //! line format.
 //!
 //! This crate knows no logic. It says what can be said and refuses what cannot, so that everything
@@ -6,20 +6,18 @@
 
 #![warn(missing_docs)]
 
-pub mod ask;
+pub mod amounts;
+pub mod api;
 pub mod ids;
 pub mod limits;
 pub mod line;
-pub mod refusal;
 pub mod settings;
 pub mod status;
 pub mod tools;
-pub mod view;
 
-pub use ask::Ask;
+pub use api::{Ask, Refusal, refusal, view};
 pub use ids::{
     CallId, CallKey, HostId, MessageId, PartId, Place, QuestionId, SessionId, TaskId, Time,
 };
-pub use refusal::Refusal;
 pub use settings::{Interrupted, Settings};
 pub use status::Status;

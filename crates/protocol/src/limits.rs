@@ -41,6 +41,8 @@ pub const RESULT_LINE_MAX_BYTES: usize = 8 << 20;
 pub const NOTICE_MAX_BYTES: usize = 512 << 10;
 /// Tasks in one listing; the answer says how many there are besides.
 pub const LIST_MAX_TASKS: usize = 200;
+/// A text that tasks are searched for: a description has no more.
+pub const SEARCH_MAX_BYTES: usize = 1 << 10;
 /// Notices in one message: ten full results are already more than a model likes.
 pub const DELIVERY_MAX_NOTICES: usize = 10;
 /// Tools shown as a helper's last ones.
@@ -53,6 +55,8 @@ pub const TOAST_MAX_TASKS: usize = 5;
 pub const QUESTIONS_MAX_TOLD: u32 = 100;
 /// Open questions of one run that are remembered.
 pub const QUESTIONS_MAX_OPEN: usize = 32;
+/// Options of one question that are shown; a dialog of a host has fewer.
+pub const OPTIONS_MAX: usize = 16;
 /// A question, a reason or another text from a host, as shown on one line.
 pub const HOST_TEXT_MAX_CHARS: usize = 500;
 

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::ask::{BlockArgs, CancelArgs, ClearArgs, ListArgs, OutputArgs, TaskArgs};
+use crate::api::tool::{BlockArgs, CancelArgs, ClearArgs, ListArgs, OutputArgs, TaskArgs};
 
 /// A tool as it is offered to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

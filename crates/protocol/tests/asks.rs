@@ -1,7 +1,8 @@
 //! How arguments are read: what is taken, what is noted, what is refused and in which words.
 
+use legwork_protocol::api::{Ask, List, Note, ToolCall};
 use legwork_protocol::limits::{BLOCK_MAX_TASKS, PROMPT_MAX_BYTES, REFUSAL_MAX_CHARS};
-use legwork_protocol::{Ask, Refusal, Status};
+use legwork_protocol::{Refusal, Status};
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 6] = [
@@ -13,14 +14,18 @@ const TOOLS: [&str; 6] = [
     "background_clear",
 ];
 
+fn read(tool: &str, arguments: Value) -> ToolCall {
+    ToolCall::read(tool, arguments.clone()).unwrap_or_else(|why| panic!("{arguments}: {why}"))
+}
+
 fn ask(tool: &str, arguments: Value) -> Ask {
-    Ask::from_tool(tool, arguments.clone()).unwrap_or_else(|why| panic!("{arguments}: {why}"))
+    read(tool, arguments).ask
 }
 
 /// The refusal's text, after checking what holds for all of them.
 #[track_caller]
 fn refused(tool: &str, arguments: Value) -> String {
-    let text = match Ask::from_tool(tool, arguments) {
+    let text = match ToolCall::read(tool, arguments) {
         Err(refusal) => refusal.text(),
         Ok(ask) => panic!("taken: {ask:?}"),
     };
@@ -34,9 +39,9 @@ fn task(arguments: Value) -> Ask {
     ask("background_task", arguments)
 }
 
-fn block(arguments: Value) -> (Vec<String>, u64, bool) {
+fn block(arguments: Value) -> (Vec<String>, u64) {
     match ask("background_block", arguments) {
-        Ask::Block { tasks, timeout_ms, cut } => (tasks, timeout_ms, cut),
+        Ask::Wait { tasks, timeout_ms } => (tasks, timeout_ms),
         other => panic!("{other:?}"),
     }
 }
@@ -89,7 +94,7 @@ fn r1_blank_prompt_is_refused_when_resuming() {
 #[test]
 fn r2_any_other_string_is_a_resume() {
     for id in ["bg_00000001", " ", "false", "null", "no such id", "\u{0}"] {
-        let resume = Ask::Resume { task: id.into(), prompt: "go on".into(), extra: false };
+        let resume = Ask::Resume { task: id.into(), prompt: "go on".into() };
         assert_eq!(task(json!({ "resume": id, "prompt": "go on" })), resume);
     }
     for wrong in [json!(true), json!(1), json!([]), json!({}), json!(["bg_00000001"])] {
@@ -111,10 +116,9 @@ fn r7_agent_or_description_beside_resume_is_noted() {
     for (mut arguments, noted) in table {
         arguments["resume"] = json!("bg_00000001");
         arguments["prompt"] = json!("p");
-        match task(arguments.clone()) {
-            Ask::Resume { extra, .. } => assert_eq!(extra, noted, "{arguments}"),
-            other => panic!("{other:?}"),
-        }
+        let call = read("background_task", arguments.clone());
+        assert!(matches!(call.ask, Ask::Resume { .. }), "{call:?}");
+        assert_eq!(call.note, noted.then_some(Note::ResumeIgnores), "{arguments}");
     }
 }
 
@@ -130,7 +134,7 @@ fn o3_offset_reads_on_and_defaults_to_the_start() {
     for (mut arguments, expected) in table {
         arguments["task_id"] = json!("bg_00000001");
         match ask("background_output", arguments) {
-            Ask::Output { offset, waits: false, .. } => assert_eq!(offset, expected),
+            Ask::Output { offset, .. } => assert_eq!(offset, expected),
             other => panic!("{other:?}"),
         }
     }
@@ -153,8 +157,9 @@ fn o6_block_and_timeout_are_taken_and_noted() {
     ];
     for (mut arguments, noted) in table {
         arguments["task_id"] = json!("bg_00000001");
-        let output = Ask::Output { task: "bg_00000001".into(), offset: 0, waits: noted };
-        assert_eq!(ask("background_output", arguments), output);
+        let ask = Ask::Output { task: "bg_00000001".into(), offset: 0 };
+        let note = noted.then_some(Note::OutputNeverWaits);
+        assert_eq!(read("background_output", arguments), ToolCall { ask, note });
     }
 }
 
@@ -165,28 +170,20 @@ fn b1_an_empty_list_is_refused() {
 }
 
 #[test]
-fn b1_duplicates_count_once() {
-    let (tasks, ..) = block(json!({ "task_ids": ["b", "a", "b", "b", "a", "c"] }));
-    assert_eq!(tasks, ["b", "a", "c"]);
-}
-
-#[test]
-fn b1_timeout_has_a_default_and_is_cut() {
+fn b1_timeout_has_a_default() {
     let table = [
-        (json!(null), 60_000, false),
-        (json!(0), 0, false),
-        (json!(-0.0), 0, false),
-        (json!(1), 1, false),
-        (json!(1500.0), 1500, false),
-        (json!(600_000), 600_000, false),
-        (json!(600_001), 600_000, true),
-        (json!(u64::MAX), 600_000, true),
-        (json!(1e300), 600_000, true),
+        (json!(null), 60_000),
+        (json!(0), 0),
+        (json!(-0.0), 0),
+        (json!(1), 1),
+        (json!(1500.0), 1500),
+        (json!(600_001), 600_001),
+        (json!(u64::MAX), u64::MAX),
+        (json!(1e300), u64::MAX),
     ];
-    for (timeout, expected, was_cut) in table {
+    for (timeout, expected) in table {
         let arguments = json!({ "task_ids": ["a"], "timeout": timeout });
-        let (_, timeout_ms, cut) = block(arguments.clone());
-        assert_eq!((timeout_ms, cut), (expected, was_cut), "{arguments}");
+        assert_eq!(block(arguments.clone()).1, expected, "{arguments}");
     }
     assert_eq!(block(json!({ "task_ids": ["a"] })).1, 60_000);
 }
@@ -223,18 +220,18 @@ fn s3_unknown_status_names_the_five() {
 #[test]
 fn s3_each_status_filters_and_none_shows_all() {
     for status in Status::ALL {
-        let list = Ask::List { status: Some(status), all: false };
+        let list = Ask::List(List { status: Some(status), ..List::default() });
         assert_eq!(ask("background_list", json!({ "status": status.as_str() })), list);
     }
     for none in [json!({}), json!(null), json!({ "status": null }), json!({ "status": "" })] {
-        assert_eq!(ask("background_list", none), Ask::List { status: None, all: false });
+        assert_eq!(ask("background_list", none), Ask::List(List::default()));
     }
 }
 
 #[test]
 fn s4_all_is_false_unless_given() {
     for (all, expected) in [(json!(null), false), (json!(false), false), (json!(true), true)] {
-        let list = Ask::List { status: None, all: expected };
+        let list = Ask::List(List { all: expected, ..List::default() });
         assert_eq!(ask("background_list", json!({ "all": all })), list);
     }
     assert!(refused("background_list", json!({ "all": "true" })).contains("all: "));
@@ -323,7 +320,7 @@ fn g2_huge_texts_are_refused_or_taken_but_never_repeated() {
     refused(&huge, json!({}));
     // A description is cut where it is kept; an id is looked up and not found.
     assert!(matches!(task(launch("description")), Ask::Launch { .. }));
-    assert!(matches!(task(launch("resume")), Ask::Resume { extra: true, .. }));
+    assert!(matches!(task(launch("resume")), Ask::Resume { .. }));
     assert!(matches!(ask("background_cancel", json!({ "task_id": huge })), Ask::Cancel { .. }));
     assert!(Refusal::NotFound(huge).text().chars().count() <= REFUSAL_MAX_CHARS);
 }

@@ -2,9 +2,10 @@
 
 #![expect(clippy::expect_used, reason = "in a test, what is not there is a failure")]
 
+use legwork_protocol::Status;
+use legwork_protocol::api::ToolCall;
 use legwork_protocol::refusal::Refusal;
 use legwork_protocol::tools::{Tool, tools};
-use legwork_protocol::{Ask, Status};
 use serde_json::{Map, Value, json};
 
 fn named(name: &str) -> Tool {
@@ -119,16 +120,16 @@ fn everything_a_schema_shows_is_taken() {
         let must = required(&tool);
         let least: Map<String, Value> =
             all.iter().filter(|(name, _)| must.contains(name)).map(own).collect();
-        assert!(Ask::from_tool(&tool.name, Value::Object(all.clone())).is_ok(), "{}", tool.name);
-        let few = Ask::from_tool(&tool.name, Value::Object(least));
-        let launch = Err(Refusal::Missing(vec!["description", "agent"]));
+        assert!(ToolCall::read(&tool.name, Value::Object(all.clone())).is_ok(), "{}", tool.name);
+        let few = ToolCall::read(&tool.name, Value::Object(least));
+        let launch = Err(Refusal::Missing(vec!["description".into(), "agent".into()]));
         assert!(few.is_ok() || few == launch, "{}: {few:?}", tool.name);
 
         // Models write null for what they leave out.
         for name in all.keys().filter(|name| !must.contains(name)) {
             let mut with_null = all.clone();
             with_null.insert(name.clone(), Value::Null);
-            let asked = Ask::from_tool(&tool.name, Value::Object(with_null));
+            let asked = ToolCall::read(&tool.name, Value::Object(with_null));
             assert!(asked.is_ok(), "{}.{name}: {asked:?}", tool.name);
         }
     }

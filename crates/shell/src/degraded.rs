@@ -2,11 +2,11 @@
 //! ahead of them then and cannot be trusted, so callers are refused. Once a change can be saved
 //! again, everything restarts from the records, as after a crash.
 
-use legwork_engine::{Engine, Input, Journal};
+use legwork_engine::{Engine, Input, Journal, Say};
 use legwork_protocol::limits::POLL_EVERY_MS;
 use legwork_protocol::{Ask, Refusal, Time};
 
-use crate::{Outside, Shell, refused};
+use crate::{Outside, Shell};
 
 impl<J: Journal, O: Outside> Shell<J, O> {
     /// Nothing can be saved: callers are refused, except the one who only wants to read.
@@ -20,7 +20,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             self.answer_from_records(input, now);
         }
         for call in std::mem::take(&mut self.open) {
-            self.outside.say(call, refused(Refusal::CannotSave));
+            self.outside.say(call, Say::Answer(Err(Refusal::CannotSave)));
         }
         Some(now.plus(POLL_EVERY_MS))
     }
@@ -74,5 +74,5 @@ impl<J: Journal, O: Outside> Shell<J, O> {
 
 /// Whether the input asks for something that can be answered without saving anything.
 pub(crate) fn reads(input: &Input) -> bool {
-    matches!(input, Input::Ask { ask: Ask::List { .. } | Ask::Output { .. }, .. })
+    matches!(input, Input::Ask { ask: Ask::List(_) | Ask::Output { .. }, .. })
 }

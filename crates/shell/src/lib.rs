@@ -8,15 +8,17 @@ mod degraded;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use legwork_engine::text::{Answer, AnswerKind, Text};
+use legwork_engine::text::Text;
 use legwork_engine::{Action, Engine, Hint, HostError, Input, Journal, Say, Work};
+use legwork_protocol::api::Answer;
 use legwork_protocol::limits::POLL_EVERY_MS;
 use legwork_protocol::{CallId, HostId, Refusal, Settings, Time};
 
 /// Whatever is on the other side: callers, hosts, the process table.
 pub trait Outside {
-    /// Says something to a caller. One that is gone does not hear it.
-    fn say(&mut self, call: CallId, said: Said);
+    /// Says something to a caller; an answer has the whole result that it names. A caller that is
+    /// gone does not hear it.
+    fn say(&mut self, call: CallId, said: Say);
 
     /// Has a host do something. Its outcome comes back as exactly one `Found`, in bounded time.
     /// Work of one lane takes effect in the order in which it was given.
@@ -27,19 +29,6 @@ pub trait Outside {
 
     /// Something went wrong that an operator should know.
     fn trouble(&mut self, what: &str);
-}
-
-/// What a caller hears.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
-    /// A sign of life.
-    Progress(String),
-    /// The answer, and whether it is a refusal.
-    Answer {
-        /// Whether the call was done.
-        kind: AnswerKind,
-        text: String,
-    },
 }
 
 /// The engine with its records and the world around it.
@@ -128,22 +117,22 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         if changes.is_empty() { Ok(()) } else { self.journal.save(now, changes) }
     }
 
-    fn say(&mut self, call: CallId, say: Say) {
-        let said = match say {
-            Say::Progress(text) => Said::Progress(text),
-            Say::Answer(answer) => {
-                self.open.remove(&call);
-                self.filled(answer)
+    fn say(&mut self, call: CallId, mut say: Say) {
+        if let Say::Answer(answer) = &mut say {
+            self.open.remove(&call);
+            if let Ok(Answer::Output(output)) = answer
+                && !output.task.status.is_unfinished()
+            {
+                match self.journal.detail(output.task.id, output.task.resumes) {
+                    Ok(detail) => output.text = Some(detail.unwrap_or_default()),
+                    Err(fault) => {
+                        self.outside.trouble(&format!("a result cannot be read: {fault}"));
+                        *answer = Err(Refusal::CannotRead);
+                    }
+                }
             }
-        };
-        self.outside.say(call, said);
-    }
-
-    fn filled(&mut self, answer: Answer) -> Said {
-        match self.fill(&answer.text) {
-            Some(text) => Said::Answer { kind: answer.kind, text },
-            None => refused(Refusal::CannotRead),
         }
+        self.outside.say(call, say);
     }
 
     /// The text with its results in it, or nothing if the records cannot be read.
@@ -233,8 +222,4 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     pub fn into_parts(self) -> (J, O) {
         (self.journal, self.outside)
     }
-}
-
-fn refused(refusal: Refusal) -> Said {
-    Said::Answer { kind: AnswerKind::Refused, text: refusal.text() }
 }

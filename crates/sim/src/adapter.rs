@@ -10,7 +10,7 @@ use legwork_engine::work::{
     Action, Finding, HostError, Observation, Part, Question, Retry, RunState, Scope, Shown, Tried,
     Wake,
 };
-use legwork_protocol::ask::Reply as Said;
+use legwork_protocol::api::Reply as Said;
 use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
 
 use crate::host::{
@@ -180,7 +180,7 @@ fn poll(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {
     };
     let questions = questions.iter().map(|question| {
         let id = question.id.clone();
-        (question.session.clone(), Question { id, text: question.text.to_string() })
+        (question.session.clone(), Question::permission(id, question.text.to_string()))
     });
     Finding::Polled { busy: busy.collect(), questions: questions.collect() }
 }

@@ -2,11 +2,11 @@
 //! unanswered call is sent again to the next daemon under the same key; a call whose window ended
 //! is nobody's.
 
-use legwork_engine::text::AnswerKind;
-use legwork_engine::{Caller, Input};
-use legwork_protocol::ask::Ask;
-use legwork_protocol::{CallId, CallKey, SessionId, TaskId, Time};
-use legwork_shell::Said;
+use legwork_engine::text::answers;
+use legwork_engine::text::fence::Fence;
+use legwork_engine::{Caller, Input, Say};
+use legwork_protocol::api::{Answer, Note, ToolCall};
+use legwork_protocol::{Ask, CallId, CallKey, Refusal, SessionId, TaskId, Time};
 
 use crate::world::{Keys, World, name};
 
@@ -20,12 +20,16 @@ pub struct Call {
     pub from: Option<(usize, SessionId)>,
     /// What.
     pub ask: Ask,
+    /// What the model is told besides.
+    pub note: Option<Note>,
+    /// The id that it brought along for a new task.
+    spare: TaskId,
     /// When it was made.
     pub made: Time,
     /// Its number with the daemon that has it now.
     pub id: Option<CallId>,
     /// What it was told, and when.
-    pub answer: Option<(Time, AnswerKind, String)>,
+    pub answer: Option<(Time, Result<Answer, Refusal>)>,
     /// Signs of life that it was given.
     pub progress: u32,
     /// Nobody waits for the answer any more.
@@ -37,10 +41,12 @@ pub struct Call {
 }
 
 impl Call {
-    fn new(from: Option<(usize, SessionId)>, ask: Ask, made: Time) -> Self {
+    fn new(from: Option<(usize, SessionId)>, call: ToolCall, made: Time) -> Self {
         Self {
             from,
-            ask,
+            ask: call.ask,
+            note: call.note,
+            spare: TaskId::from_number(0),
             made,
             id: None,
             answer: None,
@@ -51,20 +57,29 @@ impl Call {
         }
     }
 
-    /// The answer's text, if there is one.
-    pub fn text(&self) -> Option<&str> {
-        self.answer.as_ref().map(|(_, _, text)| text.as_str())
+    /// The answer as a model reads it, if there is one.
+    pub fn text(&self) -> Option<String> {
+        self.answer.as_ref().map(|(_, answer)| self.text_of(answer))
+    }
+
+    fn text_of(&self, answer: &Result<Answer, Refusal>) -> String {
+        let fence = Fence::of(&self.spare.to_string(), "");
+        answers::text(answer, self.note, fence)
     }
 
     /// Whether it was refused.
     pub fn refused(&self) -> bool {
-        matches!(self.answer, Some((_, AnswerKind::Refused, _)))
+        matches!(self.answer, Some((_, Err(_))))
     }
 
-    /// The task that the answer names.
+    /// The task that a launch or resume was answered with.
     pub fn task(&self) -> Option<TaskId> {
-        let lines = self.text()?.lines();
-        lines.filter_map(|line| line.strip_prefix("Task ID: ")).find_map(|id| id.parse().ok())
+        match &self.answer {
+            Some((_, Ok(Answer::Launched { task, .. } | Answer::Resumed { task, .. }))) => {
+                Some(task.id)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -75,10 +90,10 @@ fn words(ask: &Ask) -> String {
         }
         Ask::Resume { task, prompt, .. } => format!("resumes {task}, to do: {prompt}"),
         Ask::Output { task, .. } => format!("asks how {task} is doing"),
-        Ask::Block { tasks, timeout_ms, .. } => {
+        Ask::Wait { tasks, timeout_ms } => {
             format!("waits for {} for {timeout_ms} ms", tasks.join(", "))
         }
-        Ask::List { .. } => "asks for the list".to_owned(),
+        Ask::List(_) => "asks for the list".to_owned(),
         Ask::Cancel { task } => format!("cancels {task}"),
         Ask::Clear => "clears its tasks".to_owned(),
         Ask::Forget { tasks } => format!("forgets {}", tasks.join(", ")),
@@ -95,23 +110,23 @@ fn key(keys: Keys, session: &SessionId, number: CallNo, ask: &Ask) -> CallKey {
 
 impl World {
     /// A session calls a tool through a window.
-    pub fn ask(&mut self, window: usize, session: &SessionId, ask: Ask) -> CallNo {
+    pub fn ask(&mut self, window: usize, session: &SessionId, ask: impl Into<ToolCall>) -> CallNo {
         self.used.insert((self.windows[window].process, session.clone()));
-        self.call(Some((window, session.clone())), ask)
+        self.call(Some((window, session.clone())), ask.into())
     }
 
     /// A person asks at the command line.
     pub fn person(&mut self, ask: Ask) -> CallNo {
-        self.call(None, ask)
+        self.call(None, ask.into())
     }
 
-    fn call(&mut self, from: Option<(usize, SessionId)>, ask: Ask) -> CallNo {
+    fn call(&mut self, from: Option<(usize, SessionId)>, call: ToolCall) -> CallNo {
         let number = self.calls.len();
         self.trace.tell(|| match &from {
-            Some((_, session)) => format!("{session} {} (call {number})", words(&ask)),
-            None => format!("a person {} (call {number})", words(&ask)),
+            Some((_, session)) => format!("{session} {} (call {number})", words(&call.ask)),
+            None => format!("a person {} (call {number})", words(&call.ask)),
         });
-        self.calls.push(Call::new(from, ask, self.now));
+        self.calls.push(Call::new(from, call, self.now));
         self.send_call(number);
         number
     }
@@ -144,6 +159,7 @@ impl World {
         };
         let ask = call.ask.clone();
         let spare = TaskId::from_number(self.dice.roll());
+        call.spare = spare;
         let ms = self.dice.between(0, 3);
         self.arrives(ms, Input::Ask { call: id, caller, ask, spare });
     }
@@ -204,21 +220,22 @@ impl World {
     }
 
     /// A caller hears something. Each answer is the last word on its call.
-    pub(crate) fn hears(&mut self, id: CallId, said: Said) {
+    pub(crate) fn hears(&mut self, id: CallId, said: Say) {
         let Some(number) = self.by_call.get(&id).copied() else { return };
         let call = &mut self.calls[number];
         let stale = call.dropped || call.id != Some(id);
         match said {
-            Said::Progress(_) => call.progress += 1,
-            Said::Answer { kind, text } => {
+            Say::Progress(_) => call.progress += 1,
+            Say::Answer(answer) => {
                 self.by_call.remove(&id);
-                let refused = if kind == AnswerKind::Refused { " a refusal" } else { "" };
+                let refused = if answer.is_err() { " a refusal" } else { "" };
                 if !call.silent {
+                    let text = call.text_of(&answer);
                     self.trace.tell(|| format!("    call {number} hears{refused}: {text:?}"));
                 }
                 if !stale {
                     let twice = self.calls[number].answer.is_some();
-                    self.calls[number].answer = Some((self.now, kind, text));
+                    self.calls[number].answer = Some((self.now, answer));
                     self.check_answer(number, twice);
                 }
             }
@@ -226,10 +243,11 @@ impl World {
     }
 
     /// A person's question, answered on the spot, whatever else goes wrong.
-    pub fn ask_now(&mut self, ask: Ask) -> String {
+    pub fn ask_now(&mut self, ask: Ask) -> Option<Answer> {
         let faults = std::mem::take(&mut self.faults);
         let number = self.calls.len();
-        self.calls.push(Call { sent: 1, silent: true, ..Call::new(None, ask.clone(), self.now) });
+        let asked = Call::new(None, ask.clone().into(), self.now);
+        self.calls.push(Call { sent: 1, silent: true, ..asked });
         self.next_call += 1;
         let call = CallId(self.next_call);
         self.by_call.insert(call, number);
@@ -237,7 +255,7 @@ impl World {
         let spare = TaskId::from_number(0);
         self.daemon_step(Input::Ask { call, caller: Caller::Person, ask, spare });
         self.faults = faults;
-        self.calls[number].text().unwrap_or_default().to_owned()
+        self.calls[number].answer.as_ref().and_then(|(_, answer)| answer.clone().ok())
     }
 
     /// Calls that wait for an answer.

@@ -4,9 +4,9 @@
 use legwork_engine::record::About;
 use legwork_engine::task::Stage;
 use legwork_engine::{Action, Work};
-use legwork_protocol::ask::Ask;
+use legwork_protocol::limits::BLOCK_MAX_MS;
 use legwork_protocol::line::HostLifetime;
-use legwork_protocol::{MessageId, Place, SessionId, TaskId, Time};
+use legwork_protocol::{Ask, MessageId, Place, SessionId, TaskId, Time};
 
 use crate::adapter::Write;
 use crate::calls::CallNo;
@@ -134,7 +134,7 @@ impl World {
             let by = call.from.as_ref().is_some_and(|(_, by)| by == session);
             let heard = call.id.is_some_and(|id| self.heard.contains_key(&id));
             match &call.ask {
-                Ask::Block { tasks, .. } => {
+                Ask::Wait { tasks, .. } => {
                     open && by && heard && tasks.iter().any(|task| told.contains(task))
                 }
                 _ => false,
@@ -161,7 +161,7 @@ impl World {
 
     /// A blocked caller hears of the end when it comes, not when its time is up.
     fn check_woken(&mut self, number: CallNo, heard: Time) {
-        let (Ask::Block { tasks, .. }, Some((at, _, _))) =
+        let (Ask::Wait { tasks, .. }, Some((at, _))) =
             (self.calls[number].ask.clone(), self.calls[number].answer.clone())
         else {
             return;
@@ -211,8 +211,8 @@ impl World {
         let call = &self.calls[number];
         let heard = call.id.and_then(|id| self.heard.get(&id)).copied().unwrap_or_default();
         let late = match (&call.ask, &call.answer) {
-            (Ask::Block { timeout_ms, .. }, Some((at, _, _))) => {
-                at.since(heard) > timeout_ms + LATE_MS
+            (Ask::Wait { timeout_ms, .. }, Some((at, _))) => {
+                at.since(heard) > (*timeout_ms).min(BLOCK_MAX_MS) + LATE_MS
             }
             _ => false,
         };

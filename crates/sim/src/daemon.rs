@@ -1,8 +1,12 @@
 //! The simulated daemon: the real shell with the real engine, started from the books, fed with what
 //! arrives, and killed between any two of its effects.
 
+use std::collections::BTreeMap;
+
 use legwork_engine::Input;
-use legwork_protocol::ask::Ask;
+use legwork_protocol::Ask;
+use legwork_protocol::api::List;
+use legwork_protocol::view::TasksView;
 use legwork_shell::Shell;
 
 use crate::wire::Wire;
@@ -101,22 +105,23 @@ impl World {
     fn check_view(&mut self) {
         let Some(daemon) = &mut self.daemon else { return };
         let view = daemon.journal().audit.view();
-        let seen = self.ask_now(Ask::List { status: None, all: true });
-        for (task, status) in &view {
-            let line = seen.lines().find(|line| line.starts_with(&task.to_string()));
-            let shows = line
-                .is_some_and(|line| line.split_whitespace().any(|word| word == status.as_str()));
-            if !shows {
-                let what = format!("{task} is {status}, the listing says {line:?}");
-                self.audit().broken("same view after restart", what);
+        let mut seen = BTreeMap::new();
+        let mut next = List::default();
+        loop {
+            let page = self.ask_now(Ask::List(next.clone())).map(TasksView::try_from);
+            let Some(Ok(page)) = page else { break };
+            if !self.set_aside.is_empty() && !page.incomplete {
+                self.audit().broken("what lies aside is said", format!("{page:?}"));
+            }
+            seen.extend(page.tasks.into_iter().map(|task| (task.id, task.status)));
+            next.after = page.next;
+            if page.next.is_none() {
+                break;
             }
         }
-        if !self.set_aside.is_empty() && !seen.contains("set aside") {
-            self.audit().broken("what lies aside is said", seen.clone());
-        }
-        let lines = if view.is_empty() { 1 } else { view.len().min(200) };
-        if seen.lines().count() < lines {
-            self.audit().broken("same view after restart", seen);
+        if seen != view {
+            let what = format!("{view:?} is kept, the listing says {seen:?}");
+            self.audit().broken("same view after restart", what);
         }
     }
 }

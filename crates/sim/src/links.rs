@@ -290,7 +290,7 @@ fn hint(event: Event, host: legwork_protocol::HostId) -> Option<Hint> {
             cost_micros: None,
         },
         Kind::Asked { question, text } => {
-            let question = legwork_engine::work::Question { id: question, text: text.to_string() };
+            let question = legwork_engine::work::Question::permission(question, text.to_string());
             Hint::Asked { session, question }
         }
         Kind::Replied { question } => Hint::Answered { session, question },

@@ -1,7 +1,7 @@
 //! Random histories. A seed decides the settings, what people and models do, and what goes wrong
 //! meanwhile. Then the faults stop, and everything has to settle.
 
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, List, Note, Reply, ToolCall};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Interrupted, SessionId, Status, TaskId};
 
@@ -182,11 +182,12 @@ impl Play {
             35..=46 => self.resume(),
             47..=51 => {
                 let task = self.some_task();
-                self.ask(Ask::Output { task, offset: 0, waits: false });
+                self.ask(Ask::Output { task, offset: 0 });
             }
             52..=53 => {
                 let status = *self.dice.pick(&[None, Some(Status::Running)]);
-                self.ask(Ask::List { status, all: self.said.is_multiple_of(2) });
+                let all = self.said.is_multiple_of(2);
+                self.ask(Ask::List(List { status, all, ..List::default() }));
             }
             54..=61 => self.block(),
             62..=66 => self.cancel(),
@@ -247,7 +248,7 @@ impl Play {
         }
     }
 
-    fn ask(&mut self, ask: Ask) {
+    fn ask(&mut self, ask: impl Into<ToolCall>) {
         let (window, session) = self.session();
         self.world.ask(window, &session, ask);
     }
@@ -313,15 +314,16 @@ impl Play {
         let (task, prompt) = (self.some_task(), self.script());
         let twice = self.dice.chance(200);
         if twice {
-            self.ask(Ask::Resume { task: task.clone(), prompt: prompt.clone(), extra: false });
+            self.ask(Ask::Resume { task: task.clone(), prompt: prompt.clone() });
         }
-        self.ask(Ask::Resume { task, prompt, extra: true });
+        let note = Some(Note::ResumeIgnores);
+        self.ask(ToolCall { ask: Ask::Resume { task, prompt }, note });
     }
 
     fn block(&mut self) {
         let tasks = (0..self.dice.between(1, 3)).map(|_| self.some_task()).collect();
         let timeout_ms = *self.dice.pick(&[0, 500, 5_000, 60_000]);
-        self.ask(Ask::Block { tasks, timeout_ms, cut: false });
+        self.ask(Ask::Wait { tasks, timeout_ms });
     }
 
     fn cancel(&mut self) {

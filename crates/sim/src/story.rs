@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use legwork_protocol::ask::Ask;
+use legwork_protocol::Ask;
+use legwork_protocol::api::ToolCall;
 use legwork_protocol::{MessageId, SessionId, Settings, Status, TaskId};
 use serde_json::Value;
 
@@ -81,8 +82,8 @@ impl Story {
         tool: &str,
         arguments: Value,
     ) -> CallNo {
-        match Ask::from_tool(tool, arguments) {
-            Ok(ask) => self.world.ask(window, session, ask),
+        match ToolCall::read(tool, arguments) {
+            Ok(call) => self.world.ask(window, session, call),
             Err(refusal) => panic!("{tool} was refused where it is read: {refusal}"),
         }
     }
@@ -108,7 +109,7 @@ impl Story {
     /// Waits for the answer to a call. What it quotes is checked and given without its fence.
     pub fn answer(&mut self, call: CallNo) -> String {
         self.until("an answer", |story| story.world.calls[call].answer.is_some());
-        plain(self.world.calls[call].text().unwrap_or_default())
+        plain(&self.world.calls[call].text().unwrap_or_default())
     }
 
     /// Whether the call has an answer by now.

@@ -235,7 +235,7 @@ fn fenced(audit: &mut Audit, world: &World) {
     for (number, call) in world.calls.iter().enumerate() {
         let Ask::Output { offset: 0, .. } = call.ask else { continue };
         if let Some(text) = call.text().filter(|text| text.contains("\nTook: ")) {
-            check(format!("answer {number}"), text);
+            check(format!("answer {number}"), &text);
         }
     }
     for what in found {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use legwork_engine::Work;
+use legwork_engine::{Say, Work};
 use legwork_protocol::{CallId, HostId};
-use legwork_shell::{Outside, Said};
+use legwork_shell::Outside;
 
 use crate::books::Fuse;
 
@@ -13,7 +13,7 @@ use crate::books::Fuse;
 #[derive(Debug, Default)]
 pub struct Wire {
     /// What was said, in order.
-    pub said: Vec<(CallId, Said)>,
+    pub said: Vec<(CallId, Say)>,
     /// What hosts are to do, in order.
     pub work: Vec<Work>,
     /// Hosts whose process has ended.
@@ -22,7 +22,7 @@ pub struct Wire {
 }
 
 impl Outside for Wire {
-    fn say(&mut self, call: CallId, said: Said) {
+    fn say(&mut self, call: CallId, said: Say) {
         if self.fuse.burn() {
             self.said.push((call, said));
         }

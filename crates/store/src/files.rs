@@ -1,19 +1,20 @@
 //! The store's folder and files: permissions, the lock, and setting aside a file that cannot be
 //! read. Nothing here looks into them.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+use legwork_machine::{STORE_LOCK as LOCK, create_folder, private_file};
 
 use crate::fault::Fault;
 
 const DATABASE: &str = "legwork.db";
 /// What a database is called that could not be read, with a number behind it.
 const UNREADABLE: &str = "legwork.db.unreadable-";
-const LOCK: &str = "legwork.lock";
 const LOCK_TRIES: u32 = 25;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// What SQLite keeps beside the database, as it names them.
@@ -21,12 +22,8 @@ const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 /// Makes the folder and takes the lock.
 pub fn claim(dir: &Path) -> Result<File, Fault> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(dir)
-        .map_err(Fault::file("create the folder", dir))?;
-    protect(dir, 0o700)?;
+    create_folder(dir).map_err(Fault::file("create the folder", dir))?;
+    protect(dir)?;
     let lock = private(&dir.join(LOCK))?;
     for _ in 0..LOCK_TRIES {
         match lock.try_lock() {
@@ -84,7 +81,7 @@ pub fn prepare(dir: &Path) -> Result<PathBuf, Fault> {
     for end in BESIDE {
         let beside = with_end(&path, end);
         if there(&beside)? {
-            protect(&beside, 0o600)?;
+            protect(&beside)?;
         }
     }
     Ok(path)
@@ -155,24 +152,15 @@ pub fn all_set_aside(dir: &Path) -> Result<Vec<PathBuf>, Fault> {
 }
 
 fn private(path: &Path) -> Result<File, Fault> {
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
-        .map_err(Fault::file("open", path))?;
-    protect(path, 0o600)?;
+    let mut options = private_file();
+    options.read(true).write(true).create(true).truncate(false);
+    let file = options.open(path).map_err(Fault::file("open", path))?;
+    protect(path)?;
     Ok(file)
 }
 
-fn protect(path: &Path, mode: u32) -> Result<(), Fault> {
-    let found = fs::metadata(path).map_err(Fault::file("look at", path))?;
-    if found.permissions().mode() & 0o7777 == mode {
-        return Ok(());
-    }
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(Fault::file("protect", path))
+fn protect(path: &Path) -> Result<(), Fault> {
+    legwork_machine::protect(path).map_err(Fault::file("protect", path))
 }
 
 fn there(path: &Path) -> Result<bool, Fault> {

@@ -94,7 +94,7 @@ pub fn check(root: &Path) -> Result<Report, Fault> {
         shape::check(source, &mut report.findings);
         words::check(source, &mut report.findings);
         if !source.is_test {
-            let lines = report.density.entry(source.room.clone()).or_default();
+            let lines = report.density.entry(source.krate.clone()).or_default();
             lines.code += source.code_lines();
             lines.comments += source.comment_lines();
         }

@@ -210,12 +210,8 @@ impl Test {
 fn tests(sources: &[Source]) -> Vec<Test> {
     let crates = sources.iter().filter(|source| source.path.starts_with("crates/"));
     let tests = crates.flat_map(|source| {
-        let functions = source.functions().into_iter().filter(|function| function.is_test);
-        functions.map(|function| Test {
-            path: source.path.clone(),
-            line: *function.lines.start(),
-            name: function.name,
-        })
+        let tests = source.tests().into_iter();
+        tests.map(|(line, name)| Test { path: source.path.clone(), line, name })
     });
     tests.collect()
 }
@@ -305,7 +301,7 @@ mod tests {
         assert_eq!(found("crates/store/src/open.rs", test).len(), all - 1);
         assert_eq!(found("crates/sim/tests/launch.rs", "fn l1_is_not() {}").len(), all);
         assert_eq!(
-            found("crates/sim/tests/launch.rs", "#[test] fn l10_is_not() {}").len(),
+            found("crates/sim/tests/launch.rs", "#[test]\nfn l10_is_not() {}").len(),
             all + 1
         );
     }

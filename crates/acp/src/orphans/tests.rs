@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use legwork_client::process::process_mark;
+use legwork_machine::process::process_mark;
 
 use super::*;
 

@@ -2,22 +2,23 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use legwork_acp::agents::{Agent, Source};
 use legwork_acp::orphans::Family;
-use legwork_acp::{Host, Outside};
+use legwork_acp::{LocalHost, Setup};
 use legwork_engine::record::Target;
 use legwork_engine::work::{Observation, Question, RunState, Scope, Tried};
 use legwork_engine::{Action, Finding, Hint, HostError};
-use legwork_protocol::ask::Reply;
+use legwork_host::Outside;
+use legwork_protocol::api::Reply;
 use legwork_protocol::{MessageId, SessionId, TaskId};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 /// A host whose agents are made with the library, and one task's session in it.
 struct World {
-    host: Host,
+    host: LocalHost,
     hints: mpsc::UnboundedReceiver<Hint>,
     task: TaskId,
     session: SessionId,
@@ -43,17 +44,16 @@ fn program() -> &'static str {
     })
 }
 
-fn open(home: &Path, agent: &[&str]) -> (Host, mpsc::UnboundedReceiver<Hint>) {
+fn open(home: &Path, agent: &[&str]) -> (LocalHost, mpsc::UnboundedReceiver<Hint>) {
     let words = [program()].into_iter().chain(agent.iter().copied()).map(str::to_owned);
     let agent = Agent::new("sdk", words.collect(), Source::Config);
     let (hints, heard) = mpsc::unbounded_channel();
-    let outside = Outside {
+    let setup = Setup {
         agents: Box::new(move |_| vec![agent.clone()]),
         family: Family::new(home, Box::new(Vec::new)),
-        trouble: Box::new(|what| panic!("{what}")),
-        hints,
+        outside: Outside { hints, warn: Arc::new(|what| panic!("{what}")) },
     };
-    (Host::open(home, outside).unwrap(), heard)
+    (LocalHost::open(home, setup).unwrap(), heard)
 }
 
 impl World {
@@ -66,12 +66,13 @@ impl World {
         let (host, hints) = open(home.path(), agent);
         let (task, parent): (TaskId, SessionId) =
             ("bg_0000000a".parse().unwrap(), "term_one".parse().unwrap());
-        host.terminal(&parent, home.path().to_str().unwrap()).unwrap();
+        let directory = home.path().to_str().unwrap().to_owned();
+        host.keep_terminal(&parent, &directory).unwrap();
         let action = Action::Open {
             tried: Tried::Never,
             task,
             parent,
-            directory: home.path().to_str().unwrap().to_owned(),
+            directory,
             title: "a test".to_owned(),
             agent: "sdk".to_owned(),
             nested: false,
@@ -161,11 +162,11 @@ async fn a_permission_is_asked_for_and_answered() {
                 break question;
             }
         };
-        assert_eq!(question.text, "permission for remove it");
+        assert_eq!(question.subject, "remove it");
         let session = world.session.clone();
         let asked = vec![(session.clone(), question.clone())];
         assert_eq!(world.poll().await, (vec![session.clone()], asked));
-        let action = Action::Answer { session, question: question.id, reply };
+        let action = Action::Answer { session, question: question.id, kind: question.kind, reply };
         assert_eq!(world.host.perform(&action).await, Ok(Finding::Done));
         assert_eq!(world.end(&message).await, (answered(said), 1));
     }

@@ -6,4 +6,3 @@
 )]
 
 mod host;
-mod rehearsal;

@@ -173,7 +173,7 @@ impl Plugin {
         while !left.is_empty() {
             let rest = end.saturating_duration_since(Instant::now());
             match self.lines.recv_timeout(rest) {
-                Ok(line) if line["type"] == "answer" => {
+                Ok(line) if line["type"] == "answer" || line["type"] == "refused" => {
                     left.retain(|id| line["id"].as_u64() != Some(*id));
                 }
                 Ok(line) if line["type"] == "bye" => self.said_goodbye = true,

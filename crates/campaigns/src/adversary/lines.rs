@@ -20,16 +20,16 @@ pub fn valid(dice: &mut Dice, id: u64) -> String {
         json!({}),
     ];
     let which = dice.below(4) as usize;
-    let queries = [
-        json!({ "what": "tasks" }),
-        json!({ "what": "task", "task": "bg_00000000" }),
-        json!({ "what": "result", "task": "bg_00000000" }),
-        json!({ "what": "timeline", "task": "bg_00000000" }),
-        json!({ "what": "daemon" }),
-        json!({ "what": "watch" }),
+    let requests = [
+        json!({ "what": "list" }),
+        json!({ "what": "show", "task": "bg_00000000" }),
+        json!({ "what": "output", "task": "bg_00000000" }),
+        json!({ "what": "log", "task": "bg_00000000" }),
+        json!({ "what": "status" }),
+        json!({ "what": "follow" }),
     ];
     let line = match dice.below(6) {
-        0 => json!({ "type": "query", "id": id, "query": dice.pick(&queries) }),
+        0 => json!({ "type": "request", "id": id, "key": "k", "request": dice.pick(&requests) }),
         1 => json!({ "type": "cancel", "id": id }),
         2 => json!({ "type": "result", "id": id, "status": 200, "body": [] }),
         3 => json!({ "type": "event", "name": "session.idle", "properties": { "sessionID": "s" } }),

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use legwork_acp::agents::{Agent, Source};
-use legwork_acp::keep::KEPT;
 use legwork_acp::orphans::Family;
+use legwork_acp::orphans::KEPT;
 use legwork_acp::{Introduction, check};
-use legwork_client::Folders;
+use legwork_machine::Folders;
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use serde::Serialize;
@@ -67,7 +67,6 @@ enum Starts {
 }
 
 impl Agents {
-    /// Shows them.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         let known = Known::find(&folders);

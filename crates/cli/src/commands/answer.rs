@@ -1,16 +1,17 @@
 //! `legwork answer`.
 
 use clap::{Args, ValueEnum};
-use legwork_protocol::ask::Reply;
-use legwork_protocol::line::Query;
+use legwork_protocol::api::{self, Ask, Reply};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{QuestionView, TaskView};
-use serde::Serialize;
+use legwork_protocol::view::{QuestionKind, QuestionView, TaskView};
+use serde_json::json;
 
 use crate::asking::{connect, find, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{BOLD, Screen, paint};
+use crate::screen::{BOLD, Report, Screen, paint};
+use crate::sentences;
+use crate::words::clock;
 
 /// Longer than any question that is kept.
 const QUESTION_MAX_CHARS: usize = 1_000;
@@ -36,8 +37,8 @@ pub struct Answer {
     /// The answer to a question, or what to tell the helper with a rejection
     #[arg(long, value_name = "TEXT")]
     words: Option<String>,
-    /// Which question, if the task has several
-    #[arg(long, value_name = "ID")]
+    /// Which question, by its number, if the task has several
+    #[arg(long, value_name = "NUMBER")]
     question: Option<String>,
 }
 
@@ -52,32 +53,24 @@ enum Word {
     Reject,
 }
 
-#[derive(Serialize)]
-struct Shown {
-    question: String,
-    refused: bool,
-    text: String,
-}
-
 impl Answer {
-    /// Answers, or shows the questions.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let reply = self.reply()?;
         let mut client = connect()?;
         let id = find(&mut client, &self.task)?;
         let task = task(&mut client, id)?;
         let Some(reply) = reply else { return show(&task, screen) };
-        let question = self.question(&task)?.id.clone();
-        let answered = client.ask(Query::Reply { question: question.clone(), reply })?;
+        let question = self.question(&task)?;
+        check(question, &reply)?;
+        let ask = Ask::Reply { question: question.id.clone(), reply };
+        let answered = client.request::<api::Answer>(ask)?;
         if screen.is_json() {
-            let (refused, text) = (answered.refused, answered.text);
-            screen.value(&Shown { question: question.to_string(), refused, text })?;
-            return Ok(if refused { Exit::Refused } else { Exit::Done });
+            let about = json!({ "question": question.id });
+            let report = Report::new(about, answered.as_ref().map_err(Clone::clone));
+            screen.value(&report)?;
+            return Ok(if report.is_refused() { Exit::Refused } else { Exit::Done });
         }
-        if answered.refused {
-            return Err(Fault::Refused(answered.text));
-        }
-        screen.line(&answered.text)?;
+        screen.line(sentences::done(&answered.map_err(Fault::Denied)?))?;
         Ok(Exit::Done)
     }
 
@@ -103,7 +96,11 @@ impl Answer {
     fn question<'a>(&self, task: &'a TaskView) -> Result<&'a QuestionView, Fault> {
         let id = task.id;
         if let Some(wanted) = &self.question {
-            let known = task.questions.iter().find(|open| open.id.as_str() == wanted);
+            let numbered = (1..).zip(&task.questions);
+            let is_it = |(number, open): &(usize, &QuestionView)| {
+                open.id.as_str() == wanted || number.to_string() == *wanted
+            };
+            let known = numbered.into_iter().find(is_it).map(|(_, open)| open);
             return known.ok_or_else(|| {
                 let shown = plain(wanted, 80);
                 Fault::Refused(format!("{id} does not ask {shown}. `legwork answer {id}` shows."))
@@ -120,21 +117,35 @@ impl Answer {
     }
 }
 
+/// Whether the question can be answered so.
+fn check(question: &QuestionView, reply: &Reply) -> Result<(), Fault> {
+    let why = match (question.kind, reply) {
+        (QuestionKind::Permission, Reply::Words(_)) => {
+            "It asks for a permission, not for words: answer with once, always or reject."
+        }
+        (QuestionKind::Question, Reply::Once | Reply::Always) => {
+            "It asks a question: answer with --words, or reject it."
+        }
+        _ => return Ok(()),
+    };
+    Err(Fault::Refused(why.to_owned()))
+}
+
 fn show(task: &TaskView, screen: &Screen) -> Result<Exit, Fault> {
     if screen.is_json() {
         screen.value(&task.questions)?;
-    } else if task.questions.is_empty() {
+        return Ok(Exit::Done);
+    }
+    if task.questions.is_empty() {
         screen.line(format!("{} waits for no answer.", task.id))?;
-    } else {
-        for question in &task.questions {
-            let text = plain(&question.text, QUESTION_MAX_CHARS);
-            screen.line(format!("{}  {text}", paint(BOLD, &question.id)))?;
+    }
+    for (number, question) in (1..).zip(&task.questions) {
+        let text = plain(&sentences::question(question), QUESTION_MAX_CHARS);
+        let text = format!("{} {text}", task.id);
+        screen.line(format!("{}  since {}", paint(BOLD, text), clock(question.since)))?;
+        for way in sentences::ways_to_answer(task, question, number) {
+            screen.line(format!("  {}", plain(&way, QUESTION_MAX_CHARS)))?;
         }
-        let id = task.id;
-        screen.line(format!(
-            "\nA permission (per_…): legwork answer {id} once|always|reject\n\
-             A question (que_…):   legwork answer {id} --words TEXT"
-        ))?;
     }
     Ok(Exit::Done)
 }

@@ -12,8 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use legwork_client::process::process_mark;
-use legwork_client::{Client, Folders, Start};
+use legwork_client::{Client, Start};
+use legwork_machine::Folders;
+use legwork_machine::process::process_mark;
 use legwork_opencode::KIND;
 use legwork_protocol::limits::DIRECTORY_MAX_BYTES;
 use legwork_protocol::line::{FromDaemon, HostLifetime, Role, encode};
@@ -79,7 +80,6 @@ enum End {
 }
 
 impl Bridge {
-    /// Connects, copies, and ends with the first side that ends.
     pub fn run(self) -> Result<Exit, Fault> {
         if let Some(url) = &self.url {
             let data = if self.same_data { front::Data::ThisUsers } else { front::Data::ItsOwn };

@@ -1,13 +1,13 @@
 //! `legwork cancel`.
 
 use clap::Args;
-use serde::Serialize;
+use legwork_protocol::api::{Answer, Ask};
 use serde_json::json;
 
 use crate::asking::{connect, find_all};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{BAD, Screen, paint};
+use crate::screen::{BAD, Report, Screen, paint};
 
 /// Call tasks off
 ///
@@ -24,32 +24,24 @@ pub struct Cancel {
     tasks: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct Shown {
-    task: String,
-    refused: bool,
-    text: String,
-}
-
 impl Cancel {
-    /// Calls them off; one that is refused does not spare the others.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let mut all = Vec::new();
         for id in find_all(&mut client, &self.tasks)? {
-            let arguments = json!({ "task_id": id });
-            let answered = client.call("background_cancel", arguments, &mut |_| {})?;
-            if !screen.is_json() && answered.refused {
-                screen.line(format!("{} {}", paint(BAD, id), answered.text))?;
+            let answered = client.request::<Answer>(Ask::Cancel { task: id.to_string() })?;
+            let report =
+                Report::new(json!({ "task": id }), answered.as_ref().map_err(Clone::clone));
+            if !screen.is_json() && report.is_refused() {
+                screen.line(format!("{} {}", paint(BAD, id), report.text()))?;
             } else if !screen.is_json() {
-                screen.line(&answered.text)?;
+                screen.line(report.text())?;
             }
-            let (refused, text) = (answered.refused, answered.text);
-            all.push(Shown { task: id.to_string(), refused, text });
+            all.push(report);
         }
         if screen.is_json() {
             screen.value(&all)?;
         }
-        Ok(if all.iter().any(|shown| shown.refused) { Exit::Refused } else { Exit::Done })
+        Ok(if all.iter().any(Report::is_refused) { Exit::Refused } else { Exit::Done })
     }
 }

@@ -2,18 +2,20 @@
 
 use clap::Args;
 use legwork_client::Client;
-use legwork_protocol::Status;
+use legwork_protocol::api::{Answer, Ask, List};
 use legwork_protocol::limits::LIST_MAX_TASKS;
-use legwork_protocol::line::Query;
-use legwork_protocol::view::{TaskView, TasksView};
-use serde::Serialize;
+use legwork_protocol::view::TaskView;
+use serde_json::json;
 
-use crate::asking::{connect, find_all, get, task};
+use crate::asking::{connect, find_all, list, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{Screen, agrees, remark};
-use crate::views;
+use crate::screen::{Report, Screen, agrees, remark};
 use crate::words::counted;
+use crate::{sentences, views};
+
+/// Tasks that are shown, and forgotten with one request.
+const AT_ONCE: usize = LIST_MAX_TASKS;
 
 /// Forget tasks and their results
 ///
@@ -37,130 +39,64 @@ pub struct Clear {
     yes: bool,
 }
 
-#[derive(Serialize)]
-struct Shown {
-    forgotten: Vec<String>,
-    refused: bool,
-    text: String,
-}
-
 impl Clear {
-    /// Asks, then forgets what was shown, and of more than one listing holds the older ones too.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
-        let first = self.chosen(&mut client)?;
-        if first.tasks.is_empty() {
-            if screen.is_json() {
-                let text = "No background tasks to clear.".to_owned();
-                screen.value(&Shown { forgotten: Vec::new(), refused: false, text })?;
-            } else {
-                screen.line("No background tasks to clear.")?;
-            }
-            return Ok(Exit::Done);
-        }
-        if !self.yes && !agreed(&first, screen)? {
+        let tasks = self.chosen(&mut client)?;
+        if !tasks.is_empty() && !self.yes && !agreed(&tasks, screen)? {
             remark("Nothing was forgotten.");
             return Ok(Exit::Refused);
         }
-        let cleared = self.forget(&mut client, first)?;
-        let refused = cleared.refusal.is_some();
-        let done = format!("Cleared {}.", counted(cleared.forgotten.len(), "task"));
-        let text = match (cleared.refusal, cleared.forgotten.len()) {
-            (Some(why), 0) => why,
-            (Some(why), _) => format!("{done} {why}"),
-            (None, _) => cleared.answer.unwrap_or(done),
-        };
+        let ids: Vec<String> = tasks.iter().map(|task| task.id.to_string()).collect();
+        let (mut forgotten, mut called_off, mut refusal) = (0, 0, None);
+        for some in ids.chunks(AT_ONCE) {
+            match client.request::<Answer>(Ask::Forget { tasks: some.to_vec() })? {
+                Ok(Answer::Cleared { unfinished, .. }) => called_off += unfinished,
+                Ok(_) => {}
+                Err(why) => {
+                    refusal = Some(why);
+                    break;
+                }
+            }
+            forgotten += some.len();
+        }
+        let done = Answer::Cleared { tasks: forgotten, unfinished: called_off };
+        let about = json!({ "forgotten": ids[..forgotten] });
+        let report = Report::new(about, refusal.clone().map_or(Ok(&done), Err));
         if screen.is_json() {
-            screen.value(&Shown { forgotten: cleared.forgotten, refused, text })?;
-        } else if refused {
-            return Err(Fault::Refused(text));
-        } else {
-            screen.line(text)?;
+            screen.value(&report)?;
+        } else if forgotten > 0 || refusal.is_none() {
+            screen.line(sentences::done(&done))?;
         }
-        Ok(if refused { Exit::Refused } else { Exit::Done })
+        match refusal {
+            Some(why) if !screen.is_json() => Err(Fault::Denied(why)),
+            Some(_) => Ok(Exit::Refused),
+            None => Ok(Exit::Done),
+        }
     }
 
-    /// Forgets these, and as long as there are older ones those, a listing at a time. What was
-    /// launched after the person was asked stays.
-    fn forget(&self, client: &mut Client, first: Chosen) -> Result<Cleared, Fault> {
-        let newest = first.tasks.iter().map(|task| task.created).max();
-        let mut cleared = Cleared::default();
-        let mut next = first;
-        let listings = 1 + next.older.div_ceil(LIST_MAX_TASKS);
-        for listing in 0..listings {
-            let tasks = next.tasks.iter().filter(|task| Some(task.created) <= newest);
-            let ids: Vec<String> = tasks.map(|task| task.id.to_string()).collect();
-            if ids.is_empty() {
-                break;
-            }
-            let answered = client.ask(Query::Forget { tasks: ids.clone() })?;
-            if answered.refused {
-                cleared.refusal = Some(answered.text);
-                break;
-            }
-            cleared.forgotten.extend(ids);
-            // The daemon's words are about one step.
-            cleared.answer = (listings == 1).then_some(answered.text);
-            if listing + 1 < listings {
-                next = self.chosen(client)?;
-            }
-        }
-        Ok(cleared)
-    }
-
-    fn chosen(&self, client: &mut Client) -> Result<Chosen, Fault> {
+    fn chosen(&self, client: &mut Client) -> Result<Vec<TaskView>, Fault> {
         if !self.tasks.is_empty() {
             let ids = find_all(client, &self.tasks)?;
-            let tasks: Result<_, Fault> = ids.into_iter().map(|id| task(client, id)).collect();
-            return Ok(Chosen { tasks: tasks?, older: 0 });
+            return ids.into_iter().map(|id| task(client, id)).collect();
         }
-        let wanted: &[Option<Status>] = if self.finished {
-            &[Some(Status::Completed), Some(Status::Error), Some(Status::Cancelled)]
-        } else {
-            &[None]
-        };
-        let mut chosen = Chosen { tasks: Vec::new(), older: 0 };
-        for status in wanted {
-            let found: TasksView = get(client, Query::Tasks { status: *status })?;
-            chosen.older += found.total.saturating_sub(found.tasks.len());
-            chosen.tasks.extend(found.tasks);
-        }
-        Ok(chosen)
+        let mut tasks = list(client, List::default(), usize::MAX)?.tasks;
+        tasks.retain(|task| !self.finished || !task.status.is_unfinished());
+        Ok(tasks)
     }
-}
-
-/// Tasks to be forgotten.
-struct Chosen {
-    tasks: Vec<TaskView>,
-    /// How many there are besides.
-    older: usize,
-}
-
-/// What was forgotten.
-#[derive(Default)]
-struct Cleared {
-    forgotten: Vec<String>,
-    /// The daemon's words, if they are about all of it.
-    answer: Option<String>,
-    /// Why not all of it was.
-    refusal: Option<String>,
 }
 
 /// Shows the tasks on stderr and asks there.
-fn agreed(chosen: &Chosen, screen: &Screen) -> Result<bool, Fault> {
-    for line in views::list(&chosen.tasks, screen) {
-        remark(line);
+fn agreed(tasks: &[TaskView], screen: &Screen) -> Result<bool, Fault> {
+    let shown = &tasks[..tasks.len().min(AT_ONCE)];
+    views::list(shown, screen).into_iter().for_each(remark);
+    if shown.len() < tasks.len() {
+        remark(format!("({} others are not shown.)", tasks.len() - shown.len()));
     }
-    if chosen.older > 0 {
-        remark(format!("({} older ones are not shown.)", chosen.older));
-    }
-    let unfinished = chosen.tasks.iter().filter(|task| task.status.is_unfinished()).count();
+    let unfinished = tasks.iter().filter(|task| task.status.is_unfinished()).count();
     let stopped = match unfinished {
         0 => String::new(),
-        some if chosen.older == 0 => format!(" and call off {some} of them"),
-        some => format!(" and call off at least {some} of them"),
+        some => format!(" and call off {some} of them"),
     };
-    let all = counted(chosen.tasks.len() + chosen.older, "task");
-    let question = format!("Forget {all}{stopped}?");
-    agrees(&question)
+    agrees(&format!("Forget {}{stopped}?", counted(tasks.len(), "task")))
 }

@@ -25,7 +25,6 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// Prints it; with `--json` as one text.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Legwork::command(), "legwork", &mut script);

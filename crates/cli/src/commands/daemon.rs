@@ -7,9 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use legwork_client::{Client, Fault as ClientFault, Folders, Holder, Record, Start, holder};
-use legwork_daemon::{Options, Outcome};
-use legwork_protocol::line::{Query, Role};
+use legwork_client::{Client, Fault as ClientFault, Holder, Record, Start, holder};
+use legwork_config::Config;
+use legwork_daemon::{Hosts, Options, Outcome};
+use legwork_machine::Folders;
+use legwork_opencode::OpenCode;
+use legwork_protocol::api::Request;
+use legwork_protocol::line::Role;
 use legwork_protocol::view::DaemonView;
 use serde_json::json;
 
@@ -76,7 +80,6 @@ impl Daemon {
         matches!(self.action, Some(Action::Stop { .. }))
     }
 
-    /// Does what was asked.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         match self.action.unwrap_or(Action::Status) {
@@ -90,16 +93,29 @@ impl Daemon {
 }
 
 fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
-    match legwork_daemon::run(Options { folders, log_to_stderr: foreground })? {
+    let (config, complaints) = Config::read(&folders.config);
+    let (settings, hosts) = (config.settings, hosts(&folders));
+    let options = Options { folders, settings, complaints, hosts, log_to_stderr: foreground };
+    match legwork_daemon::run(options)? {
         Outcome::AlreadyRunning if foreground => remark("Another daemon is running already."),
         _ => {}
     }
     Ok(Exit::Done)
 }
 
+/// All that the daemon works with. A new kind of host is added here.
+fn hosts(folders: &Folders) -> Hosts {
+    let path = folders.config.clone();
+    let agents = move || Config::read(&path).0.agent_settings();
+    Hosts {
+        kinds: vec![Box::new(OpenCode::default())],
+        built_in: vec![legwork_acp::opening(folders, agents)],
+    }
+}
+
 fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault> {
     match Client::connect(folders, Role::Client, start) {
-        Ok(mut client) => get(&mut client, Query::Daemon).map(Some),
+        Ok(mut client) => get(&mut client, Request::Status).map(Some),
         Err(ClientFault::NotRunning) => Ok(None),
         Err(fault) => Err(fault.into()),
     }
@@ -209,7 +225,7 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
     };
     let done = match Client::connect(folders, Role::Client, Start::Never) {
         Ok(mut client) => {
-            if !may_end(get::<DaemonView>(&mut client, Query::Daemon)?.at_work)? {
+            if !may_end(get::<DaemonView>(&mut client, Request::Status)?.at_work)? {
                 return Ok(Exit::Refused);
             }
             client.leave().map(|()| "stopped")?

@@ -25,7 +25,6 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Shows it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         if screen.is_json() {
             return Err(Fault::Usage("The demo is for people: it has no JSON.".to_owned()));

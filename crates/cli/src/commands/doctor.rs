@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use legwork_acp::agents::REHEARSAL;
-use legwork_client::{
-    Client, Folders, Holder, Start, check_owner, check_owner_of, check_private, holder,
-};
-use legwork_protocol::line::{Query, Role};
+use legwork_client::{Client, Holder, Start, holder};
+use legwork_machine::{Folders, check_owner, check_owner_of, check_private};
+use legwork_protocol::api::Request;
+use legwork_protocol::line::Role;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::DaemonView;
 use serde::Serialize;
@@ -85,7 +85,6 @@ impl Finding {
 }
 
 impl Doctor {
-    /// Looks, and shows what it found as it finds it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut all = Vec::new();
         let mut add = |finding: Finding| {
@@ -166,7 +165,7 @@ fn program() -> Finding {
 }
 
 fn settings(config: &Path) -> Finding {
-    match legwork_daemon::read_config(config) {
+    match legwork_config::read_config(config) {
         Err(fault) => Finding::problem(
             "settings",
             fault.to_string(),
@@ -235,7 +234,7 @@ fn open_files() -> Finding {
 fn daemon(folders: &Folders) -> Result<(DaemonView, Duration), Fault> {
     let mut client = Client::connect(folders, Role::Client, Start::IfNeeded)?;
     let asked = Instant::now();
-    let view = get(&mut client, Query::Daemon)?;
+    let view = get(&mut client, Request::Status)?;
     Ok((view, asked.elapsed()))
 }
 

@@ -38,7 +38,6 @@ struct Shown {
 }
 
 impl Install {
-    /// Writes the plugin, if it is not there already.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, from) = self.scope.file()?;
         let binary = this_binary()?;
@@ -57,7 +56,7 @@ impl Install {
             }
         };
         if done != "already up to date" {
-            let own = legwork_client::check_owner_of(&file);
+            let own = legwork_machine::check_owner_of(&file);
             own.map_err(|fault| Fault::Refused(fault.to_string()))?;
             write(&file, &from, &wanted)?;
         }

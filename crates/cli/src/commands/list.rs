@@ -2,28 +2,41 @@
 
 use clap::Args;
 use legwork_protocol::Status;
-use legwork_protocol::line::Query;
-use legwork_protocol::view::TasksView;
+use legwork_protocol::api::{self, Cursor, Request};
+use legwork_protocol::limits::LIST_MAX_TASKS;
+use legwork_protocol::view::DaemonView;
 
-use crate::asking::{connect, get};
+use crate::asking::{connect, get, list};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::Screen;
 use crate::views;
 
-/// Show all tasks, newest first
+/// Show all tasks, unfinished ones first
 ///
-/// Shows the tasks of all sessions and projects, newest first: the 200 newest.
+/// Shows the tasks of all sessions and projects: the unfinished ones, then the finished ones, each
+/// newest first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   legwork list                      everything
   legwork list --status running     what is at work
-  legwork list --json | jq '.tasks[].id'")]
+  legwork list --search flaky       what has this word in its description, agent or id
+  legwork list --json | jq '.tasks[].id'
+  legwork list --json --limit 50 --after \"$next\"     the next page; .next names it")]
 pub struct List {
     /// Only tasks with this status: running, completed, error, cancelled, resumed
     #[arg(long, value_parser = parse_status)]
     status: Option<Status>,
+    /// Only tasks with this text in their description, agent or id
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "COUNT", default_value_t = LIST_MAX_TASKS)]
+    limit: usize,
+    /// Go on after this place, the `next` of the page before
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<Cursor>,
 }
 
 /// A status as a person types it.
@@ -35,9 +48,15 @@ fn parse_status(text: &str) -> Result<Status, String> {
 }
 
 impl List {
-    /// Shows them.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        let found: TasksView = get(&mut connect()?, Query::Tasks { status: self.status })?;
+        let wanted = api::List {
+            status: self.status,
+            search: self.search,
+            after: self.after,
+            ..api::List::default()
+        };
+        let mut client = connect()?;
+        let found = list(&mut client, wanted, self.limit)?;
         if screen.is_json() {
             screen.value(&found)?;
             return Ok(Exit::Done);
@@ -50,11 +69,13 @@ impl List {
         for line in rows {
             screen.line(line)?;
         }
-        let older = found.total.saturating_sub(found.tasks.len());
-        if older > 0 {
-            screen.line(format!("({older} older ones are not shown.)"))?;
+        if found.next.is_some() {
+            let (shown, total) = (found.tasks.len(), found.total);
+            screen.line(format!("({shown} of {total} are shown; --limit shows more.)"))?;
         }
-        if let Some(last) = found.set_aside.last() {
+        if found.incomplete {
+            let daemon: DaemonView = get(&mut client, Request::Status)?;
+            let last = daemon.set_aside.last().map(String::as_str).unwrap_or_default();
             screen.line("")?;
             screen.line(format!(
                 "Earlier records could not be read as a whole and were set aside as {last}. Tasks \

@@ -1,7 +1,7 @@
 //! `legwork log`.
 
 use clap::Args;
-use legwork_protocol::line::Query;
+use legwork_protocol::api::Request;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{News, TaskView};
 use serde::Serialize;
@@ -10,6 +10,7 @@ use crate::asking::{connect, find, get, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{DIM, MIND, Screen, paint};
+use crate::sentences::all_waiting;
 use crate::table::{Cell, table};
 use crate::views::activity;
 use crate::words::{clock, duration, moment};
@@ -30,20 +31,19 @@ pub struct Log {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct TaskLog {
     task: TaskView,
     timeline: Vec<News>,
 }
 
 impl Log {
-    /// Shows it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let id = find(&mut client, &self.task)?;
         let task = task(&mut client, id)?;
-        let timeline: Vec<News> = get(&mut client, Query::Timeline { task: id.to_string() })?;
+        let timeline: Vec<News> = get(&mut client, Request::Log { task: id.to_string() })?;
         if screen.is_json() {
-            screen.value(&Shown { task, timeline })?;
+            screen.value(&TaskLog { task, timeline })?;
             return Ok(Exit::Done);
         }
         screen.line(paint(DIM, format!("{id}, launched {}", moment(task.created))))?;
@@ -66,16 +66,15 @@ fn row(news: &News, task: &TaskView) -> Vec<Cell> {
     ]
 }
 
-/// How things stand.
 fn now(task: &TaskView) -> String {
     if !task.status.is_unfinished() {
         let told = if task.notice_pending { " Its parent has not been told yet." } else { "" };
         return format!("It is {}.{told}", task.status);
     }
-    if task.waiting.is_empty() {
+    let waiting = all_waiting(task).into_iter().map(|waiting| format!("It waits: {waiting}"));
+    let waiting: Vec<String> = waiting.collect();
+    if waiting.is_empty() {
         return format!("It is {} ({}).", task.status, activity(task));
     }
-    let waiting: Vec<String> =
-        task.waiting.iter().map(|waiting| format!("It waits: {waiting}")).collect();
     paint(MIND, plain(&waiting.join("; "), 1_000))
 }

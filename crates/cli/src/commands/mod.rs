@@ -55,7 +55,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         match self {
             Self::Demo(command) => command.run(screen),

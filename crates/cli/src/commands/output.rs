@@ -23,11 +23,10 @@ pub struct Output {
 }
 
 impl Output {
-    /// Prints it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let id = find(&mut client, &self.task)?;
-        let found = result(&mut client, id)?;
+        let found = result(&mut client, None, id)?;
         if found.task.status.is_unfinished() && !screen.is_json() {
             return Err(Fault::Refused(format!(
                 "{id} is still {}. `legwork wait {id}` waits for it.",

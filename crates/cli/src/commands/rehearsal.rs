@@ -3,7 +3,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use legwork_acp::rehearsal::{self, Ending, Misbehaviour};
+use legwork_rehearsal::{self as rehearsal, Ending, Misbehaviour};
 
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -22,7 +22,6 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// Is the agent until its client leaves.
     pub fn run(self) -> Result<Exit, Fault> {
         match rehearsal::run(self.misbehave).map_err(Fault::Input)? {
             Ending::InputEnded => Ok(Exit::Done),

@@ -3,17 +3,18 @@
 use std::io::{self, IsTerminal};
 
 use clap::Args;
-use legwork_client::Folders;
+use legwork_machine::Folders;
+use legwork_protocol::api::Ask;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::agents::Agents;
 use crate::asking::{connect, find, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::run::prompts::{self, Words, description};
-use crate::run::{Launched, Order, attend, detach, terminal};
+use crate::run::{LaunchSpec, Launched, attend, detach, terminal};
 use crate::screen::{BAD, DIM, Screen, harmless, paint, remark};
+use crate::sentences;
 
 /// Have helpers do something, from this terminal
 ///
@@ -56,7 +57,7 @@ pub struct Run {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct Detached {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,27 +67,26 @@ struct Shown {
 }
 
 impl Run {
-    /// Launches, and waits unless that is not wanted.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let words = if self.each { Words::Each } else { Words::Suspicious };
         if self.prompts.iter().any(|prompt| prompt == "-") && io::stdin().is_terminal() {
             remark(paint(DIM, "Write the prompt; Ctrl-D on a line of its own ends it."));
         }
         let prompts = prompts::read(&self.prompts, words, &mut io::stdin())?;
-        let orders = match &self.resume {
+        let specs = match &self.resume {
             Some(typed) => vec![resume(typed, &prompts)?],
-            None => self.orders(prompts)?,
+            None => self.specs(prompts)?,
         };
         let session = terminal()?;
         // Before the launches, so that they do not all start a daemon.
         drop(connect()?);
         if self.detach {
-            return show(&detach(&session, &orders)?, &orders, screen);
+            return show(&detach(&session, &specs)?, &specs, screen);
         }
-        attend(session, &orders, screen)
+        attend(session, &specs, screen)
     }
 
-    fn orders(&self, prompts: Vec<String>) -> Result<Vec<Order>, Fault> {
+    fn specs(&self, prompts: Vec<String>) -> Result<Vec<LaunchSpec>, Fault> {
         if self.description.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err(Fault::Usage("The description is empty.".to_owned()));
         }
@@ -94,41 +94,47 @@ impl Run {
         agents.warn();
         let agent = agents.choose(self.agent.as_deref())?;
         let of = prompts.len();
-        let order = |(number, prompt): (usize, String)| {
+        let spec = |(number, prompt): (usize, String)| {
             let description = description(self.description.as_deref(), &prompt, number, of);
-            let arguments = json!({ "prompt": prompt, "description": description, "agent": agent });
-            Order { description, arguments }
+            let agent = agent.clone();
+            let ask = Ask::Launch { prompt, description: description.clone(), agent };
+            LaunchSpec { description, ask }
         };
-        Ok(prompts.into_iter().enumerate().map(order).collect())
+        Ok(prompts.into_iter().enumerate().map(spec).collect())
     }
 }
 
-fn resume(typed: &str, prompts: &[String]) -> Result<Order, Fault> {
+fn resume(typed: &str, prompts: &[String]) -> Result<LaunchSpec, Fault> {
     let [prompt] = prompts else {
         return Err(Fault::Usage("A task is resumed with one prompt.".to_owned()));
     };
     let mut client = connect()?;
     let id = find(&mut client, typed)?;
     let description = task(&mut client, id)?.description;
-    Ok(Order { description, arguments: json!({ "resume": id, "prompt": prompt }) })
+    let ask = Ask::Resume { task: id.to_string(), prompt: prompt.clone() };
+    Ok(LaunchSpec { description, ask })
 }
 
 /// The ids, for whoever comes back.
-fn show(launched: &[Launched], orders: &[Order], screen: &Screen) -> Result<Exit, Fault> {
+fn show(launched: &[Launched], specs: &[LaunchSpec], screen: &Screen) -> Result<Exit, Fault> {
     let mut all = Vec::new();
-    for (launched, Order { description, .. }) in launched.iter().zip(orders) {
+    for (launched, LaunchSpec { description, .. }) in launched.iter().zip(specs) {
         match launched {
             Ok(task) if !screen.is_json() => screen.line(task.id)?,
             Err(why) if !screen.is_json() => {
-                remark(format!("{} {description}: {}", paint(BAD, "✗"), harmless(why)));
+                remark(format!(
+                    "{} {description}: {}",
+                    paint(BAD, "✗"),
+                    harmless(&sentences::refusal(why))
+                ));
             }
             _ => {}
         }
         let task = launched.as_ref().ok();
-        all.push(Shown {
+        all.push(Detached {
             id: task.map(|task| task.id.to_string()),
             session: task.and_then(|task| task.session.as_ref()).map(ToString::to_string),
-            refused: launched.as_ref().err().cloned(),
+            refused: launched.as_ref().err().map(sentences::refusal),
         });
     }
     if screen.is_json() {

@@ -23,7 +23,6 @@ pub struct Show {
 }
 
 impl Show {
-    /// Shows it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let id = find(&mut client, &self.task)?;

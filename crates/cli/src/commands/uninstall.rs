@@ -3,7 +3,7 @@
 use std::fs;
 
 use clap::Args;
-use legwork_client::Folders;
+use legwork_machine::Folders;
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -34,7 +34,6 @@ struct Shown {
 }
 
 impl Uninstall {
-    /// Removes our plugin, if it is there.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, _) = self.scope.file()?;
         let done = match look(&file)? {

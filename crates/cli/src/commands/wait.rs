@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use legwork_client::Client;
 use legwork_protocol::TaskId;
+use legwork_protocol::api::{Ask, Awaited, Refusal};
 use legwork_protocol::limits::BLOCK_MAX_MS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::TaskView;
-use serde_json::json;
 
-use crate::asking::{connect, find_all, task};
+use crate::asking::{connect, find_all, get, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::{Board, LOOK, REDRAW, elapsed, is_live};
@@ -41,7 +41,6 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Waits, and shows how it ended.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let ids = find_all(&mut client, &self.tasks)?;
@@ -49,12 +48,11 @@ impl Wait {
         look(&mut client, &ids)?;
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let ended = wait_aside(ids.clone(), deadline);
-        if is_live() {
-            show_progress(&mut client, &ids, &ended)?;
+        let tasks = if is_live() {
+            show_progress(&mut client, &ids, &ended)?
         } else {
-            ended.recv().map_err(|_| worker_gone())??;
-        }
-        let tasks = look(&mut client, &ids)?;
+            ended.recv().map_err(|_| worker_gone())??
+        };
         if screen.is_json() {
             screen.value(&tasks)?;
         } else {
@@ -70,8 +68,11 @@ fn look(client: &mut Client, ids: &[TaskId]) -> Result<Vec<TaskView>, Fault> {
     ids.iter().map(|id| task(client, *id)).collect()
 }
 
+/// What came of waiting: the tasks as they are then.
+type Ended = Result<Vec<TaskView>, Fault>;
+
 /// Waits on a thread and a link of its own, so that the screen can move meanwhile.
-fn wait_aside(ids: Vec<TaskId>, deadline: Option<Instant>) -> Receiver<Result<(), Fault>> {
+fn wait_aside(ids: Vec<TaskId>, deadline: Option<Instant>) -> Receiver<Ended> {
     let (tell, ended) = mpsc::channel();
     thread::spawn(move || {
         // The program may have ended meanwhile.
@@ -80,31 +81,27 @@ fn wait_aside(ids: Vec<TaskId>, deadline: Option<Instant>) -> Receiver<Result<()
     ended
 }
 
-/// One `background_block` after the other, because each has a longest time.
-fn wait(ids: &[TaskId], deadline: Option<Instant>) -> Result<(), Fault> {
+/// One request after the other, because each has a longest time.
+fn wait(ids: &[TaskId], deadline: Option<Instant>) -> Ended {
     let mut client = connect()?;
+    let names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
     loop {
         let left = deadline.map(|end| end.saturating_duration_since(Instant::now()).as_millis());
-        let step = left.map_or(BLOCK_MAX_MS, |left| left.min(BLOCK_MAX_MS.into()) as u64);
-        let arguments = json!({ "task_ids": ids, "timeout": step });
-        let answered = client.call("background_block", arguments, &mut |_| {})?;
-        if answered.refused {
-            return Err(Fault::Refused(answered.text));
-        }
-        let unfinished = |task: &TaskView| task.status.is_unfinished();
+        let timeout_ms = left.map_or(BLOCK_MAX_MS, |left| left.min(BLOCK_MAX_MS.into()) as u64);
+        let ask = Ask::Wait { tasks: names.clone(), timeout_ms };
+        let awaited: Vec<Awaited> = get(&mut client, ask)?;
+        let found =
+            |Awaited { name, task }: Awaited| task.ok_or(Fault::Denied(Refusal::NotFound(name)));
+        let tasks: Vec<TaskView> = awaited.into_iter().map(found).collect::<Result<_, _>>()?;
         let is_over = deadline.is_some_and(|end| Instant::now() >= end);
-        if is_over || !look(&mut client, ids)?.iter().any(unfinished) {
-            return Ok(());
+        if is_over || !tasks.iter().any(|task| task.status.is_unfinished()) {
+            return Ok(tasks);
         }
     }
 }
 
 /// Redraws one line on the terminal until the waiting has ended.
-fn show_progress(
-    client: &mut Client,
-    ids: &[TaskId],
-    ended: &Receiver<Result<(), Fault>>,
-) -> Result<(), Fault> {
+fn show_progress(client: &mut Client, ids: &[TaskId], ended: &Receiver<Ended>) -> Ended {
     let started = Instant::now();
     let (mut looked, mut board) = (started, Board::default());
     let mut tasks = look(client, ids)?;

@@ -27,9 +27,8 @@ Examples:
 pub struct Watch {}
 
 impl Watch {
-    /// Shows it.
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        let news = connect()?.watch()?;
+        let news = connect()?.follow()?;
         if !screen.is_json() {
             remark(paint(DIM, "Watching. Ctrl-C ends."));
         }

@@ -13,11 +13,9 @@ use self::stage::Stage;
 pub enum Pace {
     /// So that a person can follow.
     Readable,
-    /// As short as can be.
     Fast,
 }
 
-/// The demo.
 pub struct Show<'a> {
     stage: Stage,
     screen: &'a Screen,
@@ -28,7 +26,6 @@ pub struct Show<'a> {
 const FOUND: &str = "The program begins in src/main.rs and reads its settings first.";
 
 impl<'a> Show<'a> {
-    /// Sets the stage.
     pub fn open(pace: Pace, screen: &'a Screen) -> Result<Self, Fault> {
         Ok(Self { stage: Stage::open()?, screen, pace })
     }

@@ -28,7 +28,6 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Makes the home.
     pub fn open() -> Result<Self, Fault> {
         let home = env::temp_dir().join(format!("legwork-demo-{}", process::id()));
         let at_home = |source| Fault::File { tried: "make", path: home.clone(), source };

@@ -1,6 +1,6 @@
 //! Looking after helpers that were launched. Three threads, because each waits for something else:
-//! one looks and reads results, one hears of news so that a look comes at once, and one is blocked
-//! on the helpers, so that the daemon sends no notice of what is about to be read here.
+//! one looks and reads results, one hears of news so that a look comes at once, and one waits for the
+//! helpers as their parent, so that the daemon sends no notice of what is about to be read here.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use legwork_client::Client;
 use legwork_protocol::TaskId;
+use legwork_protocol::api::{Answer, Ask, Awaited, Refusal};
 use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
 use legwork_protocol::line::Context;
-use serde_json::json;
 
 use super::Event;
 use crate::asking::{connect_for_long, result, task};
@@ -41,12 +41,10 @@ enum Look {
 
 enum Hold {
     Task(TaskId),
-    /// There will be no more.
     Complete,
 }
 
 impl Follow {
-    /// Starts them.
     pub fn start(session: Context, tell: Sender<Event>) -> Self {
         let (looker, looks) = mpsc::channel();
         let (holder, holds) = mpsc::channel();
@@ -88,7 +86,8 @@ fn cancel(session: &Context, ids: &[TaskId], looker: &Sender<Look>) -> Result<()
     let mut client = connect_for_long()?;
     for id in ids {
         // One that is refused has finished meanwhile.
-        client.call_for(session, "background_cancel", json!({ "task_id": id }), &mut |_| {})?;
+        let _: Result<Answer, Refusal> =
+            client.request_for(session, Ask::Cancel { task: id.to_string() })?;
         let _ = looker.send(Look::News(*id));
     }
     Ok(())
@@ -97,7 +96,7 @@ fn cancel(session: &Context, ids: &[TaskId], looker: &Sender<Look>) -> Result<()
 /// News are only hints: without them a look comes a little later.
 fn watch(looker: &Sender<Look>) {
     loop {
-        let news = mail::connect().and_then(|client| client.watch().ok());
+        let news = mail::connect().and_then(|client| client.follow().ok());
         for news in news.into_iter().flatten().map_while(Result::ok) {
             if looker.send(Look::News(news.task)).is_err() {
                 return;
@@ -142,16 +141,15 @@ fn observe_at(client: &mut Client, session: &Context, id: TaskId) -> Result<(Eve
         if task.status.is_unfinished() {
             return Ok((Event::Seen(task), false));
         }
-        // Read as the parent, so that the notice is not needed any more; then whole.
-        client.call_for(session, "background_output", json!({ "task_id": id }), &mut |_| {})?;
-        let result = result(client, id)?;
+        // Read as the parent, so that the notice is not needed any more.
+        let result = result(client, Some(session), id)?;
         if result.task.status.is_unfinished() {
             return Ok((Event::Seen(result.task), false));
         }
         Ok((Event::Ended(result), true))
     });
     match found {
-        Err(Fault::Refused(why)) => Ok((Event::Gone(id, why), true)),
+        Err(Fault::Denied(why)) => Ok((Event::Gone(id, why), true)),
         found => found,
     }
 }
@@ -172,27 +170,15 @@ fn hold(session: &Context, holds: &Receiver<Hold>) -> Result<(), Fault> {
             Err(TryRecvError::Disconnected) => return Ok(()),
             Err(TryRecvError::Empty) if open.is_empty() => return Ok(()),
             Err(TryRecvError::Empty) => {
-                let timeout = if complete { BLOCK_MAX_MS } else { BLOCK_SHORT_MS };
-                let some: Vec<TaskId> = open.iter().copied().take(BLOCK_MAX_TASKS).collect();
-                let arguments = json!({ "task_ids": some, "timeout": timeout });
-                let held = client.call_for(session, "background_block", arguments, &mut |_| {})?;
-                if held.refused {
-                    return Ok(());
-                }
-                open = unfinished(&mut client, open)?;
+                let timeout_ms = if complete { BLOCK_MAX_MS } else { BLOCK_SHORT_MS };
+                let later = open.split_off(open.len().min(BLOCK_MAX_TASKS));
+                let tasks = open.iter().map(TaskId::to_string).collect();
+                let held = client.request_for(session, Ask::Wait { tasks, timeout_ms })?;
+                let Ok(held): Result<Vec<Awaited>, Refusal> = held else { return Ok(()) };
+                let tasks = held.into_iter().filter_map(|awaited| awaited.task);
+                let unfinished = tasks.filter(|task| task.status.is_unfinished());
+                open = unfinished.map(|task| task.id).chain(later).collect();
             }
         }
     }
-}
-
-fn unfinished(client: &mut Client, ids: Vec<TaskId>) -> Result<Vec<TaskId>, Fault> {
-    let mut open = Vec::new();
-    for id in ids {
-        match task(client, id) {
-            Ok(task) if task.status.is_unfinished() => open.push(id),
-            Ok(_) | Err(Fault::Refused(_)) => {}
-            Err(fault) => return Err(fault),
-        }
-    }
-    Ok(open)
 }

@@ -3,14 +3,12 @@
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use legwork_client::Client;
-use legwork_protocol::TaskId;
+use legwork_protocol::api::{Ask, Refusal};
 use legwork_protocol::line::Context;
 use legwork_protocol::view::TaskView;
-use serde_json::Value;
 
 use super::Event;
-use crate::asking::{connect_for_long, task};
+use crate::asking::connect_for_long;
 use crate::fault::Fault;
 
 /// Launches that are under way at once; each has a link of its own.
@@ -18,21 +16,19 @@ const AT_ONCE: usize = 8;
 
 /// A helper that is wanted.
 #[derive(Debug, Clone)]
-pub struct Order {
-    /// What it is called.
+pub struct LaunchSpec {
     pub description: String,
-    /// The arguments of `background_task`.
-    pub arguments: Value,
+    pub ask: Ask,
 }
 
-/// What came of an order: a task, or why there is none.
-pub type Launched = Result<TaskView, String>;
+/// What came of a launch: a task, or why there is none.
+pub type Launched = Result<TaskView, Refusal>;
 
 /// Launches all of them, and tells of each by its number.
-pub(super) fn launch(session: &Context, orders: &[Order], tell: &Sender<Event>) {
-    for first in 0..AT_ONCE.min(orders.len()) {
-        let mine = orders.iter().cloned().enumerate().skip(first).step_by(AT_ONCE);
-        let mine: Vec<(usize, Order)> = mine.collect();
+pub(super) fn launch(session: &Context, specs: &[LaunchSpec], tell: &Sender<Event>) {
+    for first in 0..AT_ONCE.min(specs.len()) {
+        let mine = specs.iter().cloned().enumerate().skip(first).step_by(AT_ONCE);
+        let mine: Vec<(usize, LaunchSpec)> = mine.collect();
         let (session, tell) = (session.clone(), tell.clone());
         thread::spawn(move || {
             let launched = launch_each(&session, mine, &tell);
@@ -46,12 +42,12 @@ pub(super) fn launch(session: &Context, orders: &[Order], tell: &Sender<Event>) 
 
 fn launch_each(
     session: &Context,
-    orders: Vec<(usize, Order)>,
+    specs: Vec<(usize, LaunchSpec)>,
     tell: &Sender<Event>,
 ) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
-    for (number, order) in orders {
-        let launched = launch_one(&mut client, session, order)?;
+    for (number, spec) in specs {
+        let launched: Launched = client.request_for(session, spec.ask)?;
         if tell.send(Event::Launched(number, launched)).is_err() {
             break;
         }
@@ -59,31 +55,12 @@ fn launch_each(
     Ok(())
 }
 
-fn launch_one(client: &mut Client, session: &Context, order: Order) -> Result<Launched, Fault> {
-    let answered = client.call_for(session, "background_task", order.arguments, &mut |_| {})?;
-    if answered.refused {
-        return Ok(Err(answered.text));
-    }
-    match task_of(&answered.text) {
-        Some(id) => match task(client, id) {
-            // Somebody may have forgotten it already.
-            Err(Fault::Refused(why)) => Ok(Err(why)),
-            found => found.map(Ok),
-        },
-        None => Ok(Err(format!("The daemon names no task: {}", answered.text))),
-    }
-}
-
-fn task_of(answer: &str) -> Option<TaskId> {
-    answer.lines().find_map(|line| line.strip_prefix("Task ID: ")?.trim().parse().ok())
-}
-
-/// Launches all of them and looks after none. What came of each, in their order.
-pub fn detach(session: &Context, orders: &[Order]) -> Result<Vec<Launched>, Fault> {
+/// Launches all of them and looks after none. What came of each, in their spec.
+pub fn detach(session: &Context, specs: &[LaunchSpec]) -> Result<Vec<Launched>, Fault> {
     let (tell, events) = mpsc::channel();
-    launch(session, orders, &tell);
+    launch(session, specs, &tell);
     drop(tell);
-    let mut all: Vec<Option<Launched>> = orders.iter().map(|_| None).collect();
+    let mut all: Vec<Option<Launched>> = specs.iter().map(|_| None).collect();
     for event in events {
         match event {
             Event::Launched(number, launched) => all[number] = Some(launched),
@@ -92,21 +69,4 @@ pub fn detach(session: &Context, orders: &[Order]) -> Result<Vec<Launched>, Faul
         }
     }
     Ok(all.into_iter().flatten().collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_task_is_read_from_the_answer_wherever_its_line_stands() {
-        let id: TaskId = "bg_0000000a".parse().unwrap();
-        for answer in [
-            "Task ID: bg_0000000a\nSession ID: ses_1\nA notification will follow.",
-            "Note: agent and description are ignored in resume mode.\nTask ID: bg_0000000a\n",
-        ] {
-            assert_eq!(task_of(answer), Some(id), "{answer}");
-        }
-        assert_eq!(task_of("Task ID: soon"), None);
-    }
 }

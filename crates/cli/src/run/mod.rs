@@ -1,45 +1,43 @@
 //! `legwork run` at work: this terminal is the parent of helpers, launches them, looks after them
 //! and shows what each of them found.
 //!
-//! One loop (`attend.rs`) owns the screen and everything that is known; whatever waits does so on a
+//! One loop (`run_view.rs`) owns the screen and everything that is known; whatever waits does so on a
 //! thread of its own and tells the loop: the launches (`launch.rs`), the looks (`follow.rs`),
 //! signals and keys. So Ctrl-C is heard whatever the daemon does. Nothing is decided here about
 //! tasks.
 
-mod attend;
 mod follow;
+mod helpers;
 mod keys;
 mod launch;
-mod party;
 pub mod prompts;
+mod run_view;
 mod signals;
 
 use std::env;
 use std::ffi::OsString;
-use std::time::SystemTime;
 
+use legwork_machine::since_epoch;
 use legwork_protocol::TaskId;
+use legwork_protocol::api::Refusal;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::view::{ResultView, TaskView};
 
-pub use self::attend::attend;
-pub use self::launch::{Launched, Order, detach};
+pub use self::launch::{LaunchSpec, Launched, detach};
+pub use self::run_view::attend;
 use crate::fault::Fault;
 
 /// Everything that can happen while helpers are looked after.
 #[derive(Debug)]
 enum Event {
-    /// What came of an order, by its number.
+    /// What came of a launch, by its number.
     Launched(usize, Launched),
-    /// A helper at work.
     Seen(TaskView),
     /// A helper that has finished.
     Ended(ResultView),
-    /// A task that somebody forgot, in the daemon's words.
-    Gone(TaskId, String),
-    /// Somebody pressed Ctrl-C.
+    /// A task that somebody forgot.
+    Gone(TaskId, Refusal),
     Interrupt,
-    /// This process is to end.
     Terminate,
     /// A key was pressed in answer to a question; none if the terminal is gone.
     Key(Option<u8>),
@@ -49,7 +47,7 @@ enum Event {
 
 /// This terminal as a parent: a session that no other call of the program has.
 pub fn terminal() -> Result<Context, Fault> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = since_epoch();
     let unique = format!("{:x}_{:x}", now.as_nanos(), std::process::id());
     let directory = env::current_dir().map_err(|source| Fault::File {
         tried: "find",

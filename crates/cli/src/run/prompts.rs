@@ -13,7 +13,6 @@ const DESCRIPTION_MAX_CHARS: usize = 60;
 /// Whether words may be prompts of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
-    /// They may.
     Each,
     /// Several of them are more likely one prompt without its quotes.
     Suspicious,

@@ -9,7 +9,6 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::Event;
 
-/// Listens from now on.
 pub fn listen(tell: Sender<Event>) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (mut interrupt, mut terminate) = {

@@ -3,7 +3,7 @@
 
 use std::process::{Child, Command, Stdio};
 
-use legwork_client::process::{is_alive, mark_in, pid_here};
+use legwork_machine::process::{is_alive, mark_in, pid_here};
 
 use crate::home::{Home, eventually};
 use crate::stage::processes_in;

@@ -130,7 +130,7 @@ fn d5_a_permission_is_asked_of_a_person() {
     let mut world = World::new(json!({ "permission": { "bash": "ask" } }));
     let task = world.launch(&[&bash("echo yes > asked"), "say it is done"]);
     let view = world.stage.until(&task, "it asks", |task| !task.questions.is_empty());
-    assert!(view.waiting[0].contains("echo yes > asked"), "{view:?}");
+    assert!(view.questions[0].subject.contains("echo yes > asked"), "{view:?}");
     let asked = world.opencode.project().join("asked");
     assert!(!asked.exists());
     world.stage.home.run(["answer", &task, "once"]).with_code(0);

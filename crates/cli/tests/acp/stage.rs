@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use legwork_client::process::{is_alive, process_mark};
-use legwork_client::{Client, Folders, Start};
-use legwork_protocol::line::{Context, Query, Role};
+use legwork_client::{Client, Start};
+use legwork_machine::Folders;
+use legwork_machine::process::{is_alive, process_mark};
+use legwork_protocol::api::{Ask, List, Request};
+use legwork_protocol::line::{Context, Role};
 use legwork_protocol::view::{DaemonView, Mail, ResultView, TaskView, TasksView};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -93,18 +95,19 @@ impl Stage {
     pub fn result(&mut self, task: &str) -> (String, String) {
         self.finish(task);
         let found =
-            self.client.query::<ResultView>(Query::Result { task: task.to_owned(), from: 0 });
+            self.client.request::<ResultView>(Ask::Output { task: task.to_owned(), offset: 0 });
         let ResultView { task, text, .. } = found.unwrap().unwrap();
         (task.status.to_string(), text.unwrap_or_default())
     }
 
     pub fn view(&mut self, task: &str) -> TaskView {
-        self.client.query(Query::Task { task: task.to_owned() }).unwrap().unwrap()
+        self.client.request(Request::Show { task: task.to_owned() }).unwrap().unwrap()
     }
 
     /// All tasks at one moment, the first launched first.
     pub fn views(&mut self) -> Vec<TaskView> {
-        let all: TasksView = self.client.query(Query::Tasks { status: None }).unwrap().unwrap();
+        let all = Ask::List(List { all: true, ..List::default() });
+        let all = self.client.request_for::<TasksView>(&self.context, all).unwrap().unwrap();
         all.tasks.into_iter().rev().collect()
     }
 
@@ -115,7 +118,7 @@ impl Stage {
 
     /// What waits to be shown to a person.
     pub fn mail(&mut self) -> Vec<Mail> {
-        self.client.query(Query::Mail).unwrap().unwrap()
+        self.client.request(Request::Mail).unwrap().unwrap()
     }
 
     /// Waits until so many messages are there, and that no more of them come from what is finished:
@@ -136,7 +139,7 @@ impl Stage {
     }
 
     pub fn daemon(&mut self) -> DaemonView {
-        self.client.query(Query::Daemon).unwrap().unwrap()
+        self.client.request(Request::Status).unwrap().unwrap()
     }
 
     /// Kills the daemon and starts another.

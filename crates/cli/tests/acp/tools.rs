@@ -131,7 +131,7 @@ fn d5_a_permission_is_shown_told_once_and_answered_by_a_person() {
     for (answer, said) in [("once", "Allowed"), ("reject", "Not allowed")] {
         let task = stage.launch("ask remove the file\nsay done");
         let view = stage.until(&task, "it asks", |task| !task.questions.is_empty());
-        assert!(view.waiting[0].contains("remove the file"), "{view:?}");
+        assert!(view.questions[0].subject.contains("remove the file"), "{view:?}");
         let told = |stage: &mut Stage| {
             let about = |text: &str| text.contains(&task) && text.contains("remove the file");
             stage.mail().iter().filter(|mail| about(&mail.text)).count()

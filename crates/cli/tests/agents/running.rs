@@ -5,7 +5,7 @@ use std::process::{Child, ChildStderr, Command};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 
-use legwork_client::process::{is_alive, process_mark};
+use legwork_machine::process::{is_alive, process_mark};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::{Home, PATIENCE, Ran, eventually};

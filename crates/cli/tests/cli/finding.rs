@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 
-use legwork_client::process::{is_alive, is_suspended, process_mark};
-use legwork_client::{Folders, Holder, Record, holder};
+use legwork_client::{Holder, Record, holder};
+use legwork_machine::Folders;
+use legwork_machine::process::{is_alive, is_suspended, process_mark};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::{Home, Ran, eventually, ran};

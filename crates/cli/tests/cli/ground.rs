@@ -37,7 +37,7 @@ fn k4_records_that_are_deleted_under_it_end_the_daemon_in_words() {
     let second = started(&home);
     assert_ne!(first["pid"], second["pid"]);
     let pid = u32::try_from(first["pid"].as_u64().unwrap()).unwrap();
-    let is_gone = || legwork_client::process::process_mark(pid).is_none().then_some(());
+    let is_gone = || legwork_machine::process::process_mark(pid).is_none().then_some(());
     eventually("the first one ends by itself", is_gone);
     let log = fs::read_to_string(home.path("legwork/daemon.log")).unwrap();
     assert!(log.contains("was deleted or replaced"), "{log}");
@@ -48,7 +48,7 @@ fn k4_records_that_are_deleted_under_it_end_the_daemon_in_words() {
 #[test]
 fn k4_a_call_to_a_daemon_whose_records_are_gone_is_refused_in_words() {
     let home = Home::new();
-    let folders = legwork_client::Folders {
+    let folders = legwork_machine::Folders {
         config: home.path("legwork/config.toml"),
         store: home.path("legwork/store"),
         sessions: home.path("legwork/sessions"),
@@ -70,9 +70,9 @@ fn k4_a_call_to_a_daemon_whose_records_are_gone_is_refused_in_words() {
 fn k4_a_home_that_is_deleted_under_it_ends_the_daemon_and_stays_deleted() {
     let home = Home::new();
     let pid = started(&home)["pid"].as_u64().unwrap();
-    let mark = legwork_client::process::process_mark(u32::try_from(pid).unwrap()).unwrap();
+    let mark = legwork_machine::process::process_mark(u32::try_from(pid).unwrap()).unwrap();
     fs::remove_dir_all(home.path("legwork")).unwrap();
-    let is_gone = || (!legwork_client::process::is_alive(&mark)).then_some(());
+    let is_gone = || (!legwork_machine::process::is_alive(&mark)).then_some(());
     eventually("the daemon ends by itself", is_gone);
     assert!(!home.path("legwork").exists());
 }

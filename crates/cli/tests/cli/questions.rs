@@ -1,5 +1,7 @@
 //! Answering what a helper waits for.
 
+use serde_json::json;
+
 use crate::home::{Home, eventually};
 use crate::host::Host;
 
@@ -17,9 +19,16 @@ fn d5_a_person_sees_what_a_helper_asks_and_answers_it() {
         let shown = home.run(["answer", &task, "--json"]).with_code(0).json();
         (!shown.as_array().unwrap().is_empty()).then_some(shown)
     });
-    assert_eq!(asked[0]["id"], "per_1");
+    assert_eq!((&asked[0]["id"], &asked[0]["kind"]), (&json!("per_1"), &json!("permission")));
+    assert_eq!(asked[0]["options"][1]["id"], "always");
+    assert!(asked[0]["since"].as_u64().unwrap() > 1_600_000_000_000, "{asked}");
     let shown = home.run(["answer", &task]).with_code(0);
-    assert!(shown.out.contains("per_1") && shown.out.contains("ls"), "{shown:?}");
+    assert!(!shown.out.contains("per_") && shown.out.contains("ls"), "{shown:?}");
+    for way in ["once", "always", "reject"] {
+        assert!(shown.out.contains(&format!("legwork answer {task} {way}")), "{shown:?}");
+    }
+    let words = home.run(["answer", &task, "--words", "x"]).with_code(1);
+    assert!(words.err.contains("once, always or reject"), "{words:?}");
     assert!(home.run(["list"]).out.contains("waiting"));
     assert!(home.run(["log", &task]).out.contains("It waits"));
 
@@ -42,9 +51,11 @@ fn of_several_questions_one_must_be_named() {
         let shown = home.run(["answer", &task, "--json"]).json();
         (shown.as_array().unwrap().len() == 2).then_some(())
     });
+    let shown = home.run(["answer", &task]).with_code(0);
+    assert!(shown.out.contains("--question 2 always"), "{shown:?}");
     let which = home.run(["answer", &task, "always"]).with_code(1);
     assert!(which.err.contains("--question"), "{which:?}");
-    home.run(["answer", &task, "always", "--question", "per_2"]).with_code(0);
+    home.run(["answer", &task, "always", "--question", "2"]).with_code(0);
     assert_eq!(host.replies()[0]["reply"], "always");
 }
 

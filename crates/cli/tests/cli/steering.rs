@@ -12,9 +12,10 @@ fn x2_a_finished_task_cannot_be_cancelled_and_the_others_are() {
     host.finish(&session, "done");
     home.run(["wait", &done]).with_code(0);
     let ran = home.run(["cancel", &done, &open]).with_code(1);
-    assert!(ran.out.contains("Cannot cancel") && ran.out.contains("Cancelled"), "{ran:?}");
+    assert!(ran.out.contains("completed already") && ran.out.contains("Cancelled"), "{ran:?}");
     let again = home.run(["cancel", &open, "--json"]).with_code(1).json();
-    assert_eq!(again[0]["refused"], true);
+    let refusal = serde_json::json!({ "code": "cannot-cancel", "of": "cancelled" });
+    assert_eq!((&again[0]["refused"], &again[0]["refusal"]), (&true.into(), &refusal));
 }
 
 #[test]
@@ -34,6 +35,6 @@ fn clearing_asks_first_and_forgets_what_it_showed() {
     assert_eq!(json["forgotten"], serde_json::json!([done]));
     home.run(["clear", &open, "--yes"]).with_code(0);
     let none = home.run(["clear", "--yes"]).with_code(0);
-    assert!(none.out.contains("No background tasks to clear."), "{none:?}");
+    assert!(none.out.contains("There are no tasks to clear."), "{none:?}");
     assert_eq!(home.run(["list"]).out, "No background tasks found.\n");
 }

@@ -151,8 +151,41 @@ fn p8_clear_forgets_all_that_was_asked_for_however_much_it_is() {
     }
     assert_eq!(home.run(["list", "--json"]).json()["total"], 250);
     let cleared = home.run(["clear", "--yes"]).with_code(0);
-    assert_eq!(cleared.out, "Cleared 250 tasks.\n");
+    assert_eq!(cleared.out, "Cancelled 250 unfinished tasks and cleared 250 tasks.\n");
     assert_eq!(home.run(["list", "--json"]).json()["total"], 0);
     let again = home.run(["clear", "--yes", "--json"]).with_code(0).json();
-    assert_eq!(again["text"], "No background tasks to clear.");
+    assert_eq!(again["text"], "There are no tasks to clear.");
+}
+
+#[test]
+fn p5_what_is_at_work_is_listed_first_and_programs_can_page_and_search() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (open, _) = host.launch("still open");
+    let done: Vec<String> = ["one", "two", "three"]
+        .map(|name| {
+            let (task, session) = host.launch(&format!("file number {name}"));
+            host.finish(&session, "done");
+            home.run(["wait", &task]).with_code(0);
+            task
+        })
+        .into();
+    let newest = [&open, &done[2], &done[1], &done[0]];
+    let ids = |page: &serde_json::Value| {
+        let tasks = page["tasks"].as_array().unwrap().iter();
+        tasks.map(|task| task["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let first = home.run(["list", "--json", "--limit", "3"]).with_code(0).json();
+    assert_eq!(
+        (ids(&first), &first["total"]),
+        (newest[..3].iter().map(ToString::to_string).collect(), &4.into())
+    );
+    let next = first["next"].as_str().unwrap();
+    let second = home.run(["list", "--json", "--after", next]).with_code(0).json();
+    assert_eq!((ids(&second), second.get("next")), (vec![done[0].clone()], None));
+    let found = home.run(["list", "--json", "--search", "NUMBER TWO"]).with_code(0).json();
+    assert_eq!(ids(&found), [done[1].clone()]);
+    let cut = home.run(["list", "--limit", "1"]).with_code(0);
+    assert!(cut.out.contains(&open) && cut.out.contains("(1 of 4 are shown"), "{cut:?}");
+    home.run(["list", "--after", "nonsense"]).with_code(2);
 }

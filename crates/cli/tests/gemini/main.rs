@@ -105,7 +105,7 @@ fn d5_o2_a_permission_is_asked_of_a_person() {
     let mut world = World::new();
     let task = world.launch("run echo yes > asked");
     let view = world.stage.until(&task, "it asks", |task| !task.questions.is_empty());
-    assert!(view.waiting[0].contains("echo yes > asked"), "{view:?}");
+    assert!(view.questions[0].subject.contains("echo yes > asked"), "{view:?}");
     assert!(!world.work.join("asked").exists());
     world.stage.home.run(["answer", &task, "once"]).with_code(0);
     assert_eq!(world.stage.result(&task), completed("it was run"));

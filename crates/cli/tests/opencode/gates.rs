@@ -61,7 +61,7 @@ fn g2_g3_rubbish_at_every_entrance_disturbs_no_helper() {
 
 fn rubbish() -> Vec<Vec<u8>> {
     let hello = json!({
-        "type": "hello", "version": 1, "build": "0.1.0", "role": { "is": "client" },
+        "type": "hello", "version": legwork_protocol::line::LINE_VERSION, "build": "0.1.0", "role": { "is": "client" },
     });
     let bad_call = json!({ "type": "call", "id": "x", "key": [] });
     vec![

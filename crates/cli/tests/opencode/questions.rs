@@ -53,13 +53,14 @@ fn d5_a_permission_is_shown_told_once_without_a_turn_and_given_from_the_command_
         assert!(list.text.contains(&format!("waits: {waits}")), "{list:?}");
         for command in [&["show", &task.id][..], &["list"]] {
             let shown = printed(&stage.legwork(command));
-            assert!(shown.contains(&waits), "{command:?}: {shown}");
+            let asks = "asks for a permission: bash: echo permitted";
+            assert!(shown.contains(asks), "{command:?}: {shown}");
         }
         // The command that the notice names is one.
         let command: Vec<&str> = first.split('`').nth(1).unwrap().split(' ').collect();
         let asked = stage.legwork(&command[1..]);
         assert!(asked.status.success(), "{command:?}: {asked:?}");
-        assert!(printed(&asked).contains(&id), "{asked:?}");
+        assert!(printed(&asked).contains("echo permitted"), "{asked:?}");
         let answered = stage.legwork(&["answer", &task.id, "once"]);
         assert_eq!(printed(&answered).trim_end(), "The helper has your answer.", "{answered:?}");
         stage.until_settled(&task).await;
@@ -85,7 +86,7 @@ fn d5_of_two_questions_each_is_answered_by_its_name() {
         let unclear = stage.legwork(&["answer", &task.id, "once"]);
         assert!(!unclear.status.success(), "{unclear:?}");
         let of = |word: &str| {
-            let found = asked.iter().find(|one| one["text"] == format!("bash: echo {word}"));
+            let found = asked.iter().find(|one| one["subject"] == format!("bash: echo {word}"));
             found.unwrap()["id"].as_str().unwrap()
         };
         for word in ["right", "left"] {

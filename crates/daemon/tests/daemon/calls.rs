@@ -25,12 +25,13 @@ fn a_person_calls_without_a_session_and_a_session_through_its_host_only() {
     let context =
         json!({ "session": "ses_p", "message": "m", "agent": "build", "directory": "/d" });
     let answer = call(&mut client, 2, "background_list", Some(context));
-    assert_eq!((&answer["refused"], &answer["id"]), (&json!(true), &json!(2)));
+    assert_eq!((&answer["type"], &answer["id"]), (&json!("refused"), &json!(2)));
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
     host.peer.send(json!({ "type": "call", "id": 3, "key": "k", "tool": "background_list" }));
     assert!(host.answer(3).contains("context"));
-    host.peer.send(json!({ "type": "query", "id": 4, "query": { "what": "leave" } }));
+    host.peer
+        .send(json!({ "type": "request", "id": 4, "key": "k", "request": { "what": "shutdown" } }));
     assert_eq!(host.answer(4), "A host does not ask this.");
 }
 
@@ -42,11 +43,13 @@ fn what_is_wrong_with_a_call_is_answered_in_words() {
     let answer = call(&mut client, 1, "background_fly", None);
     assert!(answer["text"].as_str().unwrap().starts_with("There is no tool background_fly."));
     let answer = call(&mut client, 2, "background_clear", None);
-    assert_eq!(answer["refused"], true);
-    let answer = client.query(json!({ "what": "task", "task": "bg_nothere0" }));
+    assert_eq!(answer["refusal"]["code"], "not-a-session");
+    let answer = client.request(json!({ "what": "show", "task": "bg_nothere0" }));
+    let refusal = json!({ "code": "not-found", "of": "bg_nothere0" });
+    assert_eq!((&answer["type"], &answer["refusal"]), (&json!("refused"), &refusal));
     assert!(answer["text"].as_str().unwrap().starts_with("Task not found: bg_nothere0."));
-    let forgotten = client.query(json!({ "what": "forget", "tasks": ["bg_nothere0"] }));
-    assert_eq!(forgotten["type"], "answer");
+    let forgotten = client.request(json!({ "what": "forget", "tasks": ["bg_nothere0"] }));
+    assert_eq!(forgotten["data"]["of"], json!({ "tasks": 0, "unfinished": 0 }));
 }
 
 #[test]
@@ -57,9 +60,9 @@ fn a_task_can_be_seen_from_its_launch_to_its_result() {
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
     let task = host.launched(1, "call-1");
     let mut client = daemon.client();
-    let seen = client.query(json!({ "what": "task", "task": task }))["data"].clone();
+    let seen = client.data(json!({ "what": "show", "task": task }));
     assert_eq!((&seen["status"], &seen["host"]), (&json!("running"), &json!("opencode-1")));
-    let pending = client.query(json!({ "what": "result", "task": task }))["data"].clone();
+    let pending = client.data(json!({ "what": "output", "task": task }));
     assert_eq!(pending["text"], Value::Null);
 
     host.until(|opencode| !opencode.said("ses_1").is_empty());
@@ -68,14 +71,14 @@ fn a_task_can_be_seen_from_its_launch_to_its_result() {
     host.until(|opencode| !opencode.said("ses_p").is_empty());
     assert!(host.opencode.said("ses_p")[0].starts_with("[BACKGROUND TASK COMPLETED]"));
 
-    let result = client.query(json!({ "what": "result", "task": task }))["data"].clone();
+    let result = client.data(json!({ "what": "output", "task": task }));
     assert_eq!(
         (&result["text"], &result["task"]["status"]),
         (&json!("42 files"), &json!("completed"),)
     );
-    let story = client.query(json!({ "what": "timeline", "task": task }))["data"].clone();
+    let story = client.data(json!({ "what": "log", "task": task }));
     assert!(story[0]["line"].as_str().unwrap().starts_with("launched"), "{story}");
-    let all = client.query(json!({ "what": "tasks", "status": "completed" }))["data"].clone();
+    let all = client.data(json!({ "what": "list", "status": "completed" }));
     assert_eq!((&all["total"], &all["tasks"][0]["id"]), (&json!(1), &json!(task)));
     let log = home.log();
     assert!(log.contains(&format!("{task}: completed after")), "{log}");

@@ -67,9 +67,9 @@ impl Connection {
         self.read_line().is_none()
     }
 
-    /// What comes of a query.
-    pub fn query(&mut self, query: Value) -> Value {
-        self.send(json!({ "type": "query", "id": 77, "query": query }));
+    /// The line that answers a request.
+    pub fn request(&mut self, request: Value) -> Value {
+        self.send(json!({ "type": "request", "id": 77, "key": "k", "request": request }));
         loop {
             let line = self.next();
             if line["id"] == 77 {
@@ -78,7 +78,14 @@ impl Connection {
         }
     }
 
+    /// What comes of a request that is not refused.
+    pub fn data(&mut self, request: Value) -> Value {
+        let line = self.request(request);
+        assert_eq!(line["type"], "data", "{line}");
+        line["data"]["of"].clone()
+    }
+
     pub fn view(&mut self) -> Value {
-        self.query(json!({ "what": "daemon" }))["data"].clone()
+        self.data(json!({ "what": "status" }))
     }
 }

@@ -18,7 +18,7 @@ fn l6_a_call_sent_again_after_the_link_broke_makes_one_task() {
     host.launch(7, "call-1");
     let task = task_id(&host.answer(7));
     assert_eq!(opencode.helpers().len(), 1);
-    let all = daemon.client().query(json!({ "what": "tasks" }))["data"].clone();
+    let all = daemon.client().data(json!({ "what": "list" }));
     assert_eq!((&all["total"], &all["tasks"][0]["id"]), (&json!(1), &json!(task)));
 }
 

@@ -29,8 +29,8 @@ fn it_stays_while_somebody_is_connected_or_a_task_is_unfinished() {
     let task = host.launched(1, "call-1");
     drop(host);
     stays(&mut daemon);
-    let answer = daemon.client().query(json!({ "what": "forget", "tasks": [task] }));
-    assert_eq!(answer["refused"], false, "{answer}");
+    let answer = daemon.client().request(json!({ "what": "forget", "tasks": [task] }));
+    assert_eq!(answer["type"], "data", "{answer}");
     assert!(daemon.ended().success());
 }
 
@@ -76,7 +76,7 @@ fn asked_to_end_it_answers_first() {
     let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
-    assert_eq!(client.query(json!({ "what": "leave" }))["refused"], false);
+    assert_eq!(client.request(json!({ "what": "shutdown" }))["type"], "data");
     assert_eq!(client.next()["leaving"], true);
     assert!(daemon.ended().success());
 }
@@ -94,7 +94,9 @@ fn somebody_who_does_not_read_does_not_keep_it_from_ending() {
     let home = LocalHost::new();
     let daemon = home.start();
     let mut stuck = daemon.client();
-    let queries = "{\"type\":\"query\",\"id\":1,\"query\":{\"what\":\"daemon\"}}\n".repeat(2_000);
+    let queries =
+        "{\"type\":\"request\",\"id\":1,\"key\":\"k\",\"request\":{\"what\":\"status\"}}\n"
+            .repeat(2_000);
     stuck.send_raw(queries.as_bytes()).unwrap();
     daemon.signal(Signal::TERM);
     assert!(daemon.ended().success());
@@ -121,7 +123,7 @@ fn l6_after_a_kill_in_the_middle_the_same_call_makes_one_task() {
         host.launch(1, &key);
         let task = task_id(&host.answer(1));
         assert_eq!(host.opencode.helpers().len(), number + 1, "killed at {asked}");
-        let all = daemon.client().query(json!({ "what": "tasks" }))["data"].clone();
+        let all = daemon.client().data(json!({ "what": "list" }));
         assert_eq!(all["total"], number + 1);
         assert_eq!(all["tasks"][0]["id"], task);
         daemon.kill();

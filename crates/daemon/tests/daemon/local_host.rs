@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use legwork_daemon::{Options, run};
+use legwork_config::Config;
+use legwork_daemon::{Hosts, Options, run};
+use legwork_opencode::OpenCode;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+use crate::bell::Bell;
 use crate::connection::Connection;
 
 /// Set for the process that is the daemon.
@@ -87,8 +90,16 @@ impl LocalHost {
 }
 
 pub fn be_the_daemon() {
-    let folders = legwork_client::Folders::from_env().unwrap();
-    run(Options { folders, log_to_stderr: false }).unwrap();
+    let folders = legwork_machine::Folders::from_env().unwrap();
+    let (config, complaints) = Config::read(&folders.config);
+    let path = folders.config.clone();
+    let agents = move || Config::read(&path).0.agent_settings();
+    let hosts = Hosts {
+        kinds: vec![Box::new(OpenCode::default()), Box::new(Bell)],
+        built_in: vec![legwork_acp::opening(&folders, agents)],
+    };
+    let settings = config.settings;
+    run(Options { folders, settings, complaints, hosts, log_to_stderr: false }).unwrap();
 }
 
 pub fn be_a_stranger(socket: &Path) {

@@ -7,6 +7,7 @@
 )]
 #![expect(clippy::expect_used, reason = "the same, with words")]
 
+mod bell;
 mod calls;
 mod connection;
 mod handshake;

@@ -50,12 +50,12 @@ fn g2_a_bad_line_that_is_a_call_is_refused_and_the_next_is_heard() {
     for line in [
         json!({ "type": "call", "id": 5, "key": 7, "tool": "background_list" }),
         json!({ "type": "call", "id": 5 }),
-        json!({ "type": "query", "id": 5, "query": { "what": "is it" } }),
-        json!({ "type": "query", "id": 5, "query": { "what": "tasks", "status": 3 } }),
+        json!({ "type": "request", "id": 5, "key": "k", "request": { "what": "is it" } }),
+        json!({ "type": "request", "id": 5, "key": "k", "request": { "what": "list", "status": 3 } }),
     ] {
         client.send(line);
         let answer = client.next();
-        assert_eq!((&answer["id"], &answer["refused"]), (&json!(5), &json!(true)), "{answer}");
+        assert_eq!((&answer["id"], &answer["type"]), (&json!(5), &json!("refused")), "{answer}");
     }
     assert_eq!(client.view()["healthy"], true);
 }
@@ -79,7 +79,7 @@ fn g2_a_call_of_any_size_and_depth_is_answered() {
     ] {
         client.send_raw(call(&more).as_bytes()).unwrap();
         let answer = client.next();
-        assert_eq!((&answer["id"], &answer["refused"]), (&json!(5), &json!(true)), "{answer}");
+        assert_eq!((&answer["id"], &answer["type"]), (&json!(5), &json!("refused")), "{answer}");
         let text = answer["text"].as_str().unwrap();
         assert!(text.starts_with("The call could not be understood: the line "), "{text}");
     }
@@ -111,7 +111,7 @@ fn g2_a_result_that_cannot_be_read_fails_its_host_call_at_once() {
         let line = host.peer.next();
         assert!(line["type"] != "drop" || line["id"] != asked, "{line}");
         let again = line["type"] == "host-call" && line["path"] == "/agent";
-        if again || line["type"] == "answer" {
+        if again || line["type"] == "answer" || line["type"] == "refused" {
             break;
         }
     }
@@ -156,7 +156,8 @@ fn g3_who_floods_and_does_not_read_is_cut_off_and_others_are_served() {
     let daemon = home.start();
     let mut good = daemon.client();
     let mut flooding = daemon.client();
-    let query = "{\"type\":\"query\",\"id\":1,\"query\":{\"what\":\"daemon\"}}\n".repeat(1_000);
+    let query = "{\"type\":\"request\",\"id\":1,\"key\":\"k\",\"request\":{\"what\":\"status\"}}\n"
+        .repeat(1_000);
     thread::scope(|scope| {
         // Until it is cut off: each answer is longer than its question.
         scope.spawn(move || while flooding.send_raw(query.as_bytes()).is_ok() {});
@@ -180,7 +181,7 @@ fn k5_twenty_clients_at_once_see_one_truth() {
             scope.spawn(|| {
                 let mut client = daemon.client();
                 for _ in 0..20 {
-                    let all = client.query(json!({ "what": "tasks" }))["data"].clone();
+                    let all = client.data(json!({ "what": "list" }));
                     assert_eq!((&all["total"], &all["tasks"][0]["id"]), (&json!(1), &json!(task)));
                 }
             });
@@ -195,7 +196,9 @@ fn g3_connections_have_a_limit_and_places_are_given_back() {
     // Each of them waits for something, so none can be sent away for another.
     let watching = || {
         let mut client = daemon.client();
-        client.send(json!({ "type": "query", "id": 1, "query": { "what": "watch" } }));
+        client.send(
+            json!({ "type": "request", "id": 1, "key": "k", "request": { "what": "follow" } }),
+        );
         client
     };
     let mut many: Vec<_> = (0..192).map(|_| watching()).collect();

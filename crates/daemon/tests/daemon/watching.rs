@@ -7,7 +7,7 @@ use crate::local_host::LocalHost;
 use crate::opencode::{Host, OpenCode};
 
 fn watch(peer: &mut Connection) {
-    peer.send(json!({ "type": "query", "id": 8, "query": { "what": "watch" } }));
+    peer.send(json!({ "type": "request", "id": 8, "key": "k", "request": { "what": "follow" } }));
     // Answered after it, so from here on it watches.
     peer.view();
 }
@@ -44,7 +44,7 @@ fn who_stops_watching_hears_nothing_more() {
     client.view();
     let mut opencode = OpenCode::new();
     Host::connect(&daemon, "opencode-1", &mut opencode).launched(1, "call-1");
-    client.send(json!({ "type": "query", "id": 9, "query": { "what": "daemon" } }));
+    client.send(json!({ "type": "request", "id": 9, "key": "k", "request": { "what": "status" } }));
     assert_eq!(client.next()["type"], "data");
 }
 
@@ -54,7 +54,9 @@ fn a_watcher_that_does_not_read_holds_up_nobody() {
     let daemon = home.start();
     let mut asleep = daemon.client();
     for id in 0..900 {
-        asleep.send(json!({ "type": "query", "id": id, "query": { "what": "watch" } }));
+        asleep.send(
+            json!({ "type": "request", "id": id, "key": "k", "request": { "what": "follow" } }),
+        );
     }
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);

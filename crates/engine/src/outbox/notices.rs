@@ -1,7 +1,8 @@
 //! Notices: enqueued in the same transaction as what they tell of, and withdrawn when nobody needs
 //! them any more.
 
-use legwork_protocol::{QuestionId, SessionId, TaskId};
+use legwork_protocol::view::QuestionView;
+use legwork_protocol::{SessionId, TaskId};
 
 use crate::engine::Engine;
 use crate::record::{About, Change, Notice, NoticeId};
@@ -18,16 +19,10 @@ impl Engine {
         self.enqueue(notice, to, headline);
     }
 
-    pub(crate) fn enqueue_question(
-        &mut self,
-        id: TaskId,
-        number: u32,
-        question: &QuestionId,
-        text: &str,
-    ) {
+    pub(crate) fn enqueue_question(&mut self, id: TaskId, number: u32, question: &QuestionView) {
         let Some(task) = self.tasks.get(id) else { return };
         let to = task.run.asker.clone();
-        let headline = texts::question_headline(task, question, text);
+        let headline = texts::question_headline(task, question);
         let about = About::Question(number);
         self.enqueue(NoticeId { task: id, run: task.run.number, about }, to, headline);
     }

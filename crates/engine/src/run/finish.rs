@@ -7,7 +7,7 @@ use super::task::{Outcome, Stage, Task};
 use crate::engine::Engine;
 use crate::record::{Change, Forget};
 use crate::tasks::Live;
-use crate::text::{answers, words};
+use crate::text::words;
 use crate::timers::Timer;
 
 /// Whether the asker of a run is to be told of its end.
@@ -66,7 +66,7 @@ impl Engine {
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
         // It is finished, so how long anybody stays is of no matter.
-        let answer = answers::launched(&task, None, HostLifetime::Interactive);
+        let answer = self.launched(&task, HostLifetime::Interactive);
         self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
         for call in watch.into_iter().flat_map(|watch| watch.callers) {
             self.answer(call, answer.clone());

@@ -1,6 +1,7 @@
 //! How a launch is accepted: once its agent was found. Before that nothing is saved, and a refusal
 //! leaves nothing behind.
 
+use legwork_protocol::api::Answer;
 use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, TaskId};
@@ -11,7 +12,7 @@ use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Origin};
-use crate::text::{Answer, answers, words};
+use crate::text::words;
 use crate::work::{Action, Finding, HostError};
 
 /// A launch whose agent is being looked up: at the asker's own host, and if that has no such agent,
@@ -105,7 +106,7 @@ impl Engine {
             return None;
         }
         let task = self.tasks.get(id)?;
-        Some(answers::launched(task, self.ahead(task), lifetime))
+        Some(self.launched(task, lifetime))
     }
 
     /// A helper that failed or was cancelled gets nothing more, though its calls may still arrive.
@@ -127,8 +128,8 @@ impl Engine {
         let root = self.root_of(session);
         let held = self.tasks.under_root(&root);
         if limit != 0 && held >= limit as usize {
-            let holders = answers::holders(&self.tasks, &root, held);
-            return Err(Refusal::TooManyTasks { limit, held, holders });
+            let (finished, unfinished) = self.tasks.counts(&root);
+            return Err(Refusal::TooManyTasks { limit, held, finished, unfinished });
         }
         Ok(())
     }

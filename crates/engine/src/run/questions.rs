@@ -1,7 +1,6 @@
 //! Helpers that wait for a person.
 
-use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
-use legwork_protocol::refusal::plain;
+use legwork_protocol::limits::{QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
 use legwork_protocol::{QuestionId, TaskId};
 
 use crate::engine::Engine;
@@ -29,8 +28,9 @@ impl Engine {
         if watch.questions.len() >= QUESTIONS_MAX_OPEN {
             return;
         }
-        let text = plain(&question.text, HOST_TEXT_MAX_CHARS);
-        watch.questions.insert(question.id.clone(), text.clone());
+        let since = watch.questions.get(&question.id).map_or(self.now, |known| known.since);
+        let question = question.view(since);
+        watch.questions.insert(question.id.clone(), question.clone());
         let told = task.run.asked.len() as u32;
         if task.run.asked.contains(&question.id) || told >= QUESTIONS_MAX_TOLD {
             return;
@@ -38,7 +38,7 @@ impl Engine {
         task.run.asked.push(question.id.clone());
         let (task, from) = (task.clone(), task.stage.name());
         self.save(Change::Moved { task, from });
-        self.enqueue_question(id, told, &question.id, &text);
+        self.enqueue_question(id, told, &question);
     }
 
     pub(crate) fn question_closed(&mut self, id: TaskId, question: &QuestionId) {

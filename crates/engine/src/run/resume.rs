@@ -8,7 +8,6 @@ use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::Change;
-use crate::text::answers;
 use crate::work::{Action, Finding, HostError};
 
 /// A resume before it is accepted.
@@ -22,7 +21,6 @@ pub(crate) struct Resuming {
     pub host: HostId,
     pub asker: SessionId,
     pub prompt: String,
-    pub extra: bool,
 }
 
 impl Engine {
@@ -32,7 +30,6 @@ impl Engine {
         caller: Caller,
         name: &str,
         prompt: String,
-        extra: bool,
     ) -> Answered {
         let id = self.find(&caller, name)?;
         let Caller::Session { host: own, session: asker, key, .. } = caller else {
@@ -55,14 +52,14 @@ impl Engine {
             if earlier.id != id || launched_it || same_run && other {
                 return Err(Refusal::CallRepeated);
             }
-            return Ok(Some(answers::resumed(task, extra, self.hosts.lifetime(&own))));
+            return Ok(Some(self.resumed(task, self.hosts.lifetime(&own))));
         }
         match (task.status(), task.session.clone()) {
             (Status::Completed, Some(session)) => {
                 let host = self.host_to_resume(task, &own).ok_or(Refusal::HostUnreachable)?;
                 self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
                 let calls = vec![call];
-                let resuming = Resuming { key, calls, own, host, asker, prompt, extra };
+                let resuming = Resuming { key, calls, own, host, asker, prompt };
                 self.resuming.insert(id, resuming);
                 Ok(None)
             }
@@ -105,7 +102,7 @@ impl Engine {
     }
 
     fn accept_resume(&mut self, id: TaskId, resuming: Resuming) {
-        let Resuming { key, calls, own, host, asker, prompt, extra } = resuming;
+        let Resuming { key, calls, own, host, asker, prompt } = resuming;
         let Some(task) = self.tasks.get(id) else {
             return self.refuse(calls, &Refusal::NotFound(id.to_string()));
         };
@@ -123,7 +120,7 @@ impl Engine {
         self.rejoin_waits(id);
         let Some(task) = self.tasks.get(id).cloned() else { return };
         self.hosts.enlist(&task);
-        let answer = answers::resumed(&task, extra, lifetime);
+        let answer = self.resumed(&task, lifetime);
         self.save(Change::Resumed { task });
         for call in calls {
             self.answer(call, answer.clone());

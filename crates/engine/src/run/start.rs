@@ -8,7 +8,7 @@ use super::task::{Stage, Task};
 use super::volatile::{Handover, Volatile};
 use crate::engine::Engine;
 use crate::tasks::Live;
-use crate::text::{answers, words};
+use crate::text::words;
 use crate::work::{Action, Finding, HostError, Tried};
 
 impl Engine {
@@ -34,7 +34,7 @@ impl Engine {
         let stage = self.prompting(id);
         self.advance(id, stage);
         if let Some(task) = self.tasks.get(id) {
-            let answer = answers::launched(task, None, lifetime);
+            let answer = self.launched(task, lifetime);
             for call in callers {
                 self.answer(call, answer.clone());
             }

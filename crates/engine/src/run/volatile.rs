@@ -8,6 +8,7 @@ use legwork_protocol::limits::{
 };
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::plain;
+use legwork_protocol::view::QuestionView;
 use legwork_protocol::{CallId, HostId, QuestionId, Time};
 
 use crate::slept::postpone;
@@ -25,7 +26,7 @@ pub struct Volatile {
     /// The provider is being tried again.
     pub retry: Option<Retry>,
     /// What it waits for a person to answer.
-    pub questions: BTreeMap<QuestionId, String>,
+    pub questions: BTreeMap<QuestionId, QuestionView>,
     /// The request in flight for it; one at a time.
     pub(crate) request: Option<Request>,
     /// When the next request is due: another try, or a look. None: when something happens.

@@ -2,43 +2,24 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use legwork_protocol::Time;
+use legwork_protocol::view::{TaskView, TasksView};
 
 use super::answers::waiting_for;
 use super::fence::named;
-use super::words::{ago, duration};
-use super::{Answer, Text};
-use crate::run::Volatile;
-use crate::task::Task;
-
-/// One line of it.
-pub struct Row<'a> {
-    /// The task.
-    pub task: &'a Task,
-    /// What is known of its run, if that is unfinished.
-    pub watch: Option<&'a Volatile>,
-    /// How many wait before it, if it waits.
-    pub ahead: Option<usize>,
-    /// Whether its host cannot be asked.
-    pub away: bool,
-}
+use super::words::{SET_ASIDE, ago, duration};
 
 const GAP: usize = 4;
 /// S5.
 const NONE: &str = "No background tasks found.";
 
-/// The tasks in the order given; `total` is how many there are altogether, and `missing` says why
-/// some may not be among them.
-pub fn listing(rows: Vec<Row<'_>>, total: usize, missing: Option<&str>, now: Time) -> Answer {
-    let text = if rows.is_empty() { NONE.to_owned() } else { table(&rows, total, now) };
-    Answer::done(Text::from(
-        [Some(text.as_str()), missing].into_iter().flatten().collect::<Vec<_>>().join("\n\n"),
-    ))
+/// The tasks in the order given.
+pub(super) fn listing(listed: &TasksView) -> String {
+    let text = if listed.tasks.is_empty() { NONE.to_owned() } else { table(listed) };
+    if listed.incomplete { format!("{text}\n\n{SET_ASIDE}") } else { text }
 }
 
-fn table(rows: &[Row<'_>], total: usize, now: Time) -> String {
-    let shown = rows.len();
-    let cells: Vec<[String; 6]> = rows.iter().map(|row| cells(row, now)).collect();
+fn table(listed: &TasksView) -> String {
+    let cells: Vec<[String; 6]> = listed.tasks.iter().map(cells).collect();
     let mut widths = [0; 6];
     for row in &cells {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -46,8 +27,9 @@ fn table(rows: &[Row<'_>], total: usize, now: Time) -> String {
         }
     }
     let mut lines: Vec<String> = cells.iter().map(|row| line(row, &widths)).collect();
-    if total > shown {
-        lines.push(format!("({} older ones are not shown.)", total - shown));
+    let older = listed.total.saturating_sub(listed.tasks.len());
+    if older > 0 {
+        lines.push(format!("({older} older ones are not shown.)"));
     }
     lines.join("\n")
 }
@@ -62,26 +44,25 @@ fn line(row: &[String; 6], widths: &[usize; 6]) -> String {
     line
 }
 
-fn cells(row: &Row<'_>, now: Time) -> [String; 6] {
-    let task = row.task;
-    let resumed = if task.run.number > 0 { " (resumed)" } else { "" };
+fn cells(task: &TaskView) -> [String; 6] {
+    let resumed = if task.resumes > 0 { " (resumed)" } else { "" };
     [
         format!("{}{resumed}", task.id),
-        task.status().to_string(),
-        task.description.as_ref().to_owned(),
-        task.agent.as_ref().to_owned(),
-        duration(task.elapsed_ms(now)),
-        row.watch.map(|watch| activity(watch, row, now)).unwrap_or_default(),
+        task.status.to_string(),
+        task.description.clone(),
+        task.agent.clone(),
+        duration(task.elapsed_ms),
+        activity(task),
     ]
 }
 
-fn activity(watch: &Volatile, row: &Row<'_>, now: Time) -> String {
-    if let Some(waiting) = waiting_for(watch, row.ahead, row.away, now).into_iter().next() {
+fn activity(task: &TaskView) -> String {
+    if let Some(waiting) = waiting_for(task).into_iter().next() {
         return format!("waits: {waiting}");
     }
-    let ago = ago(watch.quiet_ms(now));
-    match watch.tools.back() {
-        Some(tool) => format!("{}, {ago}", named(tool)),
-        None => format!("active {ago}"),
+    match (task.quiet_ms.map(ago), task.last_tools.last()) {
+        (None, _) => String::new(),
+        (Some(ago), Some(tool)) => format!("{}, {ago}", named(tool)),
+        (Some(ago), None) => format!("active {ago}"),
     }
 }

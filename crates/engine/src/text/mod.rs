@@ -1,7 +1,8 @@
-//! Everything that a model or a person reads, made in this folder and nowhere else.
+//! Everything that a model reads, made in this folder and nowhere else: answers of values
+//! (`answers.rs`), notices, and a task's timeline.
 //!
-//! Results are long and stay in the store; a text has holes for them, which the shell fills when it
-//! hands the text over. They are a helper's words, so they are fenced there (`fence.rs`).
+//! Results are long and stay in the store; a notice has holes for them, which the shell fills when
+//! it hands the notice over. They are a helper's words, so they are fenced there (`fence.rs`).
 
 pub mod answers;
 pub mod fence;
@@ -12,7 +13,7 @@ pub mod story;
 pub mod toast;
 pub mod words;
 
-use legwork_protocol::{Refusal, TaskId};
+use legwork_protocol::TaskId;
 
 use fence::Fence;
 
@@ -53,24 +54,6 @@ pub enum View {
     },
 }
 
-/// An answer to a caller.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// Whether it was done.
-    pub kind: AnswerKind,
-    /// What the caller reads.
-    pub text: Text,
-}
-
-/// Whether a call was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerKind {
-    /// It was.
-    Done,
-    /// It was not; a tool error, where the protocol has one.
-    Refused,
-}
-
 impl Text {
     /// The whole text; `detail` reads a result from the store.
     pub fn fill<F>(
@@ -100,18 +83,5 @@ impl From<String> for Text {
 impl From<&str> for Text {
     fn from(words: &str) -> Self {
         words.to_owned().into()
-    }
-}
-
-impl Answer {
-    /// Done, with these words.
-    pub fn done(text: impl Into<Text>) -> Self {
-        Self { kind: AnswerKind::Done, text: text.into() }
-    }
-}
-
-impl From<Refusal> for Answer {
-    fn from(refusal: Refusal) -> Self {
-        Self { kind: AnswerKind::Refused, text: refusal.text().into() }
     }
 }

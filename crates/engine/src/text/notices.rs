@@ -1,9 +1,10 @@
 //! Notices as a parent reads them: headlines for everybody, results for the model.
 
-use legwork_protocol::{CallKey, QuestionId};
+use legwork_protocol::CallKey;
+use legwork_protocol::view::QuestionView;
 
 use super::fence::{Fence, quoted};
-use super::words::{counted, duration};
+use super::words::{self, counted, duration};
 use super::{Piece, Text, View};
 use crate::record::{About, Delivery, Notice};
 use crate::task::{Outcome, Task};
@@ -24,14 +25,12 @@ pub fn end_headline(task: &Task) -> String {
 }
 
 /// The first line about a question.
-pub fn question_headline(task: &Task, question: &QuestionId, text: &str) -> String {
+pub(crate) fn question_headline(task: &Task, question: &QuestionView) -> String {
+    let (id, asked) = (task.id, quoted(&words::question(question)));
     format!(
-        "[BACKGROUND TASK WAITING] {} {}: it asks {} (A person has to answer {question}: \
-         `legwork answer {}`.)",
-        task.id,
-        task.description,
-        quoted(text),
-        task.id
+        "[BACKGROUND TASK WAITING] {id} {}: it asks {asked} (A person has to answer {}: `legwork \
+         answer {id}`.)",
+        task.description, question.id
     )
 }
 

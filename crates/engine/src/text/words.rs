@@ -1,8 +1,10 @@
 //! Small words used in many texts: durations, counts, reasons.
 
+pub use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::{cut, plain};
+use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 
 use crate::work::HostError;
 
@@ -107,17 +109,6 @@ pub fn kept_detail(detail: String) -> String {
     detail
 }
 
-/// `5s`, `2m 13s`, `1h 4m`.
-pub fn duration(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, 0) => format!("{ms}ms"),
-        (0, 0, s) => format!("{s}s"),
-        (0, m, s) => format!("{m}m {s}s"),
-        (h, m, _) => format!("{h}h {m}m"),
-    }
-}
-
 /// How long ago something was.
 pub fn ago(ms: u64) -> String {
     if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
@@ -132,13 +123,18 @@ pub fn ahead(count: usize) -> String {
     }
 }
 
+/// A question with its options, where they are part of it.
+pub fn question(question: &QuestionView) -> String {
+    if question.kind == QuestionKind::Permission || question.options.is_empty() {
+        return question.subject.clone();
+    }
+    let option = |option: &QuestionOption| format!("{}: {}", option.id, option.label);
+    let options: Vec<String> = question.options.iter().map(option).collect();
+    format!("{} ({})", question.subject, options.join(", "))
+}
+
 /// A helper that answered with nothing.
 pub const NO_TEXT: &str = "(The helper answered without any text.)";
-
-/// `1 task`, `2 tasks`.
-pub fn counted(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
-}
 
 fn plain_end(text: &str) -> String {
     cut(text.trim_end_matches('.'), HOST_TEXT_MAX_CHARS)
@@ -147,12 +143,6 @@ fn plain_end(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn durations_are_short_words() {
-        let all = [0, 999, 1000, 59_999, 60_000, 133_000, 3_600_000, 90_000_000].map(duration);
-        assert_eq!(all, ["0ms", "999ms", "1s", "59s", "1m 0s", "2m 13s", "1h 0m", "25h 0m"]);
-    }
 
     #[test]
     fn a_kept_detail_is_bounded_and_holds_no_nul() {

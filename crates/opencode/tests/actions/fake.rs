@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use legwork_engine::{Action, Finding, HostError};
-use legwork_opencode::{EventCache, LinkCache, Request, Transport, Unreachable, perform};
+use legwork_host::{Request, Unreachable};
+use legwork_opencode::{EventCache, LinkCache, Transport, perform};
 use legwork_protocol::line::{HostReply, Method};
 use serde_json::{Value, json};
 

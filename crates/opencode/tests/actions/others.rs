@@ -3,7 +3,8 @@
 use legwork_engine::record::Target;
 use legwork_engine::work::{Question, Retry, Scope};
 use legwork_engine::{Action, Finding, HostError};
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
+use legwork_protocol::view::{QuestionKind, QuestionOption};
 use legwork_protocol::{TaskId, Time};
 use serde_json::{Value, json};
 
@@ -78,14 +79,18 @@ fn d5_a_poll_shows_who_is_busy_retried_and_waiting() {
         Retry { attempt: 1, why: "fake failure 500".to_owned(), next: Time(1_794_748_618_815) };
     let expected = [("ses_hanging", None), ("ses_retrying", Some(retry))];
     assert_eq!(busy, expected.map(|(id, retry)| (id.parse().unwrap(), retry)));
-    let asks = |session: &str, id: &Value, text: &str| {
-        let id = id.as_str().unwrap().parse().unwrap();
-        (session.parse().unwrap(), Question { id, text: text.to_owned() })
+    let id = |id: &Value| id.as_str().unwrap().parse().unwrap();
+    let permission =
+        Question::permission(id(&fixture("permissions")[0]["id"]), "bash: echo permitted");
+    let option = |id: &str, label: &str| QuestionOption { id: id.into(), label: label.into() };
+    let question = Question {
+        id: id(&fixture("questions")[0]["id"]),
+        kind: QuestionKind::Question,
+        subject: "Which colour?".to_owned(),
+        options: vec![option("1", "Red"), option("2", "Blue")],
     };
-    let expected = [
-        asks("ses_permission", &fixture("permissions")[0]["id"], "bash: echo permitted"),
-        asks("ses_question", &fixture("questions")[0]["id"], "Which colour? (1: Red, 2: Blue)"),
-    ];
+    let expected = [("ses_permission", permission), ("ses_question", question)]
+        .map(|(session, asked)| (session.parse().unwrap(), asked));
     assert_eq!(questions, expected);
 }
 
@@ -139,12 +144,14 @@ fn where_nothing_bears_the_mark_it_is_quiet() {
 
 fn answer(id: &str, reply: Reply) -> (Result<Finding, HostError>, Fake) {
     let question = id.parse().unwrap();
+    let permission = id.starts_with("per");
+    let kind = if permission { QuestionKind::Permission } else { QuestionKind::Question };
     let host = Fake::recorded()
         .on("GET /question", 200, fixture("questions"))
         .on(&format!("POST /question/{id}/reply"), 200, json!(true))
         .on(&format!("POST /question/{id}/reject"), 200, json!(true))
         .on("POST /permission/per_1/reply", 200, json!(true));
-    let found = host.perform(&Action::Answer { session: helper(), question, reply });
+    let found = host.perform(&Action::Answer { session: helper(), question, kind, reply });
     (found, host)
 }
 
@@ -189,7 +196,8 @@ fn several_questions_want_a_line_each() {
         let host =
             Fake::default().on("GET /question", 200, asked.clone()).on(&path, 200, json!(true));
         let (question, reply) = (id.parse().unwrap(), Reply::Words(words.to_owned()));
-        let found = host.perform(&Action::Answer { session: helper(), question, reply });
+        let kind = QuestionKind::Question;
+        let found = host.perform(&Action::Answer { session: helper(), question, kind, reply });
         (found, host)
     };
     let (found, host) = say("red\n1, blue");

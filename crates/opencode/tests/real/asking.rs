@@ -3,7 +3,7 @@
 use legwork_engine::work::{Question, RunState, Scope};
 use legwork_engine::{Action, Finding, HostError};
 use legwork_protocol::SessionId;
-use legwork_protocol::ask::Reply;
+use legwork_protocol::api::Reply;
 use legwork_testkit::{block_on, call, script};
 use serde_json::json;
 
@@ -22,7 +22,8 @@ async fn until_asked(world: &World, session: &SessionId) -> Question {
 }
 
 fn answer(session: &SessionId, question: &Question, reply: Reply) -> Action {
-    Action::Answer { session: session.clone(), question: question.id.clone(), reply }
+    let (session, kind) = (session.clone(), question.kind);
+    Action::Answer { session, question: question.id.clone(), kind, reply }
 }
 
 #[test]
@@ -32,7 +33,7 @@ fn d5_a_permission_is_shown_and_given() {
         let bash = call("bash", &json!({ "command": "echo permitted", "description": "d" }));
         let (session, message) = world.helper(&[&bash, "say done"]).await;
         let question = until_asked(world, &session).await;
-        assert_eq!(question.text, "bash: echo permitted");
+        assert_eq!(question.subject, "bash: echo permitted");
         let words = answer(&session, &question, Reply::Words("yes".to_owned()));
         assert!(matches!(world.perform(&words).await, Err(HostError::Rejected { .. })));
         let once = answer(&session, &question, Reply::Once);
@@ -70,7 +71,9 @@ fn d5_a_question_is_shown_with_its_options_and_answered() {
         let text = script(&[&call("question", &asked), "say coloured"]);
         world.client.say(session.as_str(), &text).await;
         let question = until_asked(world, &session).await;
-        assert_eq!(question.text, "Which colour? (1: Red, 2: Blue)");
+        assert_eq!(question.subject, "Which colour?");
+        let options = question.options.iter().map(|one| (one.id.as_str(), one.label.as_str()));
+        assert_eq!(options.collect::<Vec<_>>(), [("1", "Red"), ("2", "Blue")]);
         let blue = answer(&session, &question, Reply::Words("blue".to_owned()));
         assert_eq!(world.perform(&blue).await, Ok(Finding::Done));
         let chosen = |one: &legwork_testkit::Request| {

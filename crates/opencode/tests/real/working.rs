@@ -4,7 +4,8 @@ use std::sync::Mutex;
 
 use legwork_engine::work::{RunState, Scope, Tried, Wake};
 use legwork_engine::{Action, Finding};
-use legwork_opencode::{Remote, Request, Transport, Unreachable, perform};
+use legwork_host::{Request, Unreachable};
+use legwork_opencode::{Remote, Transport, perform};
 use legwork_protocol::MessageId;
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::line::HostReply;

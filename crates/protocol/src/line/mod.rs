@@ -5,13 +5,12 @@
 //! everything after hello has one meaning. Fields that are not known are passed over: adding one
 //! that may be missing needs no new version, everything else does.
 //!
-//! This crate has no sockets and does not wait. Bytes become lines in [`Splitter`], lines become
-//! words in [`decode_to_daemon`] and [`decode_from_daemon`]; what does not fit is a [`BadLine`].
+//! This crate has no sockets and does not wait. Lines become words in [`decode_to_daemon`] and
+//! [`decode_from_daemon`]; what does not fit is a [`BadLine`].
 
 mod code;
 mod environment;
 mod repair;
-mod split;
 mod waiter;
 mod words;
 
@@ -20,10 +19,9 @@ pub use code::{
 };
 pub use environment::{BadEnvironment, Environment};
 pub use repair::repair_surrogates;
-pub use split::Splitter;
 pub use waiter::{Waiter, waiter_of};
 pub use words::{
-    Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Query, Role, ToDaemon, Wanted,
+    Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Role, ToDaemon, Wanted,
 };
 
 /// The number of this format. Both sides must have the same.

@@ -4,7 +4,7 @@
 /// Somebody who waits until a line is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiter {
-    /// The sender, for the answer to this call or query.
+    /// The sender, for the answer to this call or request.
     Call(u64),
     /// The receiver, for the result of this host call of its own.
     HostCall(u64),
@@ -28,7 +28,7 @@ pub fn waiter_of(line: &[u8]) -> Option<Waiter> {
         }
     }
     match kind? {
-        b"call" | b"query" => id.map(Waiter::Call),
+        b"call" | b"request" => id.map(Waiter::Call),
         b"result" => id.map(Waiter::HostCall),
         _ => None,
     }
@@ -108,13 +108,13 @@ mod tests {
         let call = Some(Waiter::Call(7));
         let deep = format!(r#"{{"type":"call","id":7,"arguments":{}"#, "[".repeat(100_000));
         let before = format!(
-            r#"{{"a":{}{{"b":"}}"}}{},"id":7,"type":"query"}}"#,
+            r#"{{"a":{}{{"b":"}}"}}{},"id":7,"type":"request"}}"#,
             "[".repeat(9),
             "]".repeat(9)
         );
         for (line, expected) in [
             (r#"{"type":"call","id":7}"#, call),
-            (r#" { "id" : 7 , "type" : "query" } "#, call),
+            (r#" { "id" : 7 , "type" : "request" } "#, call),
             (r#"{"type":"call","id":7,"arguments":{"#, call),
             (r#"{"x":"\"}{","id":7,"type":"call","#, call),
             (r#"{"type":"result","id":7,"status":"#, Some(Waiter::HostCall(7))),

@@ -7,29 +7,27 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::environment::Environment;
-use crate::ask::Reply;
-use crate::ids::{CallKey, HostId, MessageId, Place, QuestionId, SessionId};
+use crate::api::view::News;
+use crate::api::{Answer, Refusal, Request};
+use crate::ids::{CallKey, HostId, MessageId, Place, SessionId};
 use crate::limits::{AGENT_MAX_BYTES, DIRECTORY_MAX_BYTES, WORD_MAX_BYTES};
-use crate::status::Status;
 use crate::tools::Tool;
-use crate::view::News;
 
 /// What a front or a client says to the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum ToDaemon {
     /// The first line. `type` and `version` stay where they are in every version, so that peers of
     /// different versions can at least tell each other so.
     Hello {
         /// The sender's [`super::LINE_VERSION`].
         version: u32,
-        /// The sender's build, for people.
         #[serde(deserialize_with = "word")]
         build: String,
-        /// What the sender is.
         role: Role,
     },
-    /// A tool is called. Answered by exactly one `answer` with the same id.
+    /// A model calls a tool. Answered by exactly one `answer` or `refused` with the same id.
     Call {
         /// Chosen by the sender, unique on this connection.
         id: u64,
@@ -45,19 +43,18 @@ pub enum ToDaemon {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context: Option<Context>,
     },
-    /// A person's program asks. Answered by one `data` or one `answer` with the same id; `watch`
-    /// by `news` until it is cancelled.
-    Query {
+    /// A program asks. Answered by exactly one `data` or `refused` with the same id; a `follow` by
+    /// `news` until it is cancelled.
+    Request {
         /// Chosen by the sender, unique on this connection, among calls too.
         id: u64,
-        /// What.
-        query: Query,
+        key: CallKey,
+        request: Request,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context: Option<Context>,
     },
-    /// Nobody waits for the answer to this call or query any more.
-    Cancel {
-        /// The call or query.
-        id: u64,
-    },
+    /// Nobody waits for the answer to this call or request any more.
+    Cancel { id: u64 },
     /// What came of a `host-call`.
     Result(HostResult),
     /// Something happened in the host.
@@ -74,10 +71,10 @@ pub enum ToDaemon {
 /// What has connected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum Role {
     /// A front inside a host: it calls tools for sessions, and the host is reached through it.
     Host {
-        /// The host's process.
         host: HostId,
         /// The sessions that it can reach.
         place: Place,
@@ -103,65 +100,10 @@ pub enum HostLifetime {
     OneShot,
 }
 
-/// What a person's program can ask, beside the six tools. What comes of it is in [`crate::view`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "what", rename_all = "kebab-case")]
-pub enum Query {
-    /// All tasks, newest first, as many as a listing holds. → `TasksView`
-    Tasks {
-        /// Only these.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<Status>,
-    },
-    /// One task. → `TaskView`
-    Task {
-        /// Its id.
-        task: String,
-    },
-    /// The result or reason of its last run. → `ResultView`
-    Result {
-        /// The task's id.
-        task: String,
-        /// The byte to begin at: 0, or what the view before named as its next.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        from: u64,
-    },
-    /// Every decision about a task, in words. → a list of `News`
-    Timeline {
-        /// The task's id.
-        task: String,
-    },
-    /// Answers a helper's permission or question. → `answer`
-    Reply {
-        /// Which.
-        question: QuestionId,
-        /// What to say.
-        reply: Reply,
-    },
-    /// Calls off and forgets these tasks. → `answer`
-    Forget {
-        /// Their ids.
-        tasks: Vec<String>,
-    },
-    /// What happens from now on. → `news`, again and again
-    Watch,
-    /// The mail of sessions that the daemon keeps and nobody has read. → a list of `Mail`
-    Mail,
-    /// These messages have been shown to a person. → `answer`
-    MailShown {
-        /// Which.
-        messages: Vec<MessageId>,
-    },
-    /// The daemon itself. → `DaemonView`
-    Daemon,
-    /// The daemon is to end. What runs goes on and is found again by the next one. → `answer`
-    Leave,
-}
-
 /// The session that a call comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// Which.
+    /// Its id.
     pub session: SessionId,
     /// The message that holds the call.
     pub message: MessageId,
@@ -228,15 +170,22 @@ impl From<HostResult> for ResultFields {
     }
 }
 
+impl FromDaemon {
+    /// That a call or request is not done.
+    pub fn refused(id: u64, refusal: Refusal) -> Self {
+        Self::Refused { id, text: refusal.text(), refusal }
+    }
+}
+
 /// What the daemon says to a front or a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum FromDaemon {
     /// The daemon's first line. `type` and `version` stay where they are in every version.
     Hello {
         /// The daemon's [`super::LINE_VERSION`].
         version: u32,
-        /// The daemon's build, for people.
         #[serde(deserialize_with = "word")]
         build: String,
         /// What a front offers to its models.
@@ -250,34 +199,28 @@ pub enum FromDaemon {
         #[serde(default)]
         leaving: bool,
     },
-    /// What a query found.
-    Data {
-        /// The query.
+    /// What came of a request.
+    Data { id: u64, data: Answer },
+    /// Something happened that a `follow` is told of.
+    News { id: u64, news: News },
+    /// What came of a call.
+    Answer { id: u64, text: String },
+    /// A call or request is not done.
+    Refused {
         id: u64,
-        /// One of [`crate::view`].
-        data: Value,
-    },
-    /// Something happened that a `watch` is told of.
-    News {
-        /// The query.
-        id: u64,
-        /// What.
-        news: News,
-    },
-    /// The answer to a call.
-    Answer {
-        /// The call.
-        id: u64,
-        /// Whether it was not done; the text then says why.
-        refused: bool,
-        /// For the caller.
+        /// Why not.
+        refusal: Refusal,
+        /// The same for a model, and for a front that does not know the code.
         text: String,
     },
-    /// A sign of life of a call whose answer is still to come.
+    /// A sign of life of a call or request whose answer is still to come.
     Progress {
-        /// The call.
         id: u64,
-        /// For the caller.
+        /// Tasks that it still waits for.
+        left: usize,
+        /// How long it has waited.
+        waited_ms: u64,
+        /// The same for a model.
         text: String,
     },
     /// A front is to ask its host something. Answered by exactly one `result` with the same id,
@@ -285,11 +228,9 @@ pub enum FromDaemon {
     HostCall {
         /// Chosen by the daemon, unique on this connection.
         id: u64,
-        /// How.
         method: Method,
         /// What, in the host's terms.
         path: String,
-        /// Its parameters.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         query: BTreeMap<String, String>,
         /// What to send; null for nothing.
@@ -297,15 +238,9 @@ pub enum FromDaemon {
         body: Value,
     },
     /// Nobody waits for the result of this host call any more.
-    Drop {
-        /// The host call.
-        id: u64,
-    },
+    Drop { id: u64 },
     /// The host's events that the daemon wants from now on, and no others.
-    Want {
-        /// Which, and what of them.
-        events: Vec<Wanted>,
-    },
+    Want { events: Vec<Wanted> },
 }
 
 /// A kind of event that the daemon wants, and what of it: fronts pass on no more, because a host's
@@ -334,11 +269,6 @@ pub enum Method {
     Patch,
     /// Remove.
     Delete,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 fn bounded<'de, D: Deserializer<'de>>(input: D, max_bytes: usize) -> Result<String, D::Error> {

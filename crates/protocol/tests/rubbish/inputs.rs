@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use legwork_protocol::api::{Answer, Ask, List, Refusal, Request};
 use legwork_protocol::line::{
-    Context, FromDaemon, HostLifetime, HostReply, HostResult, LINE_VERSION, Method, Query, Role,
-    ToDaemon, Wanted, encode,
+    Context, FromDaemon, HostLifetime, HostReply, HostResult, LINE_VERSION, Method, Role, ToDaemon,
+    Wanted, encode,
 };
 use legwork_protocol::tools::tools;
 use proptest::collection::vec;
@@ -104,8 +105,9 @@ fn good_to_daemon() -> Vec<ToDaemon> {
             arguments: json!({ "prompt": "näh\n\"", "n": [1, -2, 3.5, null, true] }),
             context: Some(context),
         },
-        ToDaemon::Query { id: 2, query: Query::Task { task: "bg_00000001".into() } },
-        ToDaemon::Query { id: 2, query: Query::Watch },
+        request(Request::Show { task: "bg_00000001".into() }),
+        request(Request::Follow),
+        request(Request::Ask(Ask::List(List { limit: Some(3), ..List::default() }))),
         ToDaemon::Cancel { id: 1 },
         ToDaemon::Result(HostResult {
             id: 3,
@@ -116,6 +118,10 @@ fn good_to_daemon() -> Vec<ToDaemon> {
     ]
 }
 
+fn request(request: Request) -> ToDaemon {
+    ToDaemon::Request { id: 2, key: "key".parse().unwrap(), request, context: None }
+}
+
 fn good_from_daemon() -> Vec<FromDaemon> {
     vec![
         FromDaemon::Hello {
@@ -124,9 +130,10 @@ fn good_from_daemon() -> Vec<FromDaemon> {
             tools: tools().into_iter().skip(4).collect(),
         },
         FromDaemon::Bye { why: "leaving".into(), leaving: true },
-        FromDaemon::Data { id: 2, data: json!({ "tasks": [] }) },
-        FromDaemon::Answer { id: 1, refused: false, text: "Task ID: bg_00000001".into() },
-        FromDaemon::Progress { id: 1, text: "…".into() },
+        FromDaemon::Data { id: 2, data: Answer::Cleared { tasks: 2, unfinished: 1 } },
+        FromDaemon::Answer { id: 1, text: "Task ID: bg_00000001".into() },
+        FromDaemon::refused(1, Refusal::NotFound("bg_1".into())),
+        FromDaemon::Progress { id: 1, left: 1, waited_ms: 9, text: "…".into() },
         FromDaemon::HostCall {
             id: 5,
             method: Method::Post,
@@ -184,10 +191,6 @@ pub fn do_harm(line: &mut Vec<u8>, harm: &Harm) {
             line.splice(to..to, piece);
         }
     }
-}
-
-pub fn stream() -> impl Strategy<Value = Vec<u8>> {
-    vec(prop_oneof![2 => Just(b'\n'), 1 => Just(b'\r'), 5 => any::<u8>()], 0..120)
 }
 
 pub fn tool_name() -> impl Strategy<Value = String> {

@@ -7,12 +7,9 @@
 
 mod inputs;
 
-use legwork_protocol::limits::{
-    BAD_LINE_MAX_CHARS, BLOCK_MAX_MS, BLOCK_MAX_TASKS, LINE_MAX_BYTES, REFUSAL_MAX_CHARS,
-};
-use legwork_protocol::line::{
-    BadLine, Splitter, decode_from_daemon, decode_to_daemon, encode, repair_surrogates, waiter_of,
-};
+use legwork_protocol::api::ToolCall;
+use legwork_protocol::limits::{BAD_LINE_MAX_CHARS, BLOCK_MAX_TASKS, REFUSAL_MAX_CHARS};
+use legwork_protocol::line::{decode_from_daemon, decode_to_daemon, encode, repair_surrogates};
 use legwork_protocol::{
     Ask, CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId,
 };
@@ -21,9 +18,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use crate::inputs::{
-    do_harm, good_lines, harm, json_value, likely_call, nearly_a_line, stream, tool_name,
-};
+use crate::inputs::{do_harm, good_lines, harm, json_value, likely_call, nearly_a_line, tool_name};
 
 fn config() -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
@@ -52,40 +47,6 @@ fn check_decoding(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn in_chunks(splitter: &mut Splitter, bytes: &[u8], sizes: &[usize]) -> Vec<Split> {
-    let mut found = Vec::new();
-    let mut rest = bytes;
-    for size in sizes.iter().cycle() {
-        if rest.is_empty() {
-            break;
-        }
-        let (chunk, later) = rest.split_at((*size).min(rest.len()));
-        found.extend(splitter.push(chunk));
-        rest = later;
-    }
-    found
-}
-
-type Split = Result<Vec<u8>, BadLine>;
-
-/// What a splitter should find, in the plainest way.
-fn split_plainly(bytes: &[u8], max_bytes: usize) -> Vec<Split> {
-    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
-    let mut found = Vec::new();
-    for (number, piece) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        if piece.len() > max_bytes {
-            let waiter = waiter_of(&piece[..max_bytes]);
-            found.push(Err(BadLine::TooLong { max_bytes, waiter }));
-            continue;
-        }
-        let line = piece.strip_suffix(b"\r").unwrap_or(piece);
-        if number < ends && !line.is_empty() {
-            found.push(Ok(line.to_vec()));
-        }
-    }
-    found
-}
-
 /// What holds for every ask that was accepted, whatever the arguments were.
 fn is_checked(ask: &Ask) -> bool {
     let said = |text: &str| !text.trim().is_empty();
@@ -94,18 +55,15 @@ fn is_checked(ask: &Ask) -> bool {
             said(prompt) && said(description) && said(agent)
         }
         Ask::Resume { task, prompt, .. } => !task.is_empty() && said(prompt),
-        Ask::Block { tasks, timeout_ms, .. } => {
-            let once = tasks.iter().enumerate().all(|(at, id)| !tasks[..at].contains(id));
-            once && (1..=BLOCK_MAX_TASKS).contains(&tasks.len()) && *timeout_ms <= BLOCK_MAX_MS
-        }
-        Ask::Output { .. } | Ask::List { .. } | Ask::Cancel { .. } | Ask::Clear => true,
+        Ask::Wait { tasks, .. } => (1..=BLOCK_MAX_TASKS).contains(&tasks.len()),
+        Ask::Output { .. } | Ask::List(_) | Ask::Cancel { .. } | Ask::Clear => true,
         Ask::Forget { .. } | Ask::Reply { .. } => false,
     }
 }
 
 fn check_ask(tool: &str, arguments: Value) -> Result<(), TestCaseError> {
-    match Ask::from_tool(tool, arguments) {
-        Ok(ask) => prop_assert!(is_checked(&ask), "{ask:?}"),
+    match ToolCall::read(tool, arguments) {
+        Ok(call) => prop_assert!(is_checked(&call.ask), "{call:?}"),
         Err(refusal) => prop_assert!(is_plain(&refusal.text(), REFUSAL_MAX_CHARS), "{refusal:?}"),
     }
     Ok(())
@@ -158,36 +116,9 @@ proptest! {
             do_harm(&mut line, harm);
         }
         check_decoding(&line)?;
-        for part in Splitter::new().push(&line).into_iter().flatten() {
-            check_decoding(&part)?;
+        for part in line.split(|byte| *byte == b'\n') {
+            check_decoding(part)?;
         }
-    }
-
-    #[test]
-    fn g2_chunks_do_not_matter(
-        bytes in stream(),
-        sizes in vec(1_usize..20, 1..8),
-        max_bytes in 0_usize..24,
-    ) {
-        let whole = Splitter::with_limit(max_bytes).push(&bytes);
-        prop_assert_eq!(&whole, &split_plainly(&bytes, max_bytes));
-        let mut splitter = Splitter::with_limit(max_bytes);
-        prop_assert_eq!(in_chunks(&mut splitter, &bytes, &sizes), whole);
-        // Whatever came before, a good line after a line break is read.
-        splitter.push(b"\n");
-        prop_assert!(!splitter.is_inside_line());
-    }
-
-    #[test]
-    fn g2_good_lines_come_through_any_chunks(
-        lines in vec(select(good_lines()), 1..5),
-        sizes in vec(1_usize..200, 1..8),
-    ) {
-        let bytes = lines.concat();
-        let found = in_chunks(&mut Splitter::with_limit(LINE_MAX_BYTES), &bytes, &sizes);
-        let expected: Vec<Split> =
-            lines.iter().map(|line| Ok(line[..line.len() - 1].to_vec())).collect();
-        prop_assert_eq!(found, expected);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! seen, where the asker is; the helper works, is looked for and is stopped where it is kept.
 
 use legwork_engine::task::StageName;
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, Reply};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{SessionId, Status, TaskId};
 use legwork_sim::Story;

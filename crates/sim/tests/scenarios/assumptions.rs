@@ -1,7 +1,7 @@
 //! Worlds in which something is not as everybody takes it to be: another database than the place
 //! says, ids that repeat, a clock that jumps, records that cannot be read, windows out of sight.
 
-use legwork_protocol::ask::Ask;
+use legwork_protocol::Ask;
 use legwork_protocol::{Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
@@ -174,6 +174,6 @@ fn k2_nothing_waits_for_ever_for_a_host_that_stays_away() {
 }
 
 fn output_of(story: &mut Story, task: TaskId) -> String {
-    let ask = Ask::Output { task: task.to_string(), offset: 0, waits: false };
+    let ask = Ask::Output { task: task.to_string(), offset: 0 };
     story.person(ask)
 }

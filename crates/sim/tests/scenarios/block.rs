@@ -1,6 +1,7 @@
 //! `background_block`: B1 to B7.
 
-use legwork_protocol::ask::Ask;
+use legwork_protocol::Ask;
+use legwork_protocol::api::ToolCall;
 use legwork_protocol::{SessionId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::audit::NoticeFact;
@@ -58,7 +59,7 @@ fn line(answer: &str, task: TaskId) -> String {
 }
 
 fn refusal(arguments: serde_json::Value) -> String {
-    Ask::from_tool("background_block", arguments).unwrap_err().text()
+    ToolCall::read("background_block", arguments).unwrap_err().text()
 }
 
 #[test]
@@ -505,11 +506,8 @@ fn b7_a_blocked_caller_is_given_signs_of_life() {
     let mut story = Story::new();
     let task = story.launch("Explore", "wait 300000; say done");
     let call = block(&mut story, &[task], 180_000);
-    let person = story.world.person(Ask::Block {
-        tasks: vec![task.to_string()],
-        timeout_ms: 180_000,
-        cut: false,
-    });
+    let person =
+        story.world.person(Ask::Wait { tasks: vec![task.to_string()], timeout_ms: 180_000 });
     let mut heard = 0;
     while !story.is_answered(call) {
         story.pass(30_000);

@@ -2,7 +2,7 @@
 //! the host until nothing runs any more.
 
 use legwork_engine::task::{Stage, StageName};
-use legwork_protocol::ask::Ask;
+use legwork_protocol::Ask;
 use legwork_protocol::{SessionId, Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::calls::CallNo;

@@ -2,7 +2,7 @@
 
 use legwork_engine::Journal;
 use legwork_engine::task::Stage;
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, Reply};
 use legwork_protocol::{MessageId, QuestionId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::books::Keeper;

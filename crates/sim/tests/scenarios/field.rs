@@ -1,7 +1,7 @@
 //! Faults that were seen in programs of this kind, in how a run ends and how its parent is told.
 //! Each test is one of them that must not be ours.
 
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, Reply};
 use legwork_protocol::{Settings, Status};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;

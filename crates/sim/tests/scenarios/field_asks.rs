@@ -2,7 +2,7 @@
 //! in who holds a place. Each test is one of them that must not be ours.
 
 use legwork_engine::task::Stage;
-use legwork_protocol::ask::Ask;
+use legwork_protocol::Ask;
 use legwork_protocol::{Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
@@ -126,7 +126,7 @@ fn field_a_blocked_caller_wakes_in_milliseconds_and_costs_nothing() {
     story.pass(30_000);
     assert!(story.world.requests - before <= 6, "only the poll of every five seconds");
     story.answer(call);
-    let woken = story.world.calls[call].answer.as_ref().map(|(at, _, _)| *at).unwrap();
+    let woken = story.world.calls[call].answer.as_ref().map(|(at, _)| *at).unwrap();
     assert!(woken.since(ended(&mut story, task)) < 10);
     insta::assert_snapshot!(story.end());
 }

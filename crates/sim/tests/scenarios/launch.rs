@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use legwork_engine::record::Origin;
+use legwork_engine::text::answers;
+use legwork_engine::text::fence::Fence;
 use legwork_engine::{
     Caller, Change, Engine, Finding, Hint, Input, Journal, Saved, Say, Serves, Stage, Task,
 };
+use legwork_protocol::api::ToolCall;
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
@@ -74,24 +77,24 @@ fn l1_every_missing_argument_of_a_launch_is_named() {
                     missing.push(key);
                 }
             }
-            let refusal = Ask::from_tool("background_task", arguments).unwrap_err().text();
+            let refusal = ToolCall::read("background_task", arguments).unwrap_err().text();
             let (_, named) = refusal.split_once("Missing: ").unwrap();
             assert_eq!(named.split_once(". ").unwrap().0, missing.join(", "));
         }
     }
-    let nothing = Ask::from_tool("background_task", json!({})).unwrap_err().text();
+    let nothing = ToolCall::read("background_task", json!({})).unwrap_err().text();
     assert!(nothing.contains("Missing: description, prompt, agent. "), "{nothing}");
 }
 
 #[test]
 fn l1_an_empty_resume_is_a_launch_with_all_that_it_needs() {
     for resume in [Value::Null, json!(false), json!("")] {
-        let ask = Ask::from_tool("background_task", json!({ "prompt": "go", "resume": resume }));
+        let ask = ToolCall::read("background_task", json!({ "prompt": "go", "resume": resume }));
         assert!(ask.unwrap_err().text().contains("Missing: description, agent. "));
         let mut arguments = launch("Explore", "say hi");
         arguments["resume"] = resume;
-        let ask = Ask::from_tool("background_task", arguments);
-        assert!(matches!(ask, Ok(Ask::Launch { .. })), "{ask:?}");
+        let ask = ToolCall::read("background_task", arguments);
+        assert!(matches!(&ask, Ok(call) if matches!(call.ask, Ask::Launch { .. })), "{ask:?}");
     }
 }
 
@@ -100,7 +103,7 @@ fn l1_a_launch_that_lacks_something_changes_nothing() {
     let mut story = Story::new();
     let before = (story.world.requests, story.world.oc.ever().len());
     let arguments = json!({ "prompt": "say hi", "agent": "  " });
-    assert!(Ask::from_tool("background_task", arguments).is_err());
+    assert!(ToolCall::read("background_task", arguments).is_err());
     story.pass(60_000);
     assert_eq!((story.world.requests, story.world.oc.ever().len()), before);
     assert_nothing_is_left(&mut story);
@@ -157,7 +160,7 @@ fn l2_the_callers_message_agent_call_directory_and_time_are_saved_with_the_task(
         agent: "plan".to_owned(),
         directory: "/projects/one/part".to_owned(),
     };
-    let ask = Ask::from_tool("background_task", launch("Explore", "look")).unwrap();
+    let ask = ToolCall::read("background_task", launch("Explore", "look")).unwrap().ask;
     let mut engine = Engine::new(Settings::default());
     let lifetime = HostLifetime::Interactive;
     let came = Hint::HostCame { host, place, lifetime, serves: Serves::OwnPlace };
@@ -196,7 +199,7 @@ fn l3_the_answer_comes_when_the_session_is_open_and_not_when_the_work_is_done() 
     assert!(answer.contains("notification"));
     assert_eq!(story.status(task), Some(Status::Running));
     let call = story.world.calls.last().unwrap();
-    let (answered, _, _) = call.answer.as_ref().unwrap();
+    let (answered, _) = call.answer.as_ref().unwrap();
     assert!(answered.since(call.made) < 100);
     insta::assert_snapshot!(story.end());
 }
@@ -446,7 +449,7 @@ fn l3_where_the_host_ends_with_the_conversation_the_answer_says_to_block_first()
         agent: "build".to_owned(),
         directory: "/projects/one".to_owned(),
     };
-    let ask = Ask::from_tool("background_task", launch("Explore", "look")).unwrap();
+    let ask = ToolCall::read("background_task", launch("Explore", "look")).unwrap().ask;
     let mut engine = Engine::new(Settings::default());
     let lifetime = HostLifetime::OneShot;
     let came = Hint::HostCame { host, place, lifetime, serves: Serves::OwnPlace };
@@ -458,7 +461,7 @@ fn l3_where_the_host_ends_with_the_conversation_the_answer_says_to_block_first()
         reaction = engine.on(Input::Found { work, found: Ok(found) }, Time(3_000));
     }
     let [(_, Say::Answer(answer))] = &reaction.says[..] else { panic!("{:?}", reaction.says) };
-    let text = answer.text.fill(|_, _| Ok::<_, ()>(None)).unwrap();
+    let text = answers::text(answer, None, Fence::of("", ""));
     assert!(text.starts_with("Task ID: bg_00000001\nSession ID: ses_child\n"), "{text}");
     assert!(text.contains("background_block"), "{text}");
     assert!(text.contains("notification"), "{text}");

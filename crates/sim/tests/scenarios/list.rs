@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use legwork_engine::text::answers;
+use legwork_engine::text::fence::Fence;
 use legwork_engine::text::words::duration;
 use legwork_engine::work::{Observation, Retry, RunState};
 use legwork_engine::{Action, Caller, Engine, Finding, Hint, Input, Reaction, Say, Serves, Work};
-use legwork_protocol::ask::Ask;
+use legwork_protocol::Ask;
+use legwork_protocol::api::{List, ToolCall};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
@@ -24,7 +27,7 @@ pub struct Bare {
 /// The answer in a reaction.
 fn text_of(reaction: &Reaction) -> String {
     let answers = reaction.says.iter().filter_map(|(_, say)| match say {
-        Say::Answer(answer) => answer.text.fill(|_, _| Ok::<_, ()>(None)).ok(),
+        Say::Answer(answer) => Some(answers::text(answer, None, Fence::of("", ""))),
         Say::Progress(_) => None,
     });
     answers.collect()
@@ -205,7 +208,7 @@ fn s1_words_of_a_provider_cannot_make_a_second_line() {
     let retry = Retry { attempt: 1, why: "overloaded\n\ttry later".to_owned(), next };
     let busy = vec![(name("ses_helper"), Some(retry))];
     let _ = bare.done(&poll, Finding::Polled { busy, questions: Vec::new() });
-    let answer = bare.ask("here", "ses_a", Ask::List { status: None, all: false });
+    let answer = bare.ask("here", "ses_a", Ask::List(List::default()));
     let wait = duration(next.since(bare.now));
     assert!(answer.contains(&format!("provider retry 1 in {wait} (overloaded")), "{answer}");
     assert_eq!(answer.lines().count(), 1, "{answer}");
@@ -263,7 +266,7 @@ fn s3_a_status_shows_the_tasks_that_have_it_and_no_others() {
 #[test]
 fn s3_a_value_that_is_no_status_is_refused_and_the_five_are_named() {
     for wrong in ["done", "RUNNING", "queued", "running ", "failed"] {
-        let refusal = Ask::from_tool("background_list", json!({ "status": wrong })).unwrap_err();
+        let refusal = ToolCall::read("background_list", json!({ "status": wrong })).unwrap_err();
         let text = refusal.text();
         for status in Status::ALL {
             assert!(text.contains(status.as_str()), "{text}");
@@ -271,11 +274,12 @@ fn s3_a_value_that_is_no_status_is_refused_and_the_five_are_named() {
         assert!(text.contains(wrong.trim()), "{text}");
     }
     for status in Status::ALL {
-        let ask = Ask::from_tool("background_list", json!({ "status": status.as_str() }));
-        assert_eq!(ask, Ok(Ask::List { status: Some(status), all: false }));
+        let ask = ToolCall::read("background_list", json!({ "status": status.as_str() }));
+        let list = List { status: Some(status), ..List::default() };
+        assert_eq!(ask, Ok(Ask::List(list).into()));
     }
     for wrong in [json!({ "status": 5 }), json!({ "status": ["running"] })] {
-        assert!(Ask::from_tool("background_list", wrong).is_err());
+        assert!(ToolCall::read("background_list", wrong).is_err());
     }
 }
 
@@ -290,7 +294,7 @@ fn s4_a_session_sees_its_own_tasks_and_with_all_those_of_the_others() {
     assert_eq!(listed(&mut story, json!({ "all": true })), [others, own]);
     let answer = story.call(&other, "background_list", json!({}));
     assert!(answer.starts_with(&others.to_string()) && answer.lines().count() == 1, "{answer}");
-    let answer = story.person(Ask::List { status: None, all: false });
+    let answer = story.person(Ask::List(List::default()));
     assert_eq!(answer.lines().count(), 2, "a person sees everything:\n{answer}");
     insta::assert_snapshot!(story.end());
 }
@@ -317,7 +321,7 @@ fn s4_all_does_not_reach_into_another_project() {
     let here = bare.launch("here", "ses_a", "Here", "ses_ha");
     let there = bare.launch("there", "ses_b", "There", "ses_hb");
     for status in [None, Some(Status::Running)] {
-        let all = Ask::List { status, all: true };
+        let all = Ask::List(List { status, all: true, ..List::default() });
         let seen = bare.ask("here", "ses_other", all.clone());
         assert!(seen.starts_with(&here.to_string()) && seen.lines().count() == 1, "{seen}");
         let seen = bare.ask("there", "ses_a", all);

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use legwork_engine::record::{About, NoticeId};
-use legwork_protocol::ask::Ask;
+use legwork_protocol::Ask;
+use legwork_protocol::api::List;
 use legwork_protocol::{Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::audit::NoticeFact;
@@ -30,7 +31,7 @@ fn die_in_a_step(story: &mut Story) {
 fn other_story(number: usize, nasty: Nasty) -> Story {
     let mut story = Story::with(Settings::default(), nasty);
     for _ in 0..number {
-        story.person(Ask::List { status: None, all: true });
+        story.person(Ask::List(List { all: true, ..List::default() }));
     }
     story
 }

@@ -2,7 +2,7 @@
 
 use legwork_engine::text::words::duration;
 use legwork_engine::{Action, Hint, HostError, Input, Journal};
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, Reply};
 use legwork_protocol::{Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::audit::NoticeFact;
@@ -20,7 +20,7 @@ fn output(story: &mut Story, task: TaskId) -> String {
 }
 
 fn reading(task: TaskId) -> Ask {
-    Ask::Output { task: task.to_string(), offset: 0, waits: false }
+    Ask::Output { task: task.to_string(), offset: 0 }
 }
 
 fn has(answer: &str, line: &str) {
@@ -69,7 +69,7 @@ fn o1_a_task_of_another_project_is_unknown() {
     bare.host_comes("here", "one");
     bare.host_comes("there", "two");
     let task = bare.launch("here", "ses_a", "Explore", "ses_helper");
-    let read = Ask::Output { task: task.to_string(), offset: 0, waits: false };
+    let read = Ask::Output { task: task.to_string(), offset: 0 };
     let own = bare.ask("here", "ses_a", read.clone());
     assert!(own.contains("Status: running"), "{own}");
     let foreign = bare.ask("there", "ses_b", read);

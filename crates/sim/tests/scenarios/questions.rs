@@ -1,6 +1,6 @@
 //! A helper that waits for a person: D5.
 
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, Reply};
 use legwork_protocol::{QuestionId, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::host;

@@ -2,7 +2,7 @@
 //! afterwards, ends right and is told once; nothing stays `running` by mistake.
 
 use legwork_engine::task::StageName;
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, Reply};
 use legwork_protocol::{Interrupted, Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
@@ -308,7 +308,7 @@ fn k2_a_run_that_its_window_aborts_on_closing_was_interrupted() {
     story.world.kill_window(0);
     story.world.boot();
     story.until_status(task, Status::Error);
-    let said = story.person(Ask::Output { task: task.to_string(), offset: 0, waits: false });
+    let said = story.person(Ask::Output { task: task.to_string(), offset: 0 });
     assert!(said.contains("interrupted"), "{said}");
     story.until_settled();
     insta::assert_snapshot!(story.end());

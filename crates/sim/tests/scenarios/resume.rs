@@ -1,7 +1,8 @@
 //! `background_task` in resume mode: R1 to R6. The rest is in `resume_ends.rs`.
 
 use legwork_engine::{Stage, Task};
-use legwork_protocol::{Ask, Settings, Status, TaskId};
+use legwork_protocol::api::ToolCall;
+use legwork_protocol::{Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
 use legwork_sim::story::launch;
@@ -67,7 +68,7 @@ fn r1_a_resume_without_a_prompt_is_refused_and_changes_nothing() {
             json!({ "resume": id, "prompt": "" }),
             json!({ "resume": id, "prompt": " \n\t", "agent": "general", "description": "More" }),
         ] {
-            let refusal = Ask::from_tool("background_task", arguments).unwrap_err();
+            let refusal = ToolCall::read("background_task", arguments).unwrap_err();
             assert_eq!(refusal.text(), "Prompt is required when resuming a task");
         }
     }

@@ -1,19 +1,20 @@
 //! Bad input and bounds: G2 and G3. Whatever callers and hosts send, it is refused or ignored in
 //! words, nothing else changes, and everything that grows has an end.
 
-use legwork_engine::text::AnswerKind;
+use legwork_engine::text::answers;
+use legwork_engine::text::fence::Fence;
 use legwork_engine::work::{Finding, Observation, Question, Retry, RunState};
 use legwork_engine::{
-    Action, Caller, Hint, HostError, Input, Journal, Saved, Serves, Work, WorkId,
+    Action, Caller, Hint, HostError, Input, Journal, Saved, Say, Serves, Work, WorkId,
 };
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, List, Reply, ToolCall};
 use legwork_protocol::limits::{
     DELIVERY_MAX_NOTICES, DESCRIPTION_MAX_CHARS, DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS,
     PAGE_MAX_BYTES, PROMPT_MAX_BYTES, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD, REFUSAL_MAX_CHARS,
 };
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, Refusal, Settings, Status, TaskId, Time};
-use legwork_shell::{Said, Shell};
+use legwork_shell::Shell;
 use legwork_sim::Story;
 use legwork_sim::fence::unfenced;
 use legwork_sim::memory::Memory;
@@ -91,11 +92,13 @@ impl Bare {
     }
 
     /// What a call has heard, and whether it was refused.
-    fn heard(&mut self, call: CallId) -> Option<(AnswerKind, String)> {
+    fn heard(&mut self, call: CallId) -> Option<(bool, String)> {
         let said = self.shell.outside().said.iter().filter(|(to, _)| *to == call);
         let mut answers = said.filter_map(|(_, said)| match said {
-            Said::Answer { kind, text } => Some((*kind, text.clone())),
-            Said::Progress(_) => None,
+            Say::Answer(answer) => {
+                Some((answer.is_err(), answers::text(answer, None, Fence::of("", ""))))
+            }
+            Say::Progress(_) => None,
         });
         answers.next()
     }
@@ -136,7 +139,7 @@ impl Bare {
     }
 
     fn output(&mut self, task: TaskId, offset: u64) -> String {
-        let answer = self.answer(Ask::Output { task: task.to_string(), offset, waits: false });
+        let answer = self.answer(Ask::Output { task: task.to_string(), offset });
         unfenced(&answer).unwrap()
     }
 }
@@ -161,7 +164,7 @@ fn all_findings() -> Vec<Found> {
             busy: vec![(name("ses_stranger"), None)],
             questions: vec![(
                 name("ses_stranger"),
-                Question { id: name("per_stranger"), text: huge() },
+                Question::permission(name("per_stranger"), huge()),
             )],
         }),
         Ok(Finding::Delivered),
@@ -178,7 +181,7 @@ fn all_findings() -> Vec<Found> {
 fn strange_hints() -> Vec<Hint> {
     let session = || name("ses_stranger");
     let host = || name("host-stranger");
-    let question = || Question { id: name("per_stranger"), text: "?".repeat(MEGABYTE) };
+    let question = || Question::permission(name("per_stranger"), "?".repeat(MEGABYTE));
     let progress = |tool| Hint::Progress {
         session: session(),
         tool,
@@ -218,7 +221,7 @@ fn g2_arguments_of_any_shape_are_read_or_refused_in_words() {
                 .map(move |value| Value::Object([((*key).to_owned(), value)].into_iter().collect()))
         });
         for arguments in values().chain(objects) {
-            if let Err(refusal) = Ask::from_tool(tool, arguments) {
+            if let Err(refusal) = ToolCall::read(tool, arguments) {
                 let text = refusal.text();
                 assert!(text.chars().count() <= REFUSAL_MAX_CHARS, "{text}");
                 assert!(!text.chars().any(char::is_control), "{text}");
@@ -257,21 +260,21 @@ fn g2_a_task_of_another_place_is_not_found() {
     bare.host_came("far", "another-project");
     let id = task.to_string();
     let asks = [
-        Ask::Output { task: id.clone(), offset: 0, waits: false },
+        Ask::Output { task: id.clone(), offset: 0 },
         Ask::Cancel { task: id.clone() },
-        Ask::Resume { task: id.clone(), prompt: "x".to_owned(), extra: false },
+        Ask::Resume { task: id.clone(), prompt: "x".to_owned() },
     ];
     let exact = Refusal::NotFound(id.clone()).text();
     let before = bare.saved();
     for ask in asks {
         let (call, work) = bare.ask_from("far", "ses_far", ask);
-        assert_eq!(bare.heard(call), Some((AnswerKind::Refused, exact.clone())));
+        assert_eq!(bare.heard(call), Some((true, exact.clone())));
         assert!(work.is_empty());
     }
-    let all = Ask::List { status: None, all: true };
+    let all = Ask::List(List { all: true, ..List::default() });
     let (call, _) = bare.ask_from("far", "ses_far", all);
     assert_eq!(bare.heard(call).unwrap().1, "No background tasks found.");
-    let block = Ask::Block { tasks: vec![id.clone()], timeout_ms: 60_000, cut: false };
+    let block = Ask::Wait { tasks: vec![id.clone()], timeout_ms: 60_000 };
     let (call, _) = bare.ask_from("far", "ses_far", block);
     assert!(bare.heard(call).unwrap().1.contains(&format!("{id}  not found")));
     assert_eq!(bare.saved(), before);
@@ -283,9 +286,9 @@ fn g2_a_huge_prompt_is_refused_and_a_huge_description_cut() {
         let (prompt, description) = ("p".repeat(prompt), "d\n".repeat(description));
         json!({ "prompt": prompt, "description": description, "agent": "general" })
     };
-    let refused = Ask::from_tool("background_task", arguments(10 * MEGABYTE, 1)).unwrap_err();
+    let refused = ToolCall::read("background_task", arguments(10 * MEGABYTE, 1)).unwrap_err();
     assert!(refused.text().contains("10485760 bytes"), "{}", refused.text());
-    assert!(Ask::from_tool("background_task", arguments(PROMPT_MAX_BYTES + 1, 1)).is_err());
+    assert!(ToolCall::read("background_task", arguments(PROMPT_MAX_BYTES + 1, 1)).is_err());
     let mut story = Story::new();
     let longest = arguments(PROMPT_MAX_BYTES, 5 * MEGABYTE);
     story.ask("background_task", longest);
@@ -307,7 +310,7 @@ fn g2_a_block_on_nothing_but_unknown_ids_is_answered_at_once() {
     assert!(story.world.now.since(at) < 10, "at once");
     assert_eq!(answer.lines().filter(|line| line.ends_with("  not found")).count(), 256);
     assert!(!answer.contains("All finished"), "{answer}");
-    let many = Ask::from_tool("background_block", json!({ "task_ids": ids(257) }));
+    let many = ToolCall::read("background_block", json!({ "task_ids": ids(257) }));
     assert!(many.unwrap_err().text().contains("at most 256"));
     story.end();
 }
@@ -341,7 +344,7 @@ fn g2_news_of_strangers_changes_nothing() {
     assert!(!shown.contains("Waiting"), "{shown}");
     let reply = Ask::Reply { question: name("per_stranger"), reply: Reply::Always };
     let (call, work) = bare.ask(reply);
-    assert_eq!(bare.heard(call).map(|(kind, _)| kind), Some(AnswerKind::Refused));
+    assert_eq!(bare.heard(call).map(|(refused, _)| refused), Some(true));
     assert!(work.is_empty());
 }
 
@@ -370,8 +373,8 @@ fn g2_a_wrong_answer_about_an_agent_is_a_refusal() {
         let mut bare = Bare::new();
         let (call, check_agent) = bare.check_agent();
         let work = bare.found(&check_agent, found);
-        let (kind, text) = bare.heard(call).unwrap();
-        assert_eq!(kind, AnswerKind::Refused);
+        let (refused, text) = bare.heard(call).unwrap();
+        assert!(refused);
         assert!(text.chars().count() <= REFUSAL_MAX_CHARS);
         assert!(work.is_empty());
         assert_eq!(bare.saved(), Saved::default(), "nothing is left behind");
@@ -432,8 +435,7 @@ fn g2_a_wrong_answer_to_a_run_does_not_end_it() {
 }
 
 fn ask_number(number: usize) -> Hint {
-    let question =
-        Question { id: name(&format!("per_{number}")), text: format!("May I {number}?") };
+    let question = Question::permission(name(&format!("per_{number}")), format!("May I {number}?"));
     Hint::Asked { session: name("ses_helper"), question }
 }
 
@@ -524,7 +526,7 @@ fn chatter() -> String {
 fn shown_within_bounds(bare: &mut Bare, task: TaskId) {
     let shown = bare.output(task, 0);
     assert!(shown.chars().count() < 4 * HOST_TEXT_MAX_CHARS, "{}", shown.chars().count());
-    let listed = bare.answer(Ask::List { status: None, all: false });
+    let listed = bare.answer(Ask::List(List::default()));
     assert_eq!(listed.lines().count(), 1, "one line a task");
     assert!(listed.chars().count() < 2 * HOST_TEXT_MAX_CHARS, "{}", listed.chars().count());
 }
@@ -537,7 +539,7 @@ fn g3_questions_and_tool_names_of_megabytes_are_cut() {
     let tool = Some(chatter());
     bare.hint(Hint::Progress { session: session(), tool, tokens: None, cost_micros: None });
     shown_within_bounds(&mut bare, task);
-    let question = Question { id: name("per_1"), text: chatter() };
+    let question = Question::permission(name("per_1"), chatter());
     bare.hint(Hint::Asked { session: session(), question });
     shown_within_bounds(&mut bare, task);
     let headline = bare.saved().notices[0].headline.clone();

@@ -1,6 +1,6 @@
 //! The limits that end a run which does not end by itself: D4.
 
-use legwork_protocol::ask::{Ask, Reply};
+use legwork_protocol::api::{Ask, Reply};
 use legwork_protocol::{Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
-use crate::ask::Reply;
+use crate::api::view::News;
+use crate::api::{Answer, Ask, Cursor, List, Refusal, Reply, Request};
 use crate::ids::Time;
-use crate::line::{Context, HostLifetime, HostReply, HostResult, Method, Query, Role, Wanted};
+use crate::line::{Context, HostLifetime, HostReply, HostResult, Method, Role, Wanted};
 use crate::status::Status;
 use crate::tools::tools;
-use crate::view::News;
 
 fn hello(role: Role) -> ToDaemon {
     ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role }
@@ -25,33 +25,55 @@ fn host(lifetime: HostLifetime) -> Role {
     }
 }
 
-fn queries() -> Vec<ToDaemon> {
-    let task = || "bg_00000001".to_owned();
-    let reply = |question: &str, reply| Query::Reply { question: question.parse().unwrap(), reply };
-    let about_tasks = [
-        Query::Tasks { status: None },
-        Query::Tasks { status: Some(Status::Running) },
-        Query::Task { task: task() },
-        Query::Result { task: task(), from: 0 },
-        Query::Timeline { task: task() },
-        reply("per_1", Reply::Once),
-        reply("per_1", Reply::Reject(None)),
-        reply("que_1", Reply::Words("B".into())),
-        Query::Forget { tasks: vec![task()] },
-    ];
-    let others = [(8, Query::Watch), (9, Query::Daemon), (10, Query::Leave)];
-    let all = about_tasks.into_iter().map(|query| (7, query)).chain(others);
-    all.map(|(id, query)| ToDaemon::Query { id, query }).collect()
-}
-
-fn to_daemon() -> Vec<ToDaemon> {
-    let context = Context {
+fn context() -> Context {
+    Context {
         session: "ses_1".parse().unwrap(),
         message: "msg_1".parse().unwrap(),
         agent: "build".into(),
         directory: "/projects/a project".into(),
         environment: None,
+    }
+}
+
+fn requests() -> Vec<ToDaemon> {
+    let task = || "bg_00000001".to_owned();
+    let reply = |question: &str, reply| Ask::Reply { question: question.parse().unwrap(), reply };
+    let after = Some(Cursor { finished: true, seq: 17 });
+    let page = List { status: Some(Status::Error), after, limit: Some(20), ..List::default() };
+    let (prompt, description, agent) = ("p".into(), "d".into(), "a".into());
+    let asks = [
+        Ask::Launch { prompt, description, agent },
+        Ask::Resume { task: task(), prompt: "go on".into() },
+        Ask::Output { task: task(), offset: 40 },
+        Ask::Wait { tasks: vec![task()], timeout_ms: 1_000 },
+        Ask::List(List::default()),
+        Ask::List(List { search: Some("flaky".into()), ..page }),
+        Ask::Cancel { task: task() },
+        Ask::Clear,
+        Ask::Forget { tasks: vec![task()] },
+        reply("per_1", Reply::Once),
+        reply("per_1", Reply::Reject(None)),
+        reply("que_1", Reply::Words("B".into())),
+    ];
+    let others = [
+        Request::Show { task: task() },
+        Request::Log { task: task() },
+        Request::Follow,
+        Request::Status,
+        Request::Mail,
+        Request::MailShown { messages: vec!["msg_1".parse().unwrap()] },
+        Request::Shutdown,
+    ];
+    let all = asks.into_iter().map(Request::Ask).chain(others);
+    let key = || "person-1-2-3".parse().unwrap();
+    let line = |request: Request| {
+        let context = matches!(request, Request::Ask(Ask::Launch { .. })).then(context);
+        ToDaemon::Request { id: 7, key: key(), request, context }
     };
+    all.map(line).collect()
+}
+
+fn to_daemon() -> Vec<ToDaemon> {
     let call = |id, arguments, context| ToDaemon::Call {
         id,
         key: "ses_1/call_7".parse().unwrap(),
@@ -66,11 +88,11 @@ fn to_daemon() -> Vec<ToDaemon> {
         call(
             1,
             json!({ "prompt": "a\nb\r\u{2028}\u{2029}\"\\", "n": [1, -2, null] }),
-            Some(context),
+            Some(context()),
         ),
         call(u64::MAX, Value::Null, None),
     ];
-    lines.extend(queries());
+    lines.extend(requests());
     lines.extend([
         ToDaemon::Cancel { id: 1 },
         ToDaemon::Result(HostResult {
@@ -100,7 +122,8 @@ fn from_daemon() -> Vec<FromDaemon> {
     vec![
         FromDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), tools: tools() },
         FromDaemon::Bye { why: "a newer version takes over".into(), leaving: true },
-        FromDaemon::Data { id: 7, data: json!({ "tasks": [] }) },
+        FromDaemon::Data { id: 7, data: Answer::Cleared { tasks: 2, unfinished: 1 } },
+        FromDaemon::Data { id: 7, data: Answer::Done },
         FromDaemon::News {
             id: 8,
             news: News {
@@ -110,9 +133,10 @@ fn from_daemon() -> Vec<FromDaemon> {
                 line: "completed".into(),
             },
         },
-        FromDaemon::Answer { id: 1, refused: false, text: "Task ID: bg_00000001\n…".into() },
-        FromDaemon::Answer { id: 1, refused: true, text: String::new() },
-        FromDaemon::Progress { id: 1, text: "2 of 3 finished".into() },
+        FromDaemon::Answer { id: 1, text: "Task ID: bg_00000001\n…".into() },
+        FromDaemon::refused(1, Refusal::NotFound("bg_1".into())),
+        FromDaemon::refused(1, Refusal::NotASession),
+        FromDaemon::Progress { id: 1, left: 2, waited_ms: 10_000, text: "Waiting".into() },
         host_call(Method::Get, query, Value::Null),
         host_call(Method::Post, BTreeMap::new(), json!({ "parts": [] })),
         host_call(Method::Patch, BTreeMap::new(), json!(false)),
@@ -237,7 +261,7 @@ fn rubbish_is_an_error_of_its_kind() {
         r#"["cancel",1]"#,
         "{}",
         r#"{"type":1}"#,
-        r#"{"type":"answer","id":1,"refused":false,"text":""}"#,
+        r#"{"type":"answer","id":1,"text":""}"#,
         r#"{"type":"cancel"}"#,
         r#"{"type":"cancel","id":-1}"#,
         r#"{"type":"cancel","id":1.5}"#,

@@ -1,0 +1,212 @@
+//! The connection to an agent until a session is open: it introduces itself, then opens a session or
+//! resumes an earlier one. Every step has a deadline. Turns are in `turn/`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use legwork_protocol::line::Environment;
+use legwork_protocol::refusal::plain;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use crate::agent::failure::{Failure, What};
+use crate::agent::process::Process;
+use crate::agents::Agent;
+use crate::limits::{ID_MAX_BYTES, LOGINS_MAX, NAME_MAX_CHARS, QUIET_MAX};
+use crate::orphans::Family;
+use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
+
+/// A question that no agent knows: names that begin like this are free.
+const QUIET: &str = "_legwork/quiet";
+
+/// A connection to an agent.
+#[derive(Debug)]
+pub struct AgentConnection {
+    pub process: Process,
+    pub introduction: Introduction,
+    last_id: u64,
+    agent: Agent,
+    deadline: Instant,
+}
+
+/// Who an agent says it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Introduction {
+    /// Its own name for itself; empty if it does not say.
+    pub name: String,
+    /// Its version; empty if it does not say.
+    pub version: String,
+    /// Whether it can take up an earlier conversation.
+    pub loads: bool,
+    /// Whether it does so without telling all of it again.
+    pub resumes: bool,
+    /// The ways to log in that it knows.
+    pub logins: Vec<String>,
+}
+
+/// Starts an agent, lets it introduce itself, and ends it.
+pub async fn check(
+    agent: &Agent,
+    directory: &Path,
+    family: &Arc<Family>,
+) -> Result<Introduction, Failure> {
+    let talk = AgentConnection::begin(agent, directory, None, family).await?;
+    let introduction = talk.introduction.clone();
+    talk.process.end().await;
+    Ok(introduction)
+}
+
+impl AgentConnection {
+    /// Starts the agent and lets it introduce itself.
+    pub async fn begin(
+        agent: &Agent,
+        directory: &Path,
+        environment: Option<&Environment>,
+        family: &Arc<Family>,
+    ) -> Result<Self, Failure> {
+        let process = Process::start(agent, directory, environment, family)?;
+        let deadline = Instant::now() + agent.start_max;
+        let (introduction, agent) = (Introduction::default(), agent.clone());
+        let mut talk = Self { process, introduction, last_id: 0, agent, deadline };
+        let params = json!({
+            "protocolVersion": ACP_VERSION,
+            "clientInfo": { "name": "legwork", "version": env!("CARGO_PKG_VERSION") },
+            // An agent uses its own files and terminals.
+            "clientCapabilities": {
+                "fs": { "readTextFile": false, "writeTextFile": false },
+                "terminal": false,
+            },
+        });
+        let answer =
+            talk.call("initialize", &params).await?.map_err(|e| talk.refused("initialize", &e))?;
+        talk.introduction = talk.introduced(&answer)?;
+        Ok(talk)
+    }
+
+    /// Opens a session in this folder. Returns the agent's id for it.
+    pub async fn open(&mut self, directory: &Path) -> Result<String, Failure> {
+        const METHOD: &str = "session/new";
+        let params = json!({ "cwd": self.folder(directory), "mcpServers": [] });
+        let answer = self.call(METHOD, &params).await?.map_err(|e| self.refused(METHOD, &e))?;
+        let id = answer["sessionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
+        id.map(str::to_owned).ok_or_else(|| {
+            self.process.failure(What::Incomplete { method: METHOD, missing: "a session id" })
+        })
+    }
+
+    /// Resumes or loads an earlier session.
+    pub async fn take_up(&mut self, session: &str, directory: &Path) -> Result<(), Failure> {
+        let method = match &self.introduction {
+            Introduction { resumes: true, .. } => "session/resume",
+            Introduction { loads: true, .. } => "session/load",
+            Introduction { .. } => return Err(self.process.failure(What::CannotLoad)),
+        };
+        let folder = self.folder(directory);
+        let params = json!({ "sessionId": session, "cwd": folder, "mcpServers": [] });
+        let answer = self.call(method, &params).await?;
+        answer.map_err(|e| self.refused(method, &e))?;
+        if !self.introduction.resumes {
+            self.hear_out().await?;
+        }
+        Ok(())
+    }
+
+    /// By the protocol an agent replays the conversation before it answers. Gemini answers first
+    /// (seen in 0.61.0), and the replay would be taken for the next turn. So it is sent a meaningless
+    /// request until nothing comes between request and answer.
+    async fn hear_out(&mut self) -> Result<(), Failure> {
+        let deadline = Instant::now() + QUIET_MAX;
+        loop {
+            let asked = self.ask(QUIET, &json!({}));
+            let mut told = 0;
+            loop {
+                let next = timeout_at(deadline, self.process.next("while it was starting"));
+                match next.await {
+                    // One that answers no such question is not asked again.
+                    Err(_) => return Ok(()),
+                    Ok(message) => match message? {
+                        Message::Response { id, .. } if id == asked => break,
+                        message => told += usize::from(self.pass_over(&message)),
+                    },
+                }
+            }
+            if told == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether it was an update of a session.
+    fn pass_over(&self, message: &Message) -> bool {
+        if let Message::Request { id, method, .. } = message {
+            self.process.send(refuse_unknown(id, method));
+        }
+        matches!(message, Message::Notification { method, .. } if method == "session/update")
+    }
+
+    /// Sends a request; its answer comes under the number given back.
+    pub fn ask(&mut self, method: &str, params: &Value) -> u64 {
+        self.last_id += 1;
+        self.process.send(wire::request(self.last_id, method, params));
+        self.last_id
+    }
+
+    /// What an error in an answer means.
+    pub fn refused(&self, method: &'static str, error: &RpcError) -> Failure {
+        self.process.failure(What::refused(method, error, &self.introduction.logins))
+    }
+
+    /// Makes a request and waits for the answer. A replayed conversation is passed over.
+    async fn call(
+        &mut self,
+        method: &'static str,
+        params: &Value,
+    ) -> Result<Result<Value, RpcError>, Failure> {
+        let asked = self.ask(method, params);
+        loop {
+            let next = timeout_at(self.deadline, self.process.next("while it was starting"));
+            let message = next.await.map_err(|_| {
+                let seconds = self.agent.start_max.as_secs();
+                self.process.failure(What::Silent { method, seconds })
+            })??;
+            match message {
+                Message::Response { id, outcome } if id == asked => return Ok(outcome),
+                message => {
+                    self.pass_over(&message);
+                }
+            }
+        }
+    }
+
+    fn introduced(&self, answer: &Value) -> Result<Introduction, Failure> {
+        let version = &answer["protocolVersion"];
+        if version.as_u64() != Some(ACP_VERSION) {
+            let what = What::OtherVersion {
+                theirs: plain(&version.to_string(), NAME_MAX_CHARS),
+                ours: ACP_VERSION,
+            };
+            return Err(self.process.failure(what));
+        }
+        let text = |value: &Value| plain(value.as_str().unwrap_or_default(), NAME_MAX_CHARS);
+        let info = &answer["agentInfo"];
+        let can = &answer["agentCapabilities"];
+        let resumes = can["sessionCapabilities"]["resume"].is_object();
+        let logins = answer["authMethods"].as_array().into_iter().flatten().take(LOGINS_MAX);
+        Ok(Introduction {
+            name: text(&info["name"]),
+            version: text(&info["version"]),
+            loads: resumes || can["loadSession"] == true,
+            resumes,
+            logins: logins.map(|way| text(&way["name"])).filter(|way| !way.is_empty()).collect(),
+        })
+    }
+
+    fn folder<'a>(&'a self, directory: &'a Path) -> &'a Path {
+        self.agent.cwd.as_deref().unwrap_or(directory)
+    }
+}
+
+/// We offer an agent nothing but permissions.
+pub fn refuse_unknown(id: &Value, method: &str) -> String {
+    wire::refusal(id, NO_SUCH_METHOD, &format!("legwork does not offer {method}"))
+}

@@ -1,0 +1,6 @@
+//! An agent's process, and the conversation with it until a session is open.
+
+pub mod connection;
+pub mod environment;
+pub mod failure;
+pub mod process;

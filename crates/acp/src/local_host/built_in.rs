@@ -1,0 +1,165 @@
+//! The host as a part of the daemon: how it is opened, and what the daemon needs of it beside
+//! actions. It also keeps the sessions of terminals, which have no host of their own.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use legwork_engine::{Action, Finding, HostError};
+use legwork_host::{BuiltIn, Host, HostFuture, Opening};
+use legwork_machine::{Folders, lock};
+use legwork_protocol::line::{Context, Environment};
+use legwork_protocol::view::Mail;
+use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
+
+use super::{LocalHost, Setup, marked};
+use crate::KIND;
+use crate::agents::{Agent, known};
+use crate::limits::TERMINALS_KEPT;
+use crate::orphans::{Family, own_mark};
+use crate::session::session_log::Line;
+
+/// The sessions of terminals are told from those of hosts by how they begin.
+const TERMINAL: &str = "term_";
+
+/// What the settings say about agents.
+#[derive(Debug, Clone, Default)]
+pub struct AgentSettings {
+    /// The agents in the order of the file.
+    pub agents: Vec<Agent>,
+    /// Programs that do not end with the agent that started them, by their names.
+    pub keep: Vec<String>,
+}
+
+/// Opens the host of these folders. The settings are read whenever they are needed, so that an
+/// agent that was just added can be used at once.
+pub fn opening(
+    folders: &Folders,
+    settings: impl Fn() -> AgentSettings + Send + Sync + 'static,
+) -> Opening {
+    let (folders, settings) = (folders.clone(), Arc::new(settings));
+    Box::new(move |outside| {
+        let for_family = settings.clone();
+        let family = Family::new(&folders.store, Box::new(move || for_family().keep));
+        let ended = family.end_all_left();
+        if ended > 0 {
+            (outside.warn)(&format!("ended {ended} processes that an earlier daemon had left"));
+        }
+        family.adopt();
+        tokio::spawn(family.clone().tend());
+        let sessions = folders.sessions.clone();
+        let agents = Box::new(move |path: Option<&str>| {
+            let path = path.map(OsString::from).or_else(|| env::var_os("PATH"));
+            known(settings().agents, &folders, path.as_deref())
+        });
+        let host = LocalHost::open(&sessions, Setup { agents, family, outside })?;
+        if let Err(error) = host.0.kept.remove_old_terminals(TERMINALS_KEPT) {
+            host.0.trouble(&format!("old sessions cannot be removed: {error}"));
+        }
+        Ok(Arc::new(host))
+    })
+}
+
+impl LocalHost {
+    /// Keeps the session of a terminal in this directory.
+    pub fn keep_terminal(&self, session: &SessionId, directory: &str) -> std::io::Result<()> {
+        if self.0.kept.read(session)?.is_some() {
+            return Ok(());
+        }
+        self.0.kept.append(session, &Line::Terminal { directory: directory.into() })
+    }
+}
+
+impl Host for LocalHost {
+    fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
+        Box::pin(Self::perform(self, action))
+    }
+}
+
+impl BuiltIn for LocalHost {
+    fn id(&self) -> &HostId {
+        &self.0.id
+    }
+
+    fn place(&self) -> &Place {
+        &self.0.place
+    }
+
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn was_before(&self, host: &HostId) -> bool {
+        host.as_str().starts_with(&format!("{KIND}-")) && !host.as_str().contains(&own_mark())
+    }
+
+    fn keeps(&self, context: &Context) -> Result<bool, String> {
+        if !context.session.as_str().starts_with(TERMINAL) {
+            return Ok(false);
+        }
+        if !Path::new(&context.directory).is_absolute() {
+            return Err("A terminal's directory must be an absolute path.".to_owned());
+        }
+        let kept = self.keep_terminal(&context.session, &context.directory);
+        kept.map_err(|error| format!("legwork cannot keep the terminal's session: {error}"))?;
+        Ok(true)
+    }
+
+    fn launches_with(&self, terminal: &SessionId, environment: Arc<Environment>) {
+        self.0.environments.keep(terminal, environment);
+    }
+
+    fn resumes_with(&self, task: TaskId, environment: Arc<Environment>) {
+        if let Ok(session) = marked(task) {
+            self.0.environments.keep(&session, environment);
+        }
+    }
+
+    fn forget(&self, tasks: &[TaskId]) -> Vec<TaskId> {
+        self.remove_kept(tasks).unwrap_or_else(|error| {
+            self.0.trouble(&format!("sessions of forgotten tasks cannot be removed: {error}"));
+            Vec::new()
+        })
+    }
+
+    fn mail(&self) -> Vec<Mail> {
+        lock(&self.0.mail).unread().to_vec()
+    }
+
+    fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
+        let shown = lock(&self.0.mail).shown(messages);
+        shown.map_err(|error| format!("That they were seen cannot be kept: {error}"))
+    }
+
+    fn is_mark(&self, mark: &str) -> bool {
+        self.0.family.is_mark(mark)
+    }
+
+    fn at_work(&self) -> usize {
+        self.0.turns.list().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn k5_the_host_of_an_earlier_daemon_has_ended_wherever_that_ran() {
+        let home = tempfile::tempdir().unwrap();
+        let (hints, _) = mpsc::unbounded_channel();
+        let setup = Setup {
+            agents: Box::new(|_| Vec::new()),
+            family: Family::new(home.path(), Box::new(Vec::new)),
+            outside: legwork_host::Outside { hints, warn: Arc::new(|what| panic!("{what}")) },
+        };
+        let host = LocalHost::open(home.path(), setup).unwrap();
+        let was_before = |id: String| host.was_before(&id.parse().unwrap());
+        assert!(was_before("acp-1-1-0.1-home".to_owned()));
+        assert!(!was_before(host.id().to_string()));
+        assert!(!was_before(format!("opencode-{}-0badcafe", own_mark())));
+    }
+}

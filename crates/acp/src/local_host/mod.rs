@@ -1,0 +1,435 @@
+//! The host itself: performs an action and says what it found. Most of it reads and writes the
+//! session log; agents work in the background, in one conversation per session.
+
+mod built_in;
+mod forget;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use legwork_engine::record::Target;
+use legwork_engine::work::{Observation, Part, RunState, Shown};
+use legwork_engine::{Action, Finding, HostError};
+use legwork_host::Outside;
+use legwork_machine::{lock, process};
+use legwork_protocol::api::Reply;
+use legwork_protocol::view::Mail;
+use legwork_protocol::{HostId, MessageId, Place, QuestionId, SessionId, TaskId};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use crate::KIND;
+use crate::agent::environment::Environments;
+use crate::agent::failure::What;
+use crate::agents::Agent;
+use crate::limits::{IDLE_MAX, PROBE_MAX};
+use crate::orphans::{Family, own_mark};
+use crate::session::mailbox::Mailbox;
+use crate::session::session_log::{End, Line, SessionLog, sync_file};
+use crate::turn::active_turn::{Turns, now};
+use crate::turn::conversation::{Command, Commands, Conversation, Facts};
+
+pub use built_in::{AgentSettings, opening};
+
+type Found = Result<Finding, HostError>;
+
+/// All that is kept here is one place: one folder, one user.
+const PLACE: &str = "acp/home";
+
+/// Finds agents on a PATH, or on our own.
+pub type Agents = Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>;
+
+/// What the host works with.
+pub struct Setup {
+    /// Reads which agents there are, at this moment, for somebody with this PATH.
+    pub agents: Agents,
+    /// Looks after what the agents start.
+    pub family: Arc<Family>,
+    /// What the daemon gives to every built-in host.
+    pub outside: Outside,
+}
+
+/// The host. When the last clone is dropped, its agents are ended.
+#[derive(Debug, Clone)]
+pub struct LocalHost(Arc<Inner>);
+
+/// What the conversations share.
+pub struct Inner {
+    pub kept: SessionLog,
+    pub turns: Turns,
+    mail: Mutex<Mailbox>,
+    /// The conversations under way.
+    live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
+    /// Those whose process only waits; the one that waits longest first.
+    idle: Mutex<VecDeque<SessionId>>,
+    pub environments: Environments,
+    pub family: Arc<Family>,
+    agents: Agents,
+    outside: Outside,
+    id: HostId,
+    place: Place,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Inner").field("turns", &self.turns).finish_non_exhaustive()
+    }
+}
+
+/// A helper's session, as kept.
+struct Session {
+    lines: Vec<Line>,
+    parent: SessionId,
+    agent: String,
+    directory: PathBuf,
+}
+
+impl LocalHost {
+    /// Opens the sessions in this folder.
+    pub fn open(folder: &Path, setup: Setup) -> std::io::Result<Self> {
+        let Setup { agents, family, outside } = setup;
+        let id = process::host_name(KIND, &own_mark(), "home").parse();
+        let (Ok(id), Ok(place)) = (id, PLACE.parse()) else {
+            return Err(std::io::Error::other("this process has no usable name"));
+        };
+        Ok(Self(Arc::new(Inner {
+            kept: SessionLog::open(folder)?,
+            turns: Turns::default(),
+            mail: Mutex::new(Mailbox::open(&folder.join("mail"))?),
+            live: Mutex::default(),
+            idle: Mutex::default(),
+            environments: Environments::default(),
+            family,
+            agents,
+            outside,
+            id,
+            place,
+        })))
+    }
+
+    /// Performs an action and says what it found.
+    pub async fn perform(&self, action: &Action) -> Found {
+        match action {
+            Action::CheckAgent { agent } => Ok(self.check_agent(agent)),
+            Action::Probe { session } => self.probe(session).await,
+            // A terminal is never deleted.
+            Action::FindMissing { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
+            Action::Open { task, parent, directory, title, agent, .. } => {
+                self.open_session(*task, parent, directory, agent, title)
+            }
+            Action::Prompt { session, message, text, .. } => {
+                self.prompt(session, message, text).await
+            }
+            Action::Observe { session, message } => self.look(session, message),
+            Action::Poll { .. } => Ok(self.poll()),
+            Action::Deliver { session, message, parts, .. } => {
+                self.tell(session, message, parts).await
+            }
+            Action::Stop { task, target } => self.stop(*task, target),
+            Action::Answer { session, question, reply, .. } => {
+                self.answer(session, question, reply).await
+            }
+        }
+    }
+
+    fn check_agent(&self, name: &str) -> Finding {
+        let paths = self.0.environments.paths();
+        let paths = paths.iter().map(|path| Some(path.as_str())).chain([None]);
+        let mut known: Vec<String> = Vec::new();
+        for path in paths {
+            for Agent { name: found, .. } in (self.0.agents)(path) {
+                if found == name {
+                    return Finding::AgentKnown;
+                }
+                if !known.contains(&found) {
+                    known.push(found);
+                }
+            }
+        }
+        Finding::NoSuchAgent { known }
+    }
+
+    /// Whether the conversation can be gone on with. The agent alone knows, so it is asked to take
+    /// it up; it then waits a while for the prompt. One that is slow gets the benefit of the doubt.
+    async fn probe(&self, session: &SessionId) -> Found {
+        let helper = self.helper(session)?;
+        let bound = helper.lines.iter().rev().find_map(|line| match line {
+            Line::Bound { loads, .. } => Some(*loads),
+            _ => None,
+        });
+        let is_live = lock(&self.0.live).contains_key(session);
+        if bound == Some(false) && !is_live {
+            return Err(HostError::Gone);
+        }
+        let (done, loaded) = oneshot::channel();
+        self.send(session, helper, Command::Load(done));
+        match timeout(PROBE_MAX, loaded).await {
+            Err(_) | Ok(Ok(Ok(()))) => Ok(Finding::Done),
+            Ok(Ok(Err(failure))) => match failure.what() {
+                What::Refused { .. } | What::CannotLoad => Err(HostError::Gone),
+                _ if failure.is_shortage() => Err(HostError::Busy),
+                _ => Err(HostError::Rejected { why: failure.to_string() }),
+            },
+            Ok(Err(_)) => Err(HostError::Unreachable),
+        }
+    }
+
+    /// The parent may be a session of another host, of which nothing is kept here.
+    fn open_session(
+        &self,
+        task: TaskId,
+        parent: &SessionId,
+        directory: &str,
+        agent: &str,
+        title: &str,
+    ) -> Found {
+        let session = marked(task)?;
+        if self.read(&session)?.is_some() {
+            return Ok(Finding::Opened { session });
+        }
+        if !Path::new(directory).is_absolute() {
+            let why = format!("an agent cannot work in {directory:?}, which is no absolute path");
+            return Err(HostError::Rejected { why });
+        }
+        let line = Line::Helper {
+            task,
+            parent: parent.clone(),
+            agent: agent.to_owned(),
+            title: title.to_owned(),
+            directory: directory.into(),
+        };
+        self.append(&session, &line)?;
+        Ok(Finding::Opened { session })
+    }
+
+    /// Writes the prompt down first: one that is there is not handed over again, even if a crash
+    /// came in between, because the agent may have begun.
+    async fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
+        let mut helper = self.helper(session)?;
+        let is_it = |line: &Line| matches!(line, Line::Prompt { message: id, .. } if id == message);
+        if helper.lines.iter().any(is_it) {
+            return Ok(Finding::Done);
+        }
+        let line = Line::Prompt { message: message.clone(), text: text.to_owned() };
+        self.append(session, &line)?;
+        if helper.lines.iter().any(|line| matches!(line, Line::Prompt { .. })) {
+            self.sync(session).await;
+        } else {
+            // All that is new, at once: a disk does it in the time of one.
+            let kept = self.0.kept.clone();
+            let names = blocking(move || kept.sync_names());
+            let (_, _, names) = tokio::join!(self.sync(session), self.sync(&helper.parent), names);
+            self.synced(session, names);
+        }
+        helper.lines.push(line);
+        let (message, text) = (message.clone(), text.to_owned());
+        // Seen at once, so that no look finds it idle.
+        self.0.turns.begin(session, message.clone());
+        self.send(session, helper, Command::Prompt { message, text });
+        Ok(Finding::Done)
+    }
+
+    fn look(&self, session: &SessionId, message: &MessageId) -> Found {
+        if let Some(going) = self.0.turns.of(session).filter(|going| going.message == *message) {
+            let state = going.end.map_or(RunState::Busy, run_state);
+            let (tool_calls, moved) = (going.tool_calls, Some(going.moved));
+            return Ok(Finding::Observed(Observation { state, tool_calls, moved }));
+        }
+        let lines = self.read(session)?.ok_or(HostError::Gone)?;
+        let end = lines.into_iter().find_map(|line| match line {
+            Line::End { message: id, end, tool_calls } if id == *message => Some((end, tool_calls)),
+            _ => None,
+        });
+        let (state, tool_calls) = match end {
+            Some((end, tool_calls)) => (run_state(end), tool_calls),
+            None => (RunState::Still { text: String::new() }, 0),
+        };
+        Ok(Finding::Observed(Observation { state, tool_calls, moved: None }))
+    }
+
+    fn poll(&self) -> Finding {
+        let going = self.0.turns.list();
+        let busy = going.iter().map(|(session, _)| (session.clone(), None)).collect();
+        let questions = going.into_iter().flat_map(|(session, going)| {
+            going.questions.into_iter().map(move |question| (session.clone(), question))
+        });
+        Finding::Polled { busy, questions: questions.collect() }
+    }
+
+    async fn tell(&self, session: &SessionId, message: &MessageId, parts: &[Part]) -> Found {
+        if self.read(session)?.is_none() {
+            return Err(HostError::Gone);
+        }
+        let shown = parts.iter().filter(|part| part.shown == Shown::ToAll).map(|part| {
+            // Texts that reach a host have no holes any more.
+            let Ok(text) = part.text.fill(|_, _| Ok::<_, Infallible>(None));
+            text
+        });
+        let text = shown.collect::<Vec<_>>().join("\n");
+        let (message, addressee) = (message.clone(), session.clone());
+        let mail = Mail { message, session: addressee, at: now(), text };
+        let path = {
+            let mut mailbox = lock(&self.0.mail);
+            mailbox.put(mail).map_err(|_| HostError::Busy)?;
+            mailbox.path().to_owned()
+        };
+        self.synced(session, blocking(move || sync_file(&path)).await);
+        Ok(Finding::Delivered)
+    }
+
+    fn stop(&self, task: TaskId, target: &Target) -> Found {
+        let session = match target {
+            Target::Session(session) | Target::Opened(session) => session.clone(),
+            Target::Marked => marked(task)?,
+        };
+        if self.0.turns.of(&session).is_some() {
+            if let Some(conversation) = lock(&self.0.live).get(&session) {
+                let _ = conversation.send(Command::Cancel);
+            }
+            return Ok(Finding::Done);
+        }
+        let lines = self.read(&session)?.unwrap_or_default();
+        let is_prompt = |line: &Line| matches!(line, Line::Prompt { .. });
+        if *target != Target::Session(session.clone()) && !lines.iter().any(is_prompt) {
+            self.0.kept.remove(&session).map_err(|_| HostError::Busy)?;
+        }
+        Ok(Finding::Quiet)
+    }
+
+    async fn answer(&self, session: &SessionId, question: &QuestionId, reply: &Reply) -> Found {
+        let (done, answered) = oneshot::channel();
+        let command = Command::Answer { question: question.clone(), reply: reply.clone(), done };
+        let sent = lock(&self.0.live).get(session).map(|live| live.send(command));
+        if !matches!(sent, Some(Ok(()))) {
+            return Err(HostError::Gone);
+        }
+        answered.await.unwrap_or(Err(HostError::Gone)).map(|()| Finding::Done)
+    }
+
+    /// Passes a command to the session's conversation, or begins one. Under the lock, so that one
+    /// that is about to end sees it.
+    fn send(&self, session: &SessionId, helper: Session, command: Command) {
+        let mut live = lock(&self.0.live);
+        lock(&self.0.idle).retain(|idle| idle != session);
+        if let Some(conversation) = live.get(session) {
+            // A conversation leaves the list before it ends.
+            let _ = conversation.send(command);
+            return;
+        }
+        let (commands, incoming) = mpsc::unbounded_channel();
+        let _ = commands.send(command);
+        live.insert(session.clone(), commands);
+        let Session { lines, parent, agent, directory } = helper;
+        let hints = self.0.outside.hints.clone();
+        let facts = Facts { session: session.clone(), parent, agent, directory, hints };
+        let commands = Commands::new(incoming);
+        tokio::spawn(Conversation::new(self.0.clone(), facts, commands, &lines).run());
+    }
+
+    fn helper(&self, session: &SessionId) -> Result<Session, HostError> {
+        let lines = self.read(session)?.ok_or(HostError::Gone)?;
+        match lines.first() {
+            Some(Line::Helper { parent, agent, directory, .. }) => {
+                let (parent, agent) = (parent.clone(), agent.clone());
+                Ok(Session { parent, agent, directory: directory.clone(), lines })
+            }
+            _ => Err(HostError::Gone),
+        }
+    }
+
+    fn read(&self, session: &SessionId) -> Result<Option<Vec<Line>>, HostError> {
+        self.0.kept.read(session).map_err(|error| self.cannot("read", session, &error))
+    }
+
+    fn append(&self, session: &SessionId, line: &Line) -> Result<(), HostError> {
+        let done = self.0.kept.append(session, line);
+        done.map_err(|error| self.cannot("written", session, &error))
+    }
+
+    async fn sync(&self, session: &SessionId) {
+        let done = self.0.sync(session).await;
+        self.synced(session, done);
+    }
+
+    /// What cannot be synced is written all the same, and only a power cut could lose it: to say
+    /// that it is not there would be worse, because what is there is not done again.
+    fn synced(&self, session: &SessionId, done: std::io::Result<()>) {
+        if let Err(error) = done {
+            self.cannot("synced to the disk", session, &error);
+        }
+    }
+
+    /// A disk that is full or broken may be mended: it is tried again.
+    fn cannot(&self, what: &str, session: &SessionId, error: &std::io::Error) -> HostError {
+        self.0.trouble(&format!("{session} cannot be {what}: {error}"));
+        HostError::Busy
+    }
+}
+
+impl Inner {
+    /// The agent with this name, for somebody with this PATH; else the one that we would call.
+    pub fn agent(&self, name: &str, path: Option<&str>) -> Option<Agent> {
+        let of = |path| (self.agents)(path).into_iter().find(|agent| agent.name == name);
+        of(path).or_else(|| of(None))
+    }
+
+    /// Sees to it that what a session has outlives a power cut.
+    pub async fn sync(&self, session: &SessionId) -> std::io::Result<()> {
+        let (kept, session) = (self.kept.clone(), session.clone());
+        blocking(move || kept.sync(&session)).await
+    }
+
+    /// Writes a warning to the log.
+    pub fn trouble(&self, what: &str) {
+        (self.outside.warn)(what);
+    }
+
+    /// The next command of a conversation that would otherwise end; nothing if it now does.
+    pub fn retire(&self, session: &SessionId, commands: &mut Commands) -> Option<Command> {
+        let mut live = lock(&self.live);
+        let command = commands.try_next();
+        if command.is_none() {
+            live.remove(session);
+            lock(&self.idle).retain(|idle| idle != session);
+        }
+        command
+    }
+
+    /// Its process waits for another turn. If too many do, the oldest is ended.
+    pub fn is_idle(&self, session: &SessionId) {
+        let live = lock(&self.live);
+        let mut idle = lock(&self.idle);
+        idle.push_back(session.clone());
+        if idle.len() > IDLE_MAX
+            && let Some(oldest) = idle.pop_front()
+            && let Some(conversation) = live.get(&oldest)
+        {
+            let _ = conversation.send(Command::End);
+        }
+    }
+}
+
+/// Does what waits for the disk, while everybody else goes on.
+async fn blocking(
+    act: impl FnOnce() -> std::io::Result<()> + Send + 'static,
+) -> std::io::Result<()> {
+    spawn_blocking(act).await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+}
+
+/// The session that bears a task's mark: it is named after it.
+fn marked(task: TaskId) -> Result<SessionId, HostError> {
+    let name = task.to_string().replace("bg_", "acp_");
+    name.parse().map_err(|_| HostError::Gone)
+}
+
+fn run_state(end: End) -> RunState {
+    match end {
+        End::Answered { text } => RunState::Answered { text },
+        End::Failed { reason } => RunState::Failed { reason },
+        End::Aborted { text } => RunState::Aborted { text },
+    }
+}

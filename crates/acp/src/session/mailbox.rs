@@ -1,0 +1,193 @@
+//! Messages to terminals, until a person has seen them. Nothing can be shown in a terminal that
+//! waits for its shell, so they are queued here and the next command shows them.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use legwork_protocol::view::Mail;
+use legwork_protocol::{MessageId, TaskId};
+use serde::{Deserialize, Serialize};
+
+use crate::limits::SHOWN_MAX;
+use crate::session::session_log::{append_line, read_lines, sync_file};
+
+/// What has come and what of it was seen.
+#[derive(Debug)]
+pub struct Mailbox {
+    path: PathBuf,
+    unread: Vec<Mail>,
+    /// The newest last.
+    shown: VecDeque<MessageId>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+enum Line {
+    Came(Mail),
+    Shown { message: MessageId },
+}
+
+impl Mailbox {
+    /// Reads the file, and writes it anew without what nobody needs any more.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut mailbox = Self { path: path.to_owned(), unread: vec![], shown: VecDeque::new() };
+        let lines = read_lines(path)?.unwrap_or_default();
+        let had = lines.len();
+        for line in lines {
+            match line {
+                Line::Came(mail) => mailbox.unread.push(mail),
+                Line::Shown { message } => mailbox.mark(&message),
+            }
+        }
+        if had > mailbox.unread.len() + SHOWN_MAX {
+            mailbox.rewrite()?;
+        }
+        Ok(mailbox)
+    }
+
+    /// Takes a message in, if it is not there already.
+    pub fn put(&mut self, mail: Mail) -> io::Result<()> {
+        if !self.has(&mail.message) {
+            append_line(&self.path, &Line::Came(mail.clone()))?;
+            self.unread.push(mail);
+        }
+        Ok(())
+    }
+
+    /// The file that it is in.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What nobody has seen yet, oldest first.
+    pub fn unread(&self) -> &[Mail] {
+        &self.unread
+    }
+
+    /// These were seen.
+    pub fn shown(&mut self, messages: &[MessageId]) -> io::Result<()> {
+        for message in messages {
+            if self.unread.iter().any(|mail| mail.message == *message) {
+                append_line(&self.path, &Line::Shown { message: message.clone() })?;
+                self.mark(message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes every line about these tasks, from the file too, and messages that tell of no other.
+    pub fn forget(&mut self, tasks: &[TaskId]) -> io::Result<()> {
+        let names: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
+        let is_about = |line: &str| names.iter().any(|name| line.contains(name.as_str()));
+        if !fs::read_to_string(&self.path).is_ok_and(|text| is_about(&text)) {
+            return Ok(());
+        }
+        for mail in &mut self.unread {
+            let lines = mail.text.lines().filter(|line| !is_about(line));
+            mail.text = lines.collect::<Vec<_>>().join("\n");
+        }
+        // What is left without a headline only counts what is not there any more.
+        self.unread.retain(|mail| mail.text.lines().any(|line| line.starts_with('[')));
+        self.rewrite()
+    }
+
+    fn has(&self, message: &MessageId) -> bool {
+        self.unread.iter().any(|mail| mail.message == *message) || self.shown.contains(message)
+    }
+
+    fn mark(&mut self, message: &MessageId) {
+        self.unread.retain(|mail| mail.message != *message);
+        self.shown.push_back(message.clone());
+        if self.shown.len() > SHOWN_MAX {
+            self.shown.pop_front();
+        }
+    }
+
+    fn rewrite(&self) -> io::Result<()> {
+        let new = self.path.with_extension("new");
+        let _ = fs::remove_file(&new);
+        for message in &self.shown {
+            append_line(&new, &Line::Shown { message: message.clone() })?;
+        }
+        for mail in &self.unread {
+            append_line(&new, &Line::Came(mail.clone()))?;
+        }
+        // Else a power cut could leave neither the old file nor the new one.
+        sync_file(&new)?;
+        fs::rename(&new, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::Time;
+
+    use super::*;
+
+    fn mail(number: usize) -> Mail {
+        Mail {
+            message: format!("msg_{number}").parse().unwrap(),
+            session: "term_1".parse().unwrap(),
+            at: Time(7),
+            text: "done".to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_came_is_there_once_until_it_was_seen_and_never_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mail");
+        let mut mailbox = Mailbox::open(&path).unwrap();
+        for number in [1, 2, 1] {
+            mailbox.put(mail(number)).unwrap();
+        }
+        let mut mailbox = Mailbox::open(&path).unwrap();
+        assert_eq!(mailbox.unread(), [mail(1), mail(2)]);
+        mailbox.shown(&[mail(1).message, mail(9).message]).unwrap();
+        let mut mailbox = Mailbox::open(&path).unwrap();
+        mailbox.put(mail(1)).unwrap();
+        assert_eq!(mailbox.unread(), [mail(2)]);
+    }
+
+    #[test]
+    fn p8_what_was_told_of_a_forgotten_task_is_removed_from_the_file_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mail");
+        let mut mailbox = Mailbox::open(&path).unwrap();
+        let [gone, stays] = [1, 2].map(TaskId::from_number);
+        let line = |task: TaskId| format!("[BACKGROUND TASK COMPLETED] {task} Look (2s)");
+        for (number, tasks) in [(1, vec![gone]), (2, vec![gone, stays]), (3, vec![gone])] {
+            let lines: Vec<String> = tasks.into_iter().map(line).collect();
+            let text = format!("{}\n1 background task finished.", lines.join("\n"));
+            mailbox.put(Mail { text, ..mail(number) }).unwrap();
+        }
+        mailbox.shown(&[mail(3).message]).unwrap();
+        mailbox.forget(&[gone]).unwrap();
+        let mut again = Mailbox::open(&path).unwrap();
+        for mailbox in [&mailbox, &again] {
+            let text = format!("{}\n1 background task finished.", line(stays));
+            assert_eq!(mailbox.unread(), [Mail { text, ..mail(2) }]);
+        }
+        assert!(!fs::read_to_string(&path).unwrap().contains(&gone.to_string()));
+        again.put(mail(3)).unwrap();
+        assert_eq!(again.unread().len(), 1, "what was seen is not shown again");
+    }
+
+    #[test]
+    fn the_file_does_not_grow_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mail");
+        let mut mailbox = Mailbox::open(&path).unwrap();
+        for number in 0..2 * SHOWN_MAX {
+            mailbox.put(mail(number)).unwrap();
+            mailbox.shown(&[mail(number).message]).unwrap();
+        }
+        mailbox.put(mail(9_999)).unwrap();
+        drop(mailbox);
+        let mailbox = Mailbox::open(&path).unwrap();
+        assert_eq!(mailbox.unread(), [mail(9_999)]);
+        let lines: Vec<Line> = read_lines(&path).unwrap().unwrap();
+        assert_eq!(lines.len(), SHOWN_MAX + 1);
+    }
+}

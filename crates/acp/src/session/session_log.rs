@@ -1,0 +1,284 @@
+//! The sessions that legwork keeps itself: a file for each, a line for each thing that happened.
+//! Appended to and never changed, so that a crash leaves at most half a line at the end, which is
+//! passed over. What the records then rely on is synced first (`SessionLog::sync`): after a power
+//! cut a completed task still has its conversation.
+//!
+//! Two kinds: a helper's, with its prompts and how they ended, and that of a terminal, which asks
+//! for helpers and is only a folder to work in.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use legwork_machine::{create_folder, private_file};
+use legwork_protocol::{MessageId, SessionId, TaskId};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// The folder of the sessions.
+#[derive(Debug, Clone)]
+pub struct SessionLog {
+    folder: PathBuf,
+}
+
+/// Something that happened in a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Line {
+    /// The first line of a terminal's session.
+    Terminal {
+        /// The folder that it is in.
+        directory: PathBuf,
+    },
+    /// The first line of a helper's session.
+    Helper {
+        /// Its task.
+        task: TaskId,
+        /// Who asked for it.
+        parent: SessionId,
+        agent: String,
+        title: String,
+        /// The folder that it works in.
+        directory: PathBuf,
+    },
+    /// The agent has opened a session of its own for it.
+    Bound {
+        /// The agent's id for it.
+        session: String,
+        /// Whether the agent can take it up again.
+        loads: bool,
+    },
+    /// A prompt was handed over.
+    Prompt { message: MessageId, text: String },
+    /// The turn for a prompt is over.
+    End {
+        message: MessageId,
+        end: End,
+        /// Tool calls in it.
+        tool_calls: u32,
+    },
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "kebab-case")]
+pub enum End {
+    /// With an answer.
+    Answered { text: String },
+    /// With an error.
+    Failed {
+        /// What went wrong.
+        reason: String,
+    },
+    /// It was called off.
+    Aborted {
+        /// What was said last.
+        text: String,
+    },
+}
+
+impl SessionLog {
+    /// Opens the folder; makes it if it is not there.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        create_folder(folder)?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// All lines of a session; nothing if there is no such session.
+    pub fn read(&self, session: &SessionId) -> io::Result<Option<Vec<Line>>> {
+        read_lines(&self.path(session)?)
+    }
+
+    /// Adds a line to a session. The first makes it.
+    pub fn append(&self, session: &SessionId, line: &Line) -> io::Result<()> {
+        append_line(&self.path(session)?, line)
+    }
+
+    /// Sees to it that what a session has outlives a power cut. Takes as long as the disk does.
+    pub fn sync(&self, session: &SessionId) -> io::Result<()> {
+        match sync_file(&self.path(session)?) {
+            // A parent of another host has nothing here.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    /// The same for the names of sessions that are new.
+    pub fn sync_names(&self) -> io::Result<()> {
+        File::open(&self.folder)?.sync_all()
+    }
+
+    /// Removes a session.
+    pub fn remove(&self, session: &SessionId) -> io::Result<()> {
+        match fs::remove_file(self.path(session)?) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Removes terminals that no helper was asked for by and that are older than this; none if some
+    /// helper's file does not say by whom. Gives back how many.
+    pub fn remove_old_terminals(&self, age: Duration) -> io::Result<usize> {
+        let (mut terminals, mut parents, mut removed) = (Vec::new(), Vec::new(), 0);
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+            let Ok(session) = name.parse::<SessionId>() else { continue };
+            match first_line(&path) {
+                Some(Line::Helper { parent, .. }) => parents.push(parent),
+                Some(Line::Terminal { .. }) if is_older(&path, age) => terminals.push(session),
+                Some(Line::Terminal { .. }) => {}
+                _ => return Ok(0),
+            }
+        }
+        parents.sort();
+        for terminal in terminals {
+            if parents.binary_search(&terminal).is_err() {
+                self.remove(&terminal)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    fn path(&self, session: &SessionId) -> io::Result<PathBuf> {
+        let name = session.as_str();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if !name.chars().all(is_plain) {
+            let why = "a session that legwork keeps has a plain name";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        Ok(self.folder.join(format!("{name}.jsonl")))
+    }
+}
+
+fn is_older(path: &Path, age: Duration) -> bool {
+    let changed = fs::metadata(path).and_then(|file| file.modified()).ok();
+    changed.and_then(|at| at.elapsed().ok()).is_some_and(|passed| passed > age)
+}
+
+fn first_line(path: &Path) -> Option<Line> {
+    let mut line = String::new();
+    BufReader::new(File::open(path).ok()?).read_line(&mut line).ok()?;
+    serde_json::from_str(&line).ok()
+}
+
+/// The lines of a file; nothing if it is not there. What is no line is passed over: half a line is
+/// what a crash leaves.
+pub fn read_lines<T: DeserializeOwned>(path: &Path) -> io::Result<Option<Vec<T>>> {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let lines = text.split(|byte| *byte == b'\n');
+    Ok(Some(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()))
+}
+
+/// Adds a line to a file with one write. It begins with a line break if a crash left half a line.
+pub fn append_line(path: &Path, line: &impl Serialize) -> io::Result<()> {
+    let mut file = private_file().create(true).read(true).append(true).open(path)?;
+    let mut bytes = serde_json::to_vec(line)?;
+    bytes.push(b'\n');
+    if !ends_with_a_break(&file)? {
+        bytes.insert(0, b'\n');
+    }
+    file.write_all(&bytes)
+}
+
+/// Has the system write a file to the disk.
+pub fn sync_file(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_data()
+}
+
+fn ends_with_a_break(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::FileExt;
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
+    }
+    Ok(last == [b'\n'])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn kept() -> (tempfile::TempDir, SessionLog) {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = SessionLog::open(&folder.path().join("sessions")).unwrap();
+        (folder, kept)
+    }
+
+    fn helper(number: u64, parent: &str) -> Line {
+        Line::Helper {
+            task: TaskId::from_number(number),
+            parent: parent.parse().unwrap(),
+            agent: "a".to_owned(),
+            title: "t".to_owned(),
+            directory: "/d".into(),
+        }
+    }
+
+    fn terminal() -> Line {
+        Line::Terminal { directory: "/d".into() }
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_is_the_users_alone() {
+        let (_folder, kept) = kept();
+        let session: SessionId = "acp_1".parse().unwrap();
+        assert_eq!(kept.read(&session).unwrap(), None);
+        let message: MessageId = "msg_1".parse().unwrap();
+        let end = End::Answered { text: "two\nlines".to_owned() };
+        let lines = [helper(1, "term_1"), Line::End { message, end, tool_calls: 3 }];
+        for line in &lines {
+            kept.append(&session, line).unwrap();
+        }
+        assert_eq!(kept.read(&session).unwrap().unwrap(), lines);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&kept.path(&session).unwrap()), 0o600);
+        assert_eq!(mode(&kept.folder), 0o700);
+    }
+
+    #[test]
+    fn half_a_line_costs_that_line_only() {
+        let (_folder, kept) = kept();
+        let session: SessionId = "acp_1".parse().unwrap();
+        kept.append(&session, &terminal()).unwrap();
+        let mut file = File::options().append(true).open(kept.path(&session).unwrap()).unwrap();
+        file.write_all(b"{\"is\":\"pro").unwrap();
+        kept.append(&session, &helper(1, "t")).unwrap();
+        assert_eq!(kept.read(&session).unwrap().unwrap(), [terminal(), helper(1, "t")]);
+    }
+
+    #[test]
+    fn a_name_cannot_lead_out_of_the_folder() {
+        let (_folder, kept) = kept();
+        for name in ["../x", "a/b", "a.b", ".."] {
+            assert!(kept.append(&name.parse().unwrap(), &terminal()).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn k4_only_old_terminals_without_a_helper_are_removed() {
+        let (_folder, kept) = kept();
+        let named = |name: &str| -> SessionId { name.parse().unwrap() };
+        kept.append(&named("term_a"), &terminal()).unwrap();
+        kept.append(&named("term_b"), &terminal()).unwrap();
+        kept.append(&named("acp_1"), &helper(1, "term_a")).unwrap();
+        let day = Duration::from_secs(24 * 60 * 60);
+        assert_eq!(kept.remove_old_terminals(day).unwrap(), 0);
+        let is_there = |name| kept.read(&named(name)).unwrap().is_some();
+        let damaged = kept.path(&named("acp_2")).unwrap();
+        fs::write(&damaged, "who asked cannot be read").unwrap();
+        assert_eq!(kept.remove_old_terminals(Duration::ZERO).unwrap(), 0);
+        assert!(is_there("term_a") && is_there("term_b") && is_there("acp_1"));
+        fs::remove_file(damaged).unwrap();
+        assert_eq!(kept.remove_old_terminals(Duration::ZERO).unwrap(), 1);
+        assert!(is_there("term_a") && !is_there("term_b") && is_there("acp_1"));
+    }
+}

@@ -1,0 +1,116 @@
+//! What is going on at this moment in the sessions: the turns under way. Shared between those who
+//! work and those who look; a restart forgets it, because nothing goes on after one.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use legwork_engine::work::Question;
+use legwork_machine::{lock, since_epoch};
+use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
+
+use crate::session::session_log::End;
+
+/// A turn under way, as anybody may see it.
+#[derive(Debug, Clone)]
+pub struct ActiveTurn {
+    /// The prompt that it answers.
+    pub message: MessageId,
+    /// Tool calls so far.
+    pub tool_calls: u32,
+    /// When it last moved.
+    pub moved: Time,
+    /// What it asks.
+    pub questions: Vec<Question>,
+    /// Its end, while that is not written down yet.
+    pub end: Option<End>,
+}
+
+/// The turns under way.
+#[derive(Debug, Default)]
+pub struct Turns(Mutex<BTreeMap<SessionId, ActiveTurn>>);
+
+impl Turns {
+    /// One begins.
+    pub fn begin(&self, session: &SessionId, message: MessageId) {
+        let (moved, questions) = (now(), Vec::new());
+        let going = ActiveTurn { message, tool_calls: 0, moved, questions, end: None };
+        self.all().insert(session.clone(), going);
+    }
+
+    /// It moved.
+    pub fn moved(&self, session: &SessionId, tool_calls: u32) {
+        self.change(session, |going| (going.moved, going.tool_calls) = (now(), tool_calls));
+    }
+
+    /// It asks.
+    pub fn asked(&self, session: &SessionId, question: Question) {
+        self.change(session, |going| going.questions.push(question));
+    }
+
+    /// It has its answer.
+    pub fn answered(&self, session: &SessionId, question: &QuestionId) {
+        self.change(session, |going| going.questions.retain(|open| open.id != *question));
+    }
+
+    /// It has ended, and that is not written down yet.
+    pub fn ended(&self, session: &SessionId, end: End) {
+        self.change(session, |going| {
+            going.questions.clear();
+            going.end = Some(end);
+        });
+    }
+
+    /// Its end is written down. The next one may have begun already: its end was seen before.
+    pub fn forget(&self, session: &SessionId, message: &MessageId) {
+        let mut all = self.all();
+        if all.get(session).is_some_and(|going| going.message == *message) {
+            all.remove(session);
+        }
+    }
+
+    /// What goes on in a session.
+    pub fn of(&self, session: &SessionId) -> Option<ActiveTurn> {
+        self.all().get(session).cloned()
+    }
+
+    /// All sessions in which something goes on.
+    pub fn list(&self) -> Vec<(SessionId, ActiveTurn)> {
+        let all = self.all();
+        let at_work = all.iter().filter(|(_, going)| going.end.is_none());
+        at_work.map(|(session, going)| (session.clone(), going.clone())).collect()
+    }
+
+    fn change(&self, session: &SessionId, change: impl FnOnce(&mut ActiveTurn)) {
+        if let Some(going) = self.all().get_mut(session) {
+            change(going);
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, ActiveTurn>> {
+        lock(&self.0)
+    }
+}
+
+/// This moment.
+pub fn now() -> Time {
+    Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_has_begun_is_not_forgotten_with_the_one_before() {
+        let turns = Turns::default();
+        let session: SessionId = "acp_1".parse().unwrap();
+        let [first, next]: [MessageId; 2] = ["msg_1", "msg_2"].map(|id| id.parse().unwrap());
+        turns.begin(&session, first.clone());
+        turns.ended(&session, End::Answered { text: "done".to_owned() });
+        turns.begin(&session, next.clone());
+        turns.forget(&session, &first);
+        assert_eq!(turns.of(&session).map(|going| going.message), Some(next.clone()));
+        turns.forget(&session, &next);
+        assert!(turns.of(&session).is_none());
+    }
+}

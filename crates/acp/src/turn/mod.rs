@@ -1,0 +1,268 @@
+//! One turn of an agent, from the prompt to its end. The agent sends updates, people answer its
+//! questions or cancel it; whatever comes first is handled first.
+
+pub mod active_turn;
+pub mod conversation;
+mod permission;
+mod transcript;
+
+use std::time::Duration;
+
+use legwork_engine::{Hint, HostError};
+use legwork_protocol::api::Reply;
+use legwork_protocol::{QuestionId, SessionId};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until};
+
+use self::active_turn::{Turns, now};
+use self::conversation::{Command, Commands, Facts};
+use self::permission::Options;
+use self::transcript::{Transcript, Update};
+use crate::agent::connection::{AgentConnection, refuse_unknown};
+use crate::agent::failure::{Failure, What};
+use crate::agents::Permissions;
+use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
+use crate::session::session_log::End;
+use crate::wire::{self, Message};
+
+const PROMPT: &str = "session/prompt";
+
+/// A turn under way.
+pub struct Turn<'a> {
+    facts: &'a Facts,
+    turns: &'a Turns,
+    talk: &'a mut AgentConnection,
+    /// The agent's id for the session.
+    theirs: &'a str,
+    permissions: Permissions,
+    transcript: Transcript,
+    /// Requests for a permission without an answer.
+    open: Vec<Asked>,
+    asked: u32,
+    /// Set when it was called off: how long it may still take.
+    called_off: Option<Instant>,
+    next_progress: Instant,
+    /// Tool calls that were passed on since the last progress.
+    tools_shown: u32,
+}
+
+struct Asked {
+    question: QuestionId,
+    request: Value,
+    options: Options,
+}
+
+impl<'a> Turn<'a> {
+    pub fn new(
+        facts: &'a Facts,
+        turns: &'a Turns,
+        talk: &'a mut AgentConnection,
+        theirs: &'a str,
+        permissions: Permissions,
+    ) -> Self {
+        Self {
+            facts,
+            turns,
+            talk,
+            theirs,
+            permissions,
+            transcript: Transcript::default(),
+            open: Vec::new(),
+            asked: 0,
+            called_off: None,
+            next_progress: Instant::now(),
+            tools_shown: 0,
+        }
+    }
+
+    /// Sends the prompt and stays until the turn is over.
+    pub async fn run(mut self, text: &str, commands: &mut Commands) -> End {
+        let prompt = json!([{ "type": "text", "text": text }]);
+        let params = json!({ "sessionId": self.theirs, "prompt": prompt });
+        let id = self.talk.ask(PROMPT, &params);
+        // What an earlier turn said is not this one's.
+        self.talk.process.take_unread();
+        let end = self.until_answered(id, commands).await;
+        let text = with_note(self.transcript.answer(), self.talk.process.take_unread());
+        match end {
+            Ok(Some(stop)) if stop == "end_turn" => End::Answered { text },
+            _ if self.called_off.is_some() => End::Aborted { text },
+            Ok(None) => End::Aborted { text },
+            Ok(Some(stop)) if stop == "cancelled" => End::Aborted { text },
+            Ok(Some(stop)) => {
+                let failure = self.talk.process.failure(What::Stopped(stopped(&stop)));
+                End::Failed { reason: with_text(&failure, &text) }
+            }
+            Err(failure) => End::Failed { reason: with_text(&failure, &text) },
+        }
+    }
+
+    /// The reason why the turn stopped; nothing if it did not stop in time when it was called off.
+    async fn until_answered(
+        &mut self,
+        prompt: u64,
+        commands: &mut Commands,
+    ) -> Result<Option<String>, Failure> {
+        loop {
+            let overdue = self.called_off.unwrap_or_else(far_away);
+            tokio::select! {
+                message = self.talk.process.next("in the middle of a turn") => match message? {
+                    Message::Response { id, outcome } if id == prompt => {
+                        let answer = outcome.map_err(|error| self.talk.refused(PROMPT, &error))?;
+                        return Ok(Some(answer["stopReason"].as_str().unwrap_or("").to_owned()));
+                    }
+                    message => self.heard(message)?,
+                },
+                Some(command) = commands.next_in_turn() => self.told(command),
+                () = sleep_until(overdue), if self.called_off.is_some() => return Ok(None),
+            }
+        }
+    }
+
+    fn heard(&mut self, message: Message) -> Result<(), Failure> {
+        match message {
+            Message::Notification { method, params } if method == "session/update" => {
+                if params["sessionId"] == self.theirs {
+                    let update = self.transcript.take(&params["update"]);
+                    self.progress(update);
+                }
+                if self.transcript.is_flood() {
+                    let flood = What::Flood { what: "an answer", max_bytes: TEXT_MAX_BYTES };
+                    return Err(self.talk.process.failure(flood));
+                }
+            }
+            Message::Request { id, method, params } if method == "session/request_permission" => {
+                self.permission(id, &params);
+            }
+            Message::Request { id, method, .. } => {
+                self.talk.process.send(refuse_unknown(&id, &method));
+            }
+            Message::Notification { .. } | Message::Response { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, update: Update) {
+        let session = self.facts.session.clone();
+        let (mut tool, mut tokens, mut cost_micros) = (None, None, None);
+        match update {
+            Update::Tool(title) => tool = Some(title),
+            Update::Usage { tokens: used, cost_micros: cost } => {
+                (tokens, cost_micros) = (used, cost);
+            }
+            Update::Life => {}
+        }
+        self.turns.moved(&session, self.transcript.tool_calls);
+        let is_due = Instant::now() >= self.next_progress;
+        if is_due {
+            self.tools_shown = 0;
+        }
+        if is_due || tool.is_some() && self.tools_shown < TOOLS_SHOWN_MAX {
+            self.tools_shown += 1;
+            if is_due || self.tools_shown == 1 {
+                self.next_progress = Instant::now() + PROGRESS_EVERY;
+            }
+            self.facts.hint(Hint::Progress { session, tool, tokens, cost_micros });
+        }
+    }
+
+    fn permission(&mut self, request: Value, params: &Value) {
+        let options = Options::of(params);
+        let update = self.transcript.mentioned(&params["toolCall"]);
+        self.progress(update);
+        let by_policy = if self.called_off.is_some() || self.open.len() >= QUESTIONS_MAX {
+            Some(permission::called_off())
+        } else {
+            permission::by_policy(self.permissions, &options)
+        };
+        if let Some(answer) = by_policy {
+            self.talk.process.send(wire::answer(&request, &answer));
+            return;
+        }
+        let Some(id) = question_id(&self.facts.session, self.asked) else { return };
+        self.asked += 1;
+        let question = permission::question(id.clone(), params, &options);
+        self.open.push(Asked { question: id, request, options });
+        self.turns.asked(&self.facts.session, question.clone());
+        self.facts.hint(Hint::Asked { session: self.facts.session.clone(), question });
+    }
+
+    fn told(&mut self, command: Command) {
+        match command {
+            Command::Cancel => self.call_off(),
+            Command::Answer { question, reply, done } => {
+                // The one who asked may be gone.
+                let _ = done.send(self.answer(&question, &reply));
+            }
+            Command::Load(done) => {
+                let _ = done.send(Ok(()));
+            }
+            // Those wait for the end of the turn.
+            Command::Prompt { .. } | Command::End => {}
+        }
+    }
+
+    fn answer(&mut self, question: &QuestionId, reply: &Reply) -> Result<(), HostError> {
+        let at = self.open.iter().position(|asked| asked.question == *question);
+        let asked = &self.open[at.ok_or(HostError::Gone)?];
+        let answer = permission::by_person(reply, &asked.options)
+            .map_err(|why| HostError::Rejected { why })?;
+        self.talk.process.send(wire::answer(&asked.request, &answer));
+        self.open.retain(|asked| asked.question != *question);
+        let session = self.facts.session.clone();
+        self.turns.answered(&session, question);
+        self.facts.hint(Hint::Answered { session, question: question.clone() });
+        Ok(())
+    }
+
+    fn call_off(&mut self) {
+        if self.called_off.is_some() {
+            return;
+        }
+        self.called_off = Some(Instant::now() + CANCEL_MAX);
+        let params = json!({ "sessionId": self.theirs });
+        self.talk.process.send(wire::notification("session/cancel", &params));
+        for asked in self.open.drain(..) {
+            let answer = wire::answer(&asked.request, &permission::called_off());
+            self.talk.process.send(answer);
+            self.turns.answered(&self.facts.session, &asked.question);
+        }
+    }
+}
+
+/// A question's id is made of the moment, so that it is another one after a restart.
+fn question_id(session: &SessionId, number: u32) -> Option<QuestionId> {
+    format!("ask-{session}-{:x}-{number}", now().0).parse().ok()
+}
+
+fn stopped(reason: &str) -> String {
+    match reason {
+        "max_tokens" => "stopped at its limit of tokens.".to_owned(),
+        "max_turn_requests" => "stopped at its limit of requests in one turn.".to_owned(),
+        "refusal" => "refused to go on.".to_owned(),
+        "" => "ended its turn without saying why.".to_owned(),
+        other => format!("stopped for the reason {other:?}."),
+    }
+}
+
+fn with_text(failure: &Failure, text: &str) -> String {
+    if text.is_empty() { failure.to_string() } else { format!("{failure}\n\n{text}") }
+}
+
+/// What is missing of an answer is said with it: whoever reads it takes it for the whole.
+fn with_note(text: &str, unread: u32) -> String {
+    let lines = match unread {
+        0 => return text.to_owned(),
+        1 => "1 line".to_owned(),
+        many => format!("{many} lines"),
+    };
+    let note = format!(
+        "Note by legwork: {lines} of the agent's output could not be read, so something of what it \
+         said or did may be missing here."
+    );
+    if text.is_empty() { note } else { format!("{text}\n\n{note}") }
+}
+
+fn far_away() -> Instant {
+    Instant::now() + Duration::from_secs(3600)
+}

@@ -1,0 +1,185 @@
+//! An agent's request for a permission: what it is about, and which of the agent's own options an
+//! answer chooses.
+
+use legwork_engine::work::Question;
+use legwork_protocol::QuestionId;
+use legwork_protocol::api::Reply;
+use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
+use legwork_protocol::refusal::plain;
+use legwork_protocol::view::QuestionOption;
+use serde_json::{Value, json};
+
+use crate::agents::Permissions;
+use crate::limits::{ID_MAX_BYTES, OPTIONS_MAX};
+use crate::turn::transcript::tool_title;
+
+/// The options of a request that an answer can choose. All that is kept of a request until somebody
+/// answers it: the rest may be megabytes of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The id of the first option of each kind.
+    ids: Vec<(&'static str, String)>,
+}
+
+/// Every kind of option, as the protocol names them.
+const KINDS: [&str; 4] = ["allow_once", "allow_always", "reject_once", "reject_always"];
+
+impl Options {
+    /// Those of a request. One with an id that nobody can keep is not offered.
+    pub fn of(params: &Value) -> Self {
+        let options = params["options"].as_array().into_iter().flatten().take(OPTIONS_MAX);
+        let mut ids: Vec<(&'static str, String)> = Vec::new();
+        for option in options {
+            let kind = KINDS.into_iter().find(|kind| option["kind"] == *kind);
+            let id = option["optionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
+            if let (Some(kind), Some(id)) = (kind, id)
+                && !ids.iter().any(|(known, _)| *known == kind)
+            {
+                ids.push((kind, id.to_owned()));
+            }
+        }
+        Self { ids }
+    }
+
+    /// Whether an answer of this name chooses an option.
+    fn offers(&self, answer: &str) -> bool {
+        let has = |kind: &str| self.ids.iter().any(|(known, _)| *known == kind);
+        match answer {
+            "once" => has("allow_once"),
+            "always" => has("allow_always"),
+            _ => has("reject_once") || has("reject_always"),
+        }
+    }
+
+    /// The answer that chooses the first of these kinds that there is. An agent that offers none
+    /// gets none.
+    fn chosen(&self, kinds: [&str; 2]) -> Value {
+        let of_kind = |kind: &str| self.ids.iter().find(|(known, _)| *known == kind);
+        match kinds.into_iter().find_map(of_kind) {
+            Some((_, id)) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
+            None => called_off(),
+        }
+    }
+}
+
+/// What the answer to a request says when nobody will answer it any more.
+pub fn called_off() -> Value {
+    json!({ "outcome": { "outcome": "cancelled" } })
+}
+
+/// What an agent wants to do, and the answers that it takes.
+pub fn question(id: QuestionId, params: &Value, options: &Options) -> Question {
+    let call = &params["toolCall"];
+    let command = call["rawInput"]["command"].as_str();
+    let title = tool_title(call);
+    let subject = match command {
+        Some(command) if !title.contains(command) => format!("{title}: {command}"),
+        _ => title,
+    };
+    let subject = plain(&subject, HOST_TEXT_MAX_CHARS);
+    let offered = |option: &QuestionOption| options.offers(&option.id);
+    let mut question = Question::permission(id, subject);
+    question.options.retain(offered);
+    question
+}
+
+/// The answer by policy; nothing if a person is to be asked.
+pub fn by_policy(permissions: Permissions, options: &Options) -> Option<Value> {
+    match permissions {
+        Permissions::Ask => None,
+        Permissions::Allow => Some(options.chosen(["allow_once", "allow_always"])),
+        Permissions::Reject => Some(options.chosen(["reject_once", "reject_always"])),
+    }
+}
+
+/// The answer that a person gave, or why it is none.
+pub fn by_person(reply: &Reply, options: &Options) -> Result<Value, String> {
+    match reply {
+        Reply::Once => Ok(options.chosen(["allow_once", "allow_always"])),
+        Reply::Always => Ok(options.chosen(["allow_always", "allow_once"])),
+        Reply::Reject(None) => Ok(options.chosen(["reject_once", "reject_always"])),
+        Reply::Reject(Some(_)) => {
+            Err("This agent takes no words with a no: answer with a plain reject.".to_owned())
+        }
+        Reply::Words(_) => {
+            Err("This asks for a permission, not for words: answer with once, always or reject."
+                .to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::view::QuestionKind;
+
+    use super::*;
+
+    fn request(kinds: &[&str]) -> Value {
+        let option = |kind: &&str| json!({ "optionId": format!("id-{kind}"), "kind": kind });
+        let options: Vec<Value> = kinds.iter().map(option).collect();
+        json!({ "toolCall": { "title": "remove a.rs" }, "options": options })
+    }
+
+    fn options(kinds: &[&str]) -> Options {
+        Options::of(&request(kinds))
+    }
+
+    #[test]
+    fn g3_of_a_request_no_more_is_kept_than_an_answer_needs() {
+        let long = "x".repeat(1 << 20);
+        let option = |id: &str, kind: &str| json!({ "optionId": id, "kind": kind, "name": long });
+        let mut all: Vec<Value> = (0..1_000).map(|_| option("b", "allow_always")).collect();
+        all.insert(0, option(&long, "reject_once"));
+        all.insert(0, option("a", "allow_once"));
+        let kept = Options::of(&json!({ "options": all, "toolCall": { "rawInput": long } }));
+        let ids = [("allow_once", "a".to_owned()), ("allow_always", "b".to_owned())];
+        assert_eq!(kept, Options { ids: ids.to_vec() });
+    }
+
+    fn selected(kind: &str) -> Value {
+        json!({ "outcome": { "outcome": "selected", "optionId": format!("id-{kind}") } })
+    }
+
+    #[test]
+    fn an_answer_chooses_the_option_that_fits_best() {
+        let all = options(&["allow_always", "allow_once", "reject_once"]);
+        let once_only = options(&["allow_once"]);
+        let cases = [
+            (Reply::Once, &all, selected("allow_once")),
+            (Reply::Always, &all, selected("allow_always")),
+            (Reply::Always, &once_only, selected("allow_once")),
+            (Reply::Reject(None), &all, selected("reject_once")),
+            (Reply::Reject(None), &once_only, called_off()),
+        ];
+        for (reply, params, expected) in cases {
+            assert_eq!(by_person(&reply, params), Ok(expected), "{reply:?}");
+        }
+        assert!(by_person(&Reply::Words("x".into()), &all).is_err());
+        assert!(by_person(&Reply::Reject(Some("x".into())), &all).is_err());
+    }
+
+    #[test]
+    fn the_policy_answers_for_the_person() {
+        let all = options(&["allow_always", "allow_once", "reject_once"]);
+        assert_eq!(by_policy(Permissions::Ask, &all), None);
+        assert_eq!(by_policy(Permissions::Allow, &all), Some(selected("allow_once")));
+        assert_eq!(by_policy(Permissions::Reject, &all), Some(selected("reject_once")));
+    }
+
+    #[test]
+    fn a_question_says_what_it_is_about() {
+        let asked = |params: &Value| {
+            let asked = question("q_1".parse().unwrap(), params, &Options::of(params));
+            assert_eq!(asked.kind, QuestionKind::Permission);
+            (asked.subject, asked.options.into_iter().map(|option| option.id).collect::<Vec<_>>())
+        };
+        let (subject, answers) = asked(&request(&["allow_once", "reject_always"]));
+        assert_eq!(
+            (subject.as_str(), answers),
+            ("remove a.rs", vec!["once".into(), "reject".into()])
+        );
+        let command = json!({ "toolCall": { "kind": "execute", "rawInput": { "command": "ls" } } });
+        assert_eq!(asked(&command).0, "execute: ls");
+        assert_eq!(asked(&Value::Null), ("tool".to_owned(), Vec::<String>::new()));
+    }
+}

@@ -1,0 +1,119 @@
+//! What came of requests, in words for people. What models read of the same values is the engine's.
+
+use legwork_protocol::Refusal;
+use legwork_protocol::api::Answer;
+use legwork_protocol::limits::ECHO_MAX_CHARS;
+use legwork_protocol::refusal::plain;
+use legwork_protocol::view::{QuestionKind, QuestionView, TaskView, Waiting};
+
+use crate::words::{counted, duration};
+
+/// Why something is not done, and what to do now.
+pub fn refusal(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NotFound(name) => {
+            let name = plain(name, ECHO_MAX_CHARS);
+            format!("Task not found: {name}. `legwork list` shows the tasks with their ids.")
+        }
+        Refusal::BeingResumed => "The task is being resumed already. Wait for its end.".to_owned(),
+        Refusal::NotCompleted(status) => {
+            format!("Only a completed task can be resumed. This one is {status}.")
+        }
+        Refusal::SessionExpired => {
+            "The task's session was deleted, so it cannot go on. Launch a new task.".to_owned()
+        }
+        Refusal::UnknownAgent { agent, known } => {
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let agent = plain(agent, ECHO_MAX_CHARS);
+            format!("There is no agent named {agent}. Agents here: {known}.")
+        }
+        Refusal::TooManyTasks { limit, held, .. } => format!(
+            "This session and its helpers hold {held} of {limit} places \
+             (limits.max_tasks_per_root). `legwork clear --finished` makes room."
+        ),
+        Refusal::CannotCancel(status) => {
+            format!("The task is {status} already. Only an unfinished task can be cancelled.")
+        }
+        Refusal::CannotSave => "legwork cannot save its records (the disk may be full) and takes \
+             on nothing new. Tasks that are there stay as they are. Make room, then try again."
+            .to_owned(),
+        Refusal::NoSuchQuestion(_) => {
+            "No helper waits for this answer any more. It may have been answered already."
+                .to_owned()
+        }
+        Refusal::BadArguments { why, .. } => why.clone(),
+        other => other.text(),
+    }
+}
+
+/// What was done, where there is something to say about it.
+pub fn done(answer: &Answer) -> String {
+    match answer {
+        Answer::Cancelled { task, stopping, told } => {
+            let stopping = if *stopping { " Its session is being stopped." } else { "" };
+            let told = if *told { " Its parent is told." } else { "" };
+            format!("Cancelled {} ({}).{stopping}{told}", task.id, task.description)
+        }
+        Answer::Cleared { tasks: 0, .. } => "There are no tasks to clear.".to_owned(),
+        Answer::Cleared { tasks, unfinished: 0 } => format!("Cleared {}.", counted(*tasks, "task")),
+        Answer::Cleared { tasks, unfinished } => format!(
+            "Cancelled {} and cleared {}.",
+            counted(*unfinished, "unfinished task"),
+            counted(*tasks, "task")
+        ),
+        Answer::Replied => "The helper has your answer.".to_owned(),
+        _ => String::new(),
+    }
+}
+
+pub fn waiting(waiting: &Waiting) -> String {
+    match waiting {
+        Waiting::Slot { ahead: 0 } => "in the queue, next in line".to_owned(),
+        Waiting::Slot { ahead } => format!("in the queue, {} before it", counted(*ahead, "task")),
+        Waiting::AnotherHost => {
+            "its host ended; it is looked up when another one is there".to_owned()
+        }
+        Waiting::Host => "its host cannot be reached at the moment".to_owned(),
+        Waiting::Provider { attempt, why, in_ms } => {
+            format!("provider retry {attempt} in {} ({why})", duration(*in_ms))
+        }
+    }
+}
+
+pub fn question(question: &QuestionView) -> String {
+    let kind = match question.kind {
+        QuestionKind::Permission => "asks for a permission",
+        QuestionKind::Question => "asks",
+    };
+    format!("{kind}: {}", question.subject)
+}
+
+/// Everything that a task waits for, a person first.
+pub fn all_waiting(task: &TaskView) -> Vec<String> {
+    let questions = task.questions.iter().map(question);
+    questions.chain(task.waiting.iter().map(waiting)).collect()
+}
+
+/// How to answer a question, a line for each way.
+pub fn ways_to_answer(task: &TaskView, question: &QuestionView, number: usize) -> Vec<String> {
+    let which =
+        if task.questions.len() > 1 { format!(" --question {number}") } else { String::new() };
+    let command = |answer: &str| format!("legwork answer {}{which} {answer}", task.id);
+    let mut ways: Vec<(String, &str)> = question
+        .options
+        .iter()
+        .map(|option| match question.kind {
+            QuestionKind::Permission => (command(&option.id), option.label.as_str()),
+            QuestionKind::Question => {
+                (command(&format!("--words {}", option.id)), option.label.as_str())
+            }
+        })
+        .collect();
+    match question.kind {
+        QuestionKind::Question => ways.push((command("--words TEXT"), "in your own words")),
+        QuestionKind::Permission if ways.is_empty() => ways.push((command("reject"), "Reject")),
+        QuestionKind::Permission => {}
+    }
+    let width = ways.iter().map(|(way, _)| way.len()).max().unwrap_or(0);
+    ways.into_iter().map(|(way, means)| format!("{way:<width$}  {means}")).collect()
+}

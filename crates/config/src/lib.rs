@@ -1,0 +1,238 @@
+//! Reads `config.toml`. Every key is optional. All mistakes are reported at once, each with its
+//! line and what would be right. A wrong key costs that key only: a daemon that has tasks to look after
+//! does not stay down for a typo.
+//!
+//! A crate of its own, because the settings are the engine's and the agents are the ACP host's: the
+//! daemon gets the settings from whoever starts it and knows no host.
+
+mod agents;
+mod names;
+#[cfg(test)]
+mod tests;
+mod trust;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::{env, fmt};
+
+use legwork_acp::AgentSettings;
+use legwork_acp::agents::Agent;
+use legwork_acp::orphans::KEPT;
+use legwork_protocol::refusal::plain;
+use legwork_protocol::{Interrupted, Settings};
+use toml::de::{DeTable, DeValue};
+
+use self::names::unknown;
+
+/// A hundred times the longest sensible config file.
+const CONFIG_MAX_BYTES: u64 = 64 << 10;
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// What the engine goes by.
+    pub settings: Settings,
+    /// The agents, in the order of the file.
+    pub agents: Vec<Agent>,
+    /// The agent that `legwork run` takes if none is named.
+    pub run_agent: Option<String>,
+    /// Why the agents of the file are not used, if somebody else could have written them.
+    pub distrusted: Option<String>,
+    /// Programs that do not end with the agent that started them, by their names.
+    pub keep: Vec<String>,
+}
+
+impl Config {
+    /// What this file says as far as it is right, and its mistakes, a line each.
+    pub fn read(path: &Path) -> (Self, Vec<String>) {
+        match read_config(path) {
+            Ok(config) => (config, Vec::new()),
+            Err(fault) => {
+                let mistakes = fault.to_string().lines().map(str::to_owned).collect();
+                (*fault.config, mistakes)
+            }
+        }
+    }
+
+    /// What it says about agents.
+    pub fn agent_settings(self) -> AgentSettings {
+        AgentSettings { agents: self.agents, keep: self.keep }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let keep = KEPT.map(str::to_owned).to_vec();
+        Self {
+            settings: Settings::default(),
+            agents: Vec::new(),
+            run_agent: None,
+            distrusted: None,
+            keep,
+        }
+    }
+}
+
+/// What is wrong with a config file. Displays as a line for each problem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigFault {
+    pub path: PathBuf,
+    /// All that is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+    /// What is used all the same: what is right, and the defaults of the rest.
+    pub config: Box<Config>,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where, counted from 1; nothing if it is about the whole file.
+    pub line: Option<usize>,
+    /// What, and what would be right.
+    pub what: String,
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, Problem { line, what }) in self.problems.iter().enumerate() {
+            let gap = if number > 0 { "\n" } else { "" };
+            match line {
+                Some(line) => write!(out, "{gap}{}:{line}: {what}", self.path.display())?,
+                None => write!(out, "{gap}{}: {what}", self.path.display())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigFault {}
+
+/// Says what is wrong, and where in the file.
+type Wrong<'a> = dyn FnMut(usize, String) + 'a;
+
+/// Reads this file; one that is not there says nothing.
+pub fn read_config(path: &Path) -> Result<Config, ConfigFault> {
+    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    read(path, home.as_deref())
+}
+
+fn read(path: &Path, home: Option<&Path>) -> Result<Config, ConfigFault> {
+    let mut reading = Reading::default();
+    let mut distrusted = None;
+    match text(path, &mut distrusted) {
+        Ok(text) => reading.read(&text, home),
+        Err(why) => reading.problems.push(Problem { line: None, what: why }),
+    }
+    let Reading { mut config, mut problems } = reading;
+    if let Some(why) = distrusted.filter(|_| !config.agents.is_empty()) {
+        config.agents.clear();
+        problems.push(Problem { line: None, what: why.clone() });
+        config.distrusted = Some(why);
+    }
+    if problems.is_empty() {
+        return Ok(config);
+    }
+    problems.sort_by_key(|problem| problem.line);
+    Err(ConfigFault { path: path.to_owned(), problems, config: Box::new(config) })
+}
+
+fn text(path: &Path, distrusted: &mut Option<String>) -> Result<String, String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| {
+        // Of the very file that is read.
+        *distrusted = trust::distrust(path, &file);
+        file.take(CONFIG_MAX_BYTES + 1).read_to_string(&mut text)
+    });
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(format!("the file cannot be read: {error}")),
+        Ok(_) if text.len() as u64 > CONFIG_MAX_BYTES => {
+            Err(format!("the file has more than {CONFIG_MAX_BYTES} bytes and was not read"))
+        }
+        Ok(_) => Ok(text),
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    config: Config,
+    problems: Vec<Problem>,
+}
+
+impl Reading {
+    fn read(&mut self, text: &str, home: Option<&Path>) {
+        let line_of = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
+        let (file, errors) = DeTable::parse_recoverable(text);
+        for error in errors {
+            let line = error.span().map(|span| line_of(span.start));
+            self.problems.push(Problem { line, what: plain(error.message(), 200) });
+        }
+        let mut wrong = |at: usize, what: String| {
+            self.problems.push(Problem { line: Some(line_of(at)), what });
+        };
+        for (section, inside) in file.get_ref() {
+            let (name, at) = (section.get_ref(), section.span().start);
+            match inside.get_ref().as_table() {
+                None if name == "agents" => {
+                    wrong(at, "agents: expected tables, [agents.NAME]".to_owned())
+                }
+                None => wrong(at, unknown(name)),
+                Some(agents) if name == "agents" => {
+                    let read = agents::read(agents, home, &mut wrong);
+                    self.config.agents = read.0;
+                    self.config.keep = read.1.unwrap_or(std::mem::take(&mut self.config.keep));
+                }
+                Some(keys) => {
+                    for (key, value) in keys {
+                        let name = format!("{name}.{}", key.get_ref());
+                        if let Err(what) = set(&mut self.config, &name, value.get_ref()) {
+                            wrong(key.span().start, what);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), String> {
+    let settings = &mut config.settings;
+    let number = || limit(name, value);
+    match name {
+        "limits.max_running" => settings.max_running = number()?,
+        "limits.max_tasks_per_root" => settings.max_tasks_per_root = number()?,
+        "limits.max_depth" => settings.max_depth = number()?,
+        "limits.max_run_minutes" => settings.max_run_minutes = number()?,
+        "limits.max_quiet_minutes" => settings.max_quiet_minutes = number()?,
+        "notices.max_result_chars" => settings.max_result_chars = number()?,
+        "notices.start_turns" => match value {
+            DeValue::Boolean(yes) => settings.start_turns = *yes,
+            _ => return Err(format!("{name}: expected true or false")),
+        },
+        "recovery.interrupted" => match value.as_str() {
+            Some("fail") => settings.interrupted = Interrupted::Fail,
+            Some("continue") => settings.interrupted = Interrupted::Continue,
+            _ => return Err(format!("{name}: expected \"fail\" or \"continue\"")),
+        },
+        "run.agent" => {
+            let agent =
+                value.as_str().ok_or_else(|| format!("{name}: expected an agent's name"))?;
+            agents::check_name(agent).map_err(|what| format!("{name}: {what}"))?;
+            config.run_agent = Some(agent.to_owned());
+        }
+        _ => return Err(unknown(name)),
+    }
+    Ok(())
+}
+
+fn limit(name: &str, value: &DeValue<'_>) -> Result<u32, String> {
+    whole_number(value)
+        .ok_or_else(|| format!("{name}: expected a whole number from 0 (no limit) to {}", u32::MAX))
+}
+
+fn whole_number(value: &DeValue<'_>) -> Option<u32> {
+    let number = value.as_integer()?;
+    let number = i128::from_str_radix(number.as_str(), number.radix()).ok()?;
+    u32::try_from(number).ok()
+}

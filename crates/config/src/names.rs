@@ -1,0 +1,43 @@
+//! The names of the settings, and did-you-mean suggestions.
+
+use legwork_protocol::limits::ECHO_MAX_CHARS;
+use legwork_protocol::refusal::plain;
+use strsim::levenshtein;
+
+/// Every setting there is, but for those of agents.
+pub const NAMES: [&str; 9] = [
+    "limits.max_running",
+    "limits.max_tasks_per_root",
+    "limits.max_depth",
+    "limits.max_run_minutes",
+    "limits.max_quiet_minutes",
+    "notices.max_result_chars",
+    "notices.start_turns",
+    "recovery.interrupted",
+    "run.agent",
+];
+
+/// What to say of a setting that there is not.
+pub fn unknown(name: &str) -> String {
+    let shown = plain(name, ECHO_MAX_CHARS);
+    match nearest(name, &NAMES) {
+        Some(near) => format!("there is no setting {shown}; did you mean {near}?"),
+        None => format!(
+            "there is no setting {shown}; there are {}, and [agents.NAME]",
+            NAMES.join(", ")
+        ),
+    }
+}
+
+/// The one of these names that is this one but for a slip, or whose section was left out or is
+/// another.
+pub fn nearest(name: &str, names: &[&'static str]) -> Option<&'static str> {
+    // No name is so long, and the work grows with the length.
+    if name.len() > 2 * ECHO_MAX_CHARS {
+        return None;
+    }
+    let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let slips = |known: &&str| levenshtein(known, name).min(levenshtein(&last(known), &last(name)));
+    let best = names.iter().copied().min_by_key(slips)?;
+    (slips(&best) <= last(name).len() / 3).then_some(best)
+}

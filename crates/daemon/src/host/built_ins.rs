@@ -1,0 +1,96 @@
+//! The built-in hosts, taken together: whoever asks does not care which of them it is.
+
+use std::sync::Arc;
+
+use legwork_engine::Hint;
+use legwork_host::{BuiltIn, Opening, Outside};
+use legwork_protocol::line::{Context, Environment};
+use legwork_protocol::view::Mail;
+use legwork_protocol::{HostId, MessageId, SessionId, TaskId};
+use tokio::sync::mpsc;
+
+use crate::Fault;
+use crate::log::Log;
+
+/// All built-in hosts. Clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct BuiltIns(Arc<[Arc<dyn BuiltIn>]>);
+
+impl BuiltIns {
+    /// Opens them. Called once the store's lock is ours.
+    pub fn open(
+        openings: Vec<Opening>,
+        hints: &mpsc::UnboundedSender<Hint>,
+        log: &Log,
+    ) -> Result<Self, Fault> {
+        let opened = openings.into_iter().map(|open| {
+            let log = log.clone();
+            open(Outside { hints: hints.clone(), warn: Arc::new(move |what| log.warn(what)) })
+        });
+        let opened = opened.collect::<std::io::Result<_>>();
+        Ok(Self(opened.map_err(Fault::system("open the folder of its sessions"))?))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn BuiltIn>> {
+        self.0.iter()
+    }
+
+    pub fn contains(&self, host: &HostId) -> bool {
+        self.iter().any(|one| one.id() == host)
+    }
+
+    /// Whether this host was one of an earlier daemon's, which has ended.
+    pub fn was_before(&self, host: &HostId) -> bool {
+        self.iter().any(|one| one.was_before(host))
+    }
+
+    /// The host that keeps the session of a program without a host of its own.
+    pub fn keeper(&self, context: &Context) -> Result<HostId, String> {
+        for one in self.iter() {
+            if one.keeps(context)? {
+                return Ok(one.id().clone());
+            }
+        }
+        Err("No host keeps sessions of this name. That of a terminal begins with term_.".to_owned())
+    }
+
+    /// What this session launches from now on gets this environment.
+    pub fn launches_with(&self, session: &SessionId, environment: Environment) {
+        let environment = Arc::new(environment);
+        self.iter().for_each(|one| one.launches_with(session, environment.clone()));
+    }
+
+    /// What this task runs from now on gets this environment.
+    pub fn resumes_with(&self, task: TaskId, environment: Environment) {
+        let environment = Arc::new(environment);
+        self.iter().for_each(|one| one.resumes_with(task, environment.clone()));
+    }
+
+    /// Removes what is kept of these tasks. Returns those of which no host has anything left.
+    pub fn forget(&self, tasks: &[TaskId]) -> Vec<TaskId> {
+        self.iter().fold(tasks.to_vec(), |gone, one| {
+            let forgotten = one.forget(tasks);
+            gone.into_iter().filter(|task| forgotten.contains(task)).collect()
+        })
+    }
+
+    /// Notices that nobody has seen yet.
+    pub fn mail(&self) -> Vec<Mail> {
+        self.iter().flat_map(|one| one.mail()).collect()
+    }
+
+    /// These were shown.
+    pub fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
+        self.iter().try_for_each(|one| one.mail_shown(messages))
+    }
+
+    /// Whether a process with this mark was started by an agent of ours.
+    pub fn is_mark(&self, mark: &str) -> bool {
+        self.iter().any(|one| one.is_mark(mark))
+    }
+
+    /// How many runs would end with this daemon.
+    pub fn at_work(&self) -> usize {
+        self.iter().map(|one| one.at_work()).sum()
+    }
+}

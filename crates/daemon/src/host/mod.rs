@@ -1,0 +1,8 @@
+//! The way to the hosts: the work of each, in order, and those that are part of this process.
+
+mod built_ins;
+mod lanes;
+mod worker;
+
+pub use built_ins::BuiltIns;
+pub use worker::{Findings, Found, HostWorker};

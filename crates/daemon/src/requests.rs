@@ -1,0 +1,130 @@
+//! What the daemon answers without the engine's decision: it reads what is known and kept.
+
+use legwork_protocol::CallKey;
+use legwork_protocol::api::view::{DaemonView, News, TaskView};
+use legwork_protocol::api::{Answer, Refusal, Request};
+use legwork_protocol::line::{Context, FromDaemon};
+
+use crate::calls::{Number, Wanted};
+use crate::daemon::Daemon;
+use crate::fault::chain;
+use crate::version::BUILD;
+
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+impl Daemon {
+    /// Answers a request, or puts it to the engine, which does.
+    pub(crate) fn request(
+        &mut self,
+        (peer, id): Number,
+        from: (CallKey, Option<Context>),
+        request: Request,
+    ) -> Result<(), Refusal> {
+        let standing = self.peer_standing(peer);
+        let Some(guest) = self.shell.outside().guests.get_mut(&peer) else { return Ok(()) };
+        if guest.host.is_some() && !matches!(request, Request::Ask(_)) {
+            return Err(Refusal::BadRequest("A host does not ask this.".to_owned()));
+        }
+        if let Some(refusal) = standing.refuses(&request) {
+            return Err(refusal);
+        }
+        let data = match request {
+            Request::Ask(ask) => {
+                ask.check()?;
+                return self.ask((peer, id), from, ask, Wanted::Values);
+            }
+            Request::Follow => {
+                guest.follow(id);
+                return Ok(());
+            }
+            Request::Show { task } => Answer::Task(self.task(&task)?),
+            Request::Log { task } => Answer::Log(self.timeline(&task)?),
+            Request::Status => Answer::Status(self.view()?),
+            Request::Mail => Answer::Mail(self.built_in.mail()),
+            Request::MailShown { messages } => {
+                self.built_in.mail_shown(&messages).map_err(Refusal::BadRequest)?;
+                Answer::Done
+            }
+            Request::Shutdown => {
+                self.leaving = Some("Somebody asked the legwork daemon to end.".to_owned());
+                Answer::Done
+            }
+        };
+        if let Some(from) = self.shell.outside().guests.get(&peer) {
+            from.send(id, &FromDaemon::Data { id, data });
+        }
+        Ok(())
+    }
+
+    fn read<T>(
+        &mut self,
+        read: impl FnOnce(&legwork_engine::Engine, legwork_protocol::Time) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let now = self.clock.now();
+        self.shell.read(now, |engine| read(engine, now)).unwrap_or(Err(Refusal::CannotRead))
+    }
+
+    /// Earlier records that could not be read.
+    fn set_aside(&mut self) -> Vec<String> {
+        let paths = self.shell.journal().journal().set_aside().iter();
+        paths.map(|path| path.display().to_string()).collect()
+    }
+
+    fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
+        self.read(|engine, now| engine.view(name, now))
+    }
+
+    fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {
+        let task = self.task(name)?.id;
+        let lines = self.shell.journal().journal().timeline(task);
+        let lines = lines.map_err(|fault| self.cannot_read(&fault))?.into_iter();
+        Ok(lines.map(|(at, run, line)| News { at, task, run, line }).collect())
+    }
+
+    /// Whether there is a task whose result can be read.
+    pub(crate) fn check_kept(&mut self, name: &str) -> Result<(), Refusal> {
+        match self.task(name) {
+            Err(Refusal::NotFound(name)) => Err(self.forgotten(name)),
+            found => found.map(|_| ()),
+        }
+    }
+
+    /// What is to be said of a task that is not there: perhaps it was, and something is left.
+    fn forgotten(&mut self, name: String) -> Refusal {
+        let Ok(task) = name.parse() else { return Refusal::NotFound(name) };
+        let now = self.clock.now();
+        match self.shell.journal().journal().tombstone(task, now) {
+            Ok(Some(left)) => Refusal::Forgotten {
+                task,
+                description: left.description,
+                days_left: left.until.since(now) / DAY_MS,
+                found: left.detail.unwrap_or_default(),
+            },
+            Ok(None) => Refusal::NotFound(name),
+            Err(fault) => self.cannot_read(&fault),
+        }
+    }
+
+    fn cannot_read(&mut self, fault: &legwork_store::Fault) -> Refusal {
+        self.shell.outside().log.warn(chain(fault));
+        Refusal::CannotRead
+    }
+
+    fn view(&mut self) -> Result<DaemonView, Refusal> {
+        let tally = self.read(|engine, _| Ok(engine.tally()))?;
+        Ok(DaemonView {
+            pid: std::process::id(),
+            build: BUILD.to_owned(),
+            started: self.started,
+            store: self.shell.journal().journal().path().display().to_string(),
+            log: self.folders.log.display().to_string(),
+            healthy: !self.shell.is_degraded(),
+            unfinished: tally.unfinished,
+            tasks: tally.tasks,
+            at_work: self.built_in.at_work(),
+            pending: tally.pending,
+            hosts: self.shell.outside().host_views(),
+            set_aside: self.set_aside(),
+        })
+    }
+}

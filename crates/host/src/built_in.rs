@@ -1,0 +1,97 @@
+//! Hosts that are part of the daemon's process. They need no connection, and they end with it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use legwork_engine::Hint;
+use legwork_protocol::line::{Context, Environment};
+use legwork_protocol::view::Mail;
+use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
+use tokio::sync::mpsc;
+
+use crate::host::Host;
+
+/// Opens a built-in host. The daemon calls it inside of its runtime, once the store's lock is its
+/// own: no other daemon of this store is alive then.
+pub type Opening = Box<dyn FnOnce(Outside) -> std::io::Result<Arc<dyn BuiltIn>> + Send>;
+
+/// What a built-in host is given of the daemon.
+pub struct Outside {
+    /// Takes the host's hints.
+    pub hints: mpsc::UnboundedSender<Hint>,
+    /// Writes a warning to the daemon's log.
+    pub warn: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl fmt::Debug for Outside {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Outside").finish_non_exhaustive()
+    }
+}
+
+/// A host inside of the daemon.
+///
+/// Beside its actions it may keep the sessions of programs that have no host of their own, such as
+/// a terminal, and own processes and files. A host that does not leaves the defaults.
+pub trait BuiltIn: Host {
+    /// The host's id. It names the daemon's process if its work ends with the daemon.
+    fn id(&self) -> &HostId;
+
+    /// Where its sessions live.
+    fn place(&self) -> &Place;
+
+    /// The kind of host, for people.
+    fn kind(&self) -> &'static str;
+
+    /// Whether this id is that of the same host in an earlier daemon. That daemon has ended, in
+    /// whichever container it ran, because the store's lock is ours.
+    fn was_before(&self, host: &HostId) -> bool {
+        let _ = host;
+        false
+    }
+
+    /// A program without a host of its own calls on behalf of this session. Keeps the session and
+    /// says so if it is one of this host's; the error is for the caller to read.
+    fn keeps(&self, context: &Context) -> Result<bool, String> {
+        let _ = context;
+        Ok(false)
+    }
+
+    /// What this session launches from now on gets this environment.
+    fn launches_with(&self, session: &SessionId, environment: Arc<Environment>) {
+        let _ = (session, environment);
+    }
+
+    /// What this task runs from now on gets this environment.
+    fn resumes_with(&self, task: TaskId, environment: Arc<Environment>) {
+        let _ = (task, environment);
+    }
+
+    /// Removes what is kept of these tasks, which were forgotten. Returns those of which nothing is
+    /// left; the others are asked for again.
+    fn forget(&self, tasks: &[TaskId]) -> Vec<TaskId> {
+        tasks.to_vec()
+    }
+
+    /// Notices for its sessions that nobody has seen yet.
+    fn mail(&self) -> Vec<Mail> {
+        Vec::new()
+    }
+
+    /// These were shown and are not to be shown again. The error is for the caller to read.
+    fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
+        let _ = messages;
+        Ok(())
+    }
+
+    /// Whether a process that bears this mark was started by an agent of this host.
+    fn is_mark(&self, mark: &str) -> bool {
+        let _ = mark;
+        false
+    }
+
+    /// How many runs would end with the daemon.
+    fn at_work(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,29 @@
+//! What the machine offers to all of our processes: where files belong and whose they are, which
+//! process is which, locks, bounded lines and the wall clock.
+//!
+//! Depends on no other crate of ours, and knows neither tasks nor hosts nor the daemon.
+
+mod clock;
+mod fault;
+mod folders;
+mod hash;
+pub mod inherited;
+mod line_reader;
+mod lock;
+mod owner;
+mod private;
+pub mod process;
+mod program;
+mod splitter;
+pub mod table;
+
+pub use clock::since_epoch;
+pub use fault::Fault;
+pub use folders::{Folders, STORE_LOCK};
+pub use hash::hash8;
+pub use line_reader::LineReader;
+pub use lock::lock;
+pub use owner::{check_owner, check_owner_of};
+pub use private::{check_private, create_folder, make_private, private_file, protect};
+pub use program::program;
+pub use splitter::{Splitter, TooLong};

@@ -1,0 +1,87 @@
+//! What the events of all OpenCode processes have told. They share one cache, because one session
+//! may be open in two windows. When events may have been missed, because a link came or went, it is
+//! cleared. It only saves requests: what is not in it is read.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard};
+
+use legwork_engine::work::Observation;
+use legwork_machine::lock;
+use legwork_protocol::{MessageId, SessionId};
+use serde_json::Value;
+
+use crate::cache::conversation::{Conversation, SessionCache};
+use crate::cache::link_cache::keep;
+use crate::cache::reply_builder::ReplyBuilder;
+use crate::limits::{CONVERSATIONS_KEPT, REPLIES_KEPT};
+
+/// An event of our own: the front may have missed some of OpenCode's.
+pub const MISSED: &str = "legwork.events.missed";
+
+#[derive(Debug, Default)]
+pub struct EventCache(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Sessions with a person.
+    conversations: BTreeMap<SessionId, SessionCache>,
+    /// Sessions that were prompted.
+    replies: BTreeMap<SessionId, ReplyBuilder>,
+}
+
+impl EventCache {
+    /// Takes in an event.
+    pub fn hear(&self, name: &str, properties: &Value) {
+        if name == MISSED {
+            return self.forget();
+        }
+        let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
+        let session = word("/sessionID").or_else(|| word("/info/id"));
+        let Some(session) = session.and_then(|id| id.parse().ok()) else { return };
+        let mut known = self.known();
+        if name == "session.deleted" {
+            known.conversations.remove(&session);
+            known.replies.remove(&session);
+        } else if let Some(awaited) = known.replies.get_mut(&session) {
+            awaited.hear(name, properties);
+        } else if let Some(told) = known.conversations.get_mut(&session) {
+            told.hear(name, properties);
+        } else if name == "session.updated"
+            && let Some(told) = SessionCache::by(&properties["info"])
+        {
+            keep(&mut known.conversations, CONVERSATIONS_KEPT, session, told);
+        }
+    }
+
+    /// Events may have been missed.
+    pub fn forget(&self) {
+        *self.known() = Known::default();
+    }
+
+    /// From now on the reply to this prompt is collected.
+    pub(crate) fn listen(&self, session: &SessionId, prompt: &MessageId) {
+        let awaited = ReplyBuilder::new(prompt);
+        keep(&mut self.known().replies, REPLIES_KEPT, session.clone(), awaited);
+    }
+
+    /// The answer to this prompt, if all of it was announced. It is given once.
+    pub(crate) fn answer(&self, session: &SessionId, prompt: &MessageId) -> Option<Observation> {
+        let answer = self.known().replies.get(session)?.answer_to(prompt)?;
+        self.listen_no_more(session);
+        Some(answer)
+    }
+
+    /// It is known how that run ended.
+    pub(crate) fn listen_no_more(&self, session: &SessionId) {
+        self.known().replies.remove(session);
+    }
+
+    /// The conversation, if all that must be known of it was announced.
+    pub(crate) fn conversation(&self, session: &SessionId) -> Option<Conversation> {
+        self.known().conversations.get(session)?.whole()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        lock(&self.0)
+    }
+}

@@ -1,0 +1,77 @@
+//! Finds the session that bears a task's mark, or opens one.
+
+use legwork_engine::work::Tried;
+use legwork_engine::{Finding, HostError};
+use legwork_host::Request;
+use legwork_protocol::{SessionId, TaskId};
+use serde_json::{Value, json};
+
+use crate::cache::conversation::Conversation;
+use crate::operations::agents;
+use crate::wire::choice::Model;
+use crate::wire::mark;
+use crate::wire::rules;
+use crate::wire::transport::{Transport, ask, ask_list, session_path};
+
+/// The session to open.
+pub struct Wish<'a> {
+    pub tried: Tried,
+    pub task: TaskId,
+    pub parent: &'a SessionId,
+    pub title: &'a str,
+    pub agent: &'a str,
+    pub nested: bool,
+}
+
+pub async fn open<T: Transport>(host: &T, wish: Wish<'_>) -> Result<Finding, HostError> {
+    let (known, parent, agents) =
+        tokio::join!(known(host, &wish), Conversation::of(host, wish.parent), agents::list(host));
+    if let Some(session) = known? {
+        return Ok(Finding::Opened { session });
+    }
+    let body = body(&wish, parent?, &agents?);
+    let model = body.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read);
+    let session = id(&ask(host, Request::post("/session", body)).await?)?;
+    if let Some(cache) = host.cache() {
+        cache.opened(session.clone(), model);
+    }
+    Ok(Finding::Opened { session })
+}
+
+/// The session that bears the mark already.
+async fn known<T: Transport>(host: &T, wish: &Wish<'_>) -> Result<Option<SessionId>, HostError> {
+    if wish.tried == Tried::Never {
+        return Ok(None);
+    }
+    let children = Request::get(session_path(wish.parent, "/children")?);
+    mark::find(wish.task, &ask_list(host, children).await?).map(id).transpose()
+}
+
+/// The id of a session that OpenCode tells of.
+pub fn id(session: &Value) -> Result<SessionId, HostError> {
+    let id = session.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
+    id.ok_or(crate::wire::error::NONSENSE)
+}
+
+fn body(wish: &Wish<'_>, parent: Conversation, agents: &[Value]) -> Value {
+    let Conversation { session, choice } = parent;
+    let named = |name: Option<&str>| {
+        let agent = agents.iter().find(|agent| agent.get("name").and_then(Value::as_str) == name);
+        agent.unwrap_or(&Value::Null)
+    };
+    let agent = named(Some(wish.agent));
+    let mut ours = json!({ "task": wish.task });
+    // Kept for good, so that every prompt of the task goes to the same model.
+    let model = agent.get("model").and_then(Model::read).or(choice.model);
+    if let Some(model) = model {
+        ours["model"] = model.told();
+    }
+    let permission = rules::of_helper(&session, named(choice.agent.as_deref()), agent, wish.nested);
+    json!({
+        "parentID": wish.parent,
+        "title": wish.title,
+        "agent": wish.agent,
+        "metadata": { mark::KEY: ours },
+        "permission": permission,
+    })
+}

@@ -1,0 +1,116 @@
+//! Messages of ours: prompts to helpers and deliveries to their parents. Each goes out under ids of
+//! its own and only where it is not already there.
+
+use std::convert::Infallible;
+
+use legwork_engine::work::{Part, Shown, Tried, Wake};
+use legwork_engine::{Finding, HostError};
+use legwork_host::Request;
+use legwork_protocol::{MessageId, PartId, SessionId};
+use serde_json::{Value, json};
+
+use crate::cache::conversation::Conversation;
+use crate::wire::choice::{Choice, Model};
+use crate::wire::mark;
+use crate::wire::transport::{Transport, ask, session_path, word};
+
+/// Hands over a prompt for an agent, with the model that was chosen when the session was opened.
+pub async fn prompt<T: Transport>(
+    host: &T,
+    tried: Tried,
+    (session, message, part): (&SessionId, &MessageId, &PartId),
+    agent: &str,
+    text: &str,
+) -> Result<Finding, HostError> {
+    let (model, is_in) =
+        tokio::join!(model_of(host, session), is_there(host, tried, session, message));
+    let model = model?;
+    if is_in? {
+        return Ok(Finding::Done);
+    }
+    if let Some(cache) = host.cache() {
+        cache.event_cache.listen(session, message);
+    }
+    let choice = Choice { agent: Some(agent.to_owned()), model };
+    let parts = vec![text_part(part, text.to_owned(), Shown::ToAll)];
+    send(host, session, message, choice, parts, Wake::StartTurn).await
+}
+
+/// Delivers a message to a session, for the agent that the person last chose there.
+pub async fn tell<T: Transport>(
+    host: &T,
+    tried: Tried,
+    (session, message): (&SessionId, &MessageId),
+    parts: &[Part],
+    wake: Wake,
+) -> Result<Finding, HostError> {
+    // Alone, because a delivery that was sent is there nearly always.
+    if is_there(host, tried, session, message).await? {
+        return Ok(Finding::Delivered);
+    }
+    let there = Conversation::of(host, session).await?;
+    if there.has_undo_pending() {
+        return Ok(Finding::UndoPending);
+    }
+    let parts = parts.iter().map(|part| {
+        // Texts that reach a host have no holes any more.
+        let Ok(text) = part.text.fill(|_, _| Ok::<_, Infallible>(None));
+        text_part(&part.id, text, part.shown)
+    });
+    send(host, session, message, there.choice, parts.collect(), wake).await
+}
+
+/// The model that the session was opened for.
+async fn model_of<T: Transport>(host: &T, session: &SessionId) -> Result<Option<Model>, HostError> {
+    if let Some(model) = host.cache().and_then(|cache| cache.model_of(session)) {
+        return Ok(model);
+    }
+    let there = ask(host, Request::get(session_path(session, "")?)).await?;
+    Ok(there.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read))
+}
+
+/// Whether the message is in the session. One that was never sent is not; an unknown session's
+/// messages are as unknown as an unknown message (1.18.33), so no is no proof of the session.
+async fn is_there<T: Transport>(
+    host: &T,
+    tried: Tried,
+    session: &SessionId,
+    message: &MessageId,
+) -> Result<bool, HostError> {
+    let path = session_path(session, "/message/")? + word(message.as_str())?;
+    if tried == Tried::Never {
+        return Ok(false);
+    }
+    match ask(host, Request::get(path)).await {
+        Ok(_) => Ok(true),
+        Err(HostError::Gone) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+async fn send<T: Transport>(
+    host: &T,
+    session: &SessionId,
+    message: &MessageId,
+    choice: Choice,
+    parts: Vec<Value>,
+    wake: Wake,
+) -> Result<Finding, HostError> {
+    let mut body = serde_json::Map::new();
+    body.insert("messageID".to_owned(), json!(message));
+    body.insert("parts".to_owned(), json!(parts));
+    if wake == Wake::StayIdle {
+        body.insert("noReply".to_owned(), json!(true));
+    }
+    choice.put_into(&mut body);
+    ask(host, Request::post(session_path(session, "/prompt_async")?, body.into())).await?;
+    Ok(Finding::Done)
+}
+
+fn text_part(id: &PartId, text: String, shown: Shown) -> Value {
+    let mut part = json!({ "id": id, "type": "text", "text": text, "metadata": mark::part() });
+    if shown == Shown::ToModel {
+        part["synthetic"] = json!(true);
+    }
+    part
+}

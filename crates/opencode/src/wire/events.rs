@@ -1,0 +1,155 @@
+//! OpenCode's events: which we want, what of them, and what each hints at.
+//!
+//! Nothing is remembered here, so an event that comes twice is two hints. Where OpenCode announces
+//! one thing several times, the announcement is taken that comes once.
+
+use legwork_engine::Hint;
+use legwork_protocol::line::Wanted;
+use legwork_protocol::{HostId, QuestionId, SessionId};
+use serde_json::{Value, json};
+
+use crate::limits::{DELTA_EVERY_MS, REPLY_MAX_BYTES};
+use crate::wire::error;
+use crate::wire::mark;
+use crate::wire::message::Message;
+use crate::wire::question;
+
+/// The events to pass on, and what of each.
+pub fn wanted() -> Vec<Wanted> {
+    let all = |name: &str, keep: &str| Wanted {
+        name: name.to_owned(),
+        keep: keep.split_whitespace().map(str::to_owned).collect(),
+        every_ms: 0,
+    };
+    let delta = all("message.part.delta", "sessionID");
+    vec![
+        all("session.idle", "sessionID"),
+        all("session.status", "sessionID status.type"),
+        all("session.error", "sessionID error.name error.data.message error.data.statusCode"),
+        all("session.deleted", "sessionID info.id"),
+        all(
+            "session.updated",
+            "sessionID info.parentID info.tokens info.cost
+             info.permission info.agent info.model info.revert.messageID",
+        ),
+        all(
+            "message.updated",
+            "sessionID info.id info.role info.agent info.model info.parentID info.mode
+             info.time info.finish info.error.name",
+        ),
+        all("message.removed", "sessionID messageID"),
+        all(
+            "message.part.updated",
+            "sessionID part.id part.type part.tool part.state.status part.text
+             part.messageID part.synthetic part.metadata.legwork",
+        ),
+        all("message.part.removed", "sessionID messageID partID"),
+        Wanted { every_ms: DELTA_EVERY_MS, ..delta },
+        all("permission.asked", "id sessionID permission patterns metadata.command"),
+        all("permission.replied", "sessionID requestID"),
+        all("question.asked", "id sessionID questions"),
+        all("question.replied", "sessionID requestID"),
+        all("question.rejected", "sessionID requestID"),
+    ]
+}
+
+/// What is to be passed on of an event; nothing if it is not wanted. A long text is left out, as
+/// the plugin does it: whoever needs it reads it.
+pub fn project(wanted: &[Wanted], name: &str, properties: &Value) -> Option<Value> {
+    let wanted = wanted.iter().find(|wanted| wanted.name == name)?;
+    let mut kept = json!({});
+    for path in &wanted.keep {
+        let found = path.split('.').try_fold(properties, |inside, key| inside.get(key));
+        let fits = |found: &&Value| found.as_str().is_none_or(|text| text.len() <= REPLY_MAX_BYTES);
+        if let Some(found) = found.filter(fits) {
+            put(&mut kept, path, found);
+        }
+    }
+    Some(kept)
+}
+
+fn put(kept: &mut Value, path: &str, found: &Value) {
+    let mut place = kept;
+    for key in path.split('.') {
+        let Some(inside) = place.as_object_mut() else { return };
+        place = inside.entry(key).or_insert_with(|| json!({}));
+    }
+    *place = found.clone();
+}
+
+/// What an event of this host hints at. Of one that is not known, or not understood, nothing.
+pub fn hints(host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
+    hint(host, name, properties).into_iter().collect()
+}
+
+fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
+    let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
+    let session = || -> Option<SessionId> { word("/sessionID")?.parse().ok() };
+    Some(match name {
+        "session.idle" => Hint::Changed { session: session()? },
+        // A provider that is tried again is shown by the next poll.
+        "session.status" if word("/status/type") == Some("idle") => {
+            Hint::Changed { session: session()? }
+        }
+        "session.error" => {
+            let why = error::reason(properties.get("error").unwrap_or(&Value::Null));
+            Hint::Errored { session: session()?, why }
+        }
+        "session.deleted" => {
+            let session = word("/sessionID").or(word("/info/id"))?.parse().ok()?;
+            Hint::Deleted { host: host.clone(), session }
+        }
+        "session.updated" => updated(session()?, properties.get("info")?),
+        // Its turn is over, or nearly: the answer can be read.
+        "message.updated" if Message::read(properties).is_last_reply() => {
+            Hint::Changed { session: session()? }
+        }
+        "message.updated" if word("/info/role") == Some("user") => {
+            if mark::is_our_message(word("/info/id")?) {
+                return None;
+            }
+            Hint::Used { host: host.clone(), session: session()? }
+        }
+        // A call is announced as pending once, as running again and again.
+        "message.part.updated" => {
+            let begins =
+                word("/part/type") == Some("tool") && word("/part/state/status") == Some("pending");
+            let tool = word("/part/tool").filter(|_| begins).map(str::to_owned);
+            Hint::Progress { session: session()?, tool, tokens: None, cost_micros: None }
+        }
+        "message.part.delta" => {
+            Hint::Progress { session: session()?, tool: None, tokens: None, cost_micros: None }
+        }
+        "permission.asked" | "question.asked" => {
+            let (session, question) = question::read(properties)?;
+            Hint::Asked { session, question }
+        }
+        "permission.replied" | "question.replied" | "question.rejected" => {
+            let question: QuestionId = word("/requestID")?.parse().ok()?;
+            Hint::Answered { session: session()?, question }
+        }
+        _ => return None,
+    })
+}
+
+/// A session says at every step what it used up so far. One without a parent is no helper's, and
+/// may say that an undo is over: that is not told in any other way.
+fn updated(session: SessionId, info: &Value) -> Hint {
+    if info.get("parentID").is_none_or(Value::is_null) {
+        return Hint::Changed { session };
+    }
+    let cost = info.get("cost").and_then(Value::as_f64);
+    Hint::Progress {
+        session,
+        tool: None,
+        tokens: info.get("tokens").map(tokens),
+        cost_micros: cost.map(|cost| (cost * 1e6).round() as u64),
+    }
+}
+
+/// `{input, output, reasoning, cache: {read, write}}`, each without the others.
+fn tokens(told: &Value) -> u64 {
+    let paths = ["/input", "/output", "/reasoning", "/cache/read", "/cache/write"];
+    let numbers = paths.iter().filter_map(|path| told.pointer(path)?.as_u64());
+    numbers.fold(0, u64::saturating_add)
+}

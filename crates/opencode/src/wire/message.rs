@@ -1,0 +1,138 @@
+//! A message as OpenCode tells it, `{info, parts}`, and what can be read from it.
+
+use legwork_protocol::Time;
+use serde_json::Value;
+
+use crate::wire::choice::Choice;
+use crate::wire::mark;
+
+/// Error of a turn that was aborted.
+const ABORTED: &str = "MessageAbortedError";
+
+/// A message.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a> {
+    info: &'a Value,
+    parts: &'a [Value],
+}
+
+/// How a reply ended its turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum End<'a> {
+    /// With an answer.
+    Answer,
+    /// Somebody aborted it.
+    Aborted,
+    /// With this error.
+    Error(&'a Value),
+}
+
+impl<'a> Message<'a> {
+    pub fn read(told: &'a Value) -> Self {
+        let parts = told.get("parts").and_then(Value::as_array).map(Vec::as_slice);
+        Self { info: told.get("info").unwrap_or(&Value::Null), parts: parts.unwrap_or_default() }
+    }
+
+    pub fn id(&self) -> Option<&'a str> {
+        self.word("id")
+    }
+
+    /// Written by a model as part of a turn. The summary of a compaction is not: it would look like
+    /// a complete answer in the middle of a run.
+    pub fn is_reply(&self) -> bool {
+        self.word("role") == Some("assistant")
+            && self.word("mode") != Some("compaction")
+            && self.info.get("summary") != Some(&Value::Bool(true))
+    }
+
+    pub fn answers(&self, prompt: &str) -> bool {
+        self.is_reply() && self.word("parentID") == Some(prompt)
+    }
+
+    /// Whether the reply is the last of its turn. One that calls tools is followed by another, and
+    /// so is one whose stream broke off (`unknown`).
+    pub fn end(&self) -> Option<End<'a>> {
+        self.info.pointer("/time/completed").and_then(Value::as_u64)?;
+        if let Some(error) = self.info.get("error").filter(|error| !error.is_null()) {
+            let aborted = error.get("name").and_then(Value::as_str) == Some(ABORTED);
+            return Some(if aborted { End::Aborted } else { End::Error(error) });
+        }
+        match self.word("finish") {
+            Some("tool-calls" | "unknown") => None,
+            Some(_) => Some(End::Answer),
+            // Aborted while its provider was being tried again: no error is written then.
+            None => Some(End::Aborted),
+        }
+    }
+
+    /// Whether it is written by a model, and nothing follows in its turn.
+    pub fn is_last_reply(&self) -> bool {
+        self.is_reply() && self.end().is_some()
+    }
+
+    /// What the model wrote for others to read. A stream that broke and was tried again leaves an
+    /// empty part before the whole one (1.18.33).
+    pub fn text(&self) -> String {
+        let texts = self.texts().filter_map(|part| part.get("text")?.as_str());
+        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The last that is known of a turn that stopped: what the model wrote, and which of its tools
+    /// failed. A permission that a person rejects stops a turn and is told nowhere else (1.18.33).
+    pub fn last_words(&self) -> String {
+        let failed = self.parts.iter().filter_map(|part| {
+            let why = part.pointer("/state/error")?.as_str()?;
+            let tool = part.get("tool").and_then(Value::as_str).unwrap_or("a tool");
+            Some(format!("{tool}: {why}"))
+        });
+        let words = Some(self.text()).filter(|text| !text.is_empty());
+        words.into_iter().chain(failed).collect::<Vec<_>>().join("\n")
+    }
+
+    pub fn tool_calls(&self) -> usize {
+        self.parts.iter().filter(|part| kind(part) == Some("tool")).count()
+    }
+
+    /// The newest time in it.
+    pub fn moved(&self) -> Option<Time> {
+        let of = |told: &Value, path: &str| told.pointer(path).and_then(Value::as_u64);
+        let own = ["/time/created", "/time/completed"].into_iter();
+        let of_parts = ["/time/start", "/time/end", "/state/time/start", "/state/time/end"];
+        let own = own.filter_map(|path| of(self.info, path));
+        let parts =
+            self.parts.iter().flat_map(|part| of_parts.iter().filter_map(|path| of(part, path)));
+        own.chain(parts).max().map(Time)
+    }
+
+    /// Written by a person: not by us, and not by OpenCode in a person's name.
+    pub fn is_a_persons(&self) -> bool {
+        self.word("role") == Some("user")
+            && !self.id().is_some_and(mark::is_our_message)
+            && self.parts.iter().any(is_persons_text)
+    }
+
+    pub fn choice(&self) -> Choice {
+        Choice::read(self.info)
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &'a Value> {
+        self.parts.iter().filter(|part| is_shown_text(part))
+    }
+
+    fn word(&self, key: &str) -> Option<&'a str> {
+        self.info.get(key).and_then(Value::as_str)
+    }
+}
+
+/// Of the parts of messages that are not ours, one that shows a person wrote it.
+pub fn is_persons_text(part: &Value) -> bool {
+    is_shown_text(part) && !mark::bears(part)
+}
+
+fn is_shown_text(part: &Value) -> bool {
+    kind(part) == Some("text") && part.get("synthetic") != Some(&Value::Bool(true))
+}
+
+fn kind(part: &Value) -> Option<&str> {
+    part.get("type").and_then(Value::as_str)
+}

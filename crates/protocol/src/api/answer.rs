@@ -1,0 +1,109 @@
+//! What comes of a request.
+
+use serde::{Deserialize, Serialize};
+
+use super::view::{DaemonView, Mail, News, ResultView, TaskView, TasksView};
+use crate::line::HostLifetime;
+
+/// What came of a request that was not refused. Values only: each front has its own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", content = "of", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub enum Answer {
+    /// A helper was launched.
+    Launched {
+        task: TaskView,
+        /// How long the host of whoever asked stays, and so how the result can be told.
+        lifetime: HostLifetime,
+    },
+    /// A task goes on.
+    Resumed { task: TaskView, lifetime: HostLifetime },
+    /// How a task is doing, or what came of it.
+    Output(ResultView),
+    /// The waiting is over.
+    Waited {
+        /// What was waited for, in the order in which it was named.
+        tasks: Vec<Awaited>,
+        /// Whether more time was asked for than is allowed.
+        cut: bool,
+    },
+    /// Some tasks.
+    Listed(TasksView),
+    /// A task was called off.
+    Cancelled {
+        task: TaskView,
+        /// Whether its session may still be at work, and is being stopped.
+        stopping: bool,
+        /// Whether the session that asked for the run is told; not if it called it off itself.
+        told: bool,
+    },
+    /// Tasks were forgotten.
+    Cleared {
+        tasks: usize,
+        /// How many of them were unfinished, and were called off.
+        unfinished: usize,
+    },
+    /// The helper has the person's answer.
+    Replied,
+    /// One task.
+    Task(TaskView),
+    /// Every decision about a task.
+    Log(Vec<News>),
+    /// The daemon.
+    Status(DaemonView),
+    /// What nobody has seen.
+    Mail(Vec<Mail>),
+    /// It was done, and there is nothing to say about it.
+    Done,
+}
+
+/// A task that was waited for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Awaited {
+    /// As the caller wrote it.
+    pub name: String,
+    /// The task; nothing if there is none of this name.
+    pub task: Option<TaskView>,
+}
+
+/// The daemon answered something else than was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the daemon answered something else than was asked")]
+pub struct Other;
+
+/// What a front that asked for one kind of answer takes out of it.
+macro_rules! taken {
+    ($($variant:ident => $value:ty),*) => {$(
+        impl TryFrom<Answer> for $value {
+            type Error = Other;
+            fn try_from(answer: Answer) -> Result<Self, Other> {
+                if let Answer::$variant(value) = answer { Ok(value) } else { Err(Other) }
+            }
+        }
+    )*};
+}
+
+taken!(
+    Output => ResultView, Listed => TasksView, Log => Vec<News>, Status => DaemonView,
+    Mail => Vec<Mail>
+);
+
+impl TryFrom<Answer> for TaskView {
+    type Error = Other;
+    fn try_from(answer: Answer) -> Result<Self, Other> {
+        match answer {
+            Answer::Launched { task, .. }
+            | Answer::Resumed { task, .. }
+            | Answer::Cancelled { task, .. }
+            | Answer::Task(task) => Ok(task),
+            _ => Err(Other),
+        }
+    }
+}
+
+impl TryFrom<Answer> for Vec<Awaited> {
+    type Error = Other;
+    fn try_from(answer: Answer) -> Result<Self, Other> {
+        if let Answer::Waited { tasks, .. } = answer { Ok(tasks) } else { Err(Other) }
+    }
+}

@@ -1,0 +1,207 @@
+//! What a front sees of tasks and of the daemon, and what the commands print with `--json`: fields
+//! are added, never renamed.
+
+use serde::{Deserialize, Serialize};
+
+use super::request::Cursor;
+use crate::ids::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
+use crate::line::HostLifetime;
+use crate::status::Status;
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct TaskView {
+    pub id: TaskId,
+    pub status: Status,
+    /// How far its run is: queued, opening, prompting, working, completed, failed, cancelled.
+    pub stage: String,
+    pub description: String,
+    /// Who does the work.
+    pub agent: String,
+    /// The session that launched it.
+    pub parent: SessionId,
+    /// Its own session, once that is open.
+    pub session: Option<SessionId>,
+    /// Where its session is kept.
+    pub place: Place,
+    /// The host that does, or did, the run.
+    pub host: HostId,
+    /// How often it was resumed.
+    pub resumes: u32,
+    /// When it was launched.
+    pub created: Time,
+    /// When its run began.
+    pub started: Time,
+    /// When its run was finished.
+    pub ended: Option<Time>,
+    /// How long the run took, or takes so far.
+    pub elapsed_ms: u64,
+    /// Tool calls of the run.
+    pub tool_calls: u32,
+    /// The last tools, oldest first; of an unfinished run.
+    pub last_tools: Vec<String>,
+    /// How long ago it last did something; of an unfinished run.
+    pub quiet_ms: Option<u64>,
+    /// Tokens of its session, where the host tells.
+    pub tokens: Option<u64>,
+    /// Cost of its session in millionths, where the host tells.
+    pub cost_micros: Option<u64>,
+    /// What it waits for, besides a person.
+    pub waiting: Vec<Waiting>,
+    /// What it waits for a person to answer.
+    pub questions: Vec<QuestionView>,
+    /// Whether its parent has not been told of the end of its last run yet.
+    pub notice_pending: bool,
+}
+
+/// What a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "for", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub enum Waiting {
+    /// A free slot of its host.
+    Slot {
+        /// Tasks that wait before it.
+        ahead: usize,
+    },
+    /// Another host, because its own has ended.
+    AnotherHost,
+    /// Its host, which cannot be reached at the moment.
+    Host,
+    /// Its provider, which is tried again.
+    Provider {
+        /// Which attempt comes next.
+        attempt: u32,
+        why: String,
+        /// How long until then.
+        in_ms: u64,
+    },
+}
+
+/// A helper's question to a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct QuestionView {
+    pub id: QuestionId,
+    /// What kind of answer it wants.
+    pub kind: QuestionKind,
+    /// What it is about, on one line: what the helper wants to do, or what it wants to know.
+    pub subject: String,
+    /// The answers that the host offers.
+    pub options: Vec<QuestionOption>,
+    /// Since when it is known to wait.
+    pub since: Time,
+}
+
+/// What kind of answer a question wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuestionKind {
+    /// Yes or no to something that the helper wants to do.
+    Permission,
+    /// Words, or one of the options.
+    Question,
+}
+
+/// An answer that a host offers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionOption {
+    /// What to answer with: `once`, `always` or `reject` to a permission, a number to a question.
+    pub id: String,
+    /// What it means, in the host's words.
+    pub label: String,
+}
+
+/// A page of a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct TasksView {
+    pub tasks: Vec<TaskView>,
+    /// How many there are on all pages.
+    pub total: usize,
+    /// What to ask for the next page with, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Cursor>,
+    /// Whether earlier records could not be read: what is in them is not among these.
+    #[serde(default)]
+    pub incomplete: bool,
+}
+
+/// How a task is doing, or the result or reason of its last run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct ResultView {
+    pub task: TaskView,
+    /// The characters of the result before the text.
+    pub offset: u64,
+    /// The text from there on, as much of it as fits; nothing while the run is unfinished.
+    pub text: Option<String>,
+    /// The offset from which on the rest is to be asked for, if there is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// Something that was decided about a task, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct News {
+    pub at: Time,
+    pub task: TaskId,
+    pub run: u32,
+    pub line: String,
+}
+
+/// A message to a session that the daemon keeps, like that of a terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct Mail {
+    pub message: MessageId,
+    /// The session that it is for.
+    pub session: SessionId,
+    pub at: Time,
+    /// What a person is to see of it.
+    pub text: String,
+}
+
+/// The daemon.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct DaemonView {
+    pub pid: u32,
+    pub build: String,
+    /// When it started.
+    pub started: Time,
+    /// The file that holds its records.
+    pub store: String,
+    pub log: String,
+    /// Whether its records can be saved at the moment.
+    pub healthy: bool,
+    pub unfinished: usize,
+    pub tasks: usize,
+    /// Helpers that it runs itself and that would end with it.
+    #[serde(default)]
+    pub at_work: usize,
+    /// Notices that are pending.
+    pub pending: usize,
+    /// The hosts that are connected.
+    pub hosts: Vec<HostView>,
+    /// Files with earlier records that could not be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_aside: Vec<String>,
+}
+
+/// A host that is connected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct HostView {
+    pub host: HostId,
+    /// What kind of host: `opencode`.
+    pub kind: String,
+    /// The sessions that it can reach.
+    pub place: Place,
+    /// How long it stays.
+    pub lifetime: HostLifetime,
+    /// Requests made to it so far.
+    pub requests: u64,
+}

@@ -1,0 +1,54 @@
+//! An agent that needs no model: the prompt is a script, and it does what the script says. For
+//! trying legwork out, for its tests, and for everything that a real agent does once a year.
+//!
+//! It is a subprocess like any other agent (`legwork rehearsal`) and speaks ACP on its stdin and
+//! stdout. It knows nothing of legwork's tasks, and nothing here is used by the side that speaks
+//! to agents.
+
+mod agent;
+mod memory;
+mod misbehave;
+mod out;
+pub mod script;
+mod turn;
+
+use std::io;
+use std::path::PathBuf;
+
+use legwork_acp::agents::MEMORY_VARIABLE;
+
+pub use agent::serve;
+pub use misbehave::Misbehaviour;
+
+/// How the agent is to be.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Where conversations are kept.
+    pub memory: Option<PathBuf>,
+    /// What it does wrong.
+    pub misbehave: Option<Misbehaviour>,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The client has left.
+    InputEnded,
+    /// As told; the process is to end with this code.
+    Crashed(u8),
+}
+
+/// Is the agent on the stdin, stdout and stderr of this process.
+///
+/// # Errors
+/// When the process cannot wait for anything.
+pub fn run(misbehave: Option<Misbehaviour>) -> io::Result<Ending> {
+    let memory = std::env::var_os(MEMORY_VARIABLE).filter(|folder| !folder.is_empty());
+    let options = Options { memory: memory.map(PathBuf::from), misbehave };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    let ending = runtime.block_on(serve(input, output, tokio::io::stderr(), options));
+    // A read or write that nobody answers must not keep the process.
+    runtime.shutdown_background();
+    Ok(ending)
+}

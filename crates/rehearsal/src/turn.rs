@@ -1,0 +1,372 @@
+//! One turn: a script is followed, step by step, until it ends or is cancelled.
+//!
+//! A turn keeps nothing and answers nothing: it tells the agent how it was and what it said. It
+//! runs as a task of its own, so turns of several sessions do not wait for each other.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::path::PathBuf;
+use std::process::{Stdio, id};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::sleep;
+
+use crate::memory::Past;
+use crate::out::Out;
+use crate::script::{self, Script, Step};
+use legwork_acp::wire::{BAD_PARAMS, INTERNAL, RpcError, notification};
+
+const CHUNKS_OF_A_TEXT: usize = 3;
+const FLOOD_CHUNK_BYTES: usize = 64 << 10;
+const FLOOD_CHUNKS_OF_A_MB: u64 = 16;
+/// An answer that floods is not what memory is for.
+const ANSWER_KEPT_MAX_BYTES: usize = 256 << 10;
+/// How much of a text is quoted back.
+const QUOTE_MAX_CHARS: usize = 500;
+
+/// What a turn tells the agent.
+#[derive(Debug)]
+pub enum News {
+    /// The client is to be asked.
+    Ask {
+        /// What for, ready to be sent.
+        params: Value,
+        /// Who waits for the answer.
+        reply: oneshot::Sender<Result<Value, RpcError>>,
+    },
+    /// The turn is over.
+    Over {
+        /// Where it was.
+        session: String,
+        /// The request to answer.
+        request: Value,
+        /// How it ended.
+        end: End,
+        /// All that was said.
+        answer: String,
+        /// What need not be asked again.
+        settled: Settled,
+    },
+}
+
+/// How a turn ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum End {
+    /// For this reason of the protocol's.
+    Stop(String),
+    /// With an error.
+    Failed(i64, String),
+    /// And the process with it.
+    Crash(u8),
+}
+
+/// What was allowed or rejected for always.
+pub type Settled = BTreeMap<String, bool>;
+
+/// A turn that is going on, and all that it may use.
+#[derive(Debug)]
+pub struct Turn {
+    /// The session.
+    pub session: String,
+    /// Its folder.
+    pub cwd: PathBuf,
+    /// What was before this prompt.
+    pub past: Past,
+    /// What need not be asked.
+    pub settled: Settled,
+    /// Our stdout.
+    pub out: Out,
+    /// Our stderr.
+    pub err: Out,
+    /// The agent's ear.
+    pub tell: mpsc::UnboundedSender<News>,
+    /// What was said so far.
+    pub answer: String,
+    /// How many tools were used so far.
+    pub calls: usize,
+}
+
+/// What follows a step.
+enum Next {
+    On,
+    Hang,
+    End(End),
+}
+
+impl Turn {
+    /// Follows the script and tells how it was.
+    pub async fn run(mut self, request: Value, prompt: String, cancel: Arc<Notify>) {
+        let next = tokio::select! {
+            biased;
+            () = cancel.notified() => Next::End(End::Stop("cancelled".to_owned())),
+            next = self.play(&prompt) => next,
+        };
+        let end = match next {
+            Next::On => End::Stop("end_turn".to_owned()),
+            Next::End(end) => end,
+            Next::Hang => pending().await,
+        };
+        let Self { session, answer, settled, tell, .. } = self;
+        // Without an ear the process is about to end.
+        let _ = tell.send(News::Over { session, request, end, answer, settled });
+    }
+
+    async fn play(&mut self, prompt: &str) -> Next {
+        let steps = match script::read(prompt) {
+            Ok(Script::Steps(steps)) => steps,
+            Ok(Script::Talk) => {
+                self.say(&introduction(prompt)).await;
+                return Next::On;
+            }
+            Err(wrong) => return failed(BAD_PARAMS, wrong),
+        };
+        // The next step is the last one, so that a repeat can put its own before what follows it.
+        let mut to_do: Vec<Step> = steps.into_iter().rev().collect();
+        while let Some(step) = to_do.pop() {
+            if let Step::Repeat { from, to, rest } = step {
+                match script::read_turn(&rest, from) {
+                    Ok(steps) => {
+                        if from < to {
+                            to_do.push(Step::Repeat { from: from + 1, to, rest });
+                        }
+                        to_do.extend(steps.into_iter().rev());
+                    }
+                    Err(wrong) => return failed(BAD_PARAMS, wrong),
+                }
+            } else {
+                match self.step(step).await {
+                    Next::On => {}
+                    end => return end,
+                }
+            }
+        }
+        Next::On
+    }
+
+    async fn step(&mut self, step: Step) -> Next {
+        match step {
+            Step::Say(text) => self.say(&text).await,
+            Step::Wait(time) => sleep(time).await,
+            Step::Tool { name, time, fails } => {
+                let call = self.begin_call(&name).await;
+                sleep(time).await;
+                self.end_call(&call, if fails { "failed" } else { "completed" }).await;
+            }
+            Step::Think(text) => self.update(chunk("agent_thought_chunk", &text)).await,
+            Step::Plan(entries) => self.plan(&entries).await,
+            Step::Ask(text) => return self.ask(text).await,
+            Step::Recall => self.say(&recalled(&self.past)).await,
+            Step::Count => self.say(&(self.past.asked + 1).to_string()).await,
+            Step::Fail(text) => return failed(INTERNAL, text),
+            Step::Stop(reason) => return Next::End(End::Stop(reason)),
+            Step::Hang => return Next::Hang,
+            Step::Crash(code) => {
+                self.err.line("rehearsal: crashing as told\n".to_owned()).await;
+                return Next::End(End::Crash(code));
+            }
+            Step::Stderr(text) => self.err.line(format!("{text}\n")).await,
+            Step::Babble(lines) => {
+                for number in 1..=lines {
+                    self.out.line(format!("line {number} of what is no message\n")).await;
+                }
+            }
+            Step::Flood(mb) => self.flood(mb).await,
+            Step::FloodLine(mb) => flood(&self.out, mb).await,
+            Step::FloodStderr(mb) => flood(&self.err, mb).await,
+            Step::Repeat { .. } => {}
+            Step::Spawn(seconds) => return self.spawn(seconds).await,
+            Step::Pid => self.say(&id().to_string()).await,
+            Step::Cwd => self.say(&self.cwd.display().to_string()).await,
+            Step::Env(name) => match std::env::var(&name) {
+                Ok(value) => self.say(&value).await,
+                Err(_) => self.say(&format!("{name} is not set")).await,
+            },
+        }
+        Next::On
+    }
+
+    /// Says a text as a paragraph of its own.
+    async fn say(&mut self, text: &str) {
+        if !self.answer.is_empty() {
+            self.say_chunk("\n\n").await;
+        }
+        let chars: Vec<char> = text.chars().collect();
+        for part in chars.chunks(chars.len().div_ceil(CHUNKS_OF_A_TEXT).max(1)) {
+            self.say_chunk(&part.iter().collect::<String>()).await;
+        }
+    }
+
+    async fn say_chunk(&mut self, text: &str) {
+        if self.answer.len() + text.len() <= ANSWER_KEPT_MAX_BYTES {
+            self.answer.push_str(text);
+        }
+        self.update(chunk("agent_message_chunk", text)).await;
+    }
+
+    async fn flood(&mut self, mb: u64) {
+        let text = filler();
+        for _ in 0..mb * FLOOD_CHUNKS_OF_A_MB {
+            self.say_chunk(&text).await;
+        }
+    }
+
+    async fn plan(&self, entries: &[String]) {
+        let entries: Vec<Value> = entries
+            .iter()
+            .map(|entry| json!({ "content": entry, "priority": "medium", "status": "pending" }))
+            .collect();
+        self.update(json!({ "sessionUpdate": "plan", "entries": entries })).await;
+    }
+
+    async fn begin_call(&mut self, name: &str) -> String {
+        let call = self.new_call();
+        self.update(json!({
+            "sessionUpdate": "tool_call",
+            "toolCallId": call,
+            "title": name,
+            "kind": "other",
+            "status": "in_progress",
+        }))
+        .await;
+        call
+    }
+
+    async fn end_call(&self, call: &str, status: &str) {
+        self.update(json!({
+            "sessionUpdate": "tool_call_update",
+            "toolCallId": call,
+            "status": status,
+        }))
+        .await;
+    }
+
+    /// A name that no earlier turn of the session has used, in this process or another.
+    fn new_call(&mut self) -> String {
+        self.calls += 1;
+        format!("call-{}-{}", self.past.asked + 1, self.calls)
+    }
+
+    async fn ask(&mut self, text: String) -> Next {
+        let allowed = match self.settled.get(&text) {
+            Some(allowed) => *allowed,
+            None => match self.permission(&text).await {
+                Ok(Some((allowed, always))) => {
+                    if always {
+                        self.settled.insert(text.clone(), allowed);
+                    }
+                    allowed
+                }
+                Ok(None) => return Next::End(End::Stop("cancelled".to_owned())),
+                Err(why) => return failed(INTERNAL, why),
+            },
+        };
+        self.say(&format!("{}: {text}", if allowed { "Allowed" } else { "Not allowed" })).await;
+        Next::On
+    }
+
+    /// Whether it is allowed, and whether for always; nothing if the turn is to end.
+    async fn permission(&mut self, text: &str) -> Result<Option<(bool, bool)>, String> {
+        let call = self.new_call();
+        let option = |id: &str, name: &str| json!({ "optionId": id, "name": name, "kind": id });
+        let params = json!({
+            "sessionId": self.session,
+            "toolCall": { "toolCallId": call, "title": text, "kind": "other", "status": "pending" },
+            "options": [
+                option("allow_once", "Allow"),
+                option("allow_always", "Always allow"),
+                option("reject_once", "Reject"),
+                option("reject_always", "Always reject"),
+            ],
+        });
+        let (reply, replied) = oneshot::channel();
+        let _ = self.tell.send(News::Ask { params, reply });
+        let answer = match replied.await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(format!("The client would not be asked: {error}")),
+            Err(_) => return Err("The client cannot be asked any more".to_owned()),
+        };
+        let outcome = &answer["outcome"];
+        match (outcome["outcome"].as_str(), outcome["optionId"].as_str()) {
+            (Some("cancelled"), _) => Ok(None),
+            (Some("selected"), Some("allow_once")) => Ok(Some((true, false))),
+            (Some("selected"), Some("allow_always")) => Ok(Some((true, true))),
+            (Some("selected"), Some("reject_once")) => Ok(Some((false, false))),
+            (Some("selected"), Some("reject_always")) => Ok(Some((false, true))),
+            _ => Err(format!("The client chose what was not offered: {outcome}")),
+        }
+    }
+
+    /// Left to itself on purpose: whoever ends us must see to our process group.
+    async fn spawn(&mut self, seconds: u64) -> Next {
+        let child = Command::new("sleep")
+            .arg(seconds.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        match child {
+            Ok(child) => {
+                self.say(&child.id().unwrap_or_default().to_string()).await;
+                Next::On
+            }
+            Err(error) => failed(INTERNAL, format!("`sleep` cannot be started: {error}")),
+        }
+    }
+
+    async fn update(&self, update: Value) {
+        self.out.line(session_update(&self.session, update)).await;
+    }
+}
+
+/// An update of a session, as a line.
+pub fn session_update(session: &str, update: Value) -> String {
+    notification("session/update", &json!({ "sessionId": session, "update": update }))
+}
+
+/// A piece of text from one of the two sides.
+pub fn chunk(kind: &str, text: &str) -> Value {
+    json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } })
+}
+
+/// So many MB without a break, then one.
+pub async fn flood(out: &Out, mb: u64) {
+    out.long_line(filler().into_bytes(), mb * FLOOD_CHUNKS_OF_A_MB).await;
+}
+
+fn filler() -> String {
+    "x".repeat(FLOOD_CHUNK_BYTES)
+}
+
+fn failed(code: i64, why: impl ToString) -> Next {
+    Next::End(End::Failed(code, why.to_string()))
+}
+
+fn quote(text: &str) -> String {
+    match text.char_indices().nth(QUOTE_MAX_CHARS) {
+        Some((end, _)) => format!("\"{}...\"", &text[..end]),
+        None => format!("\"{text}\""),
+    }
+}
+
+fn recalled(past: &Past) -> String {
+    let Some(first) = &past.first else { return "I was not asked before.".to_owned() };
+    let times = if past.asked == 1 { "time" } else { "times" };
+    let answer = past.last_answer.as_ref().map_or_else(
+        || "I have not answered yet.".to_owned(),
+        |answer| format!("My last answer was: {}", quote(answer)),
+    );
+    format!("I was asked {} {times} before. First: {}. {answer}", past.asked, quote(first))
+}
+
+fn introduction(prompt: &str) -> String {
+    format!(
+        "I am rehearsal, an agent without a model. You wrote: {}\n\n\
+         I only follow scripts. Try this one: say Good morning; wait 2s; say That was all\n\n\
+         The commands, one a line or with ; between them:\n\n{}",
+        quote(prompt.trim()),
+        script::explained()
+    )
+}

@@ -1,0 +1,194 @@
+//! A client that sees every line.
+
+use std::time::Duration;
+
+use legwork_acp::wire::{self, Message, RpcError};
+use legwork_rehearsal::{Ending, Misbehaviour, Options, serve};
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
+    duplex, split,
+};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// Virtual, and longer than any script: when nothing can happen any more, it is over at once.
+const FOREVER: Duration = Duration::from_secs(60_000_000);
+const PIPE_BYTES: usize = 64 << 10;
+
+pub struct Client {
+    to: WriteHalf<DuplexStream>,
+    from: BufReader<ReadHalf<DuplexStream>>,
+    errors: DuplexStream,
+    agent: JoinHandle<Ending>,
+    last_id: u64,
+}
+
+/// All that came of one request.
+#[derive(Debug)]
+pub struct Heard {
+    pub updates: Vec<Value>,
+    pub outcome: Result<Value, RpcError>,
+}
+
+impl Client {
+    pub fn with(options: Options) -> Self {
+        let (ours, theirs) = duplex(PIPE_BYTES);
+        let (errors, their_errors) = duplex(PIPE_BYTES);
+        let (input, output) = split(theirs);
+        let agent = tokio::spawn(serve(input, output, their_errors, options));
+        let (from, to) = split(ours);
+        Self { to, from: BufReader::new(from), errors, agent, last_id: 0 }
+    }
+
+    pub fn misbehaving(misbehave: Misbehaviour) -> Self {
+        Self::with(Options { misbehave: Some(misbehave), ..Options::default() })
+    }
+
+    /// With a session open.
+    pub async fn ready() -> (Self, String) {
+        let mut client = Self::with(Options::default());
+        let session = client.open().await;
+        (client, session)
+    }
+
+    pub async fn send(&mut self, method: &str, params: Value) -> u64 {
+        self.last_id += 1;
+        self.write(&wire::request(self.last_id, method, &params)).await;
+        self.last_id
+    }
+
+    pub async fn write(&mut self, line: &str) {
+        self.to.write_all(line.as_bytes()).await.unwrap();
+    }
+
+    pub async fn cancel(&mut self, session: &str) {
+        let params = json!({ "sessionId": session });
+        self.write(&wire::notification("session/cancel", &params)).await;
+    }
+
+    /// The next line; nothing if none can come any more.
+    pub async fn line(&mut self) -> Option<String> {
+        let mut line = Vec::new();
+        let read = timeout(FOREVER, self.from.read_until(b'\n', &mut line)).await.ok()?.unwrap();
+        (read > 0).then(|| String::from_utf8(line).unwrap())
+    }
+
+    pub async fn message(&mut self) -> Option<Message> {
+        let line = self.line().await?;
+        Some(wire::read(line.as_bytes()).unwrap_or_else(|_| panic!("no message: {line}")))
+    }
+
+    /// What comes until the request is answered.
+    pub async fn hear(&mut self, request: u64) -> Heard {
+        let mut updates = Vec::new();
+        loop {
+            match self.message().await.expect("an answer comes") {
+                Message::Notification { method, params } if method == "session/update" => {
+                    updates.push(params["update"].clone());
+                }
+                Message::Response { id, outcome } if id == request => {
+                    return Heard { updates, outcome };
+                }
+                other => panic!("not expected: {other:?}"),
+            }
+        }
+    }
+
+    pub async fn call(&mut self, method: &str, params: Value) -> Heard {
+        let id = self.send(method, params).await;
+        self.hear(id).await
+    }
+
+    pub async fn initialize(&mut self) -> Value {
+        self.call("initialize", json!({ "protocolVersion": 1 })).await.outcome.unwrap()
+    }
+
+    pub async fn open(&mut self) -> String {
+        let opened = self.call("session/new", json!({ "cwd": "/p", "mcpServers": [] })).await;
+        opened.outcome.unwrap()["sessionId"].as_str().unwrap().to_owned()
+    }
+
+    pub async fn send_prompt(&mut self, session: &str, script: &str) -> u64 {
+        let prompt = json!([{ "type": "text", "text": script }]);
+        self.send("session/prompt", json!({ "sessionId": session, "prompt": prompt })).await
+    }
+
+    pub async fn prompt(&mut self, session: &str, script: &str) -> Heard {
+        let id = self.send_prompt(session, script).await;
+        self.hear(id).await
+    }
+
+    /// The request that comes next, with what it is about.
+    pub async fn asked(&mut self) -> (u64, Value) {
+        match self.message().await {
+            Some(Message::Request { id, method, params })
+                if method == "session/request_permission" =>
+            {
+                (id.as_u64().unwrap(), params)
+            }
+            other => panic!("no question: {other:?}"),
+        }
+    }
+
+    pub async fn choose(&mut self, question: u64, option: &str) {
+        let outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
+        self.write(&wire::answer(&json!(question), &outcome)).await;
+    }
+
+    /// So many bytes of what the agent writes to stderr.
+    pub async fn drain_errors(&mut self, bytes: usize) -> Vec<u8> {
+        let mut read = vec![0; bytes];
+        let done = timeout(FOREVER, self.errors.read_exact(&mut read)).await;
+        done.expect("so much is written").unwrap();
+        read
+    }
+
+    pub async fn close_input(&mut self) {
+        self.to.shutdown().await.unwrap();
+    }
+
+    /// What the agent has written to stderr, at its end.
+    pub async fn end(mut self) -> (Ending, String) {
+        let ending = timeout(FOREVER, &mut self.agent).await.expect("the agent ends").unwrap();
+        let mut errors = String::new();
+        self.errors.read_to_string(&mut errors).await.unwrap();
+        (ending, errors)
+    }
+
+    /// Closes the agent's input.
+    pub async fn leave(mut self) -> (Ending, String) {
+        self.close_input().await;
+        self.end().await
+    }
+
+    /// As kill -9 does.
+    pub async fn kill(self) {
+        self.agent.abort();
+        assert!(self.agent.await.unwrap_err().is_cancelled());
+    }
+}
+
+impl Heard {
+    pub fn stop_reason(&self) -> &str {
+        self.outcome.as_ref().unwrap()["stopReason"].as_str().unwrap()
+    }
+
+    pub fn error(&self) -> (i64, &str) {
+        let error = self.outcome.as_ref().unwrap_err();
+        (error.code, &error.message)
+    }
+
+    /// The answer, put together.
+    pub fn said(&self) -> String {
+        self.texts("agent_message_chunk").concat()
+    }
+
+    pub fn texts(&self, kind: &str) -> Vec<&str> {
+        self.updates
+            .iter()
+            .filter(|update| update["sessionUpdate"] == kind)
+            .map(|update| update["content"]["text"].as_str().unwrap())
+            .collect()
+    }
+}

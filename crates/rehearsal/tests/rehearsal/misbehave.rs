@@ -1,0 +1,97 @@
+//! Bad agents.
+
+use legwork_acp::wire::{LOGIN_NEEDED, NO_SUCH_METHOD};
+use legwork_rehearsal::{Ending, Misbehaviour, Options};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::client::Client;
+
+#[tokio::test(start_paused = true)]
+async fn one_ends_at_once() {
+    let (ending, errors) = Client::misbehaving(Misbehaviour::Exit).end().await;
+    assert_eq!(ending, Ending::Crashed(3));
+    assert_eq!(errors, "rehearsal: ending at once as told\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_answers_with_rubbish() {
+    let mut client = Client::misbehaving(Misbehaviour::Rubbish);
+    client.send("initialize", json!({ "protocolVersion": 1 })).await;
+    assert_eq!(client.line().await.unwrap(), "<html>This is no message.</html>\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_claims_another_version() {
+    let mut client = Client::misbehaving(Misbehaviour::Version);
+    assert_eq!(client.initialize().await["protocolVersion"], 99);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_is_silent() {
+    let mut client = Client::misbehaving(Misbehaviour::Silent);
+    client.send("initialize", json!({ "protocolVersion": 1 })).await;
+    assert_eq!(client.line().await, None);
+    assert_eq!(client.leave().await.0, Ending::InputEnded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_opens_no_session() {
+    let mut client = Client::misbehaving(Misbehaviour::NeverNew);
+    client.initialize().await;
+    client.send("session/new", json!({ "cwd": "/p", "mcpServers": [] })).await;
+    assert_eq!(client.line().await, None);
+    client.initialize().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_demands_a_login() {
+    let mut client = Client::misbehaving(Misbehaviour::NeedLogin);
+    assert_eq!(client.initialize().await["authMethods"][0]["id"], "login");
+    let heard = client.call("session/new", json!({ "cwd": "/p", "mcpServers": [] })).await;
+    assert_eq!(heard.error().0, LOGIN_NEEDED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_cannot_load() {
+    let home = TempDir::new().unwrap();
+    let memory = Some(home.path().to_owned());
+    let mut client = Client::with(Options { memory, misbehave: Some(Misbehaviour::NoLoad) });
+    let can = json!({ "loadSession": false, "sessionCapabilities": {} });
+    assert_eq!(client.initialize().await["agentCapabilities"], can);
+    let session = client.open().await;
+    let heard = client.call("session/load", json!({ "sessionId": session, "cwd": "/p" })).await;
+    assert_eq!(heard.error().0, NO_SUCH_METHOD);
+    assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_dies_when_it_is_to_load() {
+    let home = TempDir::new().unwrap();
+    for method in ["session/load", "session/resume"] {
+        let memory = Some(home.path().to_owned());
+        let mut client = Client::with(Options { memory, misbehave: Some(Misbehaviour::DieOnLoad) });
+        assert_eq!(client.initialize().await["agentCapabilities"]["loadSession"], true);
+        client.send(method, json!({ "sessionId": "x", "cwd": "/p" })).await;
+        let (ending, errors) = client.end().await;
+        assert_eq!(ending, Ending::Crashed(3));
+        assert_eq!(errors, "rehearsal: ending in the middle of loading as told\n");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_begins_with_a_flood() {
+    let mut client = Client::misbehaving(Misbehaviour::FloodStart);
+    let id = client.send("initialize", json!({ "protocolVersion": 1 })).await;
+    assert_eq!(client.line().await.unwrap().len(), (100 << 20) + 1);
+    assert!(client.hear(id).await.outcome.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_begins_with_a_flood_of_stderr() {
+    let mut client = Client::misbehaving(Misbehaviour::FloodStderr);
+    let id = client.send("initialize", json!({ "protocolVersion": 1 })).await;
+    assert_eq!(client.line().await, None, "nobody reads stderr");
+    client.drain_errors((100 << 20) + 1).await;
+    assert!(client.hear(id).await.outcome.is_ok());
+}
