@@ -4,6 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod desk;
+#[path = "views/pages.rs"]
+mod pages;
 #[path = "views/story.rs"]
 mod story;
 
