@@ -37,9 +37,9 @@ impl Daemon {
                 guest.follow(id);
                 return Ok(());
             }
-            Request::Show { task } => Answer::Task(self.task(&task)?),
+            Request::Show { task } => Answer::Task(Box::new(self.task(&task)?)),
             Request::Log { task } => Answer::Log(self.timeline(&task)?),
-            Request::Status => Answer::Status(self.view()?),
+            Request::Status => Answer::Status(Box::new(self.view()?)),
             Request::Mail => Answer::Mail(self.built_in.mail()),
             Request::MailShown { messages } => {
                 self.built_in.mail_shown(&messages).map_err(Refusal::BadRequest)?;

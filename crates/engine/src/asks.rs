@@ -34,11 +34,11 @@ impl Engine {
 
     /// The lifetime is that of the caller's host, which may not be the run's.
     pub(crate) fn launched(&self, task: &Task, lifetime: HostLifetime) -> Answer {
-        Answer::Launched { task: self.view_of(task, self.now), lifetime }
+        Answer::Launched { task: Box::new(self.view_of(task, self.now)), lifetime }
     }
 
     pub(crate) fn resumed(&self, task: &Task, lifetime: HostLifetime) -> Answer {
-        Answer::Resumed { task: self.view_of(task, self.now), lifetime }
+        Answer::Resumed { task: Box::new(self.view_of(task, self.now)), lifetime }
     }
 
     pub(crate) fn output(&mut self, caller: &Caller, name: &str, offset: u64) -> Answered {
@@ -55,7 +55,8 @@ impl Engine {
             }
         }
         let task = self.view(name, now)?;
-        Ok(Some(Answer::Output(ResultView { task, offset, text: None, next: None })))
+        let output = ResultView { task, offset, text: None, next: None };
+        Ok(Some(Answer::Output(Box::new(output))))
     }
 
     pub(crate) fn cancel(&mut self, caller: &Caller, name: &str) -> Answered {
@@ -75,7 +76,7 @@ impl Engine {
         };
         let stopping = live.task.stage != Stage::Queued;
         self.finish(id, Outcome::Cancelled, why.to_owned(), notify, Halt::Needed);
-        let (task, told) = (self.view(name, self.now)?, notify == Notify::Yes);
+        let (task, told) = (Box::new(self.view(name, self.now)?), notify == Notify::Yes);
         Ok(Some(Answer::Cancelled { task, stopping, told }))
     }
 

@@ -6,6 +6,8 @@
 #[path = "views/across.rs"]
 mod across;
 mod desk;
+#[path = "views/pages.rs"]
+mod pages;
 #[path = "views/story.rs"]
 mod story;
 

@@ -12,14 +12,14 @@ use crate::line::HostLifetime;
 pub enum Answer {
     /// A helper was launched.
     Launched {
-        task: TaskView,
+        task: Box<TaskView>,
         /// How long the host of whoever asked stays, and so how the result can be told.
         lifetime: HostLifetime,
     },
     /// A task goes on.
-    Resumed { task: TaskView, lifetime: HostLifetime },
+    Resumed { task: Box<TaskView>, lifetime: HostLifetime },
     /// How a task is doing, or what came of it.
-    Output(ResultView),
+    Output(Box<ResultView>),
     /// The waiting is over.
     Waited {
         /// What was waited for, in the order in which it was named.
@@ -31,7 +31,7 @@ pub enum Answer {
     Listed(TasksView),
     /// A task was called off.
     Cancelled {
-        task: TaskView,
+        task: Box<TaskView>,
         /// Whether its session may still be at work, and is being stopped.
         stopping: bool,
         /// Whether the session that asked for the run is told; not if it called it off itself.
@@ -46,11 +46,11 @@ pub enum Answer {
     /// The helper has the person's answer.
     Replied,
     /// One task.
-    Task(TaskView),
+    Task(Box<TaskView>),
     /// Every decision about a task.
     Log(Vec<News>),
     /// The daemon.
-    Status(DaemonView),
+    Status(Box<DaemonView>),
     /// What nobody has seen.
     Mail(Vec<Mail>),
     /// It was done, and there is nothing to say about it.
@@ -73,20 +73,23 @@ pub struct Other;
 
 /// What a front that asked for one kind of answer takes out of it.
 macro_rules! taken {
-    ($($variant:ident => $value:ty),*) => {$(
-        impl TryFrom<Answer> for $value {
+    ($($variant:ident($value:ident) => $type:ty = $taken:expr;)*) => {$(
+        impl TryFrom<Answer> for $type {
             type Error = Other;
             fn try_from(answer: Answer) -> Result<Self, Other> {
-                if let Answer::$variant(value) = answer { Ok(value) } else { Err(Other) }
+                if let Answer::$variant($value) = answer { Ok($taken) } else { Err(Other) }
             }
         }
     )*};
 }
 
-taken!(
-    Output => ResultView, Listed => TasksView, Log => Vec<News>, Status => DaemonView,
-    Mail => Vec<Mail>
-);
+taken! {
+    Output(result) => ResultView = *result;
+    Listed(tasks) => TasksView = tasks;
+    Log(news) => Vec<News> = news;
+    Status(daemon) => DaemonView = *daemon;
+    Mail(mail) => Vec<Mail> = mail;
+}
 
 impl TryFrom<Answer> for TaskView {
     type Error = Other;
@@ -95,7 +98,7 @@ impl TryFrom<Answer> for TaskView {
             Answer::Launched { task, .. }
             | Answer::Resumed { task, .. }
             | Answer::Cancelled { task, .. }
-            | Answer::Task(task) => Ok(task),
+            | Answer::Task(task) => Ok(*task),
             _ => Err(Other),
         }
     }

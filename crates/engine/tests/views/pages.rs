@@ -1,15 +1,12 @@
 //! Listings for people: what is at work comes first, pages put together are the whole, and a search
 //! finds what a person remembers of a task.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
-mod desk;
-
-use desk::{Desk, answered, parent};
 use legwork_engine::input::{Caller, Say};
 use legwork_protocol::api::{Answer, Cursor, List};
 use legwork_protocol::view::TasksView;
 use legwork_protocol::{Ask, Settings, Status, TaskId};
+
+use crate::desk::{Desk, answered, parent};
 
 /// Six tasks, of which the second and the fifth are unfinished.
 fn six() -> (Desk, Vec<TaskId>) {
