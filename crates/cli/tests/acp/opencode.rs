@@ -22,7 +22,7 @@ impl World {
     /// With more settings for OpenCode.
     fn new(settings: Value) -> Self {
         let model = Model::start();
-        let opencode = Home::build(&model).settings(settings).make();
+        let opencode = Home::build(&model).without_catalogue().settings(settings).make();
         let command = opencode.opencode(&["acp"]);
         // A daemon of its own: that of its helper does not take it for a host.
         let own = opencode.root().join("legwork").display().to_string();

@@ -282,7 +282,7 @@ export const calls = async ({ client }) => ({
 #[test]
 fn a_plugin_needs_no_password_and_a_client_does() {
     let model = Model::start();
-    let home = Home::build(&model).plugin("calls.js", CALLS).make();
+    let home = Home::build(&model).without_catalogue().plugin("calls.js", CALLS).make();
     block_on(async {
         let serve = home.serve_with_password("secret").await;
         assert_eq!(Client::new(serve.url()).call("GET", "/session/status", None).await.status, 401);
