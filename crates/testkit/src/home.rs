@@ -27,9 +27,9 @@ pub struct HomeBuilder {
 }
 
 impl HomeBuilder {
-    /// Without OpenCode's catalogue of providers and models, of which the tests use none. To read it
-    /// takes half of the processor time that a start and a first turn take together (1.7 of 4.1 s,
-    /// seen in 1.18.33).
+    /// Without OpenCode's catalogue of providers and models, of which the tests use none. To read
+    /// it takes 1.7 of the 4.1 s of processor time that a start and a first turn take (seen in
+    /// 1.18.33).
     #[must_use]
     pub fn without_catalogue(mut self) -> Self {
         self.catalogue = false;
