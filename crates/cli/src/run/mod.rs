@@ -1,8 +1,8 @@
 //! `legwork run` at work: this terminal is the parent of helpers, launches them, looks after them
 //! and shows what each of them found.
 //!
-//! One loop (`run_view.rs`) owns the screen and everything that is known; whatever waits does so on a
-//! thread of its own and tells the loop: the launches (`launch.rs`), the looks (`follow.rs`),
+//! One loop (`run_view.rs`) owns the screen and everything that is known; whatever waits does so on
+//! a thread of its own and tells the loop: the launches (`launch.rs`), the looks (`follow.rs`),
 //! signals and keys. So Ctrl-C is heard whatever the daemon does. Nothing is decided here about
 //! tasks.
 

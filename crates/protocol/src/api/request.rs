@@ -116,8 +116,8 @@ fn check_prompt(prompt: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     let why = format_args!(
-        "the prompt has {} bytes, {PROMPT_MAX_BYTES} are allowed. Put the long part into a file and \
-         name it in the prompt",
+        "the prompt has {} bytes, {PROMPT_MAX_BYTES} are allowed. Put the long part into a file \
+         and name it in the prompt",
         prompt.len()
     );
     Err(bad("background_task", why))
@@ -135,8 +135,8 @@ fn check_tasks(count: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Which tasks to list. A session gets the newest first; a person gets the unfinished ones first, so
-/// that none of them is ever cut off.
+/// Which tasks to list. A session gets the newest first; a person gets the unfinished ones first,
+/// so that none of them is ever cut off.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct List {
