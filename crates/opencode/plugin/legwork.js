@@ -2,9 +2,10 @@
 // overwrites it, and `legwork uninstall opencode` removes it.
 //
 // It forwards and never decides. It starts `legwork bridge opencode` and speaks JSON lines over
-// its stdio: a tool call of a session goes out as a `call` and comes back as an `answer` or `refused`; a
-// `host-call` of the daemon is done through OpenCode's own client and its status and body go back;
-// events go out as far as they were asked for. Nothing is ever printed: the terminal is OpenCode's.
+// its stdio: a tool call of a session goes out as a `call` and comes back as an `answer` or is
+// `refused`; a `host-call` of the daemon is done through OpenCode's own client and its status and
+// body go back; events go out as far as they were asked for. Nothing is ever printed: the terminal
+// is OpenCode's.
 
 const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
 const NAMES = ["@LEGWORK_TOOLS@"]

@@ -23,7 +23,7 @@ const LINE_MAX_CHARS: usize = 500;
 /// With less room nothing is said beside the id.
 const LEAST_WIDTH: usize = 10;
 
-/// The helpers, in the spec of their prompts.
+/// The helpers, in the order of their prompts.
 #[derive(Debug)]
 pub struct Helpers {
     members: Vec<Member>,
@@ -121,7 +121,7 @@ impl Helpers {
         self.members.iter().filter_map(at_work).collect()
     }
 
-    /// How many specs have no answer yet.
+    /// How many launches have no answer yet.
     pub fn launching(&self) -> usize {
         self.members.iter().filter(|member| matches!(member.state, State::Launching)).count()
     }

@@ -55,7 +55,7 @@ fn launch_each(
     Ok(())
 }
 
-/// Launches all of them and looks after none. What came of each, in their spec.
+/// Launches all of them and looks after none. What came of each, in their order.
 pub fn detach(session: &Context, specs: &[LaunchSpec]) -> Result<Vec<Launched>, Fault> {
     let (tell, events) = mpsc::channel();
     launch(session, specs, &tell);

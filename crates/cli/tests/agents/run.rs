@@ -111,7 +111,7 @@ fn a_question_says_how_to_answer_it_and_the_answer_is_heard() {
     let home = Home::new();
     let mut running = Running::start(home.command(["run", "--agent", "rehearsal", "ask rm -r x"]));
     let task = running.launched();
-    let line = running.until(" asks: ");
+    let line = running.until(" asks for a permission: ");
     assert!(line.contains("rm -r x") && line.contains(&format!("legwork answer {task}")), "{line}");
     home.run(["answer", &task, "once"]).with_code(0);
     assert_eq!(running.ends().with_code(0).out, "Allowed: rm -r x\n");
@@ -152,7 +152,7 @@ fn k2_a_killed_daemon_is_not_the_end_of_waiting() {
     let prompt = "say half\nask to go on\nsay whole";
     let mut running = Running::start(home.command(["run", "--agent", "rehearsal", prompt]));
     let task = running.launched();
-    running.until(" asks: ");
+    running.until(" asks for a permission: ");
     for _ in 0..3 {
         kill_daemon(&home);
         home.run(["show", &task]).with_code(0);

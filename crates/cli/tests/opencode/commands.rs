@@ -139,8 +139,7 @@ fn exit_codes_say_how_tasks_ended_and_clearing_asks_first() {
         let refused = stage.json(1, &["cancel", &good.id]);
         assert_eq!(
             refused[0]["text"],
-            "Cannot cancel task: status is 'completed'. Only running or resumed tasks can be \
-             cancelled."
+            "The task is completed already. Only an unfinished task can be cancelled."
         );
 
         let (code, asked) = complained(&stage.legwork(&["clear", &good.id, &open.id]));
@@ -200,8 +199,8 @@ fn k1_the_daemon_is_stopped_and_everything_goes_on_and_a_question_is_answered() 
         }
 
         let cleared = stage.json(0, &["clear", "--yes"]);
-        assert_eq!(cleared["text"], "Cleared 2 tasks; none was unfinished.");
-        assert_eq!(stage.json(0, &["clear"])["text"], "No background tasks to clear.");
+        assert_eq!(cleared["text"], "Cleared 2 tasks.");
+        assert_eq!(stage.json(0, &["clear"])["text"], "There are no tasks to clear.");
         let none = (0, "No background tasks found.\n".to_owned());
         assert_eq!(said(&stage.legwork(&["list"])), none);
     });
@@ -224,7 +223,7 @@ async fn answer(stage: &Stage, task: &str) {
         (asked.as_array()?.len() == 1).then(|| asked[0].clone())
     })
     .await;
-    assert_eq!(asked["text"], "bash: echo permitted");
+    assert_eq!(asked["subject"], "bash: echo permitted");
     let (code, shown) = said(&stage.legwork(&["answer", task]));
     assert!(code == 0 && shown.contains("bash: echo permitted"), "{shown}");
     let done = stage.json(0, &["answer", task, "once"]);

@@ -47,11 +47,12 @@ fn g2_a_bad_line_that_is_a_call_is_refused_and_the_next_is_heard() {
     let home = LocalHost::new();
     let daemon = home.start();
     let mut client = daemon.client();
+    let wrong = json!({ "what": "list", "status": 3 });
     for line in [
         json!({ "type": "call", "id": 5, "key": 7, "tool": "background_list" }),
         json!({ "type": "call", "id": 5 }),
         json!({ "type": "request", "id": 5, "key": "k", "request": { "what": "is it" } }),
-        json!({ "type": "request", "id": 5, "key": "k", "request": { "what": "list", "status": 3 } }),
+        json!({ "type": "request", "id": 5, "key": "k", "request": wrong }),
     ] {
         client.send(line);
         let answer = client.next();

@@ -116,8 +116,8 @@ fn check_prompt(prompt: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     let why = format_args!(
-        "the prompt has {} bytes, {PROMPT_MAX_BYTES} are allowed. Put the long part into a file and \
-         name it in the prompt",
+        "the prompt has {} bytes, {PROMPT_MAX_BYTES} are allowed. Put the long part into a file \
+         and name it in the prompt",
         prompt.len()
     );
     Err(bad("background_task", why))

@@ -60,7 +60,10 @@ fn how_to_answer_a_question_is_seen_on_a_narrow_terminal() {
     let now = Instant::now();
     let mut helpers = Helpers::new(&specs(1), now);
     helpers.launched(0, Ok(task(7, json!({}))));
-    let asked = json!([{ "id": "per_1", "kind": "permission", "subject": "run `rm -rf target`\nnow", "options": [], "since": 1 }]);
+    let asked = json!([{
+        "id": "per_1", "kind": "permission", "subject": "run `rm -rf target`\nnow",
+        "options": [], "since": 1,
+    }]);
     let asking = task(7, json!({ "questions": asked, "waiting": [] }));
     assert_eq!(helpers.seen(asking.clone(), now).len(), 1);
     assert_eq!(helpers.seen(asking, now).len(), 0, "it is news once");
@@ -74,7 +77,8 @@ fn lines_fit_whatever_the_size_of_the_terminal() {
     let mut helpers = Helpers::new(&specs(30), now);
     for number in 0..30 {
         let long = "日本 long ".repeat(40);
-        helpers.launched(number, Ok(task(number as u64, json!({ "waiting": [{ "for": "provider", "attempt": 1, "in_ms": 1, "why": long }] }))));
+        let retry = json!({ "for": "provider", "attempt": 1, "in_ms": 1, "why": long });
+        helpers.launched(number, Ok(task(number as u64, json!({ "waiting": [retry] }))));
     }
     for columns in [19, 20, 40, 79, 200] {
         for rows in [3, 10, 29, 30, 50] {
