@@ -1,6 +1,6 @@
 //! Reads `config.toml`. Every key is optional. All mistakes are reported at once, each with its
-//! line and what would be right. A wrong key costs that key only: a daemon that has tasks to look after
-//! does not stay down for a typo.
+//! line and what would be right. A wrong key costs that key only: a daemon that has tasks to look
+//! after does not stay down for a typo.
 //!
 //! A crate of its own, because the settings are the engine's and the agents are the ACP host's: the
 //! daemon gets the settings from whoever starts it and knows no host.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use legwork_engine::text::toast;
 use legwork_engine::{Change, Finding, Hint, HostError, Input, Serves, WorkId};
-use legwork_host::{Kind, Link};
+use legwork_host::{Host, Kind, Link};
 use legwork_machine::Folders;
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
@@ -25,7 +25,7 @@ use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
 use crate::screens::Screens;
 use crate::version::{BUILD, is_newer};
-use crate::world::World;
+use crate::world::{Attached, World};
 
 /// What a screen shows in a daemon that starts with empty records.
 const SET_ASIDE_TITLE: &str = "legwork could not read its records";
@@ -85,12 +85,22 @@ impl Daemon {
         self.remove_forgotten();
         let lifetime = HostLifetime::Interactive;
         for here in self.built_in.clone().iter() {
-            let (host, place) = (here.id().clone(), here.place().clone());
-            let at = (place.clone(), lifetime);
-            self.shell.outside().attach(host.clone(), here.kind(), at, here.clone(), None);
+            let host: Arc<dyn Host> = here.clone();
+            let (id, place) = (here.id().clone(), here.place().clone());
+            let world = self.shell.outside();
+            let attached = Attached {
+                peer: None,
+                kind: here.kind(),
+                place: place.clone(),
+                lifetime,
+                worker: world.worker(&host),
+                host,
+                requests: Arc::default(),
+            };
+            world.hosts.insert(id.clone(), attached);
             // Whoever lacks an agent may find it here.
             let serves = Serves::Everyone;
-            self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
+            self.step(Input::Hint(Hint::HostCame { host: id, place, lifetime, serves }));
         }
     }
 
@@ -179,14 +189,22 @@ impl Daemon {
         let Some(kind) = self.kinds.iter().find(|known| known.name() == kind) else { return };
         let link = Link::new(Arc::new(send_queue.clone()), unanswered);
         let requests = link.requests();
-        let connected = kind.connect(host.clone(), link);
+        let (kind, connected) = (kind.name(), kind.connect(host.clone(), link));
         self.log.info(format_args!("{peer}: {host} of {place} is there, legwork {build}"));
         greet(&send_queue);
         let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
         let world = self.shell.outside();
         world.guests.insert(peer, Peer::new(Some(host.clone()), send_queue));
-        let at = (place.clone(), lifetime);
-        world.attach(host.clone(), kind.name(), at, connected, Some((peer, requests)));
+        let attached = Attached {
+            peer: Some(peer),
+            kind,
+            place: place.clone(),
+            lifetime,
+            worker: world.worker(&connected),
+            host: connected,
+            requests,
+        };
+        world.hosts.insert(host.clone(), attached);
         if let Some(message) = self.set_aside.clone() {
             self.shell.outside().show(&host, toast::warning(SET_ASIDE_TITLE, message));
         }

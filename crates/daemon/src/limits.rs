@@ -82,8 +82,8 @@ pub const LAST_KNOCK: Duration = Duration::from_millis(10);
 /// A pause after a connection that could not be taken: the system is out of files.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How often the daemon checks that its socket, its records and its log are still there. As often as
-/// it wakes up anyway.
+/// How often the daemon checks that its socket, its records and its log are still there. As often
+/// as it wakes up anyway.
 pub const CHECK_SOCKET_EVERY: Duration = Duration::from_secs(5);
 
 // Files.

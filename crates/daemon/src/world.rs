@@ -68,10 +68,10 @@ pub struct Attached {
     pub kind: &'static str,
     pub place: Place,
     pub lifetime: HostLifetime,
-    host: Arc<dyn Host>,
-    worker: HostWorker,
+    pub host: Arc<dyn Host>,
+    pub worker: HostWorker,
     /// Requests made over its link so far, for people.
-    requests: Arc<AtomicU64>,
+    pub requests: Arc<AtomicU64>,
 }
 
 impl World {
@@ -88,19 +88,9 @@ impl World {
         }
     }
 
-    /// A host can be reached from now on.
-    pub fn attach(
-        &mut self,
-        id: HostId,
-        kind: &'static str,
-        (place, lifetime): (Place, HostLifetime),
-        host: Arc<dyn Host>,
-        link: Option<(ConnectionId, Arc<AtomicU64>)>,
-    ) {
-        let worker = HostWorker::new(host.clone(), self.findings.clone());
-        let (peer, requests) = link.unzip();
-        let requests = requests.unwrap_or_default();
-        self.hosts.insert(id, Attached { peer, kind, place, lifetime, host, worker, requests });
+    /// Has a host do its work.
+    pub fn worker(&self, host: &Arc<dyn Host>) -> HostWorker {
+        HostWorker::new(host.clone(), self.findings.clone())
     }
 
     /// What an event of this host hints at.
@@ -332,9 +322,17 @@ mod tests {
         let (mut world, _found) = with_findings();
         let peer = ConnectionId(1);
         world.guests.insert(peer, Peer::new(Some(host("h")), SendQueue::default()));
-        let place = ("p".parse().unwrap(), HostLifetime::Interactive);
-        let mute = Arc::new(Mute(host("h")));
-        world.attach(host("h"), "mute", place, mute, Some((peer, Arc::default())));
+        let mute: Arc<dyn Host> = Arc::new(Mute(host("h")));
+        let attached = Attached {
+            peer: Some(peer),
+            kind: "mute",
+            place: "p".parse().unwrap(),
+            lifetime: HostLifetime::Interactive,
+            worker: world.worker(&mute),
+            host: mute,
+            requests: Arc::default(),
+        };
+        world.hosts.insert(host("h"), attached);
         for id in [1, 2, 3] {
             world.start(work(id));
         }

@@ -21,19 +21,11 @@ impl Engine {
             engine.outbox.recipients.insert(parent.session.clone(), Recipient::new(parent));
         }
         for notice in saved.notices {
-            if notice.delivery.is_none()
-                && let Some(recipient) = engine.outbox.recipients.get_mut(&notice.to)
-            {
-                recipient.pending.insert(notice.id);
-            }
             engine.await_active_host(&notice.to);
-            engine.outbox.notices.insert(notice.id, notice);
+            engine.outbox.put(notice);
         }
         for delivery in saved.deliveries {
-            if let Some(recipient) = engine.outbox.recipients.get_mut(&delivery.to) {
-                recipient.deliveries.insert(delivery.id.clone());
-            }
-            engine.outbox.deliveries.insert(delivery.id.clone(), Attempt::restored(delivery));
+            engine.outbox.carry(Attempt::restored(delivery));
         }
         for stop in saved.stops {
             engine.await_host(&stop.host, &stop.place);

@@ -90,9 +90,10 @@ pub enum Action {
 
 /// Whether a write was asked for before. A host that is asked for the first time need not look for
 /// what it is to make.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tried {
     /// It was not, of any host: what it makes cannot be there.
+    #[default]
     Never,
     /// It was, or nobody remembers: what it makes may be there.
     Perhaps,

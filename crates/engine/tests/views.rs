@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+#[path = "views/across.rs"]
+mod across;
 mod desk;
 #[path = "views/pages.rs"]
 mod pages;

@@ -1,5 +1,5 @@
-//! The connection to an agent until a session is open: it introduces itself, then opens a session or
-//! resumes an earlier one. Every step has a deadline. Turns are in `turn/`.
+//! The connection to an agent until a session is open: it introduces itself, then opens a session
+//! or resumes an earlier one. Every step has a deadline. Turns are in `turn/`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -112,8 +112,8 @@ impl AgentConnection {
     }
 
     /// By the protocol an agent replays the conversation before it answers. Gemini answers first
-    /// (seen in 0.61.0), and the replay would be taken for the next turn. So it is sent a meaningless
-    /// request until nothing comes between request and answer.
+    /// (seen in 0.61.0), and the replay would be taken for the next turn. So it is sent a
+    /// meaningless request until nothing comes between request and answer.
     async fn hear_out(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + QUIET_MAX;
         loop {

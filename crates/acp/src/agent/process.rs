@@ -84,7 +84,12 @@ impl Process {
             if !agent.env.contains_key(INSIDE) {
                 command.env(INSIDE, mark);
             }
-            inherited::spawning(mask, || command.spawn())
+            let child = inherited::spawning(mask, || command.spawn())?;
+            // At once: the agent may ask for its limits as soon as it runs.
+            if let Some(id) = child.id() {
+                inherited::limit_files(id);
+            }
+            Ok(child)
         });
         let (mut child, mark) = started.map_err(not_started)?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -93,7 +98,6 @@ impl Process {
         else {
             return Err(not_started(std::io::Error::other("it has no pipes")));
         };
-        inherited::limit_files(id);
         let (tail, unwritten) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
         let (outgoing, lines) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, lines, unwritten.clone()));

@@ -1,5 +1,6 @@
 //! Real processes that were left, with marks of daemons that never were.
 
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -7,9 +8,14 @@ use legwork_machine::process::process_mark;
 
 use super::*;
 
+/// One that has answered: for a moment after its start its environment cannot be read.
 fn cat(mark: &str) -> std::process::Child {
     let mut cat = Command::new("cat");
-    cat.env(INSIDE, mark).stdin(Stdio::piped()).process_group(0).spawn().unwrap()
+    cat.env(INSIDE, mark).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut cat = cat.process_group(0).spawn().unwrap();
+    cat.stdin.as_ref().unwrap().write_all(b"?").unwrap();
+    cat.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    cat
 }
 
 fn family(store: &Path) -> Arc<Family> {

@@ -1,6 +1,7 @@
 //! Looking after helpers that were launched. Three threads, because each waits for something else:
 //! one looks and reads results, one hears of news so that a look comes at once, and one waits for
-//! the helpers as their parent, so that the daemon sends no notice of what is about to be read.
+//! the helpers as their parent, so that the daemon sends no notice of what is about to be read
+//! here.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread;

@@ -47,7 +47,7 @@ enum State {
 
 /// One helper, for programs.
 #[derive(Debug, Serialize)]
-pub struct HelperReport<'a> {
+pub struct RunReport<'a> {
     task: Option<&'a TaskView>,
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,7 +142,7 @@ impl Helpers {
     }
 
     /// All of them, for programs.
-    pub fn reports(&self) -> Vec<HelperReport<'_>> {
+    pub fn reports(&self) -> Vec<RunReport<'_>> {
         self.members.iter().map(Member::report).collect()
     }
 
@@ -169,13 +169,13 @@ impl Member {
         }
     }
 
-    fn report(&self) -> HelperReport<'_> {
+    fn report(&self) -> RunReport<'_> {
         let (text, refusal) = match &self.state {
             State::Ended(result) => (result.text.as_deref(), None),
             State::Refused(why) | State::Gone(_, why) => (None, Some(why)),
             State::Launching | State::AtWork(_) => (None, None),
         };
-        HelperReport { task: self.task(), text, refused: refusal.map(sentences::refusal), refusal }
+        RunReport { task: self.task(), text, refused: refusal.map(sentences::refusal), refusal }
     }
 
     fn is_open(&self) -> bool {

@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::home::eventually;
-use crate::stage::{Stage, kill, processes_in};
+use crate::stage::{Stage, first_of, kill, processes_in};
 
 #[test]
 fn n1_k2_a_killed_agent_is_an_error_that_is_told_once() {
@@ -14,7 +14,7 @@ fn n1_k2_a_killed_agent_is_an_error_that_is_told_once() {
     stage.until(&task, "it is at work", |task| task.stage == "working");
     let agent = eventually("the agent and what it started", || {
         let both = processes_in(&work);
-        (both.len() >= 2).then(|| both.into_iter().min().unwrap())
+        (both.len() >= 2).then(|| first_of(&both)).flatten()
     });
     kill(agent);
     let view = stage.until(&task, "it is over", |task| !task.status.is_unfinished());

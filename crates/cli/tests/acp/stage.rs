@@ -194,3 +194,13 @@ pub fn processes_in(folder: &Path) -> Vec<u32> {
     let id = |path: PathBuf| path.file_name()?.to_str()?.parse().ok();
     inside.filter_map(id).filter(|id| process_mark(*id).is_some()).collect()
 }
+
+/// The process of these that none of them has started. Not the lowest number: numbers begin again.
+pub fn first_of(all: &[u32]) -> Option<u32> {
+    let parent = |id: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        let (_, fields) = stat.rsplit_once(") ")?;
+        fields.split(' ').nth(1)?.parse().ok()
+    };
+    all.iter().copied().find(|id| parent(*id).is_some_and(|parent: u32| !all.contains(&parent)))
+}

@@ -3,6 +3,7 @@
 use legwork_testkit::{Call, Request, block_on};
 use serde_json::json;
 
+use crate::launch::narrow;
 use crate::stage::{Notice, Stage, Task, printed, until};
 
 async fn cancel(stage: &Stage, session: &str, task: &str) -> Call {
@@ -64,8 +65,8 @@ fn x1_x3_a_cancelled_helper_is_cut_off_and_a_late_answer_and_a_notice_never_come
 
 #[test]
 fn x1_a_queued_task_is_cancelled_and_never_opens_a_session() {
+    let stage = narrow();
     block_on(async {
-        let stage = Stage::with(json!({}), "[limits]\nmax_running = 1\n").await;
         let parent = stage.parent().await;
         let first = stage.launch(&parent, "First", &["gate x1-first\nsay fine"]).await;
         let second = stage.launch(&parent, "Second", &["say never"]).await;

@@ -27,7 +27,10 @@ fn a_task_costs_opencode_four_requests_and_its_toasts() {
         let stage = Stage::new().await;
         let parent = stage.parent().await;
         let mut costs = Vec::new();
-        for number in 1..=4 {
+        // The agents are read for the first one, and every five seconds it is asked who is busy: on
+        // a busy machine that falls into many a task.
+        while costs.len() < 4 || costs.len() < 12 && costs.iter().min() > Some(&OF_A_TASK) {
+            let number = costs.len() + 1;
             let (before, mark) = (requests(&stage), stage.events.len());
             let description = format!("Task {number}");
             let search = call("glob", &json!({ "pattern": "*" }));
@@ -37,7 +40,6 @@ fn a_task_costs_opencode_four_requests_and_its_toasts() {
             let shown = stage.events.look(|all| toasts(&all[mark..]).len()) as u64;
             costs.push(requests(&stage) - before - shown);
         }
-        // The agents are read for the first one, and every five seconds it is asked who is busy.
         assert_eq!(costs.iter().min(), Some(&OF_A_TASK), "{costs:?}");
     });
 }

@@ -42,7 +42,7 @@ pub struct Notice {
 
 /// A home with the plugin installed, a `config.toml` and more settings for OpenCode.
 pub fn furnish(model: &Model, settings: Value, config: &str) -> Home {
-    let home = Home::build(model).git().settings(settings).make();
+    let home = Home::build(model).without_catalogue().git().settings(settings).make();
     let own = home.root().join("legwork");
     std::fs::create_dir(&own).unwrap();
     std::fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();

@@ -62,7 +62,7 @@ impl Engine {
             .cloned()
             .collect();
         if may_know.is_empty() && !recipient.unknown_to.is_empty() {
-            return self.parent_gone(session);
+            return self.end_parent(session, Forget::ParentDeleted);
         }
         for host in may_know {
             self.doubt(&host, vec![session.clone()]);
@@ -118,27 +118,21 @@ impl Engine {
                 }
                 self.soon(Timer::FindMissing(id.clone()));
             }
-            Ok(_) | Err(_) if self.hosts.presence(id) == Presence::Here => {
-                if let Some(host) = self.hosts.get_mut(id) {
-                    host.doubted.extend(asked);
-                    self.timers.set(Timer::FindMissing(id.clone()), self.now.plus(POLL_EVERY_MS));
-                }
-            }
             Ok(_) | Err(_) => {
                 if let Some(host) = self.hosts.get_mut(id) {
                     host.doubted.extend(asked.iter().cloned());
                 }
-                asked.iter().for_each(|session| self.settle_doubt(session));
+                if self.hosts.presence(id) == Presence::Here {
+                    self.timers.set(Timer::FindMissing(id.clone()), self.now.plus(POLL_EVERY_MS));
+                } else {
+                    asked.iter().for_each(|session| self.settle_doubt(session));
+                }
             }
         }
     }
 
-    /// The session does not exist any more: its tasks and theirs are stopped and forgotten, and
-    /// nobody is told of them.
-    pub(crate) fn parent_gone(&mut self, session: &SessionId) {
-        self.end_parent(session, Forget::ParentDeleted);
-    }
-
+    /// The session is gone, or cleared: its tasks and theirs are stopped and forgotten, and nobody
+    /// is told of them.
     fn end_parent(&mut self, session: &SessionId, why: Forget) {
         self.forget_family(session, why);
         let Some(recipient) = self.outbox.recipients.get(session) else { return };

@@ -43,10 +43,9 @@ enum Verdict {
     Shown,
     /// The host does not have the session.
     NoSession,
-    /// It was not sent: an undo is pending in the session.
-    UndoPending,
-    /// It was not sent, and some of it is not needed any more.
-    NotNeeded,
+    /// It was not sent. If an undo is pending in the session, it waits; else some of it is not
+    /// needed any more.
+    NotSent { undo: bool },
     /// It was refused too often.
     Refused,
     /// It is to be sent again, or looked for, after so long.
@@ -74,7 +73,9 @@ impl Attempt {
         self.in_flight = false;
         let ms = match found {
             Ok(Finding::Delivered) => return Verdict::Shown,
-            Ok(Finding::UndoPending) if self.reached == Reached::No => return Verdict::UndoPending,
+            Ok(Finding::UndoPending) if self.reached == Reached::No => {
+                return Verdict::NotSent { undo: true };
+            }
             Ok(Finding::UndoPending) => POLL_EVERY_MS,
             Err(HostError::Gone) => return Verdict::NoSession,
             Ok(_) => {
@@ -85,7 +86,7 @@ impl Attempt {
             Err(HostError::Rejected { .. }) => {
                 self.refusals += 1;
                 if self.reached == Reached::No && !self.unwanted.is_empty() {
-                    return Verdict::NotNeeded;
+                    return Verdict::NotSent { undo: false };
                 }
                 pause_ms(self.refusals)
             }
@@ -143,33 +144,30 @@ impl Engine {
         let to = attempt.delivery.to.clone();
         match attempt.answered(found) {
             Verdict::Shown => {
-                if let Some(recipient) = self.outbox.recipient_of(id) {
+                if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
                     recipient.seen(host);
                 }
                 self.end_delivery(id, DeliveryEnd::Delivered);
             }
-            Verdict::NoSession => self.no_session(host, id, &to),
-            Verdict::UndoPending => {
+            // It may have been deleted; or the host is not one of its place, whatever it says, and
+            // the delivery waits for another.
+            Verdict::NoSession => {
+                self.unknown_to(host, &to);
+                if self.route(&to).is_some() {
+                    self.soon(Timer::Delivery(id.clone()));
+                }
+            }
+            Verdict::NotSent { undo } => {
                 self.dissolve(id);
-                if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
+                if let Some(recipient) = self.outbox.recipients.get_mut(&to).filter(|_| undo) {
                     recipient.held_until = Some(self.now.plus(POLL_EVERY_MS));
                 }
             }
-            Verdict::NotNeeded => self.dissolve(id),
             Verdict::Refused => self.end_delivery(id, DeliveryEnd::Refused),
             Verdict::Again { ms } => {
                 self.timers.set(Timer::Delivery(id.clone()), self.now.plus(ms));
                 self.soon(Timer::Gather(to));
             }
-        }
-    }
-
-    /// The host does not have the session. It may have been deleted; or the host is not one of its
-    /// place, whatever it says, and the delivery waits for another.
-    fn no_session(&mut self, host: &HostId, id: &MessageId, to: &SessionId) {
-        self.unknown_to(host, to);
-        if self.route(to).is_some() {
-            self.soon(Timer::Delivery(id.clone()));
         }
     }
 
@@ -188,15 +186,7 @@ impl Engine {
     fn dissolve(&mut self, id: &MessageId) {
         let Some(Attempt { delivery, unwanted, .. }) = self.drop_delivery(id) else { return };
         let Delivery { to, notices, .. } = delivery;
-        self.save(Change::DeliveryWithdrawn { delivery: id.clone(), notices: notices.clone() });
-        for notice in &notices {
-            if let Some(notice) = self.outbox.notices.get_mut(notice) {
-                notice.delivery = None;
-            }
-        }
-        if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
-            recipient.pending.extend(notices);
-        }
+        self.save(Change::DeliveryWithdrawn { delivery: id.clone(), notices });
         for notice in unwanted {
             self.withdraw(notice);
         }
@@ -213,21 +203,17 @@ impl Engine {
     }
 
     pub(super) fn end_delivery(&mut self, id: &MessageId, end: DeliveryEnd) {
-        let Some(attempt) = self.drop_delivery(id) else { return };
-        let notices = attempt.delivery.notices.clone();
-        self.save(Change::DeliveryDone { delivery: id.clone(), notices, end });
-        for notice in &attempt.delivery.notices {
-            self.outbox.notices.remove(notice);
+        let Some(Attempt { delivery, .. }) = self.drop_delivery(id) else { return };
+        let Delivery { to, notices, .. } = delivery;
+        for notice in &notices {
+            self.outbox.take(*notice);
         }
-        self.soon(Timer::Gather(attempt.delivery.to.clone()));
+        self.save(Change::DeliveryDone { delivery: id.clone(), notices, end });
+        self.soon(Timer::Gather(to));
     }
 
     pub(super) fn drop_delivery(&mut self, id: &MessageId) -> Option<Attempt> {
-        let attempt = self.outbox.deliveries.remove(id)?;
         self.timers.clear(&Timer::Delivery(id.clone()));
-        if let Some(recipient) = self.outbox.recipients.get_mut(&attempt.delivery.to) {
-            recipient.deliveries.remove(id);
-        }
-        Some(attempt)
+        self.outbox.uncarry(id)
     }
 }

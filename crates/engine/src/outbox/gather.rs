@@ -57,20 +57,11 @@ impl Engine {
             About::Question(number) => MessageUse::Question(number),
         };
         let id = MessageId::make(self.now, first.task, first.run, about);
-        for notice in &notices {
-            if let Some(notice) = self.outbox.notices.get_mut(notice) {
-                notice.delivery = Some(id.clone());
-            }
-        }
-        let Some(recipient) = self.outbox.recipients.get_mut(to) else { return };
-        recipient.pending.retain(|pending| !notices.contains(pending));
-        recipient.deliveries.insert(id.clone());
-        recipient.held_until = None;
         let (finished, unfinished) = self.tasks.counts(to);
         let counts = texts::counts(finished, unfinished);
         let delivery = Delivery { id: id.clone(), to: to.clone(), notices, counts };
         self.save(Change::DeliveryCreated(delivery.clone()));
-        self.outbox.deliveries.insert(id.clone(), Attempt::new(delivery));
+        self.outbox.carry(Attempt::new(delivery));
         self.send_delivery(&id, route);
     }
 }

@@ -18,9 +18,9 @@ mod route;
 
 use std::collections::BTreeMap;
 
-use legwork_protocol::{MessageId, SessionId};
+use legwork_protocol::{MessageId, SessionId, TaskId};
 
-use crate::record::{Notice, NoticeId};
+use crate::record::{About, Delivery, Notice, NoticeId};
 use deliver::Attempt;
 use recipients::Recipient;
 
@@ -32,16 +32,65 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
+    /// Takes in a notice; one that no delivery carries yet is pending.
+    pub fn put(&mut self, notice: Notice) {
+        let pending = notice.delivery.is_none();
+        if let Some(recipient) = self.recipients.get_mut(&notice.to).filter(|_| pending) {
+            recipient.pending.insert(notice.id);
+        }
+        self.notices.insert(notice.id, notice);
+    }
+
+    /// Takes out a notice.
+    fn take(&mut self, id: NoticeId) -> Option<Notice> {
+        let notice = self.notices.remove(&id)?;
+        if let Some(recipient) = self.recipients.get_mut(&notice.to) {
+            recipient.pending.remove(&id);
+        }
+        Some(notice)
+    }
+
+    /// All notices of a task.
+    fn of_task(&self, task: TaskId) -> Vec<NoticeId> {
+        let all = self.notices.range(NoticeId { task, run: 0, about: About::End }..);
+        all.map(|(id, _)| *id).take_while(|id| id.task == task).collect()
+    }
+
+    /// A delivery carries its notices from now on.
+    pub fn carry(&mut self, attempt: Attempt) {
+        let Delivery { id, to, notices, .. } = &attempt.delivery;
+        for notice in notices {
+            if let Some(notice) = self.notices.get_mut(notice) {
+                notice.delivery = Some(id.clone());
+            }
+        }
+        if let Some(recipient) = self.recipients.get_mut(to) {
+            recipient.pending.retain(|pending| !notices.contains(pending));
+            recipient.deliveries.insert(id.clone());
+            recipient.held_until = None;
+        }
+        self.deliveries.insert(id.clone(), attempt);
+    }
+
+    /// A delivery does not carry its notices any more.
+    fn uncarry(&mut self, id: &MessageId) -> Option<Attempt> {
+        let attempt = self.deliveries.remove(id)?;
+        if let Some(recipient) = self.recipients.get_mut(&attempt.delivery.to) {
+            recipient.deliveries.remove(id);
+        }
+        for notice in &attempt.delivery.notices {
+            if let Some(mut notice) = self.notices.remove(notice) {
+                notice.delivery = None;
+                self.put(notice);
+            }
+        }
+        Some(attempt)
+    }
+
     /// A delivery that cannot but be on its way.
     fn attempt_mut(&mut self, id: &MessageId) -> Option<&mut Attempt> {
         let attempt = self.deliveries.get_mut(id);
         debug_assert!(attempt.is_some(), "{id} is not on its way");
         attempt
-    }
-
-    /// The recipient of a delivery on its way, unless that was deleted.
-    fn recipient_of(&mut self, id: &MessageId) -> Option<&mut Recipient> {
-        let to = &self.deliveries.get(id)?.delivery.to;
-        self.recipients.get_mut(to)
     }
 }

@@ -29,12 +29,12 @@ impl Engine {
 
     fn enqueue(&mut self, id: NoticeId, to: SessionId, headline: String) {
         // A session that was deleted is told nothing.
-        let Some(recipient) = self.outbox.recipients.get_mut(&to) else { return };
-        recipient.pending.insert(id);
-        let notice = Notice { id, to: to.clone(), headline, made: self.now, delivery: None };
-        self.save(Change::Enqueued(notice.clone()));
-        self.outbox.notices.insert(id, notice);
-        self.soon(Timer::Gather(to));
+        if self.outbox.recipients.contains_key(&to) {
+            let notice = Notice { id, to: to.clone(), headline, made: self.now, delivery: None };
+            self.save(Change::Enqueued(notice.clone()));
+            self.outbox.put(notice);
+            self.soon(Timer::Gather(to));
+        }
     }
 
     /// The session has read what the notice would tell.
@@ -54,7 +54,7 @@ impl Engine {
 
     /// A finished run asks nothing any more.
     pub(crate) fn withdraw_questions(&mut self, id: TaskId) {
-        for notice in self.notices_of(id) {
+        for notice in self.outbox.of_task(id) {
             if notice.about != About::End {
                 self.withdraw(notice);
             }
@@ -67,31 +67,20 @@ impl Engine {
         if let Some(delivery) = notice.delivery.clone() {
             return self.unwanted(&delivery, id);
         }
-        let to = notice.to.clone();
-        self.outbox.notices.remove(&id);
-        if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
-            recipient.pending.remove(&id);
-        }
         self.save(Change::Withdrawn(id));
-        self.soon(Timer::Gather(to));
-    }
-
-    pub(crate) fn notices_of(&self, id: TaskId) -> Vec<NoticeId> {
-        let first = NoticeId { task: id, run: 0, about: About::End };
-        let all = self.outbox.notices.range(first..);
-        all.map(|(notice, _)| *notice).take_while(|notice| notice.task == id).collect()
+        if let Some(Notice { to, .. }) = self.outbox.take(id) {
+            self.soon(Timer::Gather(to));
+        }
     }
 
     /// The task is forgotten: so are its notices, in deliveries too.
     pub(crate) fn forget_notices(&mut self, id: TaskId) {
-        for notice in self.notices_of(id) {
-            let Some(notice) = self.outbox.notices.remove(&notice) else { continue };
-            if let Some(recipient) = self.outbox.recipients.get_mut(&notice.to) {
-                recipient.pending.remove(&notice.id);
-            }
-            let Some(delivery) = notice.delivery else { continue };
-            let Some(attempt) = self.outbox.deliveries.get_mut(&delivery) else { continue };
-            attempt.delivery.notices.retain(|held| *held != notice.id);
+        for id in self.outbox.of_task(id) {
+            let Some(delivery) = self.outbox.take(id).and_then(|notice| notice.delivery) else {
+                continue;
+            };
+            let Some(attempt) = self.outbox.attempt_mut(&delivery) else { continue };
+            attempt.delivery.notices.retain(|held| *held != id);
             if attempt.delivery.notices.is_empty() {
                 self.drop_delivery(&delivery);
             }

@@ -51,6 +51,11 @@ impl Recipient {
         denied
     }
 
+    /// Whether it is still to be told something.
+    pub fn waits(&self) -> bool {
+        !self.pending.is_empty() || !self.deliveries.is_empty()
+    }
+
     /// Whether somebody who had the session may have it no more.
     pub fn in_doubt(&self) -> bool {
         self.announced || self.seen_by.intersection(&self.unknown_to).next().is_some()
@@ -74,10 +79,7 @@ impl Engine {
             self.save(Change::ParentKnown(parent));
         }
         if moved || found_again {
-            self.soon(Timer::Gather(session.clone()));
-            for delivery in self.deliveries_to(session) {
-                self.soon(Timer::Delivery(delivery));
-            }
+            self.tend_recipient(session);
         }
     }
 
@@ -119,7 +121,7 @@ impl Engine {
     /// A session without tasks that has been told everything is a stranger again.
     pub(crate) fn forget_parent_if_idle(&mut self, session: &SessionId) {
         let Some(recipient) = self.outbox.recipients.get(session) else { return };
-        let pending = !recipient.pending.is_empty() || !recipient.deliveries.is_empty();
+        let pending = recipient.waits();
         if pending || self.tasks.counts(session) != (0, 0) || self.tasks.is_asker(session) {
             return;
         }
@@ -127,29 +129,21 @@ impl Engine {
         self.save(Change::ParentForgotten { session: session.clone() });
     }
 
-    /// The deliveries that are on their way to a session.
-    pub(crate) fn deliveries_to(&self, session: &SessionId) -> Vec<MessageId> {
-        let recipient = self.outbox.recipients.get(session).into_iter();
-        recipient.flat_map(|recipient| recipient.deliveries.iter().cloned()).collect()
-    }
-
     /// Every recipient of the place that is still to be told something is tended again.
     pub(crate) fn tend_recipients(&mut self, place: &Place) {
-        let pending: Vec<SessionId> = self
-            .outbox
-            .recipients
-            .iter()
-            .filter(|(_, recipient)| recipient.parent.place == *place)
-            .filter(|(_, recipient)| {
-                !recipient.pending.is_empty() || !recipient.deliveries.is_empty()
-            })
-            .map(|(session, _)| session.clone())
-            .collect();
-        for session in pending {
-            for delivery in self.deliveries_to(&session) {
-                self.soon(Timer::Delivery(delivery));
-            }
-            self.soon(Timer::Gather(session));
+        let there = self.outbox.recipients.values().filter(|it| it.parent.place == *place);
+        let waiting = there.filter(|recipient| recipient.waits());
+        for session in waiting.map(|it| it.parent.session.clone()).collect::<Vec<_>>() {
+            self.tend_recipient(&session);
         }
+    }
+
+    fn tend_recipient(&mut self, session: &SessionId) {
+        let recipient = self.outbox.recipients.get(session).into_iter();
+        let deliveries = recipient.flat_map(|it| it.deliveries.iter().cloned());
+        for delivery in deliveries.collect::<Vec<_>>() {
+            self.soon(Timer::Delivery(delivery));
+        }
+        self.soon(Timer::Gather(session.clone()));
     }
 }

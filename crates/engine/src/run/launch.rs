@@ -20,6 +20,7 @@ use crate::work::{Action, Finding, HostError};
 #[derive(Debug)]
 pub(crate) struct PendingLaunch {
     calls: Vec<CallId>,
+    /// The host that the asker calls through.
     host: HostId,
     session: SessionId,
     origin: Origin,

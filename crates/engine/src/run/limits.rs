@@ -18,7 +18,7 @@ impl Engine {
         if !task.stage.holds_slot() {
             return self.longest_absence(live);
         }
-        let quiet = minutes(watch.activity.since(), self.settings.max_quiet_minutes);
+        let quiet = minutes(watch.activity.since, self.settings.max_quiet_minutes);
         let quiet = quiet.filter(|_| watch.questions.is_empty());
         [self.longest_run(live), quiet].into_iter().flatten().min()
     }
@@ -33,7 +33,7 @@ impl Engine {
     /// one whose process we cannot see, nobody would ever hear that it has ended.
     fn longest_absence(&self, live: &Live) -> Option<Time> {
         let host = self.hosts.get(&live.task.run.host)?;
-        let since = live.watch.activity.since().max(host.away_since.unwrap_or_default());
+        let since = live.watch.activity.since.max(host.away_since.unwrap_or_default());
         let limit = minutes(since, self.settings.max_run_minutes);
         limit.filter(|_| host.presence == Presence::Away)
     }

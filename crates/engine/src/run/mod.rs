@@ -70,19 +70,14 @@ impl Engine {
         if !watch.is_free(now) || matches!(task.stage, Stage::Working(_)) && watch.due.is_none() {
             return;
         }
-        if let Some(action) = self.step_action(id) {
-            self.send_for(id, host.clone(), action);
-        }
-    }
-
-    /// What the run's own host is asked to do at this stage.
-    fn step_action(&self, id: TaskId) -> Option<Action> {
-        let live = self.tasks.live(id)?;
-        match &live.task.stage {
-            Stage::Opening => Some(self.open_action(live)),
-            Stage::Prompting(message) => start::prompt_action(live, message),
-            Stage::Working(_) => observe::observe_action(&live.task),
+        let action = match &task.stage {
+            Stage::Opening => Some(start::open_action(task, watch, self.settings.max_depth)),
+            Stage::Prompting(message) => start::prompt_action(task, watch, message),
+            Stage::Working(_) => observe::observe_action(task),
             Stage::Queued | Stage::Finished(_) => None,
+        };
+        if let Some(action) = action {
+            self.send_for(id, host.clone(), action);
         }
     }
 

@@ -84,7 +84,7 @@ impl Engine {
             RunState::Aborted { text } => {
                 // A host that is closed aborts what runs before it goes. If it goes, the run was
                 // interrupted with it; only if it stays was this somebody's wish.
-                watch.stillness.aborted(words::ABORTED);
+                watch.stillness.error = Some(words::ABORTED.to_owned());
                 self.observed_still(id, &text, validity);
             }
             RunState::Still { text } => self.observed_still(id, &text, validity),
@@ -97,7 +97,7 @@ impl Engine {
         let now = self.now;
         let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) else { return };
         if watch.stillness.seen(now) {
-            let why = words::never_answered(watch.stillness.error(), text);
+            let why = words::never_answered(watch.stillness.error.as_deref(), text);
             return self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
         }
         let overtaken = validity == Validity::Overtaken;
@@ -120,8 +120,8 @@ impl Engine {
         let now = self.now;
         let Some(id) = self.tasks.at_work_in(session) else { return };
         let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
-        watch.activity = Activity::Seen(now);
-        watch.stillness.moved();
+        watch.activity = Activity::seen(now);
+        watch.stillness.since = None;
         watch.retry = None;
         if let Some(name) = tool {
             task.run.tool_calls = task.run.tool_calls.saturating_add(1);

@@ -31,7 +31,7 @@ impl Engine {
     fn scope_for(&self, host: &Host) -> Scope {
         let now = self.now;
         let waits = |Live { watch, .. }: &Live| {
-            !watch.questions.is_empty() || now.since(watch.activity.since()) >= QUIET_MS
+            !watch.questions.is_empty() || now.since(watch.activity.since) >= QUIET_MS
         };
         let some = host.running.iter().filter_map(|id| self.tasks.live(*id)).any(waits);
         if some || host.unasked >= POLLS_UNASKED_MAX { Scope::Questions } else { Scope::Busy }
@@ -80,7 +80,7 @@ impl Engine {
             Some(retry) => {
                 let retry = retry.as_ref().map(Retry::on_one_line);
                 if watch.retry != retry {
-                    watch.activity.count_from(now);
+                    watch.activity.since = now;
                     watch.retry = retry;
                 }
                 if watch.due.is_none() && watch.request.is_none() {

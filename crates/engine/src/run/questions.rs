@@ -47,7 +47,7 @@ impl Engine {
         if watch.questions.remove(question).is_none() {
             return;
         }
-        watch.activity.count_from(now);
+        watch.activity.since = now;
         let number = task.run.asked.iter().position(|asked| asked == question);
         if let Some(number) = number {
             self.withdraw_question(id, number as u32);

@@ -33,7 +33,7 @@ impl Engine {
             let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
             task.run.started = now;
             task.run.paused_ms = 0;
-            watch.activity.count_from(now);
+            watch.activity.since = now;
             let opened = task.session.is_some();
             let stage = if opened { self.prompting(id) } else { Stage::Opening };
             self.advance(id, stage);

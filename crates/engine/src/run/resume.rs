@@ -15,6 +15,7 @@ use crate::work::{Action, Finding, HostError};
 pub(crate) struct Resuming {
     pub key: CallKey,
     pub calls: Vec<CallId>,
+    /// The host that the asker calls through.
     pub own: HostId,
     /// The host that is to do it.
     pub host: HostId,

@@ -4,27 +4,14 @@ use legwork_protocol::ids::MessageUse;
 use legwork_protocol::limits::START_MAX_TRIES;
 use legwork_protocol::{MessageId, SessionId, TaskId};
 
-use super::task::Stage;
-use super::volatile::Handover;
+use super::task::{Stage, Task};
+use super::volatile::{Handover, Volatile};
 use crate::engine::Engine;
 use crate::tasks::Live;
 use crate::text::words;
 use crate::work::{Action, Finding, HostError, Tried};
 
 impl Engine {
-    pub(super) fn open_action(&self, Live { task, watch }: &Live) -> Action {
-        let deepest = self.settings.max_depth;
-        Action::Open {
-            tried: watch.open,
-            task: task.id,
-            parent: task.parent.clone(),
-            directory: task.directory.as_ref().to_owned(),
-            title: task.description.as_ref().to_owned(),
-            agent: task.agent.as_ref().to_owned(),
-            nested: deepest == 0 || task.depth < deepest,
-        }
-    }
-
     pub(super) fn start_answered(&mut self, id: TaskId, found: Result<Finding, HostError>) {
         let Some(live) = self.tasks.unfinished_mut(id) else { return };
         match (&live.task.stage, found) {
@@ -96,7 +83,19 @@ impl Engine {
     }
 }
 
-pub(super) fn prompt_action(Live { task, watch }: &Live, message: &MessageId) -> Option<Action> {
+pub(super) fn open_action(task: &Task, watch: &Volatile, deepest: u32) -> Action {
+    Action::Open {
+        tried: watch.open,
+        task: task.id,
+        parent: task.parent.clone(),
+        directory: task.directory.as_ref().to_owned(),
+        title: task.description.as_ref().to_owned(),
+        agent: task.agent.as_ref().to_owned(),
+        nested: deepest == 0 || task.depth < deepest,
+    }
+}
+
+pub(super) fn prompt_action(task: &Task, watch: &Volatile, id: &MessageId) -> Option<Action> {
     let prompt = task.run.prompt.as_deref()?;
     let text = if task.run.continued > 0 { words::go_on(prompt) } else { prompt.to_owned() };
     let tried = match watch.handover {
@@ -106,8 +105,8 @@ pub(super) fn prompt_action(Live { task, watch }: &Live, message: &MessageId) ->
     Some(Action::Prompt {
         tried,
         session: task.session.clone()?,
-        message: message.clone(),
-        part: message.part(0),
+        message: id.clone(),
+        part: id.part(0),
         agent: task.agent.as_ref().to_owned(),
         text,
     })

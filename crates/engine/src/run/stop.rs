@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use legwork_protocol::limits::{STOP_CONFIRM_MS, STOP_MAX_TRIES};
-use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
+use legwork_protocol::{Place, SessionId, TaskId, Time};
 
 use super::task::{StageName, Task};
 use super::volatile::pause_ms;
@@ -97,28 +97,18 @@ impl Engine {
     }
 
     pub(crate) fn tend_stop(&mut self, id: TaskId) {
-        let Some(Stopping { stop, in_flight, .. }) = self.stops.0.get(&id) else { return };
-        if *in_flight {
-            return;
-        }
-        let host = match (self.hosts.presence(&stop.host), &stop.target) {
-            (Presence::Here, _) => Some(stop.host.clone()),
+        let Some(stopping) = self.stops.0.get_mut(&id).filter(|it| !it.in_flight) else { return };
+        let Stop { host, place, target, .. } = &stopping.stop;
+        let host = match (self.hosts.presence(host), target) {
+            (Presence::Here, _) => Some(host),
             (Presence::Away, _) => None,
             // With its process, all that it was doing has ended.
             (Presence::Gone, Target::Session(_)) => return self.stopped(id),
-            (Presence::Gone, Target::Opened(_) | Target::Marked) => {
-                self.hosts.here_at(&stop.place).cloned()
-            }
+            (Presence::Gone, Target::Opened(_) | Target::Marked) => self.hosts.here_at(place),
         };
-        if let Some(host) = host {
-            self.send_stop(id, host);
-        }
-    }
-
-    fn send_stop(&mut self, id: TaskId, host: HostId) {
-        let Some(stopping) = self.stops.0.get_mut(&id) else { return };
+        let Some(host) = host.cloned() else { return };
+        let action = Action::Stop { task: id, target: target.clone() };
         stopping.in_flight = true;
-        let action = Action::Stop { task: id, target: stopping.stop.target.clone() };
         self.timers.clear(&Timer::Stop(id));
         self.work(host, action, Purpose::Stop(id));
     }
@@ -140,14 +130,8 @@ impl Engine {
     }
 
     pub(crate) fn tend_stops(&mut self, place: &Place) {
-        let pending: Vec<TaskId> = self
-            .stops
-            .0
-            .values()
-            .filter(|stopping| stopping.stop.place == *place)
-            .map(|stopping| stopping.stop.task)
-            .collect();
-        for task in pending {
+        let there = self.stops.0.iter().filter(|(_, stopping)| stopping.stop.place == *place);
+        for task in there.map(|(task, _)| *task).collect::<Vec<_>>() {
             self.tend_stop(task);
         }
     }

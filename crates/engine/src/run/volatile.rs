@@ -15,7 +15,7 @@ use crate::slept::postpone;
 use crate::work::{Retry, Tried, WorkId};
 
 /// The volatile state of one unfinished run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Volatile {
     pub(crate) activity: Activity,
     /// The tools that the helper last used, oldest first.
@@ -52,16 +52,23 @@ pub struct Volatile {
     pub(crate) callers_host: HostLifetime,
 }
 
-/// When the helper last did something, and how we know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Activity {
-    Seen(Time),
-    /// We were restarted since, and count from then so as not to end it too early; the host may
-    /// have told us better.
-    Assumed {
-        since: Time,
-        told: Option<Time>,
-    },
+/// When the helper last did something.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Activity {
+    /// The moment from which silence is counted.
+    pub since: Time,
+    known: Known,
+}
+
+/// How we know that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Known {
+    #[default]
+    Seen,
+    /// We were restarted, and count from then so as not to end the run too early.
+    Assumed,
+    /// The same, and the host told when it really was.
+    Told(Time),
 }
 
 /// What a host was asked for a run.
@@ -83,8 +90,9 @@ pub(crate) enum Validity {
 }
 
 /// Whether the present prompt may have reached the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Handover {
+    #[default]
     Untried,
     Tried,
     /// And something happened in the session while it was handed over, which may be its doing.
@@ -95,14 +103,15 @@ pub(crate) enum Handover {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stillness {
     /// Since when looks find neither work nor an answer.
-    since: Option<Time>,
+    pub since: Option<Time>,
     /// The error that the host spoke of.
-    error: Option<String>,
+    pub error: Option<String>,
 }
 
 /// Whether the run's host has ended under it, and whether we saw it end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum HostLoss {
+    #[default]
     None,
     Watched {
         since: Time,
@@ -115,46 +124,25 @@ pub(crate) enum HostLoss {
 
 impl Volatile {
     pub(crate) fn new(now: Time) -> Self {
-        Self {
-            activity: Activity::Seen(now),
-            tools: VecDeque::new(),
-            tokens: None,
-            cost_micros: None,
-            retry: None,
-            questions: BTreeMap::new(),
-            request: None,
-            due: None,
-            tries: 0,
-            open: Tried::Never,
-            handover: Handover::Untried,
-            stillness: Stillness::default(),
-            observed: None,
-            loss: HostLoss::None,
-            unknown_to: BTreeSet::new(),
-            deletion_announced: false,
-            overdue: None,
-            callers: Vec::new(),
-            callers_host: HostLifetime::Interactive,
-        }
+        Self { activity: Activity::seen(now), ..Self::default() }
     }
 
-    /// Of a run of before a restart: nobody remembers what was asked of its host.
+    /// Of a run from before a restart: nobody remembers what was asked of its host.
     pub(crate) fn restored(now: Time) -> Self {
         Self {
-            activity: Activity::Assumed { since: now, told: None },
+            activity: Activity { since: now, known: Known::Assumed },
             open: Tried::Perhaps,
             handover: Handover::Tried,
-            ..Self::new(now)
+            ..Self::default()
         }
     }
 
     /// How long the helper has done nothing, as far as anybody knows.
     pub fn quiet_ms(&self, now: Time) -> u64 {
-        now.since(match self.activity {
-            Activity::Assumed { told: Some(told), .. } => told,
-            Activity::Assumed { since, told: None } => since,
-            Activity::Seen(at) => at,
-        })
+        match self.activity.known {
+            Known::Told(at) => now.since(at),
+            Known::Seen | Known::Assumed => now.since(self.activity.since),
+        }
     }
 
     /// Whether the run's host has ended.
@@ -180,9 +168,8 @@ impl Volatile {
 
     /// Something happened in the session, so an answer that is on its way may be too old.
     pub(crate) fn overtake(&mut self) {
-        if let Some(request) = &mut self.request
-            && request.validity == Validity::Current
-        {
+        let current = |request: &&mut Request| request.validity == Validity::Current;
+        if let Some(request) = self.request.as_mut().filter(current) {
             request.validity = Validity::Overtaken;
         }
     }
@@ -194,55 +181,39 @@ impl Volatile {
         self.tools.push_back(plain(name, HOST_TEXT_MAX_CHARS));
     }
 
-    /// The stage changed, so what failed before does not count any more.
+    /// The stage changed, so what failed before does not count any more. A prompt has an id of its
+    /// own in each stage; a session is the task's for good.
     pub(crate) fn fresh_stage(&mut self) {
-        self.tries = 0;
-        // A prompt has an id of its own in each stage; a session is the task's for good.
+        (self.tries, self.due) = (0, None);
         self.handover = Handover::Untried;
-        self.due = None;
         self.stillness = Stillness::default();
     }
 
     pub(crate) fn slept(&mut self, ms: u64) {
-        match &mut self.activity {
-            Activity::Seen(at) => *at = at.plus(ms),
-            Activity::Assumed { since, told } => {
-                *since = since.plus(ms);
-                postpone(told, ms);
-            }
-        }
-        for moment in
-            [&mut self.due, &mut self.stillness.since, &mut self.observed, &mut self.overdue]
-        {
-            postpone(moment, ms);
+        self.activity.since = self.activity.since.plus(ms);
+        if let Known::Told(at) = &mut self.activity.known {
+            *at = at.plus(ms);
         }
         if let HostLoss::Watched { since } | HostLoss::Unwatched { since } = &mut self.loss {
             *since = since.plus(ms);
+        }
+        let Self { due, stillness, observed, overdue, .. } = self;
+        for moment in [due, &mut stillness.since, observed, overdue] {
+            postpone(moment, ms);
         }
     }
 }
 
 impl Activity {
-    /// The moment from which silence is counted.
-    pub fn since(self) -> Time {
-        match self {
-            Self::Seen(at) => at,
-            Self::Assumed { since, .. } => since,
-        }
-    }
-
-    /// Silence counts from this moment, which tells nothing about what we saw of the helper.
-    pub fn count_from(&mut self, at: Time) {
-        match self {
-            Self::Seen(since) | Self::Assumed { since, .. } => *since = at,
-        }
+    pub fn seen(at: Time) -> Self {
+        Self { since: at, known: Known::Seen }
     }
 
     /// The host tells when the helper last moved, if it knows.
     pub fn host_tells(&mut self, moved: Option<Time>) {
-        self.count_from(self.since().max(moved.unwrap_or_default()));
-        if let Self::Assumed { told, .. } = self {
-            *told = moved;
+        self.since = self.since.max(moved.unwrap_or_default());
+        if self.known != Known::Seen {
+            self.known = moved.map_or(Known::Assumed, Known::Told);
         }
     }
 }
@@ -251,19 +222,6 @@ impl Stillness {
     /// The first error is the cause; OpenCode says it again with a stack trace (1.18.33).
     pub fn errored(&mut self, why: &str) {
         self.error.get_or_insert_with(|| plain(why, HOST_TEXT_MAX_CHARS));
-    }
-
-    pub fn aborted(&mut self, why: &str) {
-        self.error = Some(why.to_owned());
-    }
-
-    pub fn error(&self) -> Option<&str> {
-        self.error.as_deref()
-    }
-
-    /// The helper does something; an error that was spoken of may still be its end.
-    pub fn moved(&mut self) {
-        self.since = None;
     }
 
     /// A look finds nobody at work and no answer. Whether that has been so for too long.

@@ -1,6 +1,6 @@
-//! What one OpenCode need not be asked twice over one link. Only saves requests: without it, or with
-//! a new one, they are made again. What a person or another process may change unseen is kept for a
-//! minute at most.
+//! What one OpenCode need not be asked twice over one link. Only saves requests: without it, or
+//! with a new one, they are made again. What a person or another process may change unseen is kept
+//! for a minute at most.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -12,7 +12,7 @@ use crate::world::{World, world};
 #[test]
 fn a_right_password_is_taken_and_a_wrong_one_is_told() {
     let model = Model::start();
-    let home = Home::build(&model).make();
+    let home = Home::build(&model).without_catalogue().make();
     block_on(async {
         let serve = home.serve_with_password("secret").await;
         let open = Remote::at(serve.url()).unwrap();

@@ -45,7 +45,7 @@ pub fn settings() -> Value {
 impl World {
     pub fn start() -> Self {
         let model = Model::start();
-        let home = Home::build(&model).git().settings(settings()).make();
+        let home = Home::build(&model).without_catalogue().git().settings(settings()).make();
         let serve = block_on(home.serve());
         let remote = Remote::at(serve.url()).unwrap();
         Self { model, client: serve.client(), remote, home, _serve: serve }

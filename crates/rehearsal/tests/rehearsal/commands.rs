@@ -215,7 +215,7 @@ async fn facts_of_the_process_are_said() {
     let script = "pid; cwd; env CARGO_PKG_NAME; env LEGWORK_NEVER_SET";
     let heard = client.prompt(&session, script).await;
     let pid = std::process::id();
-    let said = format!("{pid}\n\n/p\n\nlegwork-acp\n\nLEGWORK_NEVER_SET is not set");
+    let said = format!("{pid}\n\n/p\n\nlegwork-rehearsal\n\nLEGWORK_NEVER_SET is not set");
     assert_eq!(heard.said(), said);
 }
 

@@ -177,7 +177,7 @@ fn d2_an_answer_that_the_ended_host_left_is_read_through_another_of_its_place() 
 }
 
 #[test]
-fn r1_a_resume_goes_on_where_the_session_is_kept() {
+fn r6_a_resume_goes_on_where_the_session_is_kept() {
     let (mut story, shared) = two_places();
     let task = launch(&mut story, "say first");
     ends_well_once(&mut story, task, 0, "first");
@@ -193,7 +193,7 @@ fn r1_a_resume_goes_on_where_the_session_is_kept() {
 }
 
 #[test]
-fn r4_a_resume_is_refused_while_no_host_of_the_sessions_place_is_there() {
+fn r6_a_resume_is_refused_while_no_host_of_the_sessions_place_is_there() {
     let (mut story, shared) = two_places();
     let task = launch(&mut story, "say first");
     ends_well_once(&mut story, task, 0, "first");
@@ -206,7 +206,7 @@ fn r4_a_resume_is_refused_while_no_host_of_the_sessions_place_is_there() {
 }
 
 #[test]
-fn c1_a_cancel_stops_the_session_where_it_is_kept() {
+fn x2_a_cancel_stops_the_session_where_it_is_kept() {
     let (mut story, _) = two_places();
     let task = at_work(&mut story, "hang");
     cancel(&mut story, task);
@@ -217,7 +217,7 @@ fn c1_a_cancel_stops_the_session_where_it_is_kept() {
 }
 
 #[test]
-fn x1_a_clear_forgets_the_task_and_stops_its_session() {
+fn c1_a_clear_forgets_the_task_and_stops_its_session() {
     let (mut story, _) = two_places();
     let task = at_work(&mut story, "hang");
     story.ask("background_clear", json!({}));

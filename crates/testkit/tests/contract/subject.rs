@@ -35,6 +35,7 @@ impl Running {
         let model = Model::start();
         let bash = json!({ "*": "allow", "echo*": "ask", "bash*": "ask" });
         let home = Home::build(&model)
+            .without_catalogue()
             .git()
             .settings(json!({ "permission": { "bash": bash }, "snapshot": true }))
             .make();
