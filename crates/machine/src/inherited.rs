@@ -5,14 +5,16 @@
 
 use std::sync::OnceLock;
 
-use rustix::fs::Mode;
+use rustix::fs::{Mode, RawMode};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 
 /// Nobody but the user gets at anything that the daemon makes.
-const PRIVATE: u32 = 0o077;
+const PRIVATE: RawMode = 0o077;
 /// Open files of the daemon, if the system allows it: 256 connections, three pipes for each agent,
 /// and as much again in reserve. The usual limit of 1024 is for programs that know no better.
 const FILES_WANTED: u64 = 16_384;
+/// What the daemon may open while it starts a program.
+const FILES_SPARE: u64 = 64;
 /// The first file descriptor that is none of the three that every process has.
 const FIRST_OTHER: i32 = 3;
 
@@ -44,30 +46,37 @@ pub fn leave_behind() {
     let _ = std::env::set_current_dir("/");
 }
 
-/// Starts a program for a person, with their umask, if it is known: what it writes is theirs, not
-/// the daemon's.
+/// Starts a program for a person as they would: with their umask, if it is known, because what it
+/// writes is theirs, and with their limit on open files, because some programs set aside memory for
+/// each file that they may open.
 pub fn spawning<T>(mask: Option<u32>, spawn: impl FnOnce() -> T) -> T {
-    let started_with = STARTED_WITH.get().map(|before| before.umask);
-    let Some(theirs) = mask.map(Mode::from_raw_mode).or(started_with) else { return spawn() };
-    // For the whole process, but whatever the daemon makes has its mode named.
-    let ours = umask(theirs);
+    let before = STARTED_WITH.get();
+    let theirs = mask.map(mode).or(before.map(|before| before.umask));
+    // Both are for the whole process, but whatever the daemon makes has its mode named, and its
+    // limit is lowered only if it has files to spare.
+    let our_mask = theirs.map(umask);
+    let ours = getrlimit(Resource::Nofile);
+    let limited = before.is_some_and(|before| {
+        is_enough(before.files.current)
+            && setrlimit(Resource::Nofile, Rlimit { current: before.files.current, ..ours }).is_ok()
+    });
     let spawned = spawn();
-    umask(ours);
+    if limited {
+        // It was allowed before.
+        let _ = setrlimit(Resource::Nofile, ours);
+    }
+    our_mask.map(umask);
     spawned
 }
 
-/// Gives a program that was just started the limit on open files that people have: some set aside
-/// memory for each file that they may open.
-#[cfg(target_os = "linux")]
-pub fn limit_files(pid: u32) {
-    use rustix::process::{Pid, prlimit};
-
-    let pid = Pid::from_raw(pid.cast_signed());
-    if let (Some(before), Some(pid)) = (STARTED_WITH.get(), pid) {
-        let _ = prlimit(Some(pid), Resource::Nofile, before.files);
-    }
+/// Whether the daemon has far fewer files open than this.
+fn is_enough(files: Option<u64>) -> bool {
+    let Some(files) = files else { return true };
+    let open = std::fs::read_dir("/dev/fd").map(Iterator::count);
+    open.is_ok_and(|open| open as u64 + FILES_SPARE < files)
 }
 
-/// Elsewhere it keeps the daemon's.
-#[cfg(not(target_os = "linux"))]
-pub fn limit_files(_: u32) {}
+/// The bits of a mask; some systems have 16 for them.
+fn mode(mask: u32) -> Mode {
+    Mode::from_raw_mode((mask & 0o777) as RawMode)
+}

@@ -94,6 +94,7 @@ fn is_over(pid: u32, mark: &str) -> bool {
 
 /// Whose process numbers a mark speaks of.
 #[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has namespaces"))]
 enum Whose {
     /// Those that we see.
     Ours,

@@ -84,12 +84,7 @@ impl Process {
             if !agent.env.contains_key(INSIDE) {
                 command.env(INSIDE, mark);
             }
-            let child = inherited::spawning(mask, || command.spawn())?;
-            // At once: the agent may ask for its limits as soon as it runs.
-            if let Some(id) = child.id() {
-                inherited::limit_files(id);
-            }
-            Ok(child)
+            inherited::spawning(mask, || command.spawn())
         });
         let (mut child, mark) = started.map_err(not_started)?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());

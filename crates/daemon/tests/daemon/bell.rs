@@ -79,6 +79,6 @@ fn a_third_kind_of_host_needs_nothing_but_the_trait() {
     }));
     let answer = peer.next();
     let text = answer["text"].as_str().unwrap();
-    assert_eq!(answer["refused"], true, "{answer}");
+    assert_eq!(answer["type"], "refused", "{answer}");
     assert!(text.contains("a host of the kind bell does not do that"), "{text}");
 }
