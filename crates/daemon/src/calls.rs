@@ -17,9 +17,9 @@ use crate::daemon::Daemon;
 use crate::world::Form;
 
 impl Daemon {
-    pub(crate) fn heard(&mut self, peer: ConnectionId, line: ToDaemon) {
+    pub(crate) fn heard(&mut self, connection: ConnectionId, line: ToDaemon) {
         // One that was displaced may still have lines under way.
-        let Some(from) = self.shell.outside().guests.get_mut(&peer) else { return };
+        let Some(from) = self.shell.outside().peers.get_mut(&connection) else { return };
         from.heard = Instant::now();
         let host = from.host.clone();
         if let ToDaemon::Call { id, .. } | ToDaemon::Request { id, .. } = &line {
@@ -28,22 +28,22 @@ impl Daemon {
                 return;
             }
             if let Some(why) = self.check_records() {
-                return self.refuse_if((peer, id), Err(why));
+                return self.refuse_if((connection, id), Err(why));
             }
         }
         match line {
             ToDaemon::Call { id, key, tool, arguments, context } => {
                 let asked = ToolCall::read(&tool, arguments).and_then(|ToolCall { ask, note }| {
-                    self.ask((peer, id), (key, context), ask, Wanted::Text(note))
+                    self.ask((connection, id), (key, context), ask, Wanted::Text(note))
                 });
-                self.refuse_if((peer, id), asked);
+                self.refuse_if((connection, id), asked);
             }
             ToDaemon::Request { id, key, request, context } => {
-                let asked = self.request((peer, id), (key, context), request);
-                self.refuse_if((peer, id), asked);
+                let asked = self.request((connection, id), (key, context), request);
+                self.refuse_if((connection, id), asked);
             }
             ToDaemon::Cancel { id } => {
-                if let Some(call) = self.shell.outside().close(peer, id) {
+                if let Some(call) = self.shell.outside().close(connection, id) {
                     self.step(Input::Dropped { call });
                 }
             }
@@ -96,9 +96,9 @@ impl Daemon {
     }
 
     /// What a connected program may do. A host's calls are its sessions'.
-    pub(crate) fn peer_standing(&mut self, peer: ConnectionId) -> Standing {
-        let guest = self.shell.outside().guests.get(&peer).filter(|guest| guest.host.is_none());
-        match guest.map(|guest| guest.origin.clone()) {
+    pub(crate) fn peer_standing(&mut self, connection: ConnectionId) -> Standing {
+        let peer = self.shell.outside().peers.get(&connection).filter(|peer| peer.host.is_none());
+        match peer.map(|peer| peer.origin.clone()) {
             Some(origin) => self.standing(&origin),
             None => Standing::Free,
         }
@@ -135,25 +135,25 @@ impl Daemon {
         }
     }
 
-    fn refuse_if(&mut self, (peer, id): Number, asked: Result<(), Refusal>) {
+    fn refuse_if(&mut self, (connection, id): Number, asked: Result<(), Refusal>) {
         let Err(refusal) = asked else { return };
-        if let Some(guest) = self.shell.outside().guests.get(&peer) {
-            guest.refuse(id, refusal);
+        if let Some(peer) = self.shell.outside().peers.get(&connection) {
+            peer.refuse(id, refusal);
         }
     }
 
     /// Puts something to the engine on behalf of whoever asks.
     pub(crate) fn ask(
         &mut self,
-        (peer, id): Number,
+        (connection, id): Number,
         (key, mut context): (CallKey, Option<Context>),
         ask: Ask,
         wanted: Wanted,
     ) -> Result<(), Refusal> {
-        if let Some(refusal) = self.peer_standing(peer).refuses_ask(&ask) {
+        if let Some(refusal) = self.peer_standing(connection).refuses_ask(&ask) {
             return Err(refusal);
         }
-        let host = self.shell.outside().guests.get(&peer).and_then(|guest| guest.host.clone());
+        let host = self.shell.outside().peers.get(&connection).and_then(|peer| peer.host.clone());
         let environment = context.as_mut().and_then(|context| context.environment.take());
         let caller = self.caller(host, key, context)?;
         if let (Caller::Person, Ask::Output { task, .. }) = (&caller, &ask) {
@@ -166,7 +166,7 @@ impl Daemon {
             Wanted::Text(note) => Form::Text(note, Fence::of(&spare.to_string(), "")),
             Wanted::Values => Form::Values,
         };
-        let call = self.shell.outside().open_call(peer, id, form);
+        let call = self.shell.outside().open_call(connection, id, form);
         self.step(Input::Ask { call, caller, ask, spare });
         Ok(())
     }

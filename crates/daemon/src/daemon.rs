@@ -89,7 +89,7 @@ impl Daemon {
             let (id, place) = (here.id().clone(), here.place().clone());
             let world = self.shell.outside();
             let attached = Attached {
-                peer: None,
+                connection: None,
                 kind: here.kind(),
                 place: place.clone(),
                 lifetime,
@@ -127,12 +127,14 @@ impl Daemon {
     }
 
     /// Something came from a connection.
-    pub fn arrived(&mut self, peer: ConnectionId, arrival: Arrival) {
+    pub fn arrived(&mut self, connection: ConnectionId, arrival: Arrival) {
         match arrival {
-            Arrival::Came(hello) => self.came(peer, hello),
-            Arrival::Foreign { version, send_queue } => self.foreign(peer, version, &send_queue),
-            Arrival::Line(line) => self.heard(peer, line),
-            Arrival::Left { why } => self.left(peer, &why),
+            Arrival::Came(hello) => self.came(connection, hello),
+            Arrival::Foreign { version, send_queue } => {
+                self.foreign(connection, version, &send_queue)
+            }
+            Arrival::Line(line) => self.heard(connection, line),
+            Arrival::Left { why } => self.left(connection, &why),
         }
     }
 
@@ -161,7 +163,7 @@ impl Daemon {
             && self.shell.read(now, |engine| engine.tally().unfinished) == Some(0)
     }
 
-    fn came(&mut self, peer: ConnectionId, hello: Hello) {
+    fn came(&mut self, connection: ConnectionId, hello: Hello) {
         let Hello { build, role, send_queue, unanswered, origin } = hello;
         if is_newer(&build) && self.may_be_replaced() {
             self.leaving = Some(format!("legwork {build} takes over from {BUILD}."));
@@ -169,19 +171,19 @@ impl Daemon {
         }
         let (host, place, kind, lifetime) = match role {
             Role::Client => {
-                if !self.make_room(peer, &send_queue) {
+                if !self.make_room(connection, &send_queue) {
                     return;
                 }
-                self.log.peer(format_args!("{peer}: a program of legwork {build}"));
+                self.log.peer(format_args!("{connection}: a program of legwork {build}"));
                 greet(&send_queue);
-                let guest = Peer::new(None, send_queue).from(origin);
-                self.shell.outside().guests.insert(peer, guest);
+                let peer = Peer::new(None, send_queue).from(origin);
+                self.shell.outside().peers.insert(connection, peer);
                 return;
             }
             Role::Host { host, place, kind, lifetime } => (host, place, kind, lifetime),
         };
         if let Some(why) = self.refuses_host(&host, &kind, &origin) {
-            self.log.peer(format_args!("{peer}: {why}"));
+            self.log.peer(format_args!("{connection}: {why}"));
             send_queue.bye(&why, false);
             return;
         }
@@ -190,13 +192,13 @@ impl Daemon {
         let link = Link::new(Arc::new(send_queue.clone()), unanswered);
         let requests = link.requests();
         let (kind, connected) = (kind.name(), kind.connect(host.clone(), link));
-        self.log.info(format_args!("{peer}: {host} of {place} is there, legwork {build}"));
+        self.log.info(format_args!("{connection}: {host} of {place} is there, legwork {build}"));
         greet(&send_queue);
         let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
         let world = self.shell.outside();
-        world.guests.insert(peer, Peer::new(Some(host.clone()), send_queue));
+        world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue));
         let attached = Attached {
-            peer: Some(peer),
+            connection: Some(connection),
             kind,
             place: place.clone(),
             lifetime,
@@ -227,9 +229,9 @@ impl Daemon {
         match self.shell.outside().crowded() {
             Ok(None) => true,
             Ok(Some(idle)) => {
-                if let Some(guest) = self.shell.outside().guests.get(&idle) {
+                if let Some(peer) = self.shell.outside().peers.get(&idle) {
                     // It may come again, and does so by itself when it has something to say.
-                    guest.send_queue.bye("Others need the connection.", true);
+                    peer.send_queue.bye("Others need the connection.", true);
                 }
                 self.left(idle, "others needed the connection");
                 true
@@ -247,21 +249,22 @@ impl Daemon {
 
     /// A host has one connection, the newest: the one before may be broken without our knowing.
     fn displace(&mut self, host: &HostId) {
-        let Some(older) = self.shell.outside().hosts.get(host).and_then(|here| here.peer) else {
+        let Some(older) = self.shell.outside().hosts.get(host).and_then(|here| here.connection)
+        else {
             return;
         };
-        if let Some(guest) = self.shell.outside().guests.get(&older) {
-            guest.send_queue.bye("The same host has connected again.", false);
+        if let Some(peer) = self.shell.outside().peers.get(&older) {
+            peer.send_queue.bye("The same host has connected again.", false);
         }
         self.left(older, "the same host has connected again");
     }
 
-    fn foreign(&mut self, peer: ConnectionId, version: u32, send_queue: &SendQueue) {
+    fn foreign(&mut self, connection: ConnectionId, version: u32, send_queue: &SendQueue) {
         let why = format!(
             "This daemon (legwork {BUILD}) speaks version {LINE_VERSION} of the line format, the \
              other side version {version}."
         );
-        self.log.peer(format_args!("{peer}: {why}"));
+        self.log.peer(format_args!("{connection}: {why}"));
         if version > LINE_VERSION && self.may_be_replaced() {
             self.leaving = Some(why);
         } else {
@@ -272,18 +275,18 @@ impl Daemon {
 
     /// Whether nobody would miss this daemon if a newer one took its place.
     fn may_be_replaced(&mut self) -> bool {
-        self.shell.outside().guests.is_empty() && self.has_nothing_to_do()
+        self.shell.outside().peers.is_empty() && self.has_nothing_to_do()
     }
 
     /// First the host is away, then its calls are dropped: what they waited for must not be told to
     /// a host that is not there. What it was asked has come to nothing before it may come again.
-    fn left(&mut self, peer: ConnectionId, why: &str) {
-        let Some(gone) = self.shell.outside().remove(peer) else { return };
+    fn left(&mut self, connection: ConnectionId, why: &str) {
+        let Some(gone) = self.shell.outside().remove(connection) else { return };
         if let Some(host) = gone.host {
-            self.log.info(format_args!("{peer}: {host} is away: {why}"));
+            self.log.info(format_args!("{connection}: {host} is away: {why}"));
             self.step(Input::Hint(Hint::HostAway { host }));
         } else {
-            self.log.peer(format_args!("{peer}: gone: {why}"));
+            self.log.peer(format_args!("{connection}: gone: {why}"));
         }
         for call in gone.calls {
             self.step(Input::Dropped { call });

@@ -196,7 +196,7 @@ impl Life {
             let nap = nap.min(self.rendezvous.check_in());
             let mut check = false;
             tokio::select! {
-                Some((peer, arrival)) = self.arrivals.recv() => self.daemon.arrived(peer, arrival),
+                Some((connection, arrival)) = self.arrivals.recv() => self.daemon.arrived(connection, arrival),
                 Some((work, found)) = self.found.recv() => self.daemon.found(work, found),
                 Some(hint) = self.hinted.recv() => self.daemon.hinted(hint),
                 name = self.signals.next() => match name {

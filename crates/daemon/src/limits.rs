@@ -15,15 +15,15 @@ pub const CLIENTS_MAX: usize = 192;
 /// Those that have not said hello among them. Over it the one that waited longest goes: ours say it
 /// at once.
 pub const SILENT_MAX: usize = 32;
-/// A peer says hello by then or is sent away. Ours say it at once.
+/// A connection says hello by then or is sent away. Ours say it at once.
 pub const HELLO_MAX: Duration = Duration::from_secs(5);
 /// How long a new connection waits for the permit of one that has to go.
 pub const PERMIT_MAX: Duration = Duration::from_secs(1);
-/// Bad lines of one peer before it is disconnected.
+/// Bad lines of one connection before it is disconnected.
 pub const BAD_LINES_MAX: u32 = 100;
-/// Bad lines of one peer that are logged one by one.
+/// Bad lines of one connection that are logged one by one.
 pub const BAD_LINES_LOGGED: u32 = 3;
-/// Calls and queries of one peer without an answer: a session makes a few at once.
+/// Calls and queries of one connection without an answer: a session makes a few at once.
 pub const OPEN_CALLS_MAX: usize = 1_000;
 /// From here on an unfinished line is a long one. All connections together hold 70 MB of shorter
 /// ones at most.
@@ -34,14 +34,15 @@ pub const LONG_LINES_AT_ONCE: usize = 4;
 /// How long a long line may take to come in; between processes of one machine it takes
 /// milliseconds.
 pub const LONG_LINE_MAX: Duration = Duration::from_secs(30);
-/// Lines queued for the loop, of all peers together. Few, because each may be long; a peer whose
-/// line does not fit waits for its turn, behind the others.
+/// Lines queued for the loop, of all peers together. Few, because each may be long; a connection
+/// whose line does not fit waits for its turn, behind the others.
 pub const INBOX_MAX_LINES: usize = 16;
-/// What may be queued for one peer: two of the longest lines. One that leaves more is cut off.
+/// What may be queued for one connection: two of the longest lines. One that leaves more is cut
+/// off.
 pub const SEND_QUEUE_MAX_BYTES: usize = 32 << 20;
 /// The same in lines.
 pub const SEND_QUEUE_MAX_LINES: usize = 10_000;
-/// A peer that takes nothing for this long is cut off.
+/// A connection that takes nothing for this long is cut off.
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
 /// Lines that a watcher may be behind before some are left out for it.
 pub const WATCHER_MAX_BEHIND: usize = 256;

@@ -57,14 +57,14 @@ impl Log {
         self.write("warn", &what);
     }
 
-    /// Something that a peer did. Of many such lines some are left out.
+    /// Something that a connection did. Of many such lines some are left out.
     pub fn peer(&self, what: impl Display) {
         let allowed = self.pages().quota.allows(wall());
         if let Allowed::After(left_out) = allowed {
-            self.write("peer", &format_args!("{left_out} lines were left out here"));
+            self.write("connection", &format_args!("{left_out} lines were left out here"));
         }
         if allowed != Allowed::No {
-            self.write("peer", &what);
+            self.write("connection", &what);
         }
     }
 

@@ -16,13 +16,13 @@ impl Daemon {
     /// Answers a request, or puts it to the engine, which does.
     pub(crate) fn request(
         &mut self,
-        (peer, id): Number,
+        (connection, id): Number,
         from: (CallKey, Option<Context>),
         request: Request,
     ) -> Result<(), Refusal> {
-        let standing = self.peer_standing(peer);
-        let Some(guest) = self.shell.outside().guests.get_mut(&peer) else { return Ok(()) };
-        if guest.host.is_some() && !matches!(request, Request::Ask(_)) {
+        let standing = self.peer_standing(connection);
+        let Some(peer) = self.shell.outside().peers.get_mut(&connection) else { return Ok(()) };
+        if peer.host.is_some() && !matches!(request, Request::Ask(_)) {
             return Err(Refusal::BadRequest("A host does not ask this.".to_owned()));
         }
         if let Some(refusal) = standing.refuses(&request) {
@@ -31,10 +31,10 @@ impl Daemon {
         let data = match request {
             Request::Ask(ask) => {
                 ask.check()?;
-                return self.ask((peer, id), from, ask, Wanted::Values);
+                return self.ask((connection, id), from, ask, Wanted::Values);
             }
             Request::Follow => {
-                guest.follow(id);
+                peer.follow(id);
                 return Ok(());
             }
             Request::Show { task } => Answer::Task(Box::new(self.task(&task)?)),
@@ -50,7 +50,7 @@ impl Daemon {
                 Answer::Done
             }
         };
-        if let Some(from) = self.shell.outside().guests.get(&peer) {
+        if let Some(from) = self.shell.outside().peers.get(&connection) {
             from.send(id, &FromDaemon::Data { id, data });
         }
         Ok(())

@@ -28,7 +28,7 @@ use crate::log::Log;
 /// Everything outside.
 #[derive(Debug)]
 pub struct World {
-    pub guests: BTreeMap<ConnectionId, Peer>,
+    pub peers: BTreeMap<ConnectionId, Peer>,
     pub hosts: BTreeMap<HostId, Attached>,
     /// Where the answer to a call goes, and in which form.
     calls: BTreeMap<CallId, (ConnectionId, u64, Form)>,
@@ -64,7 +64,7 @@ pub struct Gone {
 #[derive(Debug)]
 pub struct Attached {
     /// The connection that it is reached through; none for a built-in host.
-    pub peer: Option<ConnectionId>,
+    pub connection: Option<ConnectionId>,
     pub kind: &'static str,
     pub place: Place,
     pub lifetime: HostLifetime,
@@ -77,7 +77,7 @@ pub struct Attached {
 impl World {
     pub fn new(built_in: BuiltIns, findings: Findings, log: Log) -> Self {
         Self {
-            guests: BTreeMap::new(),
+            peers: BTreeMap::new(),
             hosts: BTreeMap::new(),
             calls: BTreeMap::new(),
             next_call: 0,
@@ -98,20 +98,20 @@ impl World {
         self.hosts.get(host).map(|here| here.host.hints(name, properties)).unwrap_or_default()
     }
 
-    /// A new call of this peer, under the peer's own number.
-    pub fn open_call(&mut self, peer: ConnectionId, id: u64, form: Form) -> CallId {
+    /// A new call of this connection, under the connection's own number.
+    pub fn open_call(&mut self, connection: ConnectionId, id: u64, form: Form) -> CallId {
         let call = CallId(self.next_call);
         self.next_call += 1;
-        if let Some(guest) = self.guests.get_mut(&peer) {
-            guest.open.insert(id, Open::Call(call));
-            self.calls.insert(call, (peer, id, form));
+        if let Some(peer) = self.peers.get_mut(&connection) {
+            peer.open.insert(id, Open::Call(call));
+            self.calls.insert(call, (connection, id, form));
         }
         call
     }
 
     /// Nobody waits for this any more. Gives back the call that it was.
-    pub fn close(&mut self, peer: ConnectionId, id: u64) -> Option<CallId> {
-        match self.guests.get_mut(&peer)?.open.remove(&id)? {
+    pub fn close(&mut self, connection: ConnectionId, id: u64) -> Option<CallId> {
+        match self.peers.get_mut(&connection)?.open.remove(&id)? {
             Open::Call(call) => {
                 self.calls.remove(&call);
                 Some(call)
@@ -125,17 +125,17 @@ impl World {
         self.in_flight.remove(&work).is_some()
     }
 
-    /// The peer is gone, and with it what is given back.
+    /// The connection is gone, and with it what is given back.
     pub fn remove(&mut self, id: ConnectionId) -> Option<Gone> {
-        let guest = self.guests.remove(&id)?;
+        let peer = self.peers.remove(&id)?;
         let mut gone = Gone::default();
-        for open in guest.open.into_values() {
+        for open in peer.open.into_values() {
             if let Open::Call(call) = open {
                 self.calls.remove(&call);
                 gone.calls.push(call);
             }
         }
-        if let Some(host) = guest.host {
+        if let Some(host) = peer.host {
             if let Some(attached) = self.hosts.remove(&host) {
                 attached.host.link_lost();
             }
@@ -149,18 +149,18 @@ impl World {
     /// A person's program that waits for nothing and was silent longest, if there are so many that
     /// one has to go for the next. Nothing, too, if all of them wait for something.
     pub fn crowded(&self) -> Result<Option<ConnectionId>, ()> {
-        let clients = || self.guests.iter().filter(|(_, guest)| guest.host.is_none());
+        let clients = || self.peers.iter().filter(|(_, peer)| peer.host.is_none());
         if clients().count() < CLIENTS_MAX {
             return Ok(None);
         }
-        let idle = clients().filter(|(_, guest)| guest.open.is_empty());
-        idle.min_by_key(|(_, guest)| guest.heard).map(|(id, _)| Some(*id)).ok_or(())
+        let idle = clients().filter(|(_, peer)| peer.open.is_empty());
+        idle.min_by_key(|(_, peer)| peer.heard).map(|(id, _)| Some(*id)).ok_or(())
     }
 
     /// Tells all who watch.
     pub fn tell(&mut self, news: &News) {
-        for guest in self.guests.values_mut() {
-            guest.tell(news);
+        for peer in self.peers.values_mut() {
+            peer.tell(news);
         }
     }
 
@@ -176,7 +176,7 @@ impl World {
 
     /// The hosts that are connected.
     pub fn host_views(&self) -> Vec<HostView> {
-        let connected = self.hosts.iter().filter(|(_, host)| host.peer.is_some());
+        let connected = self.hosts.iter().filter(|(_, host)| host.connection.is_some());
         let view = |(id, host): (&HostId, &Attached)| HostView {
             host: id.clone(),
             kind: host.kind.to_owned(),
@@ -206,26 +206,26 @@ fn fitting(mut answer: Answer) -> Answer {
 
 impl Outside for World {
     fn say(&mut self, call: CallId, said: Say) {
-        let Some((peer, id, form)) = self.calls.get(&call).copied() else { return };
-        let Some(guest) = self.guests.get_mut(&peer) else { return };
+        let Some((connection, id, form)) = self.calls.get(&call).copied() else { return };
+        let Some(peer) = self.peers.get_mut(&connection) else { return };
         match said {
             Say::Progress(progress) => {
                 let (text, Progress { left, waited_ms }) =
                     (answers::still_waiting(progress), progress);
-                guest.send(id, &FromDaemon::Progress { id, left, waited_ms, text });
+                peer.send(id, &FromDaemon::Progress { id, left, waited_ms, text });
             }
             Say::Answer(answer) => {
                 match (answer, form) {
-                    (Err(refusal), _) => guest.refuse(id, refusal),
+                    (Err(refusal), _) => peer.refuse(id, refusal),
                     (Ok(answer), Form::Text(note, fence)) => {
                         let text = answers::answer(&answer, note, fence);
-                        guest.send(id, &FromDaemon::Answer { id, text });
+                        peer.send(id, &FromDaemon::Answer { id, text });
                     }
                     (Ok(answer), Form::Values) => {
-                        guest.send(id, &FromDaemon::Data { id, data: fitting(answer) });
+                        peer.send(id, &FromDaemon::Data { id, data: fitting(answer) });
                     }
                 }
-                guest.open.remove(&id);
+                peer.open.remove(&id);
                 self.calls.remove(&call);
             }
         }
@@ -320,11 +320,11 @@ mod tests {
     #[tokio::test]
     async fn work_in_flight_goes_with_its_host_and_comes_back_once() {
         let (mut world, _found) = with_findings();
-        let peer = ConnectionId(1);
-        world.guests.insert(peer, Peer::new(Some(host("h")), SendQueue::default()));
+        let connection = ConnectionId(1);
+        world.peers.insert(connection, Peer::new(Some(host("h")), SendQueue::default()));
         let mute: Arc<dyn Host> = Arc::new(Mute(host("h")));
         let attached = Attached {
-            peer: Some(peer),
+            connection: Some(connection),
             kind: "mute",
             place: "p".parse().unwrap(),
             lifetime: HostLifetime::Interactive,
@@ -338,11 +338,11 @@ mod tests {
         }
         assert!(world.came_back(WorkId(2)));
         assert!(!world.came_back(WorkId(2)));
-        let gone = world.remove(peer).unwrap();
+        let gone = world.remove(connection).unwrap();
         assert_eq!((gone.host, gone.work), (Some(host("h")), vec![WorkId(1), WorkId(3)]));
         assert!(!world.came_back(WorkId(1)));
         assert!(world.hosts.is_empty());
-        assert_eq!(world.remove(peer), None);
+        assert_eq!(world.remove(connection), None);
     }
 
     #[tokio::test]
@@ -374,17 +374,17 @@ mod tests {
     #[test]
     fn a_peer_cannot_have_calls_without_end() {
         let mut world = world();
-        let peer = ConnectionId(1);
-        world.guests.insert(peer, Peer::new(None, SendQueue::default()));
+        let connection = ConnectionId(1);
+        world.peers.insert(connection, Peer::new(None, SendQueue::default()));
         for id in 0..OPEN_CALLS_MAX as u64 {
-            assert!(world.guests[&peer].takes(id));
-            world.open_call(peer, id, Form::Values);
+            assert!(world.peers[&connection].takes(id));
+            world.open_call(connection, id, Form::Values);
         }
-        assert!(!world.guests[&peer].takes(3));
-        assert!(!world.guests[&peer].takes(u64::MAX));
-        assert_eq!(world.close(peer, 3), Some(CallId(3)));
-        assert!(world.guests[&peer].takes(3));
-        let gone = world.remove(peer).unwrap();
+        assert!(!world.peers[&connection].takes(3));
+        assert!(!world.peers[&connection].takes(u64::MAX));
+        assert_eq!(world.close(connection, 3), Some(CallId(3)));
+        assert!(world.peers[&connection].takes(3));
+        let gone = world.remove(connection).unwrap();
         assert_eq!((gone.host, gone.calls.len()), (None, OPEN_CALLS_MAX - 1));
         assert!(world.calls.is_empty());
     }

@@ -107,7 +107,11 @@ impl Engine {
             self.timers.clear(&Timer::Run(id));
         }
         self.forget_notices(id);
-        let callers = self.tasks.remove(id).and_then(|(_, watch)| watch).map(|watch| watch.callers);
+        let callers = self
+            .tasks
+            .remove(id)
+            .and_then(|(_, volatile)| volatile)
+            .map(|volatile| volatile.callers);
         self.save(Change::Forgotten { task: id, why });
         for call in callers.into_iter().flatten() {
             self.refuse(vec![call], &Refusal::NotStarted(words::CLEARED.to_owned()));
@@ -120,7 +124,7 @@ impl Engine {
 
     pub(crate) fn reply(&mut self, call: CallId, question: QuestionId, reply: Reply) -> Answered {
         let asked = self.tasks.unfinished().find_map(|live| {
-            let kind = live.watch.questions.get(&question)?.kind;
+            let kind = live.volatile.questions.get(&question)?.kind;
             let session = live.task.session.clone()?;
             Some((live.task.id, live.task.run.host.clone(), session, kind))
         });

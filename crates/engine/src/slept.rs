@@ -17,7 +17,7 @@ impl Engine {
         let unfinished: Vec<TaskId> = self.tasks.unfinished().map(|live| live.task.id).collect();
         for id in unfinished {
             let Some(live) = self.tasks.live_mut(id) else { continue };
-            live.watch.slept(ms);
+            live.volatile.slept(ms);
             if live.task.stage.holds_slot() {
                 live.task.run.paused_ms = live.task.run.paused_ms.saturating_add(ms);
                 let (task, from) = (live.task.clone(), live.task.stage.name());

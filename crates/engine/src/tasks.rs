@@ -12,7 +12,7 @@ use crate::task::Task;
 #[derive(Debug)]
 pub(crate) struct Live {
     pub task: Task,
-    pub watch: Volatile,
+    pub volatile: Volatile,
 }
 
 /// The tasks that one session launched.
@@ -159,7 +159,7 @@ impl Tasks {
     }
 
     /// Takes in a task that was not there.
-    pub fn insert(&mut self, task: Task, watch: Volatile) {
+    pub fn insert(&mut self, task: Task, volatile: Volatile) {
         debug_assert!(self.get(task.id).is_none(), "{} is there", task.id);
         self.by_seq.insert(task.seq, task.id);
         *self.under_root.entry((&task.root).into()).or_default() += 1;
@@ -168,14 +168,14 @@ impl Tasks {
         if task.is_finished() {
             self.kept.insert(task.id, task);
         } else {
-            self.live.insert(task.id, Live { task, watch });
+            self.live.insert(task.id, Live { task, volatile });
         }
     }
 
     /// Removes a task altogether.
     pub fn remove(&mut self, id: TaskId) -> Option<(Task, Option<Volatile>)> {
-        let (task, watch) = match self.live.remove(&id) {
-            Some(live) => (live.task, Some(live.watch)),
+        let (task, volatile) = match self.live.remove(&id) {
+            Some(live) => (live.task, Some(live.volatile)),
             None => (self.kept.remove(&id)?, None),
         };
         self.unindex(&task);
@@ -191,7 +191,7 @@ impl Tasks {
                 self.families.remove(&Quick::from(&task.parent));
             }
         }
-        Some((task, watch))
+        Some((task, volatile))
     }
 
     /// An earlier run of the task came of this call.
@@ -220,10 +220,10 @@ impl Tasks {
     }
 
     /// A run ends or begins: takes the task out of the indexes, changes it, and puts it back on the
-    /// side where it then belongs. Gives back the watch of one that is finished now.
+    /// side where it then belongs. Gives back the volatile state of one that is finished now.
     pub fn change(&mut self, id: TaskId, change: impl FnOnce(&mut Task)) -> Option<Volatile> {
-        let (mut task, watch) = match self.live.remove(&id) {
-            Some(live) => (live.task, Some(live.watch)),
+        let (mut task, volatile) = match self.live.remove(&id) {
+            Some(live) => (live.task, Some(live.volatile)),
             None => (self.kept.remove(&id)?, None),
         };
         self.unindex(&task);
@@ -231,10 +231,10 @@ impl Tasks {
         self.index(&task);
         if task.is_finished() {
             self.kept.insert(id, task);
-            return watch;
+            return volatile;
         }
-        let watch = watch.unwrap_or_else(|| Volatile::new(task.run.started));
-        self.live.insert(id, Live { task, watch });
+        let volatile = volatile.unwrap_or_else(|| Volatile::new(task.run.started));
+        self.live.insert(id, Live { task, volatile });
         None
     }
 

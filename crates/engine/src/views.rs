@@ -144,24 +144,24 @@ impl Engine {
     }
 
     fn add_watched(&self, view: &mut TaskView, live: &Live, now: Time) {
-        let watch = &live.watch;
+        let volatile = &live.volatile;
         let away = self.hosts.presence(&live.task.run.host) != Presence::Here;
-        view.last_tools = watch.tools.iter().cloned().collect();
-        view.quiet_ms = Some(watch.quiet_ms(now));
-        view.tokens = watch.tokens;
-        view.cost_micros = watch.cost_micros;
+        view.last_tools = volatile.tools.iter().cloned().collect();
+        view.quiet_ms = Some(volatile.quiet_ms(now));
+        view.tokens = volatile.tokens;
+        view.cost_micros = volatile.cost_micros;
         let slot = self.ahead(&live.task).map(|ahead| Waiting::Slot { ahead });
-        let host = match watch.host_ended() {
+        let host = match volatile.host_ended() {
             true => Some(Waiting::AnotherHost),
             false => away.then_some(Waiting::Host),
         };
-        let provider = watch.retry.as_ref().map(|retry| Waiting::Provider {
+        let provider = volatile.retry.as_ref().map(|retry| Waiting::Provider {
             attempt: retry.attempt,
             why: retry.why.clone(),
             in_ms: retry.next.since(now),
         });
         view.waiting = [slot, host, provider].into_iter().flatten().collect();
-        view.questions = watch.questions.values().cloned().collect();
+        view.questions = volatile.questions.values().cloned().collect();
     }
 
     /// How much there is.

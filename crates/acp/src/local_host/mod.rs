@@ -25,7 +25,7 @@ use tokio::time::timeout;
 use crate::KIND;
 use crate::agent::environment::Environments;
 use crate::agent::failure::What;
-use crate::agents::Agent;
+use crate::agents::{Agent, REHEARSAL};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::orphans::{Family, own_mark};
 use crate::session::mailbox::Mailbox;
@@ -145,7 +145,8 @@ impl LocalHost {
                 if found == name {
                     return Finding::AgentKnown;
                 }
-                if !known.contains(&found) {
+                // A scripted agent helps nobody who does not know it by name.
+                if found != REHEARSAL && !known.contains(&found) {
                     known.push(found);
                 }
             }

@@ -77,7 +77,7 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
                 "handing over the prompt",
                 "the host has the prompt",
                 "completed after",
-                &format!("notice of its end pending to {parent}"),
+                &format!("notice of its end queued for {parent}"),
                 &format!("notice of its end: telling {parent}"),
                 "notice of its end: told",
                 "It is completed.",

@@ -138,10 +138,10 @@ fn l4_an_unknown_agent_is_refused_with_those_there_are_and_leaves_no_session() {
             // Its own first, then those that legwork itself can start.
             let text = format!(
                 "There is no agent named {agent}. Agents here: build, broken, careful, explore, \
-                 general, plan, "
+                 general, plan"
             );
             assert!(answer.text.starts_with(&text), "{}", answer.text);
-            assert!(answer.text.ends_with("rehearsal. Call again with one of them."), "{answer:?}");
+            assert!(!answer.text.contains("rehearsal"), "it is no help: {}", answer.text);
         }
         assert_eq!(stage.client.children(&parent).await, Vec::<Value>::new());
         assert_eq!(listing(stage, &parent).await, "No background tasks found.");

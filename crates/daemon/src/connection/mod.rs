@@ -74,7 +74,7 @@ pub struct Hello {
 /// What every connection shares with the loop.
 #[derive(Debug, Clone)]
 pub struct Shared {
-    /// Bounded, and first come first served: a peer that floods waits behind the others.
+    /// Bounded, and first come first served: a connection that floods waits behind the others.
     pub inbox: mpsc::Sender<(ConnectionId, Arrival)>,
     /// Set once, when the daemon ends: why.
     pub leaving: watch::Receiver<Option<String>>,
@@ -109,7 +109,7 @@ pub async fn serve(stream: UnixStream, id: ConnectionId, shared: Shared, place: 
     let Place { permit, silent } = place;
     let origin = Origin::of(&stream).await;
     let (read, write) = stream.into_split();
-    let peer = Connection {
+    let connection = Connection {
         id,
         origin,
         send_queue: SendQueue::default(),
@@ -118,9 +118,9 @@ pub async fn serve(stream: UnixStream, id: ConnectionId, shared: Shared, place: 
         bad_lines: 0,
         shared: shared.clone(),
     };
-    let send_queue = peer.send_queue.clone();
+    let send_queue = connection.send_queue.clone();
     let why = tokio::select! {
-        why = peer.listen(silent) => why,
+        why = connection.listen(silent) => why,
         why = send_queue.deliver(write) => why,
         never = say_bye(&send_queue, shared.leaving) => match never {},
     };

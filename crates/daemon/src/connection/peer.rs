@@ -18,13 +18,13 @@ pub struct Peer {
     pub host: Option<HostId>,
     pub send_queue: SendQueue,
     pub origin: Origin,
-    /// What has no answer yet, by the guest's own numbers.
+    /// What has no answer yet, by the peer's own numbers.
     pub open: BTreeMap<u64, Open>,
     /// When it last said something.
     pub heard: Instant,
 }
 
-/// Something that a guest asked and that is not over.
+/// Something that a peer asked and that is not over.
 #[derive(Debug)]
 pub enum Open {
     Call(CallId),
@@ -110,18 +110,18 @@ mod tests {
 
     #[test]
     fn a_slow_watcher_is_told_how_much_it_missed() {
-        let mut guest = Peer::new(None, SendQueue::default());
-        guest.follow(7);
+        let mut peer = Peer::new(None, SendQueue::default());
+        peer.follow(7);
         for _ in 0..WATCHER_MAX_BEHIND + 5 {
-            guest.tell(&news("launched"));
+            peer.tell(&news("launched"));
         }
-        assert_eq!(guest.send_queue.behind(), WATCHER_MAX_BEHIND);
-        let Some(Open::Follow(Some((_, left_out)))) = guest.open.get(&7) else {
+        assert_eq!(peer.send_queue.behind(), WATCHER_MAX_BEHIND);
+        let Some(Open::Follow(Some((_, left_out)))) = peer.open.get(&7) else {
             panic!("nothing was left out")
         };
         assert_eq!(*left_out, 5);
-        guest.send_queue = SendQueue::default();
-        guest.tell(&news("completed"));
-        assert_eq!(guest.send_queue.behind(), 2, "how many were left out, and the news");
+        peer.send_queue = SendQueue::default();
+        peer.tell(&news("completed"));
+        assert_eq!(peer.send_queue.behind(), 2, "how many were left out, and the news");
     }
 }

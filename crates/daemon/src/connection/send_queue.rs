@@ -1,5 +1,5 @@
-//! Lines queued for one peer. Sending never waits: a peer that does not read is cut off, so that it
-//! can neither hold up others nor fill the memory.
+//! Lines queued for one connection. Sending never waits: a connection that does not read is cut
+//! off, so that it can neither hold up others nor fill the memory.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::limits::{SEND_QUEUE_MAX_BYTES, SEND_QUEUE_MAX_LINES, WRITE_MAX};
 
-/// Clones send to the same peer.
+/// Clones send to the same connection.
 #[derive(Debug, Clone, Default)]
 pub struct SendQueue(Arc<Shared>);
 
@@ -21,7 +21,7 @@ pub struct SendQueue(Arc<Shared>);
 struct Shared {
     state: Mutex<State>,
     changed: Notify,
-    /// The peer is cut off, whatever is being written.
+    /// The connection is cut off, whatever is being written.
     cut: Notify,
 }
 
@@ -36,7 +36,7 @@ struct State {
 }
 
 impl SendQueue {
-    /// Sends a line, unless it is one that the peer would not read.
+    /// Sends a line, unless it is one that the connection would not read.
     pub fn send(&self, line: &FromDaemon) -> Result<(), BadLine> {
         let line = encode(line);
         check_size(&line)?;
@@ -55,7 +55,7 @@ impl SendQueue {
         Ok(())
     }
 
-    /// The last line to this peer.
+    /// The last line to this connection.
     pub fn bye(&self, why: &str, leaving: bool) {
         // As short as a line gets.
         let _ = self.send(&FromDaemon::Bye { why: why.to_owned(), leaving });
@@ -63,13 +63,13 @@ impl SendQueue {
         self.0.changed.notify_one();
     }
 
-    /// Lines that the peer has not begun to read.
+    /// Lines that the connection has not begun to read.
     pub fn behind(&self) -> usize {
         self.state().lines.len()
     }
 
-    /// Writes what is sent until there is a last line or the peer does not take it. Gives back why
-    /// it ended.
+    /// Writes what is sent until there is a last line or the connection does not take it. Gives
+    /// back why it ended.
     pub async fn deliver(&self, mut to: impl AsyncWrite + Unpin) -> String {
         loop {
             match self.next() {

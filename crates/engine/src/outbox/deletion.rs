@@ -19,7 +19,7 @@ impl Engine {
             return;
         }
         if let Some(live) = self.tasks.at_work_in(session).and_then(|id| self.tasks.live_mut(id)) {
-            live.watch.deletion_announced = true;
+            live.volatile.deletion_announced = true;
         }
         self.changed(session, None);
         if let Some(recipient) = self.outbox.recipients.get_mut(session) {

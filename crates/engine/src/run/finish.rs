@@ -29,7 +29,7 @@ impl Engine {
     /// The run failed. A launch that nobody was promised yet is refused and leaves nothing behind.
     pub(super) fn fail(&mut self, id: TaskId, why: String) {
         let Some(live) = self.tasks.unfinished_mut(id) else { return };
-        let callers = std::mem::take(&mut live.watch.callers);
+        let callers = std::mem::take(&mut live.volatile.callers);
         if callers.is_empty() {
             return self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
         }
@@ -55,7 +55,7 @@ impl Engine {
             self.request_stop(&task);
         }
         let now = self.now;
-        let watch = self.tasks.change(id, |task| {
+        let volatile = self.tasks.change(id, |task| {
             task.stage = Stage::Finished(outcome);
             task.run.ended = Some(now);
             task.run.prompt = None;
@@ -68,7 +68,7 @@ impl Engine {
         // It is finished, so how long anybody stays is of no matter.
         let answer = self.launched(&task, HostLifetime::Interactive);
         self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
-        for call in watch.into_iter().flat_map(|watch| watch.callers) {
+        for call in volatile.into_iter().flat_map(|volatile| volatile.callers) {
             self.answer(call, answer.clone());
         }
         self.withdraw_questions(id);

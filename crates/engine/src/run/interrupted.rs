@@ -19,11 +19,11 @@ impl Engine {
         self.cut_off(id);
         let now = self.now;
         let elsewhere = self.host_for(id);
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
-        if !watch.is_free(now) {
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
+        if !volatile.is_free(now) {
             return;
         }
-        let patient = match watch.loss {
+        let patient = match volatile.loss {
             // Nobody saw how it ended, so it may be answered: that is worth waiting for, within its
             // limits.
             HostLoss::Unwatched { .. } => true,
@@ -43,22 +43,22 @@ impl Engine {
 
     /// Takes in that the run's host has ended, once.
     fn cut_off(&mut self, id: TaskId) {
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
-        if watch.host_ended() {
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
+        if volatile.host_ended() {
             return;
         }
         let since = self.now;
         let unseen = self.hosts.get(&task.run.host).is_some_and(|host| host.ended_unseen);
-        watch.loss =
+        volatile.loss =
             if unseen { HostLoss::Unwatched { since } } else { HostLoss::Watched { since } };
-        if let Some(request) = &mut watch.request
+        if let Some(request) = &mut volatile.request
             && request.host == task.run.host
         {
             request.validity = Validity::Stale;
         }
-        watch.retry = None;
+        volatile.retry = None;
         // Nobody can answer what a host asked that has ended.
-        let questions: Vec<QuestionId> = watch.questions.keys().cloned().collect();
+        let questions: Vec<QuestionId> = volatile.questions.keys().cloned().collect();
         questions.iter().for_each(|question| self.question_closed(id, question));
         // Those from before a restart are known by their notices only.
         self.withdraw_questions(id);
@@ -67,8 +67,8 @@ impl Engine {
     /// A run past its limit whose host is away: its answer may be there all the same, if the host
     /// ended where we cannot see it.
     pub(super) fn observe_elsewhere(&mut self, id: TaskId) {
-        let Some(Live { task, watch }) = self.tasks.live(id) else { return };
-        if watch.overdue.is_none() || watch.due.is_none() || !watch.is_free(self.now) {
+        let Some(Live { task, volatile }) = self.tasks.live(id) else { return };
+        if volatile.overdue.is_none() || volatile.due.is_none() || !volatile.is_free(self.now) {
             return;
         }
         if let (Some(host), Some(look)) = (self.host_for(id), observe_action(task)) {
@@ -99,7 +99,7 @@ impl Engine {
         request: Request,
         found: Result<Finding, HostError>,
     ) {
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         let stale = request.validity == Validity::Stale;
         let began = matches!(task.stage, Stage::Prompting(_) | Stage::Working(_));
         match found {
@@ -114,7 +114,7 @@ impl Engine {
                     self.interrupted(id, host);
                 }
             },
-            Err(HostError::Gone) if began && (stale || watch.deletion_announced) => {
+            Err(HostError::Gone) if began && (stale || volatile.deletion_announced) => {
                 self.deleted_under(id);
             }
             // A host that never had the session cannot tell whether it was deleted.
@@ -127,15 +127,15 @@ impl Engine {
     /// The host knows nothing of the run, and is not asked again.
     fn asked_in_vain(&mut self, id: TaskId, host: HostId) {
         if let Some(live) = self.tasks.unfinished_mut(id) {
-            live.watch.unknown_to.insert(host);
+            live.volatile.unknown_to.insert(host);
         }
     }
 
     /// Some host that may know a run whose own cannot be asked.
     fn host_for(&self, id: TaskId) -> Option<HostId> {
-        let Live { task, watch } = self.tasks.live(id)?;
+        let Live { task, volatile } = self.tasks.live(id)?;
         let mut here = self.hosts.all_here_at(&task.place);
-        here.find(|host| !watch.unknown_to.contains(*host)).cloned()
+        here.find(|host| !volatile.unknown_to.contains(*host)).cloned()
     }
 
     /// The run was cut off with its host, unanswered.
@@ -152,12 +152,12 @@ impl Engine {
 
     /// Puts the run into another host's queue, to be asked to go on.
     fn go_on(&mut self, id: TaskId, host: HostId) {
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         self.hosts.release(task);
         task.run.host = host.clone();
         // One that had only waited waits elsewhere.
         task.run.continued += u32::from(task.stage != Stage::Queued);
-        watch.loss = HostLoss::None;
+        volatile.loss = HostLoss::None;
         self.advance(id, Stage::Queued);
         if let Some(live) = self.tasks.live(id) {
             self.hosts.enlist(&live.task);

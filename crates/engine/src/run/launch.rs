@@ -101,8 +101,8 @@ impl Engine {
         if let Some(live) = self.tasks.live_mut(id)
             && live.task.stage == Stage::Opening
         {
-            live.watch.callers.push(call);
-            live.watch.callers_host = lifetime;
+            live.volatile.callers.push(call);
+            live.volatile.callers_host = lifetime;
             return None;
         }
         let task = self.tasks.get(id)?;

@@ -14,12 +14,12 @@ const MINUTE_MS: u64 = 60_000;
 impl Engine {
     /// The moment at which a limit ends the run, or may.
     pub(super) fn limit_of(&self, live: &Live) -> Option<Time> {
-        let Live { task, watch } = live;
+        let Live { task, volatile } = live;
         if !task.stage.holds_slot() {
             return self.longest_absence(live);
         }
-        let quiet = minutes(watch.activity.since, self.settings.max_quiet_minutes);
-        let quiet = quiet.filter(|_| watch.questions.is_empty());
+        let quiet = minutes(volatile.activity.since, self.settings.max_quiet_minutes);
+        let quiet = quiet.filter(|_| volatile.questions.is_empty());
         [self.longest_run(live), quiet].into_iter().flatten().min()
     }
 
@@ -33,7 +33,7 @@ impl Engine {
     /// one whose process we cannot see, nobody would ever hear that it has ended.
     fn longest_absence(&self, live: &Live) -> Option<Time> {
         let host = self.hosts.get(&live.task.run.host)?;
-        let since = live.watch.activity.since.max(host.away_since.unwrap_or_default());
+        let since = live.volatile.activity.since.max(host.away_since.unwrap_or_default());
         let limit = minutes(since, self.settings.max_run_minutes);
         limit.filter(|_| host.presence == Presence::Away)
     }
@@ -45,15 +45,15 @@ impl Engine {
         let Some(live) = self.tasks.live(id) else { return true };
         let over = self.limit_of(live).filter(|at| *at <= now);
         let away = self.hosts.presence(&live.task.run.host) == Presence::Away;
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return true };
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return true };
         let Some(at) = over else {
-            watch.overdue = None;
+            volatile.overdue = None;
             return false;
         };
-        let noticed = *watch.overdue.get_or_insert(now);
+        let noticed = *volatile.overdue.get_or_insert(now);
         let waited = now.since(noticed) >= LIMIT_GRACE_MS;
-        let asked = watch.observed.is_some_and(|observed| observed >= at);
-        let idle = watch.request.is_none() && watch.due.is_none();
+        let asked = volatile.observed.is_some_and(|observed| observed >= at);
+        let idle = volatile.request.is_none() && volatile.due.is_none();
         let ask = match task.stage {
             Stage::Working(_) => !asked && !waited && idle,
             Stage::Prompting(_) => away && !waited && idle,
@@ -61,7 +61,7 @@ impl Engine {
         };
         let prompted = matches!(task.stage, Stage::Prompting(_) | Stage::Working(_));
         if ask {
-            watch.due = Some(now);
+            volatile.due = Some(now);
         } else if !prompted || asked || waited {
             let why = self.why_over(id);
             self.fail(id, why);
@@ -74,7 +74,7 @@ impl Engine {
         let Some(live) = self.tasks.live(id) else { return String::new() };
         if live.task.stage == Stage::Queued {
             words::waited_too_long(self.settings.max_run_minutes)
-        } else if live.watch.host_ended() {
+        } else if live.volatile.host_ended() {
             words::interrupted(self.hosts.lifetime(&live.task.run.host)).to_owned()
         } else if self.longest_run(live).is_some_and(|longest| longest <= self.now) {
             words::ran_too_long(self.settings.max_run_minutes)

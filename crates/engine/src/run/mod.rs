@@ -60,19 +60,21 @@ impl Engine {
 
     fn next_step(&mut self, id: TaskId, host: &HostId) {
         let now = self.now;
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         // A host that is there has not ended, whatever was said of it.
-        watch.loss = HostLoss::None;
+        volatile.loss = HostLoss::None;
         if task.stage == Stage::Queued {
             return self.soon(Timer::Start(host.clone()));
         }
         // A working run is looked at when there is a reason to, not all the time.
-        if !watch.is_free(now) || matches!(task.stage, Stage::Working(_)) && watch.due.is_none() {
+        if !volatile.is_free(now)
+            || matches!(task.stage, Stage::Working(_)) && volatile.due.is_none()
+        {
             return;
         }
         let action = match &task.stage {
-            Stage::Opening => Some(start::open_action(task, watch, self.settings.max_depth)),
-            Stage::Prompting(message) => start::prompt_action(task, watch, message),
+            Stage::Opening => Some(start::open_action(task, volatile, self.settings.max_depth)),
+            Stage::Prompting(message) => start::prompt_action(task, volatile, message),
             Stage::Working(_) => observe::observe_action(task),
             Stage::Queued | Stage::Finished(_) => None,
         };
@@ -86,12 +88,12 @@ impl Engine {
             return;
         };
         let work = self.work(host.clone(), action, Purpose::Run(id, run));
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
-        watch.request = Some(Request { work, host, validity: Validity::Current });
-        watch.due = None;
-        match (&task.stage, watch.handover) {
-            (Stage::Opening, _) => watch.open = Tried::Perhaps,
-            (Stage::Prompting(_), Handover::Untried) => watch.handover = Handover::Tried,
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
+        volatile.request = Some(Request { work, host, validity: Validity::Current });
+        volatile.due = None;
+        match (&task.stage, volatile.handover) {
+            (Stage::Opening, _) => volatile.open = Tried::Perhaps,
+            (Stage::Prompting(_), Handover::Untried) => volatile.handover = Handover::Tried,
             _ => {}
         }
     }
@@ -103,11 +105,11 @@ impl Engine {
         work: WorkId,
         found: Result<Finding, HostError>,
     ) {
-        let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
+        let Some(Live { task, volatile }) = self.tasks.live_mut(id) else { return };
         // Run and work ids are fencing tokens: an answer to an earlier request counts for nothing.
         let own = |request: &mut Request| request.work == work && task.run.number == run;
-        let Some(request) = watch.request.take_if(own) else { return };
-        if watch.host_ended() {
+        let Some(request) = volatile.request.take_if(own) else { return };
+        if volatile.host_ended() {
             self.cut_off_answered(id, request, found);
         } else if request.host != task.run.host {
             self.observed_elsewhere(id, request, found);
@@ -122,25 +124,25 @@ impl Engine {
     /// The run is to be looked at again at this moment, at the latest.
     pub(crate) fn observe_at(&mut self, id: TaskId, at: Time) {
         if let Some(live) = self.tasks.live_mut(id) {
-            live.watch.due_by(at);
+            live.volatile.due_by(at);
         }
     }
 
     /// Sets the run's timer to the first moment at which it may need something.
     pub(crate) fn arm(&mut self, id: TaskId) {
         let Some(live) = self.tasks.live(id) else { return };
-        let Live { task, watch } = live;
+        let Live { task, volatile } = live;
         let next_try = match self.hosts.presence(&task.run.host) {
-            _ if watch.request.is_some() => None,
+            _ if volatile.request.is_some() => None,
             // Another host is asked only if the run is past its limit.
-            Presence::Away if watch.overdue.is_none() => None,
-            Presence::Here | Presence::Gone | Presence::Away => watch.due,
+            Presence::Away if volatile.overdue.is_none() => None,
+            Presence::Here | Presence::Gone | Presence::Away => volatile.due,
         };
-        let grace = match watch.loss {
+        let grace = match volatile.loss {
             HostLoss::Watched { since } => Some(since.plus(CUT_OFF_GRACE_MS)),
             HostLoss::None | HostLoss::Unwatched { .. } => None,
         };
-        let last_word = watch.overdue.map(|since| since.plus(LIMIT_GRACE_MS));
+        let last_word = volatile.overdue.map(|since| since.plus(LIMIT_GRACE_MS));
         let moments = [next_try, grace, self.limit_of(live), last_word];
         match moments.into_iter().flatten().filter(|at| *at > self.now).min() {
             Some(at) => self.timers.set(Timer::Run(id), at),
@@ -154,7 +156,7 @@ impl Engine {
         let from = live.task.stage.name();
         debug_assert!(from.may_become(stage.name()), "{id}: {from:?} to {stage:?}");
         live.task.stage = stage;
-        live.watch.fresh_stage();
+        live.volatile.fresh_stage();
         let task = live.task.clone();
         self.save(Change::Moved { task, from });
     }

@@ -23,19 +23,19 @@ impl Engine {
 
     fn run_changed(&mut self, id: TaskId, error: Option<String>) {
         let now = self.now;
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         if !matches!(task.stage, Stage::Prompting(_) | Stage::Working(_)) {
             return;
         }
         if let Some(why) = error {
-            watch.stillness.errored(&why);
+            volatile.stillness.errored(&why);
         }
         if matches!(task.stage, Stage::Working(_)) {
-            watch.overtake();
-            watch.due = Some(now);
+            volatile.overtake();
+            volatile.due = Some(now);
             self.tend_run(id);
-        } else if watch.request.is_some() {
-            watch.handover = Handover::Heard;
+        } else if volatile.request.is_some() {
+            volatile.handover = Handover::Heard;
         }
     }
 
@@ -52,9 +52,9 @@ impl Engine {
             Ok(_) => self.observe_at(id, now.plus(pause_ms(1))),
             Err(HostError::Gone) => self.deleted_under(id),
             Err(_) => {
-                if let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) {
-                    let next_try = watch.failed(now);
-                    watch.due_by(next_try);
+                if let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) {
+                    let next_try = volatile.failed(now);
+                    volatile.due_by(next_try);
                 }
             }
         }
@@ -63,10 +63,10 @@ impl Engine {
     /// A look came back.
     pub(super) fn observed(&mut self, id: TaskId, observation: Observation, validity: Validity) {
         let now = self.now;
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
-        watch.observed = Some(now);
-        watch.tries = 0;
-        watch.activity.host_tells(observation.moved.map(|moved| moved.min(now)));
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
+        volatile.observed = Some(now);
+        volatile.tries = 0;
+        volatile.activity.host_tells(observation.moved.map(|moved| moved.min(now)));
         task.run.tool_calls = task.run.tool_calls.max(observation.tool_calls);
         match observation.state {
             RunState::Answered { text } => {
@@ -76,15 +76,15 @@ impl Engine {
             RunState::Failed { reason } => {
                 self.finish(id, Outcome::Failed, reason, Notify::Yes, Halt::NotNeeded);
             }
-            RunState::Busy if validity == Validity::Overtaken => watch.due = Some(now),
+            RunState::Busy if validity == Validity::Overtaken => volatile.due = Some(now),
             RunState::Busy => {
-                watch.stillness = Stillness::default();
-                watch.due = None;
+                volatile.stillness = Stillness::default();
+                volatile.due = None;
             }
             RunState::Aborted { text } => {
                 // A host that is closed aborts what runs before it goes. If it goes, the run was
                 // interrupted with it; only if it stays was this somebody's wish.
-                watch.stillness.error = Some(words::ABORTED.to_owned());
+                volatile.stillness.error = Some(words::ABORTED.to_owned());
                 self.observed_still(id, &text, validity);
             }
             RunState::Still { text } => self.observed_still(id, &text, validity),
@@ -95,13 +95,13 @@ impl Engine {
     /// be readable yet; only time tells these from one that will never be answered.
     fn observed_still(&mut self, id: TaskId, text: &str, validity: Validity) {
         let now = self.now;
-        let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) else { return };
-        if watch.stillness.seen(now) {
-            let why = words::never_answered(watch.stillness.error.as_deref(), text);
+        let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) else { return };
+        if volatile.stillness.seen(now) {
+            let why = words::never_answered(volatile.stillness.error.as_deref(), text);
             return self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
         }
         let overtaken = validity == Validity::Overtaken;
-        watch.due = Some(if overtaken { now } else { now.plus(STILL_LOOK_EVERY_MS) });
+        volatile.due = Some(if overtaken { now } else { now.plus(STILL_LOOK_EVERY_MS) });
     }
 
     pub(super) fn deleted_under(&mut self, id: TaskId) {
@@ -119,16 +119,16 @@ impl Engine {
     ) {
         let now = self.now;
         let Some(id) = self.tasks.at_work_in(session) else { return };
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
-        watch.activity = Activity::seen(now);
-        watch.stillness.since = None;
-        watch.retry = None;
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
+        volatile.activity = Activity::seen(now);
+        volatile.stillness.since = None;
+        volatile.retry = None;
         if let Some(name) = tool {
             task.run.tool_calls = task.run.tool_calls.saturating_add(1);
-            watch.used_tool(&name);
+            volatile.used_tool(&name);
         }
-        watch.tokens = tokens.or(watch.tokens);
-        watch.cost_micros = cost_micros.or(watch.cost_micros);
+        volatile.tokens = tokens.or(volatile.tokens);
+        volatile.cost_micros = cost_micros.or(volatile.cost_micros);
     }
 }
 

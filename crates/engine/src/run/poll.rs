@@ -30,8 +30,8 @@ impl Engine {
     /// questions now and then all the same: it may do several things at once.
     fn scope_for(&self, host: &Host) -> Scope {
         let now = self.now;
-        let waits = |Live { watch, .. }: &Live| {
-            !watch.questions.is_empty() || now.since(watch.activity.since) >= QUIET_MS
+        let waits = |Live { volatile, .. }: &Live| {
+            !volatile.questions.is_empty() || now.since(volatile.activity.since) >= QUIET_MS
         };
         let some = host.running.iter().filter_map(|id| self.tasks.live(*id)).any(waits);
         if some || host.unasked >= POLLS_UNASKED_MAX { Scope::Questions } else { Scope::Busy }
@@ -74,20 +74,20 @@ impl Engine {
         questions: Option<&BTreeMap<SessionId, Vec<Question>>>,
     ) {
         let now = self.now;
-        let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
+        let Some(Live { task, volatile }) = self.tasks.live_mut(id) else { return };
         let (Stage::Working(_), Some(session)) = (&task.stage, &task.session) else { return };
         match busy.get(session) {
             Some(retry) => {
                 let retry = retry.as_ref().map(Retry::on_one_line);
-                if watch.retry != retry {
-                    watch.activity.since = now;
-                    watch.retry = retry;
+                if volatile.retry != retry {
+                    volatile.activity.since = now;
+                    volatile.retry = retry;
                 }
-                if watch.due.is_none() && watch.request.is_none() {
-                    watch.stillness = Stillness::default();
+                if volatile.due.is_none() && volatile.request.is_none() {
+                    volatile.stillness = Stillness::default();
                 }
             }
-            None => watch.due = Some(now),
+            None => volatile.due = Some(now),
         }
         if let Some(questions) = questions {
             let open = questions.get(session).map(Vec::as_slice).unwrap_or_default();

@@ -11,8 +11,8 @@ use crate::work::Question;
 impl Engine {
     /// These are the helper's open questions, and no others.
     pub(super) fn apply_questions(&mut self, id: TaskId, open: &[Question]) {
-        let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) else { return };
-        let known = watch.questions.keys();
+        let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) else { return };
+        let known = volatile.questions.keys();
         let answered = known.filter(|id| !open.iter().any(|question| question.id == **id));
         for question in answered.cloned().collect::<Vec<_>>() {
             self.question_closed(id, &question);
@@ -24,13 +24,13 @@ impl Engine {
 
     /// A helper waits for a person. Its asker is told once, however often we hear of it.
     pub(crate) fn question_open(&mut self, id: TaskId, question: Question) {
-        let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
-        if watch.questions.len() >= QUESTIONS_MAX_OPEN {
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
+        if volatile.questions.len() >= QUESTIONS_MAX_OPEN {
             return;
         }
-        let since = watch.questions.get(&question.id).map_or(self.now, |known| known.since);
+        let since = volatile.questions.get(&question.id).map_or(self.now, |known| known.since);
         let question = question.view(since);
-        watch.questions.insert(question.id.clone(), question.clone());
+        volatile.questions.insert(question.id.clone(), question.clone());
         let told = task.run.asked.len() as u32;
         if task.run.asked.contains(&question.id) || told >= QUESTIONS_MAX_TOLD {
             return;
@@ -43,11 +43,11 @@ impl Engine {
 
     pub(crate) fn question_closed(&mut self, id: TaskId, question: &QuestionId) {
         let now = self.now;
-        let Some(Live { task, watch }) = self.tasks.live_mut(id) else { return };
-        if watch.questions.remove(question).is_none() {
+        let Some(Live { task, volatile }) = self.tasks.live_mut(id) else { return };
+        if volatile.questions.remove(question).is_none() {
             return;
         }
-        watch.activity.since = now;
+        volatile.activity.since = now;
         let number = task.run.asked.iter().position(|asked| asked == question);
         if let Some(number) = number {
             self.withdraw_question(id, number as u32);

@@ -30,10 +30,10 @@ impl Engine {
     pub(crate) fn start_waiting(&mut self, host: &HostId) {
         let now = self.now;
         while let Some(id) = self.next_to_start(host) {
-            let Some(Live { task, watch }) = self.tasks.unfinished_mut(id) else { return };
+            let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
             task.run.started = now;
             task.run.paused_ms = 0;
-            watch.activity.since = now;
+            volatile.activity.since = now;
             let opened = task.session.is_some();
             let stage = if opened { self.prompting(id) } else { Stage::Opening };
             self.advance(id, stage);

@@ -29,8 +29,8 @@ impl Engine {
     fn opened(&mut self, id: TaskId, session: SessionId) {
         self.tasks.set_session(id, session);
         let Some(live) = self.tasks.unfinished_mut(id) else { return };
-        let callers = std::mem::take(&mut live.watch.callers);
-        let lifetime = live.watch.callers_host;
+        let callers = std::mem::take(&mut live.volatile.callers);
+        let lifetime = live.volatile.callers_host;
         let stage = self.prompting(id);
         self.advance(id, stage);
         if let Some(task) = self.tasks.get(id) {
@@ -51,12 +51,12 @@ impl Engine {
     /// The host has the prompt. What it said of the session meanwhile may be about this prompt:
     /// its answer to us may come after that.
     fn taken(&mut self, id: TaskId, message: MessageId) {
-        let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) else { return };
-        let heard = watch.handover == Handover::Heard;
-        let stillness = std::mem::take(&mut watch.stillness);
+        let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) else { return };
+        let heard = volatile.handover == Handover::Heard;
+        let stillness = std::mem::take(&mut volatile.stillness);
         self.advance(id, Stage::Working(message));
         if let Some(live) = self.tasks.unfinished_mut(id).filter(|_| heard) {
-            live.watch.stillness = stillness;
+            live.volatile.stillness = stillness;
             self.observe_at(id, self.now);
         }
         self.poll_host_of(id);
@@ -65,27 +65,27 @@ impl Engine {
     /// The session could not be opened, or the prompt not be handed over.
     fn start_failed(&mut self, id: TaskId, error: HostError) {
         let now = self.now;
-        let Some(Live { watch, .. }) = self.tasks.unfinished_mut(id) else { return };
+        let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) else { return };
         let lasting = match &error {
             HostError::Unreachable | HostError::Busy => false,
             HostError::Gone | HostError::Rejected { .. } => true,
         };
-        let next_try = watch.failed(now);
-        if !lasting && watch.tries < START_MAX_TRIES {
-            watch.due = Some(next_try);
+        let next_try = volatile.failed(now);
+        if !lasting && volatile.tries < START_MAX_TRIES {
+            volatile.due = Some(next_try);
             return;
         }
         let why = match error {
             HostError::Gone => words::SESSION_GONE_BEFORE_PROMPT.to_owned(),
-            other => words::could_not_start(&other, watch.tries),
+            other => words::could_not_start(&other, volatile.tries),
         };
         self.fail(id, why);
     }
 }
 
-pub(super) fn open_action(task: &Task, watch: &Volatile, deepest: u32) -> Action {
+pub(super) fn open_action(task: &Task, volatile: &Volatile, deepest: u32) -> Action {
     Action::Open {
-        tried: watch.open,
+        tried: volatile.open,
         task: task.id,
         parent: task.parent.clone(),
         directory: task.directory.as_ref().to_owned(),
@@ -95,10 +95,10 @@ pub(super) fn open_action(task: &Task, watch: &Volatile, deepest: u32) -> Action
     }
 }
 
-pub(super) fn prompt_action(task: &Task, watch: &Volatile, id: &MessageId) -> Option<Action> {
+pub(super) fn prompt_action(task: &Task, volatile: &Volatile, id: &MessageId) -> Option<Action> {
     let prompt = task.run.prompt.as_deref()?;
     let text = if task.run.continued > 0 { words::go_on(prompt) } else { prompt.to_owned() };
-    let tried = match watch.handover {
+    let tried = match volatile.handover {
         Handover::Untried => Tried::Never,
         Handover::Tried | Handover::Heard => Tried::Perhaps,
     };

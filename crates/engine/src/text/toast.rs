@@ -64,11 +64,11 @@ pub(crate) fn progress(running: &[&Live], queued: usize, now: Time) -> Option<To
 }
 
 fn line(live: &Live, now: Time) -> String {
-    let Live { task, watch } = live;
+    let Live { task, volatile } = live;
     let name = cut(&task.description, LINE_CHARS);
-    let doing = match watch.tools.back() {
-        _ if !watch.questions.is_empty() => "waits for your answer".to_owned(),
-        _ if watch.retry.is_some() => "waits for its provider".to_owned(),
+    let doing = match volatile.tools.back() {
+        _ if !volatile.questions.is_empty() => "waits for your answer".to_owned(),
+        _ if volatile.retry.is_some() => "waits for its provider".to_owned(),
         Some(tool) => format!("{tool} ({})", counted(task.run.tool_calls as usize, "tool call")),
         None => match task.elapsed_ms(now) / STEP_MS {
             0 => "begins".to_owned(),
