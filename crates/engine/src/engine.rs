@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use legwork_protocol::api::Answer;
 use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Settings, TaskId, Time};
 
+use crate::asks::waits::Wait;
 use crate::hosts::Hosts;
 use crate::input::{Caller, Hint, Input, Progress, Reaction, Say};
 use crate::outbox::Outbox;
@@ -15,7 +16,6 @@ use crate::run::resume::Resuming;
 use crate::run::stop::Stops;
 use crate::tasks::Tasks;
 use crate::timers::{Timer, Timers};
-use crate::waits::Waits;
 use crate::work::{Action, Finding, HostError, Scope, Work, WorkId};
 
 /// Every decision of legwork, and what it is based on.
@@ -27,7 +27,8 @@ pub struct Engine {
     pub(crate) hosts: Hosts,
     pub(crate) outbox: Outbox,
     pub(crate) stops: Stops,
-    pub(crate) waits: Waits,
+    /// Callers who wait. Not saved: a caller whose daemon was restarted asks again.
+    pub(crate) waits: BTreeMap<CallId, Wait>,
     /// Launches whose agent is being looked up. Not saved: a caller asks again.
     pub(crate) pending_launches: BTreeMap<CallKey, PendingLaunch>,
     /// Tasks whose session is being looked up for a resume. Not saved either.
@@ -72,7 +73,7 @@ impl Engine {
         self.now = self.now.max(now);
         match input {
             Input::Ask { call, caller, ask, spare } => self.asked(call, caller, ask, spare),
-            Input::Dropped { call } => self.unblock(call),
+            Input::Dropped { call } => drop(self.unblock(call)),
             Input::Hint(hint) => self.hinted(hint),
             Input::Found { work, found } => self.found(work, found),
             Input::Tick => {}

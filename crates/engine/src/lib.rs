@@ -5,8 +5,8 @@
 //! value that changes only in `on`: the same inputs at the same times give the same history.
 //!
 //! Read `run/task.rs` for the lifecycle and `engine.rs` for the way in, then `run/` (the life of a
-//! run), `outbox/` (telling sessions) and `hosts/`. The vocabulary is in `input.rs`, `work.rs` and
-//! `record.rs`.
+//! run), `outbox/` (telling sessions), `asks/` (what is answered from what is known) and `hosts/`.
+//! The vocabulary is in `input.rs`, `work.rs` and `record.rs`.
 
 mod asks;
 mod engine;
@@ -21,8 +21,6 @@ mod slept;
 mod tasks;
 pub mod text;
 mod timers;
-pub mod views;
-mod waits;
 pub mod work;
 
 pub use engine::Engine;

@@ -34,7 +34,7 @@ impl Engine {
             .pending
             .iter()
             // A question is never held: the answer may be what the parent waits for.
-            .filter(|id| id.about != About::End || !self.waits.holds(to, id.task))
+            .filter(|id| id.about != About::End || !self.holds_notice(to, id.task))
             .filter_map(|id| self.outbox.notices.get(id))
             .collect();
         let Some(oldest) = ready.iter().map(|notice| notice.made).min() else { return };

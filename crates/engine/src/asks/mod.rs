@@ -1,5 +1,8 @@
 //! The asks that are answered at once from what is known: output, cancel, clear; and a person's
-//! reply to a helper.
+//! reply to a helper. Waiting is in `waits.rs`, and what anybody sees of a task in `views.rs`.
+
+mod views;
+pub(crate) mod waits;
 
 use std::collections::BTreeSet;
 
