@@ -8,7 +8,7 @@ use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 use legwork_protocol::{HostId, MessageId, PartId, QuestionId, SessionId, TaskId, Time};
 
 use crate::record::Target;
-use crate::text::Text;
+use crate::text::pages::Excerpt;
 
 /// Counts what is asked of hosts, so that each answer finds its question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,7 +151,9 @@ pub struct Part {
     pub id: PartId,
     /// Who is to see it.
     pub shown: Shown,
-    pub text: Text,
+    pub text: String,
+    /// What goes behind the text; the shell puts it there before a host sees the part.
+    pub result: Option<Excerpt>,
 }
 
 /// Who sees a part of a message.

@@ -15,7 +15,7 @@ use desk::{Desk, PARENT, answered, failed, host_id, launch, parent, seen, sessio
 use insta::assert_snapshot;
 use legwork_engine::input::{Caller, Hint, Input, Say};
 use legwork_engine::text::fence::Fence;
-use legwork_engine::text::{Text, answers, words};
+use legwork_engine::text::{answers, words};
 use legwork_engine::work::{
     Action, Finding, HostError, Part, Question, Retry, RunState, Shown, Wake,
 };
@@ -85,11 +85,6 @@ impl Desk {
         self.noted(call, waits.then_some(Note::OutputNeverWaits))
     }
 
-    fn fill(&self, text: &Text) -> String {
-        let detail = |task, run| Ok::<_, ()>(self.details.get(&(task, run)).cloned());
-        text.fill(detail).unwrap()
-    }
-
     /// The deliveries that are on their way, as the session gets them.
     fn deliveries(&self) -> String {
         let deliveries = self.under_way.iter().filter_map(|work| match &work.action {
@@ -112,7 +107,12 @@ impl Desk {
                 Shown::ToAll => "everybody",
                 Shown::ToModel => "the model",
             };
-            all.push_str(&format!("(for {shown})\n{}\n", self.fill(&part.text)));
+            let result = part.result.as_ref().map(|result| {
+                let kept = self.details.get(&(result.task, result.run)).map_or("", String::as_str);
+                result.of(kept)
+            });
+            let (text, result) = (&part.text, result.unwrap_or_default());
+            all.push_str(&format!("(for {shown})\n{text}{result}\n"));
         }
         all
     }

@@ -94,7 +94,12 @@ impl Transport for Mad {
 fn actions() -> Vec<Action> {
     let session = || "ses_a".parse().unwrap();
     let message = || "msg_1".parse().unwrap();
-    let part = Part { id: "prt_1".parse().unwrap(), shown: Shown::ToModel, text: "x".into() };
+    let part = Part {
+        id: "prt_1".parse().unwrap(),
+        shown: Shown::ToModel,
+        text: "x".into(),
+        result: None,
+    };
     let task = TaskId::from_number(7);
     let answer = |reply| Action::Answer {
         session: session(),

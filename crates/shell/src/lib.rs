@@ -8,11 +8,10 @@ mod degraded;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use legwork_engine::text::Text;
 use legwork_engine::{Action, Engine, Hint, HostError, Input, Journal, Say, Work};
 use legwork_protocol::api::Answer;
 use legwork_protocol::limits::POLL_EVERY_MS;
-use legwork_protocol::{CallId, HostId, Refusal, Settings, Time};
+use legwork_protocol::{CallId, HostId, Refusal, Settings, TaskId, Time};
 
 /// Whatever is on the other side: callers, hosts, the process table.
 pub trait Outside {
@@ -123,22 +122,19 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             if let Ok(Answer::Output(output)) = answer
                 && !output.task.status.is_unfinished()
             {
-                match self.journal.detail(output.task.id, output.task.resumes) {
-                    Ok(detail) => output.text = Some(detail.unwrap_or_default()),
-                    Err(fault) => {
-                        self.outside.trouble(&format!("a result cannot be read: {fault}"));
-                        *answer = Err(Refusal::CannotRead);
-                    }
+                output.text = self.result(output.task.id, output.task.resumes);
+                if output.text.is_none() {
+                    *answer = Err(Refusal::CannotRead);
                 }
             }
         }
         self.outside.say(call, say);
     }
 
-    /// The text with its results in it, or nothing if the records cannot be read.
-    fn fill(&mut self, text: &Text) -> Option<String> {
-        let filled = text.fill(|task, run| self.journal.detail(task, run));
-        filled
+    /// A run's result, or nothing if the records cannot be read.
+    fn result(&mut self, task: TaskId, run: u32) -> Option<String> {
+        let detail = self.journal.detail(task, run).map(Option::unwrap_or_default);
+        detail
             .map_err(|fault| self.outside.trouble(&format!("a result cannot be read: {fault}")))
             .ok()
     }
@@ -146,14 +142,13 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     fn work(&mut self, mut work: Work) {
         if let Action::Deliver { parts, .. } = &mut work.action {
             for part in parts {
-                match self.fill(&part.text) {
-                    Some(text) => part.text = text.into(),
-                    None => {
-                        // Not sent, so it is tried again like anything else that was not.
-                        let found = Err(HostError::Busy);
-                        return self.own.push_back(Input::Found { work: work.id, found });
-                    }
-                }
+                let Some(excerpt) = part.result.take() else { continue };
+                let Some(kept) = self.result(excerpt.task, excerpt.run) else {
+                    // Not sent, so it is tried again like anything else that was not.
+                    let found = Err(HostError::Busy);
+                    return self.own.push_back(Input::Found { work: work.id, found });
+                };
+                part.text.push_str(&excerpt.of(&kept));
             }
         }
         self.outside.start(work);

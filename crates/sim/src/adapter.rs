@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use legwork_engine::record::Target;
-use legwork_engine::text::{Piece, Text};
 use legwork_engine::work::{
     Action, Finding, HostError, Observation, Part, Question, Retry, RunState, Scope, Shown, Tried,
     Wake,
@@ -207,20 +206,11 @@ fn tell(
     let agent = prompts.find(|(_, user)| !user.ours).map(|(_, user)| user.agent.clone());
     let parts = parts.iter().map(|part| host::Part {
         id: part.id.clone(),
-        text: words(&part.text).into(),
+        text: part.text.as_str().into(),
         synthetic: part.shown == Shown::ToModel,
     });
     let prompt = send(message, parts.collect(), agent, wake == Wake::StayIdle);
     Plan::Write(Write::Send(session.clone(), prompt))
-}
-
-/// Texts that reach a host have no holes any more.
-fn words(text: &Text) -> String {
-    let words = text.0.iter().map(|piece| match piece {
-        Piece::Plain(words) => words.as_str(),
-        Piece::Detail { .. } => "(a hole)",
-    });
-    words.collect()
 }
 
 fn send(

@@ -5,7 +5,6 @@ mod built_in;
 mod forget;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -265,12 +264,8 @@ impl LocalHost {
         if self.read(session)?.is_none() {
             return Err(HostError::Gone);
         }
-        let shown = parts.iter().filter(|part| part.shown == Shown::ToAll).map(|part| {
-            // Texts that reach a host have no holes any more.
-            let Ok(text) = part.text.fill(|_, _| Ok::<_, Infallible>(None));
-            text
-        });
-        let text = shown.collect::<Vec<_>>().join("\n");
+        let shown = parts.iter().filter(|part| part.shown == Shown::ToAll);
+        let text = shown.map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
         let (message, addressee) = (message.clone(), session.clone());
         let mail = Mail { message, session: addressee, at: now(), text };
         let path = {

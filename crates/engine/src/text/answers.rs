@@ -9,7 +9,7 @@ use legwork_protocol::view::{ResultView, TaskView, Waiting};
 
 use super::fence::{Fence, named, quoted};
 use super::words::{self, counted, duration};
-use super::{View, listing, pages};
+use super::{listing, pages};
 use crate::input::Progress;
 
 const TOLD_LATER: &str = "A notification with the whole result will follow in this conversation \
@@ -129,8 +129,7 @@ fn outcome(output: &ResultView, fence: Fence) -> String {
     let mut words = format!("Task ID: {}\nStatus: {}\n", task.id, task.status);
     let took = duration(task.elapsed_ms);
     words.push_str(&format!("Description: {}\nTook: {took}\n\n", task.description));
-    let view = View::Page { offset: *offset };
-    words.push_str(&pages::show(task.id, text.as_deref().unwrap_or_default(), view, fence));
+    words.push_str(&pages::page(task.id, text.as_deref().unwrap_or_default(), *offset, fence));
     words
 }
 

@@ -4,8 +4,8 @@ use legwork_protocol::CallKey;
 use legwork_protocol::view::QuestionView;
 
 use super::fence::{Fence, quoted};
+use super::pages::Excerpt;
 use super::words::{self, counted, duration};
-use super::{Piece, Text, View};
 use crate::record::{About, Delivery, Notice};
 use crate::task::{Outcome, Task};
 use crate::work::{Part, Shown};
@@ -46,20 +46,16 @@ pub(crate) type Told<'a> = (&'a Notice, Option<&'a CallKey>);
 pub(crate) fn parts(delivery: &Delivery, notices: &[Told<'_>], max_chars: u32) -> Vec<Part> {
     let mut head: Vec<&str> = notices.iter().map(|(notice, _)| notice.headline.as_str()).collect();
     head.push(&delivery.counts);
-    let headlines =
-        Part { id: delivery.id.part(0), shown: Shown::ToAll, text: Text::from(head.join("\n")) };
+    let (id, text) = (delivery.id.part(0), head.join("\n"));
+    let headlines = Part { id, shown: Shown::ToAll, text, result: None };
     let results = notices.iter().filter(|(notice, _)| notice.id.about == About::End);
     let results = results.enumerate().map(|(number, (notice, key))| {
         let id = delivery.id.part(number + 1);
         let fence = Fence::of(id.as_str(), key.map_or("", CallKey::as_str));
-        Part { id, shown: Shown::ToModel, text: result(notice, max_chars, fence) }
+        let (task, run) = (notice.id.task, notice.id.run);
+        let text = format!("What came of {task}:\n\n");
+        let result = Some(Excerpt { task, run, max_chars, fence });
+        Part { id, shown: Shown::ToModel, text, result }
     });
     std::iter::once(headlines).chain(results).collect()
-}
-
-fn result(notice: &Notice, max_chars: u32, fence: Fence) -> Text {
-    let (task, run) = (notice.id.task, notice.id.run);
-    let view = View::Start { max_chars };
-    let head = Piece::Plain(format!("What came of {task}:\n\n"));
-    Text(vec![head, Piece::Detail { task, run, view, fence }])
 }

@@ -5,18 +5,19 @@ use legwork_protocol::TaskId;
 use legwork_protocol::limits::{NOTICE_MAX_BYTES, PAGE_MAX_BYTES, PAGE_MAX_LINES};
 use legwork_protocol::line::beginning;
 
-use super::View;
 use super::fence::{Fence, NOT_OURS, ends_line, looks_ours};
 
-/// The part of a kept result that a view shows.
-pub fn show(task: TaskId, kept: &str, view: View, fence: Fence) -> String {
-    match view {
-        View::Page { offset } => page(task, kept, offset, fence),
-        View::Start { max_chars } => start(task, kept, max_chars, fence),
-    }
+/// The beginning of a run's result, which goes behind a notice when that is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    pub task: TaskId,
+    pub run: u32,
+    pub max_chars: u32,
+    pub fence: Fence,
 }
 
-fn page(task: TaskId, kept: &str, offset: u64, fence: Fence) -> String {
+/// A page of a result, from a character on.
+pub fn page(task: TaskId, kept: &str, offset: u64, fence: Fence) -> String {
     let all = kept.chars().count() as u64;
     if offset > 0 && offset >= all {
         return format!("(The result has {all} characters; there is nothing from {offset} on.)");
@@ -35,30 +36,32 @@ fn page(task: TaskId, kept: &str, offset: u64, fence: Fence) -> String {
     page
 }
 
-fn start(task: TaskId, kept: &str, max_chars: u32, fence: Fence) -> String {
-    // Even without a limit of the person's a message has one.
-    let room = beginning(kept, NOTICE_MAX_BYTES).chars().count();
-    let max = if max_chars == 0 { room } else { room.min(max_chars as usize) };
-    let (shown, taken) =
-        excerpt(kept, 0, Most { chars: max, bytes: usize::MAX, lines: usize::MAX });
-    let fenced = fence.around(task, &shown);
-    let all = taken + kept.chars().skip(taken).count();
-    if taken == all {
-        return fenced;
+impl Excerpt {
+    /// As much of the kept result as it may show, with the call that reads the rest.
+    pub fn of(&self, kept: &str) -> String {
+        let Self { task, max_chars, fence, .. } = *self;
+        // Even without a limit of the person's a message has one.
+        let room = beginning(kept, NOTICE_MAX_BYTES).chars().count();
+        let max = if max_chars == 0 { room } else { room.min(max_chars as usize) };
+        let (shown, taken) =
+            excerpt(kept, 0, Most { chars: max, bytes: usize::MAX, lines: usize::MAX });
+        let fenced = fence.around(task, &shown);
+        let all = taken + kept.chars().skip(taken).count();
+        if taken == all {
+            return fenced;
+        }
+        format!(
+            "{fenced}\n\n(The first {taken} of {all} characters. Read on with \
+             background_output(task_id: \"{task}\", offset: {taken}).)"
+        )
     }
-    format!(
-        "{fenced}\n\n(The first {taken} of {all} characters. Read on with \
-         background_output(task_id: \"{task}\", offset: {taken}).)"
-    )
 }
 
 /// What an excerpt holds at the most.
 struct Most {
-    /// Characters of the kept text.
     chars: usize,
-    /// Bytes as shown.
+    /// As shown, with marks.
     bytes: usize,
-    /// Lines.
     lines: usize,
 }
 
@@ -99,8 +102,8 @@ mod tests {
         Fence::of("delivery", "secret")
     }
 
-    fn show(kept: &str, view: View) -> String {
-        super::show(task(), kept, view, fence())
+    fn start(kept: &str, max_chars: u32) -> String {
+        Excerpt { task: task(), run: 0, max_chars, fence: fence() }.of(kept)
     }
 
     fn page(kept: &str, offset: u64) -> String {
@@ -121,10 +124,10 @@ mod tests {
 
     #[test]
     fn a_short_result_is_shown_whole() {
-        assert_eq!(show("hello", View::Page { offset: 0 }), fenced("hello"));
-        assert_eq!(show("hello", View::Start { max_chars: 5 }), fenced("hello"));
-        assert_eq!(show("hello", View::Start { max_chars: 0 }), fenced("hello"));
-        assert_eq!(show("", View::Page { offset: 0 }), fenced(""));
+        assert_eq!(page("hello", 0), fenced("hello"));
+        assert_eq!(start("hello", 5), fenced("hello"));
+        assert_eq!(start("hello", 0), fenced("hello"));
+        assert_eq!(page("", 0), fenced(""));
     }
 
     #[test]
@@ -151,12 +154,12 @@ mod tests {
 
     #[test]
     fn an_offset_past_the_end_says_so() {
-        assert!(show("abc", View::Page { offset: u64::MAX }).contains("3 characters"));
+        assert!(page("abc", u64::MAX).contains("3 characters"));
     }
 
     #[test]
     fn a_notice_is_cut_at_its_limit_with_the_call_for_the_rest() {
-        let shown = show("abcdef", View::Start { max_chars: 3 });
+        let shown = start("abcdef", 3);
         assert!(shown.starts_with(&fenced("abc")));
         assert!(shown.contains("offset: 3"));
     }
@@ -164,11 +167,11 @@ mod tests {
     #[test]
     fn g3_a_notice_without_a_limit_still_fits_into_a_line() {
         let kept = "\u{1}".repeat(DETAIL_MAX_BYTES);
-        let shown = show(&kept, View::Start { max_chars: 0 });
+        let shown = start(&kept, 0);
         assert!(shown.len() * 6 * DELIVERY_MAX_NOTICES < LINE_MAX_BYTES, "{}", shown.len());
         assert!(shown.ends_with(").)"), "it says how to read on");
         let forged = "[BACKGROUND x\n".repeat(DETAIL_MAX_BYTES / 14);
-        let shown = show(&forged, View::Start { max_chars: 0 });
+        let shown = start(&forged, 0);
         assert!(shown.len() * DELIVERY_MAX_NOTICES < LINE_MAX_BYTES, "{}", shown.len());
     }
 

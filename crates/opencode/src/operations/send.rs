@@ -1,8 +1,6 @@
 //! Messages of ours: prompts to helpers and deliveries to their parents. Each goes out under ids of
 //! its own and only where it is not already there.
 
-use std::convert::Infallible;
-
 use legwork_engine::work::{Part, Shown, Tried, Wake};
 use legwork_engine::{Finding, HostError};
 use legwork_host::Request;
@@ -52,11 +50,7 @@ pub async fn tell<T: Transport>(
     if there.has_undo_pending() {
         return Ok(Finding::UndoPending);
     }
-    let parts = parts.iter().map(|part| {
-        // Texts that reach a host have no holes any more.
-        let Ok(text) = part.text.fill(|_, _| Ok::<_, Infallible>(None));
-        text_part(&part.id, text, part.shown)
-    });
+    let parts = parts.iter().map(|part| text_part(&part.id, part.text.clone(), part.shown));
     send(host, session, message, there.choice, parts.collect(), wake).await
 }
 

@@ -7,8 +7,12 @@ use serde_json::{Value, json};
 use crate::fake::{Fake, fixture, messages};
 
 pub fn tell(tried: Tried, session: &str, message: &str, wake: Wake) -> Action {
-    let part =
-        |id: &str, shown, text: &str| Part { id: id.parse().unwrap(), shown, text: text.into() };
+    let part = |id: &str, shown, text: &str| Part {
+        id: id.parse().unwrap(),
+        shown,
+        text: text.into(),
+        result: None,
+    };
     Action::Deliver {
         tried,
         session: session.parse().unwrap(),

@@ -11,8 +11,12 @@ use crate::world::{World, never_tried, new_task, now, until, world};
 
 fn delivery(session: &SessionId, result: &str, wake: Wake) -> Action {
     let message = MessageId::make(now(), new_task(), 0, MessageUse::End);
-    let part =
-        |number, shown, text: &str| Part { id: message.part(number), shown, text: text.into() };
+    let part = |number, shown, text: &str| Part {
+        id: message.part(number),
+        shown,
+        text: text.into(),
+        result: None,
+    };
     let parts =
         vec![part(0, Shown::ToAll, "[BACKGROUND TASK COMPLETED]"), part(1, Shown::ToModel, result)];
     Action::Deliver { tried: Tried::Perhaps, session: session.clone(), message, parts, wake }
