@@ -41,27 +41,20 @@ pub struct Engine {
     out: Reaction,
 }
 
-/// What a piece of work is for.
 #[derive(Debug, Clone)]
 pub(crate) enum Purpose {
     CheckAgent(CallKey),
     Resume(TaskId),
     /// A run's next step; of no interest if the run is another by then.
     Run(TaskId, u32),
-    /// A host's unfinished runs.
     Poll(HostId, Scope),
-    /// A delivery, through this host.
     Delivery(HostId, legwork_protocol::MessageId),
-    /// A session that must not go on.
     Stop(TaskId),
-    /// Which parents are still there.
     FindMissing(HostId, Vec<SessionId>),
-    /// A person's answer to a helper.
     Reply(CallId, TaskId, legwork_protocol::QuestionId),
 }
 
 impl Engine {
-    /// An engine that knows nothing yet.
     pub fn new(settings: Settings) -> Self {
         Self { settings, ..Self::default() }
     }

@@ -9,7 +9,6 @@ use legwork_protocol::{
 use crate::record::Change;
 use crate::work::{Finding, HostError, Question, Work, WorkId};
 
-/// Everything that can happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// Somebody asks something. Answered exactly once, now or later.
@@ -29,7 +28,6 @@ pub enum Input {
     Hint(Hint),
     Found {
         work: WorkId,
-        /// What came of it.
         found: Result<Finding, HostError>,
     },
     Tick,
@@ -42,16 +40,13 @@ pub enum Input {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// A session, through its host.
     Session {
         host: HostId,
         session: SessionId,
         /// The call, for good.
         key: CallKey,
-        /// The message that holds the call.
         message: MessageId,
         agent: String,
-        /// The directory that it works in.
         directory: String,
     },
     /// A person, at the command line or the dashboard: sees everything and is nobody's parent.
@@ -61,7 +56,6 @@ pub enum Caller {
 /// Who may have helpers on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
-    /// Sessions of its own place.
     OwnPlace,
     /// Sessions of every place, whose own host does not have the agent that they want.
     Everyone,
@@ -73,47 +67,52 @@ pub enum Hint {
     /// A host is there (again). Nothing that was asked of it earlier is still in flight.
     HostCame {
         host: HostId,
-        /// The sessions that it can reach.
         place: Place,
-        /// How long it stays.
         lifetime: HostLifetime,
-        /// Who may have helpers there.
         serves: Serves,
     },
     /// It cannot be reached; its process may well be at work.
-    HostAway { host: HostId },
+    HostAway {
+        host: HostId,
+    },
     /// Its process has ended, and with it all that it was doing.
-    HostGone { host: HostId },
+    HostGone {
+        host: HostId,
+    },
     /// Something happened in the session: it fell idle, or changed.
-    Changed { session: SessionId },
-    /// The session was deleted.
+    Changed {
+        session: SessionId,
+    },
     Deleted {
-        /// The host that says so.
         host: HostId,
         session: SessionId,
     },
-    /// The session had an error.
-    Errored { session: SessionId, why: String },
-    /// The helper does something.
+    Errored {
+        session: SessionId,
+        why: String,
+    },
     Progress {
         session: SessionId,
-        /// The tool that it began to use.
         tool: Option<String>,
-        /// Tokens used by the session so far.
         tokens: Option<u64>,
         /// Cost of the session so far, in millionths of the host's currency.
         cost_micros: Option<u64>,
     },
-    /// The helper asks a person.
-    Asked { session: SessionId, question: Question },
-    /// The question has its answer.
-    Answered { session: SessionId, question: QuestionId },
-    /// A person wrote into a session.
-    Used { host: HostId, session: SessionId },
+    Asked {
+        session: SessionId,
+        question: Question,
+    },
+    Answered {
+        session: SessionId,
+        question: QuestionId,
+    },
+    Used {
+        host: HostId,
+        session: SessionId,
+    },
 }
 
 impl Hint {
-    /// The session that it is about, if it is about one.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::HostCame { .. } | Self::HostAway { .. } | Self::HostGone { .. } => None,
@@ -134,15 +133,12 @@ impl Hint {
 pub struct Reaction {
     /// To be saved, all or nothing, before anything else.
     pub save: Vec<Change>,
-    /// To be said to callers.
     pub says: Vec<(CallId, Say)>,
-    /// To be done by hosts.
     pub work: Vec<Work>,
     /// When to send a `Tick` at the latest.
     pub wake_at: Option<Time>,
 }
 
-/// Something said to a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Say {
     /// A sign of life; the answer is still to come.
@@ -151,11 +147,8 @@ pub enum Say {
     Answer(Result<Answer, Refusal>),
 }
 
-/// How far a wait is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Tasks that it still waits for.
     pub left: usize,
-    /// How long it has waited.
     pub waited_ms: u64,
 }

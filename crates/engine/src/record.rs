@@ -10,27 +10,21 @@ use crate::task::{StageName, Task};
 /// Where a launch came from; kept for people, not needed for decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
-    /// The parent's message that holds the call.
     pub message: String,
     pub agent: String,
-    /// The directory that the parent works in.
     pub directory: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NoticeId {
-    /// The task that it tells of.
     pub task: TaskId,
     pub run: u32,
     pub about: About,
 }
 
-/// What a notice tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum About {
-    /// The end of the run.
     End,
-    /// The run's question with this number.
     Question(u32),
 }
 
@@ -38,11 +32,9 @@ pub enum About {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     pub id: NoticeId,
-    /// Who is to be told.
     pub to: SessionId,
     pub headline: String,
     pub made: Time,
-    /// The delivery that carries it, once it has been put into one.
     pub delivery: Option<MessageId>,
 }
 
@@ -51,9 +43,7 @@ pub struct Notice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub id: MessageId,
-    /// The session that it goes to.
     pub to: SessionId,
-    /// What it tells, in order.
     pub notices: Vec<NoticeId>,
     /// The line that says how many tasks are finished and how many still run.
     pub counts: String,
@@ -63,16 +53,12 @@ pub struct Delivery {
 /// outlives its task, so that a forgotten task is stopped all the same. A task has at most one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
-    /// The task whose session it is or was.
     pub task: TaskId,
-    /// Where the session is kept.
     pub place: Place,
-    /// The host that works in it.
     pub host: HostId,
     pub target: Target,
 }
 
-/// What a stop is aimed at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// Abort what runs in this session. The session stays for people to read.
@@ -87,24 +73,19 @@ pub enum Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parent {
     pub session: SessionId,
-    /// Where it is kept.
     pub place: Place,
     /// The host through which a person last used it. While that host is there, notices go through
     /// it and may start turns.
     pub active_host: Option<HostId>,
 }
 
-/// How a delivery ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeliveryEnd {
     Delivered,
-    /// The session does not exist any more.
     ParentGone,
-    /// The host refused it too often.
     Refused,
 }
 
-/// Why a task is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Forget {
     /// Somebody asked for it, or it never began.
@@ -114,40 +95,38 @@ pub enum Forget {
     ParentDeleted,
 }
 
-/// One change to what is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A new task, with its first run.
     Launched {
         task: Task,
-        /// Where it came from.
         origin: Origin,
     },
     /// A completed task has a new run: `task.run`. Fails if it is not completed at the run before.
     Resumed {
-        /// The task as it is now.
         task: Task,
     },
     /// A run is further than it was. Fails if the stage or the run number is another.
     Moved {
-        /// The task as it is now.
         task: Task,
-        /// The stage that it was at.
         from: StageName,
     },
     /// A run is over. Fails as `Moved` does.
     Ended {
-        /// The task as it is now.
         task: Task,
-        /// The stage that it was at.
         from: StageName,
         /// The result, or the reason why there is none.
         detail: String,
     },
     /// The result was read for the first time.
-    Retrieved { task: TaskId, at: Time },
+    Retrieved {
+        task: TaskId,
+        at: Time,
+    },
     /// A task is forgotten with its runs, results and notices.
-    Forgotten { task: TaskId, why: Forget },
+    Forgotten {
+        task: TaskId,
+        why: Forget,
+    },
     /// A session is to be told something. Fails if there was a notice with this id before.
     Enqueued(Notice),
     /// A notice that is in no delivery is not needed any more: its result was read, its question
@@ -159,22 +138,24 @@ pub enum Change {
     /// The delivery was certainly not sent; its notices are pending as before.
     DeliveryWithdrawn {
         delivery: MessageId,
-        /// What it would have told.
         notices: Vec<NoticeId>,
     },
     /// The delivery and its notices are dealt with.
-    DeliveryDone { delivery: MessageId, notices: Vec<NoticeId>, end: DeliveryEnd },
-    /// A session is to be stopped.
+    DeliveryDone {
+        delivery: MessageId,
+        notices: Vec<NoticeId>,
+        end: DeliveryEnd,
+    },
     StopRequested(Stop),
     /// It was, or is beyond reach.
     StopDone {
-        /// The task whose session it was.
         task: TaskId,
     },
-    /// A parent as it is known now.
     ParentKnown(Parent),
     /// A parent without tasks, which was told everything.
-    ParentForgotten { session: SessionId },
+    ParentForgotten {
+        session: SessionId,
+    },
 }
 
 /// Everything that a restart needs. Results stay in the store.
@@ -184,7 +165,6 @@ pub struct Saved {
     pub tasks: Vec<Task>,
     pub notices: Vec<Notice>,
     pub deliveries: Vec<Delivery>,
-    /// Sessions to be stopped.
     pub stops: Vec<Stop>,
     pub parents: Vec<Parent>,
     /// The calls that earlier runs of resumed tasks came of, in the order of task and run.
@@ -195,7 +175,6 @@ pub struct Saved {
 
 /// Whatever keeps the records: the store, or the simulation's copy of it.
 pub trait Journal {
-    /// What can go wrong.
     type Fault: fmt::Debug + fmt::Display;
 
     /// Saves all of the changes or none.
@@ -204,7 +183,6 @@ pub trait Journal {
     /// The result or reason of a run.
     fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, Self::Fault>;
 
-    /// Reads back what is there.
     fn load(&mut self) -> Result<Saved, Self::Fault>;
 
     /// Whether a change could be saved now; asked after one could not.

@@ -15,7 +15,6 @@ pub(crate) struct Live {
     pub volatile: Volatile,
 }
 
-/// The tasks that one session launched.
 #[derive(Debug, Default)]
 struct Family {
     /// By `seq`.
@@ -81,22 +80,18 @@ impl Tasks {
         self.next_order = self.next_order.max(order);
     }
 
-    /// How many tasks are finished, and how many are not.
     pub fn numbers(&self) -> (usize, usize) {
         (self.kept.len(), self.live.len())
     }
 
-    /// Unfinished tasks, in the order of their ids.
     pub fn unfinished(&self) -> impl Iterator<Item = &Live> {
         self.live.values()
     }
 
-    /// The unfinished task whose session this is.
     pub fn at_work_in(&self, session: &SessionId) -> Option<TaskId> {
         self.live_sessions.get(&session.into()).copied()
     }
 
-    /// The task whose session this is.
     pub fn of_session(&self, session: &SessionId) -> Option<&Task> {
         let session = Quick::from(session);
         let id = self.live_sessions.get(&session).or_else(|| self.kept_sessions.get(&session))?;
@@ -158,7 +153,6 @@ impl Tasks {
         self.get(*self.by_seq.get(&seq)?)
     }
 
-    /// Takes in a task that was not there.
     pub fn insert(&mut self, task: Task, volatile: Volatile) {
         debug_assert!(self.get(task.id).is_none(), "{} is there", task.id);
         self.by_seq.insert(task.seq, task.id);
@@ -172,7 +166,6 @@ impl Tasks {
         }
     }
 
-    /// Removes a task altogether.
     pub fn remove(&mut self, id: TaskId) -> Option<(Task, Option<Volatile>)> {
         let (task, volatile) = match self.live.remove(&id) {
             Some(live) => (live.task, Some(live.volatile)),
@@ -200,7 +193,6 @@ impl Tasks {
         self.earlier_calls.entry(id).or_default().push(key);
     }
 
-    /// The call that a run of the task came of.
     pub fn key_of(&self, id: TaskId, run: u32) -> Option<&CallKey> {
         let task = self.get(id)?;
         if task.run.number == run {
@@ -209,7 +201,6 @@ impl Tasks {
         self.earlier_calls.get(&id)?.get(run as usize)
     }
 
-    /// An unfinished task's session is open.
     pub fn set_session(&mut self, id: TaskId, session: SessionId) {
         if let Some(live) = self.live.get_mut(&id) {
             if let Some(before) = live.task.session.replace(session.clone()) {

@@ -56,7 +56,6 @@ impl Timers {
         }
     }
 
-    /// Everything comes so much later.
     pub fn postpone(&mut self, ms: u64) {
         for at in self.by_timer.values_mut() {
             *at = at.plus(ms);
@@ -72,7 +71,6 @@ impl Timers {
         self.by_time.first().map(|(at, _)| *at)
     }
 
-    /// Takes out the first one that is due.
     pub fn due(&mut self, now: Time) -> Option<Timer> {
         if self.first()? > now {
             return None;

@@ -19,12 +19,10 @@ pub struct WorkId(pub u64);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work {
     pub id: WorkId,
-    /// Who is to do it.
     pub host: HostId,
     pub action: Action,
 }
 
-/// The kinds of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Read: does the host have this agent? → `AgentKnown` or `NoSuchAgent`.
@@ -32,21 +30,15 @@ pub enum Action {
     /// Read: is the session there? → `Done` or `Gone`.
     Probe { session: SessionId },
     /// Read: which of these sessions are there no more? → `Missing`.
-    FindMissing {
-        /// Some that were there.
-        sessions: Vec<SessionId>,
-    },
+    FindMissing { sessions: Vec<SessionId> },
     /// Find the session that bears the task's mark, or open one. → `Opened`.
     Open {
-        /// Whether one may bear it already.
         tried: Tried,
         task: TaskId,
         /// The session's parent, which may be a session of another place.
         parent: SessionId,
-        /// The directory that the parent works in.
         directory: String,
         title: String,
-        /// Who will work in it.
         agent: String,
         /// Whether it may use the six tools itself.
         nested: bool,
@@ -54,34 +46,20 @@ pub enum Action {
     /// Hand over a prompt, unless it is there. → `Done` once the host has taken it, which proves
     /// nothing yet.
     Prompt {
-        /// Whether it may be there already.
         tried: Tried,
         session: SessionId,
         message: MessageId,
-        /// The id of its one part.
         part: PartId,
-        /// Who is to answer.
         agent: String,
         text: String,
     },
     /// Read: how far is the answer to this prompt? → `Observed`.
     Observe { session: SessionId, message: MessageId },
     /// Read: which sessions are at work, and which wait for a person? → `Polled`.
-    Poll {
-        /// How much of that.
-        scope: Scope,
-    },
+    Poll { scope: Scope },
     /// Put a message into a session, unless it is there. → `Delivered` if it is there, `Done` if it
     /// was sent now, `UndoPending` if it must not be sent now.
-    Deliver {
-        /// Whether it may be there already.
-        tried: Tried,
-        session: SessionId,
-        message: MessageId,
-        parts: Vec<Part>,
-        /// Whether it may start a turn.
-        wake: Wake,
-    },
+    Deliver { tried: Tried, session: SessionId, message: MessageId, parts: Vec<Part>, wake: Wake },
     /// Abort, or delete what bears the task's mark. → `Quiet` if nothing runs there, else `Done`.
     Stop { task: TaskId, target: Target },
     /// Answer a helper's question. → `Done`.
@@ -99,7 +77,6 @@ pub enum Tried {
     Perhaps,
 }
 
-/// How much a poll asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Which sessions are at work. Questions that come along do not count.
@@ -116,11 +93,8 @@ pub enum Lane {
     Session(SessionId),
     /// About whatever bears this task's mark.
     Mark(TaskId),
-    /// Which agents there are.
     Agents,
-    /// Who is at work.
     Poll,
-    /// Which sessions are there.
     FindMissing,
 }
 
@@ -145,27 +119,22 @@ impl Action {
     }
 }
 
-/// A part of a message to a parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub id: PartId,
-    /// Who is to see it.
     pub shown: Shown,
     pub text: String,
     /// What goes behind the text; the shell puts it there before a host sees the part.
     pub result: Option<Excerpt>,
 }
 
-/// Who sees a part of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// The person and the model.
     ToAll,
     /// The model; the person's screen is not flooded.
     ToModel,
 }
 
-/// Whether a message starts a turn in an idle session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     StartTurn,
@@ -173,41 +142,32 @@ pub enum Wake {
     StayIdle,
 }
 
-/// What a host found or did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     Done,
-    /// The agent is there.
     AgentKnown,
-    /// It is not; these are.
     NoSuchAgent {
-        /// The names of those that are.
         known: Vec<String>,
     },
     /// The sessions that do not exist; only those of which the host says so.
     Missing {
         sessions: Vec<SessionId>,
     },
-    /// The session that now bears the task's mark.
     Opened {
         session: SessionId,
     },
-    /// What a look saw.
     Observed(Observation),
     /// Sessions at work. A session that is not named may be anything.
     Polled {
-        /// Each with what it waits for.
         busy: Vec<(SessionId, Option<Retry>)>,
         questions: Vec<(SessionId, Question)>,
     },
-    /// The message is in the session.
     Delivered,
     /// A message now would make an undo permanent.
     UndoPending,
     Quiet,
 }
 
-/// How far the answer to a prompt is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
     pub state: RunState,
@@ -217,15 +177,12 @@ pub struct Observation {
     pub moved: Option<Time>,
 }
 
-/// What there is of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunState {
     Answered {
         text: String,
     },
-    /// It ended with an error.
     Failed {
-        /// What the host says of it.
         reason: String,
     },
     /// Somebody aborted it, or the host did on closing.
@@ -249,7 +206,6 @@ impl RunState {
     }
 }
 
-/// A provider is being tried again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     pub attempt: u32,
@@ -263,15 +219,11 @@ impl Retry {
     }
 }
 
-/// A helper asks a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     pub id: QuestionId,
-    /// What kind of answer it wants.
     pub kind: QuestionKind,
-    /// What it is about.
     pub subject: String,
-    /// The answers that the host offers.
     pub options: Vec<QuestionOption>,
 }
 
@@ -308,10 +260,8 @@ pub enum HostError {
     Unreachable,
     #[error("the host is busy")]
     Busy,
-    /// The session does not exist.
     #[error("the session does not exist")]
     Gone,
-    /// It will not, and says why.
     #[error("the host refused: {why}")]
     Rejected { why: String },
 }

@@ -30,7 +30,6 @@ pub trait Outside {
     fn trouble(&mut self, what: &str);
 }
 
-/// The engine with its records and the world around it.
 #[derive(Debug)]
 pub struct Shell<J: Journal, O: Outside> {
     engine: Engine,
@@ -53,7 +52,6 @@ pub struct Shell<J: Journal, O: Outside> {
 }
 
 impl<J: Journal, O: Outside> Shell<J, O> {
-    /// Starts from what the journal holds.
     pub fn start(
         mut journal: J,
         outside: O,
@@ -213,7 +211,6 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         &mut self.journal
     }
 
-    /// Gives back what it was made of.
     pub fn into_parts(self) -> (J, O) {
         (self.journal, self.outside)
     }

@@ -13,7 +13,6 @@ use rusqlite::{Connection, Row};
 use crate::fault::Fault;
 use crate::words;
 
-/// What was tried, in the words of a fault.
 pub const TRIED: &str = "read the store";
 
 /// Every row of a query, each made into a value.
@@ -82,7 +81,6 @@ impl<'r> Columns<'r> {
         self.parse(text)
     }
 
-    /// An id that may be missing.
     pub fn maybe_parsed<T: FromStr<Err: Display>>(&mut self) -> Result<Option<T>, Fault> {
         self.maybe_text()?.map(|text| self.parse(text)).transpose()
     }
@@ -96,7 +94,6 @@ impl<'r> Columns<'r> {
     }
 }
 
-/// What was read before.
 #[derive(Default)]
 pub struct Known {
     pub places: Once<Place>,

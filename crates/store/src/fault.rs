@@ -9,13 +9,11 @@ use rusqlite::ErrorCode;
 /// The store could not do it. Nothing was saved by halves.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Another process has the store open.
     #[error(
         "the store in {} is in use by another legwork daemon; stop that one first, or set \
          LEGWORK_HOME to another folder", dir.display()
     )]
     Locked { dir: PathBuf },
-    /// A folder or file could not be made, opened, renamed or protected.
     #[error(
         "could not {tried} {}; check that it belongs to you and that its disk is there",
         path.display()
@@ -26,30 +24,19 @@ pub enum Fault {
         "{} has the format {found}, and this legwork knows formats up to {known}; install the \
          newer legwork again", path.display()
     )]
-    TooNew {
-        path: PathBuf,
-        found: u32,
-        /// The newest version known here.
-        known: u32,
-    },
-    /// The disk is full.
+    TooNew { path: PathBuf, found: u32, known: u32 },
     #[error("could not {tried}: the disk is full; nothing is lost, make room and go on")]
     Full { tried: &'static str, source: rusqlite::Error },
-    /// The file could not be read or written.
     #[error(
         "could not {tried}: the file could not be read or written; check its disk and permissions"
     )]
     Io { tried: &'static str, source: rusqlite::Error },
-    /// Some other process holds the file locked.
     #[error("could not {tried}: another program holds the file locked; close that program")]
     Busy { tried: &'static str, source: rusqlite::Error },
-    /// The file is damaged, or no database at all.
     #[error("could not {tried}: the file is damaged; a restart sets it aside if it must")]
     Damaged { tried: &'static str, source: rusqlite::Error },
-    /// The file is the database of another program.
     #[error("{} is not a store of legwork; move it away", path.display())]
     Foreign { path: PathBuf },
-    /// The file holds a value that this version does not know.
     #[error(
         "the store holds something unknown: {what}; was it changed by hand? Move the file away \
          to begin anew"
@@ -57,11 +44,7 @@ pub enum Fault {
     Unknown { what: String },
     /// A change does not follow from what is there. A bug, not a condition.
     #[error("a change that cannot be: {what}; nothing was saved, please report this")]
-    Impossible {
-        /// The change, and what it wanted.
-        what: String,
-    },
-    /// Anything else that SQLite says.
+    Impossible { what: String },
     #[error("could not {tried}; please report this")]
     Database { tried: &'static str, source: rusqlite::Error },
 }

@@ -20,7 +20,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// What SQLite keeps beside the database, as it names them.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
-/// Makes the folder and takes the lock.
 pub fn claim(dir: &Path) -> Result<File, Fault> {
     create_folder(dir).map_err(Fault::file("create the folder", dir))?;
     protect(dir)?;
@@ -94,7 +93,6 @@ pub fn is_orphaned(dir: &Path) -> Result<bool, Fault> {
     Ok(!there(&path)? && there(&with_end(&path, BESIDE[0]))?)
 }
 
-/// Whether somebody has had a store here.
 pub fn was_claimed(dir: &Path) -> Result<bool, Fault> {
     there(&dir.join(LOCK))
 }

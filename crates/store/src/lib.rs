@@ -82,7 +82,6 @@ impl Store {
         self.files.replaced()
     }
 
-    /// The file that holds the records.
     pub fn path(&self) -> &Path {
         &self.path
     }

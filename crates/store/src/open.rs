@@ -38,7 +38,6 @@ pub struct Opened {
 pub struct SetAside {
     /// Where it is now, with its companions (`-wal`, `-shm`) beside it.
     pub path: PathBuf,
-    /// Why it could not be read.
     pub why: String,
     /// How many tasks could be read all the same, and are in the new store.
     pub rescued: usize,

@@ -8,7 +8,6 @@ use rusqlite::{Connection, Params, Transaction, TransactionBehavior};
 use crate::fault::Fault;
 use crate::{outbox, tasks, timeline};
 
-/// What was tried, in the words of a fault.
 pub const TRIED: &str = "save a change";
 
 pub fn save(db: &mut Connection, at: Time, changes: &[Change]) -> Result<(), Fault> {

@@ -21,11 +21,8 @@ pub const APPLICATION: i32 = i32::from_be_bytes(*b"legw");
 
 /// What a file is, before anything in it is changed.
 pub enum Found {
-    /// Nothing in it yet.
     Empty,
-    /// Ours, with this version.
     Ours(u32),
-    /// A database of somebody else.
     Foreign,
 }
 

@@ -15,21 +15,14 @@ const KEPT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 const TRIED: &str = "read what is left of a forgotten task";
 
-/// What is left of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tombstone {
     pub task: TaskId,
-    /// When it was forgotten.
     pub forgotten: Time,
-    /// Until when this is kept.
     pub until: Time,
-    /// Who did the work.
     pub agent: String,
-    /// Its name for people.
     pub description: String,
-    /// When it was launched.
     pub created: Time,
-    /// How far its last run was.
     pub stage: String,
     /// The result, or the reason why there is none, of the last run that had one.
     pub detail: Option<String>,

@@ -9,9 +9,7 @@ use legwork_protocol::limits::ECHO_MAX_CHARS;
 
 use crate::fault::Fault;
 
-/// The state of a notice that is still pending.
 pub const PENDING: &str = "pending";
-/// The state of a notice that nobody needs any more.
 pub const WITHDRAWN: &str = "withdrawn";
 
 pub fn id(task: TaskId) -> String {
@@ -64,7 +62,6 @@ pub fn unknown(place: &str, value: &str, why: impl std::fmt::Display) -> Fault {
     Fault::Unknown { what: format!("{place} is {start:?}: {why}") }
 }
 
-/// The id that a stage carries.
 pub fn message(stage: &Stage) -> Option<&MessageId> {
     match stage {
         Stage::Prompting(message) | Stage::Working(message) => Some(message),

@@ -25,26 +25,21 @@ fn has(task: &Task, text: &str) -> bool {
     holds(&task.id.to_string()) || holds(&task.description) || holds(&task.agent)
 }
 
-/// How much there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Tasks with a run that is not over.
     pub unfinished: usize,
-    /// All tasks.
     pub tasks: usize,
-    /// Notices that are pending.
     pub pending: usize,
 }
 
 impl Engine {
-    /// The task with this name.
     pub fn view(&self, name: &str, now: Time) -> Result<TaskView, Refusal> {
         let id = self.find(&Caller::Person, name)?;
         let task = self.tasks.get(id).ok_or_else(|| Refusal::NotFound(name.to_owned()))?;
         Ok(self.view_of(task, now))
     }
 
-    /// A page of the tasks that the caller may see.
     pub fn list(&self, caller: &Caller, list: &List) -> TasksView {
         let limit = list.limit.unwrap_or(LIST_MAX_TASKS).min(LIST_MAX_TASKS);
         let (mut tasks, total) = self.listed(caller, list, limit + 1);
@@ -164,7 +159,6 @@ impl Engine {
         view.questions = volatile.questions.values().cloned().collect();
     }
 
-    /// How much there is.
     pub fn tally(&self) -> Tally {
         let (finished, unfinished) = self.tasks.numbers();
         let pending = self.outbox.notices.len();

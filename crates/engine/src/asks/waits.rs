@@ -11,7 +11,6 @@ use crate::engine::{Answered, Engine};
 use crate::input::{Caller, Progress};
 use crate::timers::Timer;
 
-/// A caller who waits.
 #[derive(Debug)]
 pub(crate) struct Wait {
     /// The ids as the caller wrote them.

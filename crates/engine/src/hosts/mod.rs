@@ -12,14 +12,11 @@ use crate::input::Serves;
 use crate::slept::postpone;
 use crate::task::Task;
 
-/// How a host is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// It can be asked.
     Here,
     /// It cannot be asked, but may be at work.
     Away,
-    /// Its process has ended.
     Gone,
 }
 
@@ -34,11 +31,9 @@ pub(crate) struct Host {
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, first in, first out.
     pub queue: BTreeSet<(u64, TaskId)>,
-    /// A poll is in flight.
     pub polling: bool,
     /// Polls in a row that did not ask for questions.
     pub unasked: u32,
-    /// When it last came.
     pub came: Time,
     /// Since when it is away, if we saw it go.
     pub away_since: Option<Time>,
@@ -65,12 +60,10 @@ impl Hosts {
         self.0.get(id).map_or(Presence::Gone, |host| host.presence)
     }
 
-    /// How long the host stays, or would have stayed.
     pub fn lifetime(&self, id: &HostId) -> HostLifetime {
         self.0.get(id).map_or(HostLifetime::Interactive, |host| host.lifetime)
     }
 
-    /// The host with this id, made known if it was not.
     pub fn known(&mut self, id: &HostId, place: &Place) -> &mut Host {
         self.0.entry(id.clone()).or_insert_with(|| Host {
             place: place.clone(),
@@ -96,7 +89,6 @@ impl Hosts {
         }
     }
 
-    /// Hosts that are not known to have ended.
     pub fn not_gone(&self) -> impl Iterator<Item = &HostId> {
         self.0.iter().filter(|(_, host)| host.presence != Presence::Gone).map(|(id, _)| id)
     }
@@ -107,18 +99,15 @@ impl Hosts {
         here.filter(|(_, host)| host.serves == Serves::Everyone).map(|(id, _)| id)
     }
 
-    /// Some host of the place that can be asked.
     pub fn here_at(&self, place: &Place) -> Option<&HostId> {
         self.all_here_at(place).next()
     }
 
-    /// All hosts of the place that can be asked.
     pub fn all_here_at(&self, place: &Place) -> impl Iterator<Item = &HostId> {
         let here = self.at(place).filter(|(_, host)| host.presence == Presence::Here);
         here.map(|(id, _)| id)
     }
 
-    /// Hosts of the place.
     pub fn at(&self, place: &Place) -> impl Iterator<Item = (&HostId, &Host)> {
         self.0.iter().filter(move |(_, host)| host.place == *place)
     }
@@ -158,7 +147,6 @@ impl Host {
         most == 0 || self.running.len() < most as usize
     }
 
-    /// How many wait before this one.
     pub fn ahead_of(&self, order: u64, id: TaskId) -> usize {
         self.queue.range(..(order, id)).count()
     }

@@ -69,7 +69,6 @@ impl Engine {
         }
     }
 
-    /// The host says that there is no such session.
     pub(crate) fn unknown_to(&mut self, host: &HostId, session: &SessionId) {
         if let Some(recipient) = self.outbox.recipients.get_mut(session) {
             recipient.unknown_to.insert(host.clone());

@@ -14,7 +14,6 @@ use crate::text::notices as texts;
 use crate::timers::Timer;
 use crate::work::{Action, Finding, HostError, Tried, Wake};
 
-/// A delivery on its way.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub delivery: Delivery,
@@ -28,7 +27,6 @@ pub(crate) struct Attempt {
     unwanted: Vec<NoticeId>,
 }
 
-/// Whether the delivery has reached its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reached {
     No,
@@ -37,19 +35,20 @@ enum Reached {
     Accepted,
 }
 
-/// What an answer means for a delivery.
 enum Verdict {
     /// The host shows it in the session.
     Shown,
-    /// The host does not have the session.
     NoSession,
     /// It was not sent. If an undo is pending in the session, it waits; else some of it is not
     /// needed any more.
-    NotSent { undo: bool },
-    /// It was refused too often.
+    NotSent {
+        undo: bool,
+    },
     Refused,
     /// It is to be sent again, or looked for, after so long.
-    Again { ms: u64 },
+    Again {
+        ms: u64,
+    },
 }
 
 impl Attempt {

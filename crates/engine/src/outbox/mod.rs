@@ -41,7 +41,6 @@ impl Outbox {
         self.notices.insert(notice.id, notice);
     }
 
-    /// Takes out a notice.
     fn take(&mut self, id: NoticeId) -> Option<Notice> {
         let notice = self.notices.remove(&id)?;
         if let Some(recipient) = self.recipients.get_mut(&notice.to) {
@@ -50,7 +49,6 @@ impl Outbox {
         Some(notice)
     }
 
-    /// All notices of a task.
     fn of_task(&self, task: TaskId) -> Vec<NoticeId> {
         let all = self.notices.range(NoticeId { task, run: 0, about: About::End }..);
         all.map(|(id, _)| *id).take_while(|id| id.task == task).collect()

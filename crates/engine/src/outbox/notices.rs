@@ -10,7 +10,6 @@ use crate::text::notices as texts;
 use crate::timers::Timer;
 
 impl Engine {
-    /// Whoever asked for the run is to be told of its end.
     pub(crate) fn enqueue_end(&mut self, id: TaskId) {
         let Some(task) = self.tasks.get(id) else { return };
         let to = task.run.asker.clone();

@@ -15,7 +15,6 @@ pub(crate) struct Recipient {
     pub parent: Parent,
     /// Notices that are in no delivery yet.
     pub pending: BTreeSet<NoticeId>,
-    /// Deliveries on their way.
     pub deliveries: BTreeSet<MessageId>,
     /// An undo is pending there: nothing is sent before this moment.
     pub held_until: Option<Time>,
@@ -23,7 +22,6 @@ pub(crate) struct Recipient {
     pub seen_by: BTreeSet<HostId>,
     /// Hosts that say that there is no such session. Nothing is sent through them.
     pub unknown_to: BTreeSet<HostId>,
-    /// A host has announced that it was deleted.
     pub announced: bool,
 }
 
@@ -51,7 +49,6 @@ impl Recipient {
         denied
     }
 
-    /// Whether it is still to be told something.
     pub fn waits(&self) -> bool {
         !self.pending.is_empty() || !self.deliveries.is_empty()
     }

@@ -32,7 +32,6 @@ pub(crate) struct PendingLaunch {
     known: Vec<String>,
 }
 
-/// What a launch brings along.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
     pub prompt: String,

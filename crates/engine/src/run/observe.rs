@@ -60,7 +60,6 @@ impl Engine {
         }
     }
 
-    /// A look came back.
     pub(super) fn observed(&mut self, id: TaskId, observation: Observation, validity: Validity) {
         let now = self.now;
         let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };

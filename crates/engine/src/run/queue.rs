@@ -19,7 +19,6 @@ impl Engine {
         })
     }
 
-    /// How many wait before a task that waits.
     pub(crate) fn ahead(&self, task: &Task) -> Option<usize> {
         (task.stage == Stage::Queued).then(|| {
             self.hosts.get(&task.run.host).map_or(0, |host| host.ahead_of(task.run.order, task.id))

@@ -10,7 +10,6 @@ use crate::input::Caller;
 use crate::record::Change;
 use crate::work::{Action, Finding, HostError};
 
-/// A resume before it is accepted.
 #[derive(Debug)]
 pub(crate) struct Resuming {
     pub key: CallKey,

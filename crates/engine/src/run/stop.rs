@@ -19,7 +19,6 @@ use crate::work::{Action, Finding, HostError};
 #[derive(Debug)]
 struct Stopping {
     stop: Stop,
-    /// Since when the host shows the session quiet.
     quiet_since: Option<Time>,
     in_flight: bool,
     tries: u32,
@@ -65,7 +64,6 @@ impl Stops {
         self.0.contains_key(&task)
     }
 
-    /// Whether this session is being stopped.
     pub fn names(&self, session: &SessionId) -> bool {
         self.0.values().any(|stopping| match &stopping.stop.target {
             Target::Session(target) | Target::Opened(target) => target == session,
@@ -73,7 +71,6 @@ impl Stops {
         })
     }
 
-    /// So much time passed while nothing ran.
     pub fn slept(&mut self, ms: u64) {
         for stopping in self.0.values_mut() {
             postpone(&mut stopping.quiet_since, ms);

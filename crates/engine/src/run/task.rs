@@ -35,7 +35,6 @@ pub struct Task {
     pub place: Place,
     /// The place of the session that launched it. Sessions of this place see the task.
     pub realm: Place,
-    /// The directory that it was launched in.
     pub directory: Arc<str>,
     /// The session at the top of the tree that it belongs to.
     pub root: SessionId,
@@ -47,14 +46,10 @@ pub struct Task {
     pub agent: Arc<str>,
     /// Its name for people: one line, not too long.
     pub description: Arc<str>,
-    /// When it was launched.
     pub created: Time,
-    /// Its session, once that is open.
     pub session: Option<SessionId>,
-    /// How far its run is.
     pub stage: Stage,
     pub run: Run,
-    /// When its result was first read.
     pub retrieved: Option<Time>,
 }
 
@@ -65,11 +60,8 @@ pub struct Run {
     pub number: u32,
     /// The session that asked for it and is told of its end.
     pub asker: SessionId,
-    /// The call that asked for it.
     pub key: CallKey,
-    /// The host that does it.
     pub host: HostId,
-    /// Its position in the queue.
     pub order: u64,
     /// What to do; dropped from memory when it is finished.
     pub prompt: Option<Arc<str>>,
@@ -79,7 +71,6 @@ pub struct Run {
     pub started: Time,
     /// How much of the time since then nothing ran at all, because the machine slept.
     pub paused_ms: u64,
-    /// When it was finished.
     pub ended: Option<Time>,
     /// Tool calls, as far as they are known.
     pub tool_calls: u32,
@@ -88,7 +79,6 @@ pub struct Run {
     pub asked: Vec<QuestionId>,
 }
 
-/// How far a run is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stage {
     /// It waits for one of its host's slots.
@@ -100,7 +90,6 @@ pub enum Stage {
     Prompting(MessageId),
     /// The host has the prompt. Only a look that finds its answer, or its failure, ends this stage.
     Working(MessageId),
-    /// The run is over.
     Finished(Outcome),
 }
 
@@ -109,7 +98,6 @@ pub enum Stage {
 pub enum Outcome {
     Completed,
     Failed,
-    /// Somebody cancelled it.
     Cancelled,
 }
 
@@ -138,7 +126,6 @@ impl Stage {
         }
     }
 
-    /// Whether it holds one of its host's slots.
     pub fn holds_slot(&self) -> bool {
         matches!(self, Self::Opening | Self::Prompting(_) | Self::Working(_))
     }
@@ -194,7 +181,6 @@ impl Task {
         }
     }
 
-    /// The outcome of a finished run.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.stage {
             Stage::Finished(outcome) => Some(outcome),
@@ -202,7 +188,6 @@ impl Task {
         }
     }
 
-    /// Whether no run is going on.
     pub fn is_finished(&self) -> bool {
         self.outcome().is_some()
     }

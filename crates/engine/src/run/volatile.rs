@@ -14,7 +14,6 @@ use legwork_protocol::{CallId, HostId, QuestionId, Time};
 use crate::slept::postpone;
 use crate::work::{Retry, Tried, WorkId};
 
-/// The volatile state of one unfinished run.
 #[derive(Debug, Clone, Default)]
 pub struct Volatile {
     pub(crate) activity: Activity,
@@ -23,9 +22,7 @@ pub struct Volatile {
     pub tokens: Option<u64>,
     /// Cost of its session, in millionths.
     pub cost_micros: Option<u64>,
-    /// The provider is being tried again.
     pub retry: Option<Retry>,
-    /// What it waits for a person to answer.
     pub questions: BTreeMap<QuestionId, QuestionView>,
     /// The request in flight for it; one at a time.
     pub(crate) request: Option<Request>,
@@ -37,12 +34,10 @@ pub struct Volatile {
     pub(crate) open: Tried,
     pub(crate) handover: Handover,
     pub(crate) stillness: Stillness,
-    /// When a look last came back.
     pub(crate) observed: Option<Time>,
     pub(crate) loss: HostLoss,
     /// Hosts that were asked for it in place of its own, and do not have its session.
     pub(crate) unknown_to: BTreeSet<HostId>,
-    /// A host has announced that its session was deleted.
     pub(crate) deletion_announced: bool,
     /// Since when it is known to be past a limit.
     pub(crate) overdue: Option<Time>,
@@ -52,7 +47,6 @@ pub struct Volatile {
     pub(crate) callers_host: HostLifetime,
 }
 
-/// When the helper last did something.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Activity {
     /// The moment from which silence is counted.
@@ -71,7 +65,6 @@ enum Known {
     Told(Time),
 }
 
-/// What a host was asked for a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     pub work: WorkId,
@@ -104,7 +97,6 @@ pub(crate) enum Handover {
 pub(crate) struct Stillness {
     /// Since when looks find neither work nor an answer.
     pub since: Option<Time>,
-    /// The error that the host spoke of.
     pub error: Option<String>,
 }
 
@@ -145,7 +137,6 @@ impl Volatile {
         }
     }
 
-    /// Whether the run's host has ended.
     pub fn host_ended(&self) -> bool {
         self.loss != HostLoss::None
     }

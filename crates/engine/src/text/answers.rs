@@ -81,7 +81,6 @@ fn resumed(task: &TaskView, lifetime: HostLifetime) -> String {
     text
 }
 
-/// What an unfinished run is doing.
 fn progress(task: &TaskView) -> String {
     let mut text = format!("Task ID: {}\nStatus: {}\n", task.id, task.status);
     text.push_str(&format!("Description: {}\nAgent: {}\n", task.description, task.agent));
@@ -105,7 +104,6 @@ fn progress(task: &TaskView) -> String {
     text
 }
 
-/// What a run waits for, in words.
 pub(super) fn waiting_for(task: &TaskView) -> Vec<String> {
     let waiting = task.waiting.iter().map(|waiting| match waiting {
         Waiting::Slot { ahead } => format!("in the queue, {}", words::ahead(*ahead)),
@@ -123,7 +121,6 @@ pub(super) fn waiting_for(task: &TaskView) -> Vec<String> {
     waiting.chain(questions).collect()
 }
 
-/// What came of a finished run.
 fn outcome(output: &ResultView, fence: Fence) -> String {
     let ResultView { task, offset, text, .. } = output;
     let mut words = format!("Task ID: {}\nStatus: {}\n", task.id, task.status);
@@ -140,7 +137,6 @@ fn cancelled(task: &TaskView, stopping: bool, told: bool) -> String {
     format!("Cancelled {} ({}).{stopping} {told}", task.id, task.description)
 }
 
-/// Tasks were forgotten.
 fn cleared(all: usize, unfinished: usize) -> String {
     let cleared = counted(all, "task");
     match (all, unfinished) {
@@ -152,7 +148,6 @@ fn cleared(all: usize, unfinished: usize) -> String {
     }
 }
 
-/// How the tasks that a caller waited for are doing.
 fn waited(tasks: &[Awaited], cut: bool) -> String {
     let known = || tasks.iter().filter_map(|awaited| awaited.task.as_ref());
     let running = known().filter(|task| task.status.is_unfinished()).count();

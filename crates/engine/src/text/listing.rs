@@ -12,7 +12,6 @@ const GAP: usize = 4;
 /// S5.
 const NONE: &str = "No background tasks found.";
 
-/// The tasks in the order given.
 pub(super) fn listing(listed: &TasksView) -> String {
     let text = if listed.tasks.is_empty() { NONE.to_owned() } else { table(listed) };
     if listed.incomplete { format!("{text}\n\n{SET_ASIDE}") } else { text }

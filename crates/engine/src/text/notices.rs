@@ -10,7 +10,6 @@ use crate::record::{About, Delivery, Notice};
 use crate::task::{Outcome, Task};
 use crate::work::{Part, Shown};
 
-/// The first line about the end of a run.
 pub fn end_headline(task: &Task) -> String {
     let resumed = task.run.number > 0;
     let kind = match (task.outcome(), resumed) {
@@ -24,7 +23,6 @@ pub fn end_headline(task: &Task) -> String {
     format!("{kind} {} {} ({took})", task.id, task.description)
 }
 
-/// The first line about a question.
 pub(crate) fn question_headline(task: &Task, question: &QuestionView) -> String {
     let (id, asked) = (task.id, quoted(&words::question(question)));
     format!(
@@ -34,7 +32,6 @@ pub(crate) fn question_headline(task: &Task, question: &QuestionView) -> String 
     )
 }
 
-/// How many tasks are finished, and how many still run.
 pub fn counts(finished: usize, unfinished: usize) -> String {
     format!("{} finished, {unfinished} still running.", counted(finished, "background task"))
 }

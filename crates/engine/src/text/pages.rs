@@ -57,7 +57,6 @@ impl Excerpt {
     }
 }
 
-/// What an excerpt holds at the most.
 struct Most {
     chars: usize,
     /// As shown, with marks.

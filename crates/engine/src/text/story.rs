@@ -80,7 +80,6 @@ fn line(change: &Change) -> Option<Line> {
     }
 }
 
-/// Any change as a sentence.
 pub fn sentence(change: &Change) -> String {
     if let Some((task, run, line)) = line(change) {
         let run = if run > 0 { format!(", resume {run}") } else { String::new() };

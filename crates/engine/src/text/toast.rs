@@ -8,44 +8,31 @@ use super::words::{counted, duration};
 use crate::task::{Outcome, Task};
 use crate::tasks::Live;
 
-/// How long a toast about something that still goes on stays.
 const PROGRESS_MS: u32 = 4_000;
-/// How long a toast about an end stays.
 const END_MS: u32 = 6_000;
-/// How long one stays that wants an answer.
 const QUESTION_MS: u32 = 15_000;
 /// A run without tool calls shows its time in steps, so that a toast is not shown anew for nothing.
 const STEP_MS: u64 = 10_000;
 /// A description or a reason, as far as it fits.
 const LINE_CHARS: usize = 60;
 
-/// A toast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
-    /// Its first line.
     pub title: String,
-    /// The rest.
     pub message: String,
-    /// Its colour.
     pub kind: ToastKind,
-    /// How long it stays.
     pub duration_ms: u32,
 }
 
-/// What a toast is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToastKind {
-    /// Something goes on.
     Info,
-    /// Something went well.
     Success,
     /// Somebody is asked, or something was called off.
     Warning,
-    /// Something went wrong.
     Error,
 }
 
-/// What a host's helpers are doing.
 pub(crate) fn progress(running: &[&Live], queued: usize, now: Time) -> Option<Toast> {
     if running.is_empty() && queued == 0 {
         return None;
@@ -78,7 +65,6 @@ fn line(live: &Live, now: Time) -> String {
     format!("{name}: {doing}")
 }
 
-/// How a run ended.
 pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
     let (what, kind) = match task.outcome() {
         Some(Outcome::Completed) => ("Completed", ToastKind::Success),
@@ -95,13 +81,11 @@ pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
     Toast { title, message, kind, duration_ms: END_MS }
 }
 
-/// Something that a person should know.
 pub fn warning(title: &str, message: String) -> Toast {
     let title = title.to_owned();
     Toast { title, message, kind: ToastKind::Warning, duration_ms: QUESTION_MS }
 }
 
-/// A helper asks.
 pub(crate) fn asks(headline: &str) -> Toast {
     Toast {
         title: "A background task waits for you".to_owned(),

@@ -8,38 +8,26 @@ use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 
 use crate::work::HostError;
 
-/// The parent called the task off itself.
 pub const CANCELLED_BY_PARENT: &str = "Cancelled by the session that asked for it.";
-/// Another session did.
 pub const CANCELLED_BY_SESSION: &str = "Cancelled by another session of this project.";
-/// A person did.
 pub const CANCELLED_BY_PERSON: &str = "Cancelled by a person.";
-/// The helper above it ended.
 pub const CANCELLED_WITH_PARENT: &str = "Cancelled because the helper that launched it ended.";
-/// Somebody deleted the helper's session.
 pub const SESSION_DELETED: &str = "Cancelled because its session was deleted.";
-/// The same, before the helper got its prompt.
 pub const SESSION_GONE_BEFORE_PROMPT: &str =
     "The session was deleted before the helper got its prompt.";
-/// The host ended and took the run along.
 pub const INTERRUPTED: &str = "interrupted: the host ended before the helper was done. Nothing of \
      it runs any more; launch the task again if it is still needed.";
-/// The same, where hosts end with their conversation.
 pub const INTERRUPTED_WITH_RUN: &str = "interrupted: `opencode run` ended before the helper was \
      done, and took it along. Wait for helpers with background_block before the conversation \
      ends, or use the terminal UI.";
-/// Somebody stopped what ran in the helper's session.
 pub const ABORTED: &str = "The run was aborted in its session.";
 /// A helper that was called off, failed or was cleared asks for another.
 pub const ASKER_ENDED: &str = "the session that asks was itself a helper that has ended.";
-/// Tasks may be missing from a listing.
 pub const SET_ASIDE: &str = "Note: earlier records of legwork could not be read as a whole and \
      were set aside, so tasks from before may be missing here. They are not deleted: `legwork \
      doctor` tells the person where they are.";
-/// A launch was cleared before it had a session.
 pub const CLEARED: &str = "it was cleared before it started.";
 
-/// Why a run that its host took along is over.
 pub fn interrupted(lifetime: HostLifetime) -> &'static str {
     match lifetime {
         HostLifetime::Interactive => INTERRUPTED,
@@ -47,7 +35,6 @@ pub fn interrupted(lifetime: HostLifetime) -> &'static str {
     }
 }
 
-/// Why a run could not begin.
 pub fn could_not_start(error: &HostError, tries: u32) -> String {
     let what = match error {
         HostError::Unreachable => format!("The host could not be reached in {tries} tries"),
@@ -71,12 +58,10 @@ pub fn never_answered(error: Option<&str>, last_text: &str) -> String {
     why
 }
 
-/// D4, the longest time.
 pub fn ran_too_long(minutes: u32) -> String {
     format!("Stopped: it ran longer than limits.max_run_minutes = {minutes} allows.")
 }
 
-/// A run that waited for a host that did not come back.
 pub fn waited_too_long(minutes: u32) -> String {
     format!(
         "interrupted: the host that it waited for could not be reached for longer than \
@@ -85,7 +70,6 @@ pub fn waited_too_long(minutes: u32) -> String {
     )
 }
 
-/// D4, the quiet time.
 pub fn was_silent_too_long(minutes: u32) -> String {
     format!("Stopped: it was silent longer than limits.max_quiet_minutes = {minutes} allows.")
 }
@@ -109,12 +93,10 @@ pub fn kept_detail(detail: String) -> String {
     detail
 }
 
-/// How long ago something was.
 pub fn ago(ms: u64) -> String {
     if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
 }
 
-/// A place in the queue.
 pub fn ahead(count: usize) -> String {
     if count == 0 {
         "next in line".to_owned()
@@ -133,7 +115,6 @@ pub fn question(question: &QuestionView) -> String {
     format!("{} ({})", question.subject, options.join(", "))
 }
 
-/// A helper that answered with nothing.
 pub const NO_TEXT: &str = "(The helper answered without any text.)";
 
 fn plain_end(text: &str) -> String {
