@@ -38,6 +38,25 @@ fn check(text: &str) -> Result<(), BadId> {
     }
 }
 
+/// Written as text and read from it, in lines and files too.
+macro_rules! text_form {
+    ($name:ident) => {
+        impl TryFrom<String> for $name {
+            type Error = <$name as std::str::FromStr>::Err;
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.to_string()
+            }
+        }
+    };
+}
+pub(crate) use text_form;
+
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -52,25 +71,13 @@ macro_rules! text_id {
             }
         }
 
-        impl TryFrom<String> for $name {
-            type Error = BadId;
-            fn try_from(text: String) -> Result<Self, BadId> {
-                check(&text)?;
-                Ok(Self(text.into()))
-            }
-        }
+        text_form!($name);
 
         impl FromStr for $name {
             type Err = BadId;
             fn from_str(text: &str) -> Result<Self, BadId> {
                 check(text)?;
                 Ok(Self(text.into()))
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> String {
-                id.0.as_ref().to_owned()
             }
         }
 
@@ -122,11 +129,10 @@ text_id!(
     PartId
 );
 
-const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 const TASK_PREFIX: &str = "bg_";
-const TASK_LENGTH: usize = 8;
+const TASK_LENGTH: u32 = 8;
 /// How many task ids there are.
-const TASK_IDS: u64 = 36u64.pow(TASK_LENGTH as u32);
+const TASK_IDS: u64 = 36u64.pow(TASK_LENGTH);
 
 /// A task of ours: `bg_` and eight characters of `[0-9a-z]`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -144,28 +150,20 @@ impl TaskId {
         Self::from_number(self.0 + 1)
     }
 
-    fn characters(self) -> [u8; TASK_LENGTH] {
-        base36(self.0)
+    fn digits(self) -> String {
+        base36(self.0, TASK_LENGTH)
     }
 }
 
-fn base36<const N: usize>(mut number: u64) -> [u8; N] {
-    let mut text = [b'0'; N];
-    for slot in text.iter_mut().rev() {
-        *slot = ALPHABET[(number % 36) as usize];
-        number /= 36;
-    }
-    text
-}
-
-fn write_ascii(out: &mut impl fmt::Write, bytes: &[u8]) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| out.write_char(char::from(*byte)))
+/// The last digits of a number in base 36.
+fn base36(number: u64, length: u32) -> String {
+    let digit = |place| char::from_digit((number / 36u64.pow(place) % 36) as u32, 36);
+    (0..length).rev().filter_map(digit).collect()
 }
 
 impl fmt::Display for TaskId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(TASK_PREFIX)?;
-        write_ascii(out, &self.characters())
+        write!(out, "{TASK_PREFIX}{}", self.digits())
     }
 }
 
@@ -179,30 +177,15 @@ impl FromStr for TaskId {
     type Err = BadId;
     fn from_str(text: &str) -> Result<Self, BadId> {
         let digits = text.strip_prefix(TASK_PREFIX).ok_or(BadId::NotATask)?;
-        if digits.len() != TASK_LENGTH {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        if digits.len() != TASK_LENGTH as usize || !digits.bytes().all(is_digit) {
             return Err(BadId::NotATask);
         }
-        let mut number = 0;
-        for byte in digits.bytes() {
-            let digit = ALPHABET.iter().position(|known| *known == byte);
-            number = number * 36 + digit.ok_or(BadId::NotATask)? as u64;
-        }
-        Ok(Self(number))
+        u64::from_str_radix(digits, 36).map(Self).map_err(|_| BadId::NotATask)
     }
 }
 
-impl TryFrom<String> for TaskId {
-    type Error = BadId;
-    fn try_from(text: String) -> Result<Self, BadId> {
-        text.parse()
-    }
-}
-
-impl From<TaskId> for String {
-    fn from(id: TaskId) -> String {
-        id.to_string()
-    }
-}
+text_form!(TaskId);
 
 /// What a message of ours is for; part of its id, so that no two are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,16 +209,9 @@ impl MessageId {
             MessageUse::End => ('e', 0),
             MessageUse::Question(count) => ('q', count),
         };
-        let mut text = String::with_capacity(30);
-        text.push_str("msg_");
-        text.push_str(&format!("{:012x}", (now.0 << 12) & 0xffff_ffff_ffff));
-        text.push(kind);
-        for (number, digits) in [(u64::from(run), 3), (u64::from(count), 2)] {
-            let all = base36::<8>(number);
-            text.extend(all[8 - digits..].iter().map(|byte| char::from(*byte)));
-        }
-        text.extend(task.characters().map(char::from));
-        Self(text.into())
+        let time = (now.0 << 12) & 0xffff_ffff_ffff;
+        let (run, count) = (base36(run.into(), 3), base36(count.into(), 2));
+        Self(format!("msg_{time:012x}{kind}{run}{count}{}", task.digits()).into())
     }
 
     /// The id of the message's part with this number.

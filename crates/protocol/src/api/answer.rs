@@ -73,40 +73,25 @@ pub struct Other;
 
 /// What a front that asked for one kind of answer takes out of it.
 macro_rules! taken {
-    ($($variant:ident($value:ident) => $type:ty = $taken:expr;)*) => {$(
+    ($($answer:pat => $type:ty = $taken:expr;)*) => {$(
         impl TryFrom<Answer> for $type {
             type Error = Other;
             fn try_from(answer: Answer) -> Result<Self, Other> {
-                if let Answer::$variant($value) = answer { Ok($taken) } else { Err(Other) }
+                if let $answer = answer { Ok($taken) } else { Err(Other) }
             }
         }
     )*};
 }
 
 taken! {
-    Output(result) => ResultView = *result;
-    Listed(tasks) => TasksView = tasks;
-    Log(news) => Vec<News> = news;
-    Status(daemon) => DaemonView = *daemon;
-    Mail(mail) => Vec<Mail> = mail;
-}
-
-impl TryFrom<Answer> for TaskView {
-    type Error = Other;
-    fn try_from(answer: Answer) -> Result<Self, Other> {
-        match answer {
-            Answer::Launched { task, .. }
-            | Answer::Resumed { task, .. }
-            | Answer::Cancelled { task, .. }
-            | Answer::Task(task) => Ok(*task),
-            _ => Err(Other),
-        }
-    }
-}
-
-impl TryFrom<Answer> for Vec<Awaited> {
-    type Error = Other;
-    fn try_from(answer: Answer) -> Result<Self, Other> {
-        if let Answer::Waited { tasks, .. } = answer { Ok(tasks) } else { Err(Other) }
-    }
+    Answer::Launched { task, .. }
+    | Answer::Resumed { task, .. }
+    | Answer::Cancelled { task, .. }
+    | Answer::Task(task) => TaskView = *task;
+    Answer::Output(result) => ResultView = *result;
+    Answer::Waited { tasks, .. } => Vec<Awaited> = tasks;
+    Answer::Listed(tasks) => TasksView = tasks;
+    Answer::Log(news) => Vec<News> = news;
+    Answer::Status(daemon) => DaemonView = *daemon;
+    Answer::Mail(mail) => Vec<Mail> = mail;
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 use super::tool::bad;
-use crate::ids::{MessageId, QuestionId};
+use crate::ids::{MessageId, QuestionId, text_form};
 use crate::limits::{AGENT_MAX_BYTES, BLOCK_MAX_TASKS, PROMPT_MAX_BYTES, SEARCH_MAX_BYTES};
 use crate::status::Status;
 
@@ -172,11 +172,7 @@ impl fmt::Display for Cursor {
     }
 }
 
-impl From<Cursor> for String {
-    fn from(cursor: Cursor) -> Self {
-        cursor.to_string()
-    }
-}
+text_form!(Cursor);
 
 impl FromStr for Cursor {
     type Err = &'static str;
@@ -188,13 +184,6 @@ impl FromStr for Cursor {
             (None, None) => None,
         }
         .ok_or("expected the `next` of a listing")
-    }
-}
-
-impl TryFrom<String> for Cursor {
-    type Error = &'static str;
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
     }
 }
 

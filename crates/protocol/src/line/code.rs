@@ -17,11 +17,11 @@ use crate::refusal::plain;
 /// Why bytes are not a line of ours. `Display` is short and on one line, whatever came in, so that
 /// it can go into a `bye`, a refusal or the log as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum BadLine {
     /// Longer than allowed.
     #[error("the line is longer than {max_bytes} bytes")]
     TooLong {
-        /// The limit.
         max_bytes: usize,
         /// Who waits for an answer to it, if its beginning tells.
         waiter: Option<Waiter>,
@@ -34,54 +34,38 @@ pub enum BadLine {
     NotUtf8,
     /// Text, but not JSON.
     #[error("the line is not JSON: {what}")]
-    NotJson {
-        /// Where it goes wrong.
-        what: String,
-    },
+    NotJson { what: String },
     /// Nothing that can be said here.
     #[error("the line makes no sense here: {what}")]
-    NotALine {
-        /// What is wrong.
-        what: String,
-    },
+    NotALine { what: String },
     /// A hello in another version of this format, readable otherwise or not.
     #[error(
         "this side speaks version {LINE_VERSION} of legwork's line format, the other side version \
          {theirs}. Restart both after an update"
     )]
-    OtherVersion {
-        /// Their version.
-        theirs: u32,
-    },
+    OtherVersion { theirs: u32 },
 }
 
 /// [`ToDaemon`] and [`FromDaemon`], and nothing else.
-pub trait Line: Serialize + DeserializeOwned + sealed::Sealed {}
+pub trait Line: Serialize + DeserializeOwned {
+    /// The version that a `hello` claims.
+    fn version(&self) -> Option<u32>;
+}
 
-impl Line for ToDaemon {}
-impl Line for FromDaemon {}
-
-mod sealed {
-    /// Keeps [`super::Line`] to the two directions, and says what `hello` claims.
-    pub trait Sealed {
-        fn version(&self) -> Option<u32>;
+impl Line for ToDaemon {
+    fn version(&self) -> Option<u32> {
+        if let Self::Hello { version, .. } = self { Some(*version) } else { None }
     }
+}
 
-    impl Sealed for super::ToDaemon {
-        fn version(&self) -> Option<u32> {
-            if let Self::Hello { version, .. } = self { Some(*version) } else { None }
-        }
-    }
-
-    impl Sealed for super::FromDaemon {
-        fn version(&self) -> Option<u32> {
-            if let Self::Hello { version, .. } = self { Some(*version) } else { None }
-        }
+impl Line for FromDaemon {
+    fn version(&self) -> Option<u32> {
+        if let Self::Hello { version, .. } = self { Some(*version) } else { None }
     }
 }
 
 /// The line's bytes, line break included. Whoever passes on what others wrote asks
-/// [`check_size`] before attempt: a line that is too big would be thrown away unread.
+/// [`check_size`] first: a line that is too big would be thrown away unread.
 pub fn encode<L: Line>(line: &L) -> Vec<u8> {
     let mut bytes = Vec::new();
     let written = line.serialize(&mut Serializer::with_formatter(&mut bytes, OneLine));

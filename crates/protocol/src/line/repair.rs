@@ -15,21 +15,15 @@ pub fn repair_surrogates(line: &[u8]) -> Cow<'_, [u8]> {
     let mut at = 0;
     while let Some(found) = line[at..].iter().position(|byte| *byte == b'\\') {
         at += found;
-        match escape(&line[at..]) {
-            Some(0xd800..=0xdbff) => match line.get(at + 6..).and_then(escape) {
-                Some(0xdc00..=0xdfff) => at += 12,
-                _ => {
-                    repaired.to_mut()[at + 2..at + 6].copy_from_slice(REPLACEMENT);
-                    at += 6;
-                }
-            },
-            Some(0xdc00..=0xdfff) => {
+        match (escape(&line[at..]), line.get(at + 6..).and_then(escape)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => {
                 repaired.to_mut()[at + 2..at + 6].copy_from_slice(REPLACEMENT);
                 at += 6;
             }
-            Some(_) => at += 6,
+            (Some(_), _) => at += 6,
             // A backslash and what it escapes, which may be another backslash.
-            None => at = line.len().min(at + 2),
+            (None, _) => at = line.len().min(at + 2),
         }
     }
     repaired

@@ -23,7 +23,7 @@ pub enum ToDaemon {
     Hello {
         /// The sender's [`super::LINE_VERSION`].
         version: u32,
-        #[serde(deserialize_with = "word")]
+        #[serde(deserialize_with = "bounded::<_, WORD_MAX_BYTES>")]
         build: String,
         role: Role,
     },
@@ -60,7 +60,7 @@ pub enum ToDaemon {
     /// Something happened in the host.
     Event {
         /// The host's name for it.
-        #[serde(deserialize_with = "word")]
+        #[serde(deserialize_with = "bounded::<_, WORD_MAX_BYTES>")]
         name: String,
         /// The host's words about it.
         #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -79,7 +79,7 @@ pub enum Role {
         /// The sessions that it can reach.
         place: Place,
         /// What kind of host: `opencode`.
-        #[serde(deserialize_with = "word")]
+        #[serde(deserialize_with = "bounded::<_, WORD_MAX_BYTES>")]
         kind: String,
         /// How long it stays.
         #[serde(default)]
@@ -108,10 +108,10 @@ pub struct Context {
     /// The message that holds the call.
     pub message: MessageId,
     /// The session's agent.
-    #[serde(deserialize_with = "agent")]
+    #[serde(deserialize_with = "bounded::<_, AGENT_MAX_BYTES>")]
     pub agent: String,
     /// The directory that it works in.
-    #[serde(deserialize_with = "directory")]
+    #[serde(deserialize_with = "bounded::<_, DIRECTORY_MAX_BYTES>")]
     pub directory: String,
     /// The environment that helpers which it launches are to have, if the daemon starts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,7 +186,7 @@ pub enum FromDaemon {
     Hello {
         /// The daemon's [`super::LINE_VERSION`].
         version: u32,
-        #[serde(deserialize_with = "word")]
+        #[serde(deserialize_with = "bounded::<_, WORD_MAX_BYTES>")]
         build: String,
         /// What a front offers to its models.
         tools: Vec<Tool>,
@@ -271,22 +271,12 @@ pub enum Method {
     Delete,
 }
 
-fn bounded<'de, D: Deserializer<'de>>(input: D, max_bytes: usize) -> Result<String, D::Error> {
+fn bounded<'de, D: Deserializer<'de>, const MAX_BYTES: usize>(
+    input: D,
+) -> Result<String, D::Error> {
     let text = String::deserialize(input)?;
-    if text.len() > max_bytes {
-        return Err(D::Error::custom(format_args!("a text has at most {max_bytes} bytes here")));
+    if text.len() > MAX_BYTES {
+        return Err(D::Error::custom(format_args!("a text has at most {MAX_BYTES} bytes here")));
     }
     Ok(text)
-}
-
-fn word<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
-    bounded(input, WORD_MAX_BYTES)
-}
-
-fn agent<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
-    bounded(input, AGENT_MAX_BYTES)
-}
-
-fn directory<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
-    bounded(input, DIRECTORY_MAX_BYTES)
 }
