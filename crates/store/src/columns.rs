@@ -8,24 +8,24 @@ use std::sync::Arc;
 
 use legwork_protocol::{HostId, Place, SessionId, Time};
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Params, Row};
 
 use crate::fault::Fault;
 use crate::words;
 
-pub const TRIED: &str = "read the store";
-
 /// Every row of a query, each made into a value.
 pub fn all<T>(
     db: &Connection,
+    tried: &'static str,
     sql: &str,
+    values: impl Params,
     mut make: impl FnMut(&mut Columns<'_>) -> Result<T, Fault>,
 ) -> Result<Vec<T>, Fault> {
-    let mut query = db.prepare_cached(sql).map_err(Fault::when(TRIED))?;
-    let mut rows = query.query(()).map_err(Fault::when(TRIED))?;
+    let mut query = db.prepare_cached(sql).map_err(Fault::when(tried))?;
+    let mut rows = query.query(values).map_err(Fault::when(tried))?;
     let mut made = Vec::new();
-    while let Some(row) = rows.next().map_err(Fault::when(TRIED))? {
-        made.push(make(&mut Columns::of(row))?);
+    while let Some(row) = rows.next().map_err(Fault::when(tried))? {
+        made.push(make(&mut Columns { row, next: 0, tried })?);
     }
     Ok(made)
 }
@@ -34,16 +34,13 @@ pub fn all<T>(
 pub struct Columns<'r> {
     row: &'r Row<'r>,
     next: usize,
+    tried: &'static str,
 }
 
 impl<'r> Columns<'r> {
-    pub fn of(row: &'r Row<'r>) -> Self {
-        Self { row, next: 0 }
-    }
-
     /// A value as SQLite has it.
     pub fn plain<T: FromSql>(&mut self) -> Result<T, Fault> {
-        let value = self.row.get(self.next).map_err(Fault::when(TRIED))?;
+        let value = self.row.get(self.next).map_err(Fault::when(self.tried))?;
         self.next += 1;
         Ok(value)
     }
@@ -70,7 +67,7 @@ impl<'r> Columns<'r> {
     pub fn maybe_text(&mut self) -> Result<Option<&'r str>, Fault> {
         let at = self.next;
         self.next += 1;
-        let value = self.row.get_ref(at).map_err(Fault::when(TRIED))?;
+        let value = self.row.get_ref(at).map_err(Fault::when(self.tried))?;
         value
             .as_str_or_null()
             .map_err(|why| Fault::Unknown { what: format!("{}: {why}", self.name(at)) })

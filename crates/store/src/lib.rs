@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 
 use legwork_engine::record::{Change, Journal, Saved};
 use legwork_protocol::{TaskId, Time};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use rusqlite::Connection;
 
 pub use fault::Fault;
 pub use open::{Claim, Opened, SetAside};
@@ -129,16 +129,12 @@ impl Journal for Store {
     }
 
     fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, Fault> {
-        let tried = "read a result";
-        let mut read = self
-            .db
-            .prepare_cached("SELECT detail FROM runs WHERE task = ?1 AND run = ?2")
-            .map_err(Fault::when(tried))?;
-        let detail = read
-            .query_row((words::id(task), run), |row| row.get::<_, Option<String>>(0))
-            .optional()
-            .map_err(Fault::when(tried))?;
-        Ok(detail.flatten())
+        let sql = "SELECT detail FROM runs WHERE task = ?1 AND run = ?2";
+        let mut found =
+            columns::all(&self.db, "read a result", sql, (words::id(task), run), |row| {
+                row.plain()
+            })?;
+        Ok(found.pop().flatten())
     }
 
     fn load(&mut self) -> Result<Saved, Fault> {
@@ -158,10 +154,7 @@ impl Journal for Store {
         // fits on the fullest disk, and one that is rolled back is never written.
         for sql in ["UPDATE probe SET room = randomblob(65536)", "UPDATE probe SET room = NULL"] {
             let tried = "write a trial record";
-            let tx = self
-                .db
-                .transaction_with_behavior(TransactionBehavior::Immediate)
-                .map_err(Fault::when(tried))?;
+            let tx = save::begin(&mut self.db, tried)?;
             tx.execute(sql, ()).map_err(Fault::when(tried))?;
             tx.commit().map_err(Fault::when(tried))?;
         }

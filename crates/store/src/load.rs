@@ -12,6 +12,8 @@ use crate::columns::{Columns, Known, all};
 use crate::fault::Fault;
 use crate::words;
 
+const TRIED: &str = "read the store";
+
 const TASKS: &str = "SELECT
         id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
         retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
@@ -32,25 +34,25 @@ const EARLIER_CALLS: &str = "SELECT runs.task, runs.key
 
 pub fn load(db: &Connection) -> Result<Saved, Fault> {
     let mut known = Known::default();
-    let mut tasks = all(db, TASKS, |row| task(row, &mut known))?;
+    let mut tasks = all(db, TRIED, TASKS, (), |row| task(row, &mut known))?;
     // Almost in order already, which this sort is quick at; an index would cost every launch.
     tasks.sort_by_key(|task| (task.seq, task.id));
 
-    let pending = all(db, NOTICES, |row| notice(row, &mut known))?;
+    let pending = all(db, TRIED, NOTICES, (), |row| notice(row, &mut known))?;
     let mut carried: BTreeMap<MessageId, Vec<(i64, NoticeId)>> = BTreeMap::new();
     for (notice, spot) in &pending {
         if let (Some(delivery), Some(spot)) = (&notice.delivery, spot) {
             carried.entry(delivery.clone()).or_default().push((*spot, notice.id));
         }
     }
-    let deliveries = all(db, DELIVERIES, |row| delivery(row, &mut known, &mut carried))?;
+    let deliveries = all(db, TRIED, DELIVERIES, (), |row| delivery(row, &mut known, &mut carried))?;
     Ok(Saved {
         tasks,
         notices: pending.into_iter().map(|(notice, _)| notice).collect(),
         deliveries,
-        stops: all(db, STOPS, |row| stop(row, &mut known))?,
-        parents: all(db, PARENTS, |row| parent(row, &mut known))?,
-        earlier_calls: all(db, EARLIER_CALLS, |row| Ok((row.parsed()?, row.parsed()?)))?,
+        stops: all(db, TRIED, STOPS, (), |row| stop(row, &mut known))?,
+        parents: all(db, TRIED, PARENTS, (), |row| parent(row, &mut known))?,
+        earlier_calls: all(db, TRIED, EARLIER_CALLS, (), |row| Ok((row.parsed()?, row.parsed()?)))?,
         incomplete: false,
     })
 }
@@ -58,7 +60,7 @@ pub fn load(db: &Connection) -> Result<Saved, Fault> {
 /// Whether the task in this row of the table is one.
 pub fn reads_task(db: &Connection, row: i64) -> Result<(), Fault> {
     let sql = format!("{TASKS} WHERE tasks.rowid = {row}");
-    all(db, &sql, |columns| task(columns, &mut Known::default())).map(|_| ())
+    all(db, TRIED, &sql, (), |columns| task(columns, &mut Known::default())).map(|_| ())
 }
 
 fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {

@@ -13,7 +13,6 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::fault::Fault;
-use crate::schema::Found;
 use crate::{Store, files, load, rescue, schema};
 
 /// Others can only be a person with a database browser; they are given this long.
@@ -76,37 +75,34 @@ impl Claim {
     }
 
     pub fn open(self) -> Result<Opened, Fault> {
-        open(self)
-    }
-}
-
-fn open(Claim { dir, lock, known }: Claim) -> Result<Opened, Fault> {
-    let dir = dir.as_path();
-    let why = if files::is_orphaned(dir)? {
-        "its changes lie there without it".to_owned()
-    } else if known && files::is_emptied(dir)? {
-        "it is empty".to_owned()
-    } else {
-        match read(dir) {
-            Ok(read) => return Ok(Opened { store: read.with(dir, lock)?, set_aside: None }),
-            Err(Fault::Damaged { source, .. }) => source.to_string(),
-            Err(Fault::Unknown { what }) => what,
-            // Our statements are right, so the tables in it are not.
-            Err(Fault::Database { source, .. })
-                if source.sqlite_error_code() == Some(ErrorCode::Unknown) =>
-            {
-                source.to_string()
+        let Self { dir, lock, known } = self;
+        let dir = dir.as_path();
+        let why = if files::is_orphaned(dir)? {
+            "its changes lie there without it".to_owned()
+        } else if known && files::is_emptied(dir)? {
+            "it is empty".to_owned()
+        } else {
+            match read(dir) {
+                Ok(read) => return Ok(Opened { store: read.with(dir, lock)?, set_aside: None }),
+                Err(Fault::Damaged { source, .. }) => source.to_string(),
+                Err(Fault::Unknown { what }) => what,
+                // Our statements are right, so the tables in it are not.
+                Err(Fault::Database { source, .. })
+                    if source.sqlite_error_code() == Some(ErrorCode::Unknown) =>
+                {
+                    source.to_string()
+                }
+                Err(Fault::Foreign { .. }) => "it is not a store of legwork".to_owned(),
+                Err(fault) => return Err(fault),
             }
-            Err(Fault::Foreign { .. }) => "it is not a store of legwork".to_owned(),
-            Err(fault) => return Err(fault),
-        }
-    };
-    let path = files::set_aside(dir)?;
-    let mut begun = read(dir)?;
-    let rescued = rescue::rescue(&mut begun.db, &path)?;
-    begun.saved = load::load(&begun.db)?;
-    let set_aside = Some(SetAside { path, why, rescued });
-    Ok(Opened { store: begun.with(dir, lock)?, set_aside })
+        };
+        let path = files::set_aside(dir)?;
+        let mut begun = read(dir)?;
+        let rescued = rescue::rescue(&mut begun.db, &path)?;
+        begun.saved = load::load(&begun.db)?;
+        let set_aside = Some(SetAside { path, why, rescued });
+        Ok(Opened { store: begun.with(dir, lock)?, set_aside })
+    }
 }
 
 struct Read {
@@ -136,11 +132,7 @@ fn read(dir: &Path) -> Result<Read, Fault> {
     let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
     db.set_db_config(keep_log, true).map_err(Fault::when(tried))?;
     db.busy_timeout(Duration::from_millis(BUSY_MS)).map_err(Fault::when(tried))?;
-    let version = match schema::identify(&db, &path)? {
-        Found::Empty => 0,
-        Found::Ours(version) => version,
-        Found::Foreign => return Err(Fault::Foreign { path }),
-    };
+    let version = schema::identify(&db, &path)?;
     configure(&db, &path)?;
     schema::migrate(&mut db, version)?;
     let saved = load::load(&db)?;

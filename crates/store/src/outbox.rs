@@ -1,7 +1,7 @@
 //! Changes to the outbox: notices, the deliveries that carry them, stops, and the parents that are
 //! told. A notice keeps its row while its task is there, so that it cannot be enqueued twice.
 
-use legwork_engine::record::{Delivery, DeliveryEnd, Notice, NoticeId, Parent, Stop, Target};
+use legwork_engine::record::{Delivery, Notice, NoticeId, Parent, Stop, Target};
 use legwork_protocol::{MessageId, SessionId, TaskId};
 use rusqlite::Transaction;
 
@@ -67,19 +67,8 @@ pub fn delivery_created(tx: &Transaction<'_>, delivery: &Delivery) -> Result<(),
     Ok(())
 }
 
-pub fn delivery_withdrawn(tx: &Transaction<'_>, delivery: &MessageId) -> Result<(), Fault> {
-    end_delivery(tx, delivery, words::PENDING)
-}
-
-pub fn delivery_done(
-    tx: &Transaction<'_>,
-    delivery: &MessageId,
-    end: DeliveryEnd,
-) -> Result<(), Fault> {
-    end_delivery(tx, delivery, words::delivery_end(end))
-}
-
-fn end_delivery(tx: &Transaction<'_>, delivery: &MessageId, state: &str) -> Result<(), Fault> {
+/// A delivery is dealt with, or was not sent: its notices are in this state now.
+pub fn end_delivery(tx: &Transaction<'_>, delivery: &MessageId, state: &str) -> Result<(), Fault> {
     run_one(tx, "DELETE FROM deliveries WHERE id = ?1", [delivery.as_str()], || {
         format!("end of delivery {delivery}: there is no such delivery")
     })?;

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 
 use crate::columns::all;
 use crate::fault::Fault;
+use crate::save::begin;
 use crate::words;
 
 const TRIED: &str = "note that files were removed";
@@ -15,11 +16,11 @@ const TRIED: &str = "note that files were removed";
 const DUE: &str = "SELECT task FROM removals WHERE task NOT IN (SELECT task FROM stops)";
 
 pub fn due(db: &Connection) -> Result<Vec<TaskId>, Fault> {
-    all(db, DUE, |row| row.parsed())
+    all(db, "read the store", DUE, (), |row| row.parsed())
 }
 
 pub fn done(db: &mut Connection, tasks: &[TaskId]) -> Result<(), Fault> {
-    let tx = db.transaction().map_err(Fault::when(TRIED))?;
+    let tx = begin(db, TRIED)?;
     for task in tasks {
         tx.prepare_cached("DELETE FROM removals WHERE task = ?1")
             .and_then(|mut delete| delete.execute([words::id(*task)]))

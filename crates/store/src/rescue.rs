@@ -5,10 +5,12 @@
 use std::path::Path;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params_from_iter};
+use rusqlite::{Connection, OpenFlags, Transaction, params_from_iter};
 
+use crate::columns::all;
 use crate::fault::Fault;
 use crate::load;
+use crate::save::begin;
 
 const TRIED: &str = "take over what can be read of the old store";
 
@@ -64,8 +66,7 @@ const LESS: [&str; 4] = ["", "DELETE FROM stops", "DELETE FROM parents", "DELETE
 /// nothing.
 pub fn rescue(db: &mut Connection, old: &Path) -> Result<usize, Fault> {
     let Some(source) = open_old(old) else { return Ok(0) };
-    let tx =
-        db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::when(TRIED))?;
+    let tx = begin(db, TRIED)?;
     for (table, order) in TABLES {
         let earlier = RENAMED.iter().find(|(_, now)| *now == table).map(|(was, _)| *was);
         for from in earlier.into_iter().chain([table]) {
@@ -125,11 +126,7 @@ fn current(name: &str) -> &str {
 
 /// A task whose row is there, but holds something that is no task, is left out.
 fn drop_unreadable(tx: &Transaction<'_>) -> Result<(), Fault> {
-    let ids: Vec<i64> = tx
-        .prepare("SELECT rowid FROM tasks")
-        .and_then(|mut read| read.query_map((), |row| row.get(0))?.collect())
-        .map_err(Fault::when(TRIED))?;
-    for id in ids {
+    for id in all(tx, TRIED, "SELECT rowid FROM tasks", (), |row| row.plain::<i64>())? {
         if load::reads_task(tx, id).is_err() {
             tx.execute("DELETE FROM tasks WHERE rowid = ?1", [id]).map_err(Fault::when(TRIED))?;
         }

@@ -6,14 +6,17 @@ use legwork_protocol::Time;
 use rusqlite::{Connection, Params, Transaction, TransactionBehavior};
 
 use crate::fault::Fault;
-use crate::{outbox, tasks, timeline};
+use crate::{outbox, tasks, timeline, words};
 
 pub const TRIED: &str = "save a change";
 
+/// Begins a transaction. Immediate, because one that begins by reading cannot wait for a lock later.
+pub fn begin<'d>(db: &'d mut Connection, tried: &'static str) -> Result<Transaction<'d>, Fault> {
+    db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::when(tried))
+}
+
 pub fn save(db: &mut Connection, at: Time, changes: &[Change]) -> Result<(), Fault> {
-    // Immediate, because a transaction that begins by reading cannot wait for a lock later.
-    let tx =
-        db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::when(TRIED))?;
+    let tx = begin(db, TRIED)?;
     for change in changes {
         apply(&tx, at, change)?;
         timeline::append(&tx, at, change)?;
@@ -32,8 +35,12 @@ pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Faul
         Change::Enqueued(notice) => outbox::pending(tx, notice),
         Change::Withdrawn(notice) => outbox::withdrawn(tx, *notice),
         Change::DeliveryCreated(delivery) => outbox::delivery_created(tx, delivery),
-        Change::DeliveryWithdrawn { delivery, .. } => outbox::delivery_withdrawn(tx, delivery),
-        Change::DeliveryDone { delivery, end, .. } => outbox::delivery_done(tx, delivery, *end),
+        Change::DeliveryWithdrawn { delivery, .. } => {
+            outbox::end_delivery(tx, delivery, words::PENDING)
+        }
+        Change::DeliveryDone { delivery, end, .. } => {
+            outbox::end_delivery(tx, delivery, words::delivery_end(*end))
+        }
         Change::StopRequested(stop) => outbox::stop_requested(tx, stop),
         Change::StopDone { task } => outbox::stop_done(tx, *task),
         Change::ParentKnown(parent) => outbox::parent_known(tx, parent),

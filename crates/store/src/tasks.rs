@@ -6,6 +6,7 @@ use legwork_engine::task::{StageName, Task};
 use legwork_protocol::{TaskId, Time};
 use rusqlite::{Statement, Transaction};
 
+use crate::columns::all;
 use crate::fault::Fault;
 use crate::save::{TRIED, run, run_one};
 use crate::{tombstones, words};
@@ -114,13 +115,9 @@ pub fn forgotten(tx: &Transaction<'_>, at: Time, task: TaskId, why: Forget) -> R
     }
     let id = words::id(task);
     run(tx, "INSERT OR IGNORE INTO removals (task) VALUES (?1)", [&id])?;
-    let deliveries: Vec<String> = tx
-        .prepare_cached(
-            "SELECT DISTINCT delivery FROM notices
-             WHERE task = ?1 AND state = 'pending' AND delivery IS NOT NULL",
-        )
-        .and_then(|mut read| read.query_map([&id], |row| row.get(0))?.collect())
-        .map_err(Fault::when(TRIED))?;
+    let carried = "SELECT DISTINCT delivery FROM notices
+         WHERE task = ?1 AND state = 'pending' AND delivery IS NOT NULL";
+    let deliveries: Vec<String> = all(tx, TRIED, carried, [&id], |row| row.plain())?;
     run_one(tx, "DELETE FROM tasks WHERE id = ?1", [&id], || {
         format!("forgetting of {task}: there is no such task")
     })?;

@@ -63,6 +63,15 @@ fn k4_probing_leaves_nothing_behind() {
     assert_eq!(pages(&store, "page_count"), used);
 }
 
+/// The files as they are now, without a clean end.
+fn copied(home: &TempDir) -> TempDir {
+    let copy = TempDir::new().unwrap();
+    for name in ["legwork.db", "legwork.db-wal"] {
+        fs::copy(home.path().join(name), copy.path().join(name)).unwrap();
+    }
+    copy
+}
+
 #[test]
 fn n3_a_kill_in_the_middle_of_a_save_leaves_none_of_it() {
     let home = TempDir::new().unwrap();
@@ -77,10 +86,7 @@ fn n3_a_kill_in_the_middle_of_a_save_leaves_none_of_it() {
     let end = ended(&mut first, Outcome::Failed, &"reason ".repeat(100_000));
     crate::save::apply(&tx, NOW, &end).unwrap();
     crate::save::apply(&tx, NOW, &pending(end_of(&first))).unwrap();
-    let copy = TempDir::new().unwrap();
-    for name in ["legwork.db", "legwork.db-wal"] {
-        fs::copy(home.path().join(name), copy.path().join(name)).unwrap();
-    }
+    let copy = copied(&home);
     let log = fs::metadata(copy.path().join("legwork.db-wal")).unwrap().len();
     assert!(log > 100_000, "the log holds the unfinished save: {log}");
     assert_eq!(open(copy.path()).load().unwrap(), before);
@@ -88,10 +94,7 @@ fn n3_a_kill_in_the_middle_of_a_save_leaves_none_of_it() {
     drop(tx);
     assert_eq!(store.load().unwrap(), before);
     store.save(NOW, &[end, pending(end_of(&first))]).unwrap();
-    let copy = TempDir::new().unwrap();
-    for name in ["legwork.db", "legwork.db-wal"] {
-        fs::copy(home.path().join(name), copy.path().join(name)).unwrap();
-    }
+    let copy = copied(&home);
     let saved = open(copy.path()).load().unwrap();
     assert_eq!((saved.tasks.len(), saved.notices.len()), (1, 1));
     assert_eq!(saved.tasks, [first], "what was saved is there without a clean end");

@@ -6,6 +6,7 @@ use legwork_engine::text::story;
 use legwork_protocol::{TaskId, Time};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use crate::columns::all;
 use crate::fault::Fault;
 use crate::save::{TRIED, run};
 use crate::words;
@@ -48,12 +49,8 @@ fn append_line(tx: &Transaction<'_>, at: Time, line: story::Line) -> Result<(), 
 }
 
 pub fn read(db: &Connection, task: TaskId) -> Result<Vec<Entry>, Fault> {
-    db.prepare_cached("SELECT at, run, line FROM timeline WHERE task = ?1 ORDER BY number")
-        .and_then(|mut read| {
-            read.query_map([words::id(task)], |row| {
-                Ok((Time(row.get::<_, i64>(0)?.cast_unsigned()), row.get(1)?, row.get(2)?))
-            })?
-            .collect()
-        })
-        .map_err(Fault::when("read a task's history"))
+    let sql = "SELECT at, run, line FROM timeline WHERE task = ?1 ORDER BY number";
+    all(db, "read a task's history", sql, [words::id(task)], |row| {
+        Ok((row.time()?, row.plain()?, row.plain()?))
+    })
 }

@@ -5,7 +5,7 @@
 use legwork_protocol::{TaskId, Time};
 use rusqlite::{Connection, Transaction};
 
-use crate::columns::Columns;
+use crate::columns::all;
 use crate::fault::Fault;
 use crate::save::run;
 use crate::words;
@@ -46,25 +46,21 @@ pub fn put(tx: &Transaction<'_>, at: Time, task: TaskId) -> Result<(), Fault> {
 
 /// What is left of a task, if that is not too long ago.
 pub fn find(db: &Connection, task: TaskId, now: Time) -> Result<Option<Tombstone>, Fault> {
-    let mut read = db
-        .prepare_cached(
-            "SELECT forgotten, agent, description, created, stage, detail FROM tombstones
-             WHERE task = ?1 AND forgotten >= ?2",
-        )
-        .map_err(Fault::when(TRIED))?;
+    let sql = "SELECT forgotten, agent, description, created, stage, detail FROM tombstones
+         WHERE task = ?1 AND forgotten >= ?2";
     let oldest = words::int(now.0.saturating_sub(KEPT_MS));
-    let mut rows = read.query((words::id(task), oldest)).map_err(Fault::when(TRIED))?;
-    let Some(row) = rows.next().map_err(Fault::when(TRIED))? else { return Ok(None) };
-    let mut row = Columns::of(row);
-    let forgotten = row.time()?;
-    Ok(Some(Tombstone {
-        task,
-        forgotten,
-        until: forgotten.plus(KEPT_MS),
-        agent: row.text()?.to_owned(),
-        description: row.text()?.to_owned(),
-        created: row.time()?,
-        stage: row.text()?.to_owned(),
-        detail: row.maybe_text()?.map(str::to_owned),
-    }))
+    let mut found = all(db, TRIED, sql, (words::id(task), oldest), |row| {
+        let forgotten = row.time()?;
+        Ok(Tombstone {
+            task,
+            forgotten,
+            until: forgotten.plus(KEPT_MS),
+            agent: row.plain()?,
+            description: row.plain()?,
+            created: row.time()?,
+            stage: row.plain()?,
+            detail: row.plain()?,
+        })
+    })?;
+    Ok(found.pop())
 }
