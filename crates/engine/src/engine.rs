@@ -35,7 +35,7 @@ pub struct Engine {
     pub(crate) resuming: BTreeMap<TaskId, Resuming>,
     pub(crate) timers: Timers,
     in_flight: BTreeMap<WorkId, Purpose>,
-    next_work: u64,
+    pub(crate) next_work: u64,
     /// Earlier records could not be read, so some tasks may be unknown here.
     pub(crate) incomplete: bool,
     out: Reaction,
@@ -200,10 +200,6 @@ impl Engine {
     /// before cannot be taken for its own.
     pub fn next_work(&self) -> u64 {
         self.next_work
-    }
-
-    pub(crate) fn empty_at(settings: Settings, now: Time, next_work: u64) -> Self {
-        Self { settings, now, next_work, ..Self::default() }
     }
 }
 

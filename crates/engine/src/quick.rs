@@ -1,26 +1,14 @@
 //! Keys for large maps: compared by a hash first, so that a search does not have to fetch the text
 //! of every key on its way. Such a map is never walked in order.
 
-use legwork_protocol::{CallKey, SessionId};
-
 /// A key with its number in front.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Quick<T>(u64, T);
 
-impl From<&SessionId> for Quick<SessionId> {
-    fn from(id: &SessionId) -> Self {
-        Self(number(id.as_str()), id.clone())
+impl<T: AsRef<str> + Clone> From<&T> for Quick<T> {
+    fn from(key: &T) -> Self {
+        Self(fnv(key.as_ref().bytes()), key.clone())
     }
-}
-
-impl From<&CallKey> for Quick<CallKey> {
-    fn from(key: &CallKey) -> Self {
-        Self(number(key.as_str()), key.clone())
-    }
-}
-
-fn number(text: &str) -> u64 {
-    fnv(text.bytes())
 }
 
 /// FNV-1a: the same on every machine and in every process.

@@ -1,7 +1,7 @@
 //! Restart. The engine takes in what was saved and counts every host as away until it comes or is
 //! known to have ended; from then on the ordinary paths do what is needed.
 
-use legwork_protocol::{HostId, Place, SessionId, Settings, Time};
+use legwork_protocol::{SessionId, Settings, Time};
 
 use crate::engine::Engine;
 use crate::outbox::deliver::Attempt;
@@ -15,7 +15,8 @@ impl Engine {
     /// An engine that goes on where another stopped. `next_work` is that one's
     /// [`Engine::next_work`], or 0 in a new process, which has no work in flight.
     pub fn restore(settings: Settings, saved: Saved, now: Time, next_work: u64) -> Self {
-        let mut engine = Self::empty_at(settings, now, next_work);
+        let mut engine = Self::new(settings);
+        (engine.now, engine.next_work) = (now, next_work);
         engine.incomplete = saved.incomplete;
         for parent in saved.parents {
             engine.outbox.recipients.insert(parent.session.clone(), Recipient::new(parent));
@@ -28,7 +29,7 @@ impl Engine {
             engine.outbox.carry(Attempt::restored(delivery));
         }
         for stop in saved.stops {
-            engine.await_host(&stop.host, &stop.place);
+            engine.hosts.known(&stop.host, &stop.place);
             engine.stops.restore(stop);
         }
         for task in saved.tasks {
@@ -55,15 +56,9 @@ impl Engine {
     }
 
     fn await_active_host(&mut self, session: &SessionId) {
-        let parent = self.outbox.recipients.get(session).map(|recipient| &recipient.parent);
-        if let Some((host, place)) =
-            parent.and_then(|parent| Some((parent.active_host.clone()?, parent.place.clone())))
-        {
-            self.await_host(&host, &place);
+        let Some(Recipient { parent, .. }) = self.outbox.recipients.get(session) else { return };
+        if let Some(host) = &parent.active_host {
+            self.hosts.known(host, &parent.place);
         }
-    }
-
-    fn await_host(&mut self, host: &HostId, place: &Place) {
-        self.hosts.known(host, place);
     }
 }

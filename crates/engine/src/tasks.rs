@@ -158,20 +158,12 @@ impl Tasks {
         self.by_seq.insert(task.seq, task.id);
         *self.under_root.entry((&task.root).into()).or_default() += 1;
         self.families.entry((&task.parent).into()).or_default().members.insert(task.seq);
-        self.index(&task);
-        if task.is_finished() {
-            self.kept.insert(task.id, task);
-        } else {
-            self.live.insert(task.id, Live { task, volatile });
-        }
+        self.put(task, volatile);
     }
 
-    pub fn remove(&mut self, id: TaskId) -> Option<(Task, Option<Volatile>)> {
-        let (task, volatile) = match self.live.remove(&id) {
-            Some(live) => (live.task, Some(live.volatile)),
-            None => (self.kept.remove(&id)?, None),
-        };
-        self.unindex(&task);
+    /// Gives back the volatile state of one that was unfinished.
+    pub fn remove(&mut self, id: TaskId) -> Option<Volatile> {
+        let (task, volatile) = self.take(id)?;
         self.by_key.remove(&Quick::from(&task.run.key));
         for key in self.earlier_calls.remove(&id).into_iter().flatten() {
             self.by_key.remove(&Quick::from(&key));
@@ -184,7 +176,7 @@ impl Tasks {
                 self.families.remove(&Quick::from(&task.parent));
             }
         }
-        Some((task, volatile))
+        volatile
     }
 
     /// An earlier run of the task came of this call.
@@ -213,20 +205,30 @@ impl Tasks {
     /// A run ends or begins: takes the task out of the indexes, changes it, and puts it back on the
     /// side where it then belongs. Gives back the volatile state of one that is finished now.
     pub fn change(&mut self, id: TaskId, change: impl FnOnce(&mut Task)) -> Option<Volatile> {
-        let (mut task, volatile) = match self.live.remove(&id) {
+        let (mut task, volatile) = self.take(id)?;
+        change(&mut task);
+        let was = volatile.filter(|_| task.is_finished());
+        let volatile = Volatile::new(task.run.started);
+        self.put(task, volatile);
+        was
+    }
+
+    fn take(&mut self, id: TaskId) -> Option<(Task, Option<Volatile>)> {
+        let (task, volatile) = match self.live.remove(&id) {
             Some(live) => (live.task, Some(live.volatile)),
             None => (self.kept.remove(&id)?, None),
         };
         self.unindex(&task);
-        change(&mut task);
+        Some((task, volatile))
+    }
+
+    fn put(&mut self, task: Task, volatile: Volatile) {
         self.index(&task);
         if task.is_finished() {
-            self.kept.insert(id, task);
-            return volatile;
+            self.kept.insert(task.id, task);
+        } else {
+            self.live.insert(task.id, Live { task, volatile });
         }
-        let volatile = volatile.unwrap_or_else(|| Volatile::new(task.run.started));
-        self.live.insert(id, Live { task, volatile });
-        None
     }
 
     fn index(&mut self, task: &Task) {

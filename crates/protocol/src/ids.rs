@@ -71,6 +71,12 @@ macro_rules! text_id {
             }
         }
 
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
         text_form!($name);
 
         impl FromStr for $name {

@@ -10,7 +10,7 @@ use crate::{outbox, tasks, timeline, words};
 
 pub const TRIED: &str = "save a change";
 
-/// Begins a transaction. Immediate, because one that begins by reading cannot wait for a lock later.
+/// Immediate, because a transaction that begins by reading cannot wait for a lock later.
 pub fn begin<'d>(db: &'d mut Connection, tried: &'static str) -> Result<Transaction<'d>, Fault> {
     db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(Fault::when(tried))
 }

@@ -13,7 +13,7 @@ use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
 
 use crate::engine::{Answered, Engine, Purpose};
 use crate::input::Caller;
-use crate::record::{Change, Forget};
+use crate::record::{About, Change, Forget};
 use crate::run::finish::{Halt, Notify};
 use crate::task::{Outcome, Stage, Task};
 use crate::text::words;
@@ -48,13 +48,13 @@ impl Engine {
         let id = self.find(caller, name)?;
         let now = self.now;
         if let Some(task) = self.tasks.kept_mut(id) {
-            let (run, first) = (task.run.number, task.retrieved.is_none());
+            let (end, first) = (task.notice(About::End), task.retrieved.is_none());
             task.retrieved.get_or_insert(now);
             if first {
                 self.save(Change::Retrieved { task: id, at: now });
             }
             if let Caller::Session { session, .. } = caller {
-                self.withdraw_end(id, run, session);
+                self.withdraw_end(end, session);
             }
         }
         let task = self.view(name, now)?;
@@ -110,15 +110,9 @@ impl Engine {
             self.timers.clear(&Timer::Run(id));
         }
         self.forget_notices(id);
-        let callers = self
-            .tasks
-            .remove(id)
-            .and_then(|(_, volatile)| volatile)
-            .map(|volatile| volatile.callers);
+        let volatile = self.tasks.remove(id).unwrap_or_default();
         self.save(Change::Forgotten { task: id, why });
-        for call in callers.into_iter().flatten() {
-            self.refuse(vec![call], &Refusal::NotStarted(words::CLEARED.to_owned()));
-        }
+        self.refuse(volatile.callers, &Refusal::NotStarted(words::CLEARED.to_owned()));
         self.end_waits(id);
         self.soon(Timer::Gather(task.run.asker));
         self.soon(Timer::Gather(task.parent));

@@ -11,7 +11,7 @@ use legwork_protocol::{HostId, Refusal, Status, Time};
 use crate::engine::Engine;
 use crate::hosts::Presence;
 use crate::input::Caller;
-use crate::record::{About, Change, NoticeId};
+use crate::record::{About, Change};
 use crate::task::Task;
 use crate::tasks::Live;
 use crate::text::toast::{self, Toast};
@@ -107,7 +107,6 @@ impl Engine {
     }
 
     pub(crate) fn view_of(&self, task: &Task, now: Time) -> TaskView {
-        let end = NoticeId { task: task.id, run: task.run.number, about: About::End };
         let mut view = TaskView {
             id: task.id,
             status: task.status(),
@@ -130,7 +129,7 @@ impl Engine {
             cost_micros: None,
             waiting: Vec::new(),
             questions: Vec::new(),
-            notice_pending: self.outbox.notices.contains_key(&end),
+            notice_pending: self.outbox.notices.contains_key(&task.notice(About::End)),
         };
         if let Some(live) = self.tasks.live(task.id) {
             self.add_watched(&mut view, live, now);

@@ -99,11 +99,7 @@ impl Hosts {
         here.filter(|(_, host)| host.serves == Serves::Everyone).map(|(id, _)| id)
     }
 
-    pub fn here_at(&self, place: &Place) -> Option<&HostId> {
-        self.all_here_at(place).next()
-    }
-
-    pub fn all_here_at(&self, place: &Place) -> impl Iterator<Item = &HostId> {
+    pub fn here_at(&self, place: &Place) -> impl Iterator<Item = &HostId> {
         let here = self.at(place).filter(|(_, host)| host.presence == Presence::Here);
         here.map(|(id, _)| id)
     }
@@ -143,12 +139,9 @@ impl Hosts {
 
 impl Host {
     /// Whether a run may start: `most` at once, 0 for no limit.
-    pub fn has_room(&self, most: u32) -> bool {
-        most == 0 || self.running.len() < most as usize
-    }
-
-    pub fn ahead_of(&self, order: u64, id: TaskId) -> usize {
-        self.queue.range(..(order, id)).count()
+    pub fn has_slot(&self, most: u32) -> bool {
+        let has_room = most == 0 || self.running.len() < most as usize;
+        self.presence == Presence::Here && has_room
     }
 
     pub fn unfinished(&self) -> Vec<TaskId> {

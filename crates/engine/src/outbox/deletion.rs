@@ -53,7 +53,7 @@ impl Engine {
         if !recipient.in_doubt() {
             return;
         }
-        let here = self.hosts.all_here_at(&recipient.parent.place);
+        let here = self.hosts.here_at(&recipient.parent.place);
         let had_it = recipient.seen_by.iter();
         let may_know: BTreeSet<HostId> = had_it
             .filter(|host| self.hosts.presence(host) != Presence::Gone)

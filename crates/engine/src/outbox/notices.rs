@@ -1,34 +1,26 @@
 //! Notices: enqueued in the same transaction as what they tell of, and withdrawn when nobody needs
 //! them any more.
 
-use legwork_protocol::view::QuestionView;
 use legwork_protocol::{SessionId, TaskId};
 
 use crate::engine::Engine;
 use crate::record::{About, Change, Notice, NoticeId};
-use crate::text::notices as texts;
+use crate::task::Task;
 use crate::timers::Timer;
 
 impl Engine {
-    pub(crate) fn enqueue_end(&mut self, id: TaskId) {
+    /// Whoever asked for the run is to be told something.
+    pub(crate) fn enqueue(
+        &mut self,
+        id: TaskId,
+        about: About,
+        headline: impl FnOnce(&Task) -> String,
+    ) {
         let Some(task) = self.tasks.get(id) else { return };
-        let to = task.run.asker.clone();
-        let headline = texts::end_headline(task);
-        let notice = NoticeId { task: id, run: task.run.number, about: About::End };
-        self.enqueue(notice, to, headline);
-    }
-
-    pub(crate) fn enqueue_question(&mut self, id: TaskId, number: u32, question: &QuestionView) {
-        let Some(task) = self.tasks.get(id) else { return };
-        let to = task.run.asker.clone();
-        let headline = texts::question_headline(task, question);
-        let about = About::Question(number);
-        self.enqueue(NoticeId { task: id, run: task.run.number, about }, to, headline);
-    }
-
-    fn enqueue(&mut self, id: NoticeId, to: SessionId, headline: String) {
+        let (id, to) = (task.notice(about), task.run.asker.clone());
         // A session that was deleted is told nothing.
         if self.outbox.recipients.contains_key(&to) {
+            let headline = headline(task);
             let notice = Notice { id, to: to.clone(), headline, made: self.now, delivery: None };
             self.save(Change::Enqueued(notice.clone()));
             self.outbox.put(notice);
@@ -37,17 +29,9 @@ impl Engine {
     }
 
     /// The session has read what the notice would tell.
-    pub(crate) fn withdraw_end(&mut self, id: TaskId, run: u32, reader: &SessionId) {
-        let notice = NoticeId { task: id, run, about: About::End };
-        if self.outbox.notices.get(&notice).is_some_and(|notice| notice.to == *reader) {
-            self.withdraw(notice);
-        }
-    }
-
-    pub(crate) fn withdraw_question(&mut self, id: TaskId, number: u32) {
-        if let Some(task) = self.tasks.get(id) {
-            let about = About::Question(number);
-            self.withdraw(NoticeId { task: id, run: task.run.number, about });
+    pub(crate) fn withdraw_end(&mut self, end: NoticeId, reader: &SessionId) {
+        if self.outbox.notices.get(&end).is_some_and(|notice| notice.to == *reader) {
+            self.withdraw(end);
         }
     }
 

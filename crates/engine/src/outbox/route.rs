@@ -30,7 +30,7 @@ impl Engine {
             }
             Presence::Away => None,
             Presence::Gone => {
-                let mut here = self.hosts.all_here_at(&parent.place);
+                let mut here = self.hosts.here_at(&parent.place);
                 let host = here.find(|host| !unknown_to.contains(*host))?.clone();
                 Some(Route { host, wake: Wake::StayIdle })
             }

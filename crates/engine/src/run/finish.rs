@@ -5,8 +5,9 @@ use legwork_protocol::{Refusal, SessionId, TaskId};
 
 use super::task::{Outcome, Stage, Task};
 use crate::engine::Engine;
-use crate::record::{Change, Forget};
+use crate::record::{About, Change, Forget};
 use crate::tasks::Live;
+use crate::text::notices::end_headline;
 use crate::text::words;
 use crate::timers::Timer;
 
@@ -73,7 +74,7 @@ impl Engine {
         }
         self.withdraw_questions(id);
         match notify {
-            Notify::Yes => self.enqueue_end(id),
+            Notify::Yes => self.enqueue(id, About::End, end_headline),
             Notify::No => self.soon(Timer::Gather(asker)),
         }
         if outcome != Outcome::Completed

@@ -134,7 +134,7 @@ impl Engine {
     /// Some host that may know a run whose own cannot be asked.
     fn host_for(&self, id: TaskId) -> Option<HostId> {
         let Live { task, volatile } = self.tasks.live(id)?;
-        let mut here = self.hosts.all_here_at(&task.place);
+        let mut here = self.hosts.here_at(&task.place);
         here.find(|host| !volatile.unknown_to.contains(*host)).cloned()
     }
 

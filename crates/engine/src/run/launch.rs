@@ -21,7 +21,7 @@ use crate::work::{Action, Finding, HostError};
 pub(crate) struct PendingLaunch {
     calls: Vec<CallId>,
     /// The host that the asker calls through.
-    host: HostId,
+    own: HostId,
     session: SessionId,
     origin: Origin,
     launch: Launch,
@@ -72,17 +72,8 @@ impl Engine {
             return Err(Refusal::HostUnreachable);
         }
         let origin = Origin { message: message.as_str().to_owned(), agent, directory };
-        let (calls, asked, known) = (vec![call], Vec::new(), Vec::new());
-        let pending = PendingLaunch {
-            calls,
-            host: host.clone(),
-            session,
-            origin,
-            launch,
-            spare,
-            asked,
-            known,
-        };
+        let (calls, own, asked, known) = (vec![call], host.clone(), Vec::new(), Vec::new());
+        let pending = PendingLaunch { calls, own, session, origin, launch, spare, asked, known };
         self.check_agent(key, pending, host);
         Ok(None)
     }
@@ -145,7 +136,7 @@ impl Engine {
         let Some(mut pending) = self.pending_launches.remove(key) else { return };
         let own = pending.asked.len() == 1;
         let here = |host: &HostId| self.hosts.presence(host) == Presence::Here;
-        let ready = here(&pending.host) && pending.asked.last().is_some_and(here);
+        let ready = here(&pending.own) && pending.asked.last().is_some_and(here);
         let refusal = match found {
             // Either host may have ended before the answer was read.
             Ok(Finding::AgentKnown) if !ready => Some(Refusal::HostUnreachable),
@@ -180,7 +171,7 @@ impl Engine {
     }
 
     fn accept_launch(&mut self, key: CallKey, pending: PendingLaunch) {
-        let PendingLaunch { calls, host: own, session, origin, launch, spare, asked, .. } = pending;
+        let PendingLaunch { calls, own, session, origin, launch, spare, asked, .. } = pending;
         let mut id = spare;
         while self.tasks.get(id).is_some() || self.stops.is_pending(id) {
             id = id.next();

@@ -4,8 +4,9 @@ use legwork_protocol::limits::{QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
 use legwork_protocol::{QuestionId, TaskId};
 
 use crate::engine::Engine;
-use crate::record::Change;
+use crate::record::{About, Change};
 use crate::tasks::Live;
+use crate::text::notices::question_headline;
 use crate::work::Question;
 
 impl Engine {
@@ -38,7 +39,8 @@ impl Engine {
         task.run.asked.push(question.id.clone());
         let (task, from) = (task.clone(), task.stage.name());
         self.save(Change::Moved { task, from });
-        self.enqueue_question(id, told, &question);
+        let about = About::Question(told);
+        self.enqueue(id, about, |task| question_headline(task, &question));
     }
 
     pub(crate) fn question_closed(&mut self, id: TaskId, question: &QuestionId) {
@@ -49,8 +51,8 @@ impl Engine {
         }
         volatile.activity.since = now;
         let number = task.run.asked.iter().position(|asked| asked == question);
-        if let Some(number) = number {
-            self.withdraw_question(id, number as u32);
+        if let Some(notice) = number.map(|number| task.notice(About::Question(number as u32))) {
+            self.withdraw(notice);
         }
         self.arm(id);
     }

@@ -4,25 +4,19 @@ use legwork_protocol::{HostId, TaskId};
 
 use super::task::{Stage, Task};
 use crate::engine::Engine;
-use crate::hosts::Presence;
+use crate::hosts::Host;
 use crate::tasks::Live;
 
 impl Engine {
     /// Whether a new run starts at once: its host has room and nobody waits before it.
     pub(super) fn may_start(&self, host: &HostId) -> bool {
-        self.has_slot(host) && self.hosts.get(host).is_some_and(|host| host.queue.is_empty())
-    }
-
-    fn has_slot(&self, host: &HostId) -> bool {
-        self.hosts.get(host).is_some_and(|host| {
-            host.presence == Presence::Here && host.has_room(self.settings.max_running)
-        })
+        let most = self.settings.max_running;
+        self.hosts.get(host).is_some_and(|host| host.has_slot(most) && host.queue.is_empty())
     }
 
     pub(crate) fn ahead(&self, task: &Task) -> Option<usize> {
-        (task.stage == Stage::Queued).then(|| {
-            self.hosts.get(&task.run.host).map_or(0, |host| host.ahead_of(task.run.order, task.id))
-        })
+        let before = |host: &Host| host.queue.range(..(task.run.order, task.id)).count();
+        (task.stage == Stage::Queued).then(|| self.hosts.get(&task.run.host).map_or(0, before))
     }
 
     /// Lets runs leave the queue while their host has a slot.
@@ -44,8 +38,7 @@ impl Engine {
     }
 
     fn next_to_start(&self, host: &HostId) -> Option<TaskId> {
-        let may = self.has_slot(host);
-        let (_, first) = self.hosts.get(host)?.queue.first().filter(|_| may)?;
-        Some(*first)
+        let host = self.hosts.get(host).filter(|host| host.has_slot(self.settings.max_running))?;
+        host.queue.first().map(|(_, first)| *first)
     }
 }

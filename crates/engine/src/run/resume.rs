@@ -79,7 +79,7 @@ impl Engine {
             host.is_some_and(|host| host.place == task.place)
         };
         let known = [own, &task.run.host].into_iter().find(keeps);
-        known.or_else(|| self.hosts.here_at(&task.place)).cloned()
+        known.or_else(|| self.hosts.here_at(&task.place).next()).cloned()
     }
 
     pub(crate) fn resume_probed(&mut self, id: TaskId, found: Result<Finding, HostError>) {

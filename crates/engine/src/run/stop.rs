@@ -101,7 +101,9 @@ impl Engine {
             (Presence::Away, _) => None,
             // With its process, all that it was doing has ended.
             (Presence::Gone, Target::Session(_)) => return self.stopped(id),
-            (Presence::Gone, Target::Opened(_) | Target::Marked) => self.hosts.here_at(place),
+            (Presence::Gone, Target::Opened(_) | Target::Marked) => {
+                self.hosts.here_at(place).next()
+            }
         };
         let Some(host) = host.cloned() else { return };
         let action = Action::Stop { task: id, target: target.clone() };

@@ -25,6 +25,8 @@ use legwork_protocol::{
     CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId, Time,
 };
 
+use crate::record::{About, NoticeId};
+
 /// What is saved of a task. What a restart may forget is in [`crate::Volatile`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
@@ -186,6 +188,11 @@ impl Task {
             Stage::Finished(outcome) => Some(outcome),
             Stage::Queued | Stage::Opening | Stage::Prompting(_) | Stage::Working(_) => None,
         }
+    }
+
+    /// The notice of the present run about this.
+    pub fn notice(&self, about: About) -> NoticeId {
+        NoticeId { task: self.id, run: self.run.number, about }
     }
 
     pub fn is_finished(&self) -> bool {

@@ -152,18 +152,6 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_past_the_end_says_so() {
-        assert!(page("abc", u64::MAX).contains("3 characters"));
-    }
-
-    #[test]
-    fn a_notice_is_cut_at_its_limit_with_the_call_for_the_rest() {
-        let shown = start("abcdef", 3);
-        assert!(shown.starts_with(&fenced("abc")));
-        assert!(shown.contains("offset: 3"));
-    }
-
-    #[test]
     fn g3_a_notice_without_a_limit_still_fits_into_a_line() {
         let kept = "\u{1}".repeat(DETAIL_MAX_BYTES);
         let shown = start(&kept, 0);

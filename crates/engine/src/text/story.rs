@@ -59,9 +59,12 @@ fn line(change: &Change) -> Option<Line> {
             Some((*task, 0, why.to_owned()))
         }
         Change::Enqueued(notice) => {
-            notice_line(notice.id, format!("{} queued for {}", about(notice.id), notice.to))
+            let line = format!("{} queued for {}", about(notice.id), notice.to);
+            Some((notice.id.task, notice.id.run, line))
         }
-        Change::Withdrawn(id) => notice_line(*id, format!("{} not needed any more", about(*id))),
+        Change::Withdrawn(id) => {
+            Some((id.task, id.run, format!("{} not needed any more", about(*id))))
+        }
         Change::StopRequested(stop) => {
             let what = match &stop.target {
                 Target::Session(session) | Target::Opened(session) => {
@@ -107,10 +110,6 @@ fn delivery_end(end: DeliveryEnd) -> &'static str {
         DeliveryEnd::ParentGone => "nobody is left to tell",
         DeliveryEnd::Refused => "the host refused it too often",
     }
-}
-
-fn notice_line(id: NoticeId, line: String) -> Option<(TaskId, u32, String)> {
-    Some((id.task, id.run, line))
 }
 
 fn about(id: NoticeId) -> &'static str {

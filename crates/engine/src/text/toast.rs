@@ -87,10 +87,5 @@ pub fn warning(title: &str, message: String) -> Toast {
 }
 
 pub(crate) fn asks(headline: &str) -> Toast {
-    Toast {
-        title: "A background task waits for you".to_owned(),
-        message: headline.to_owned(),
-        kind: ToastKind::Warning,
-        duration_ms: QUESTION_MS,
-    }
+    warning("A background task waits for you", headline.to_owned())
 }
