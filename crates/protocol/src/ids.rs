@@ -11,17 +11,15 @@ use crate::limits::ID_MAX_BYTES;
 
 /// Why a text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each says what it is")]
 pub enum BadId {
-    /// Nothing there.
     #[error("an id must not be empty")]
     Empty,
-    /// More than [`ID_MAX_BYTES`].
     #[error("an id has at most {ID_MAX_BYTES} bytes")]
     TooLong,
-    /// Control characters would break listings and logs.
+    /// They would break listings and logs.
     #[error("an id has no control characters")]
     Control,
-    /// Not `bg_` and eight of `[0-9a-z]`.
     #[error("a task id is bg_ and 8 characters of 0-9 and a-z")]
     NotATask,
 }

@@ -13,7 +13,6 @@ use crate::status::Status;
 #[serde(tag = "code", content = "of", rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum Refusal {
-    /// Launching needs all three.
     #[error(
         "Launching a background task needs {}. Missing: {}. Call background_task again with \
          description, prompt and agent.",
@@ -72,24 +71,19 @@ pub enum Refusal {
         echo(.0)
     )]
     NoSuchStatus(String),
-    /// The arguments do not fit the tool's schema.
     #[error("{tool}: {}", echo_long(.why))]
     BadArguments {
         tool: String,
         /// What is wrong, and what would be right.
         why: String,
     },
-    /// No tool has this name.
     #[error("There is no tool {}. The tools are background_task, background_output, \
         background_block, background_list, background_cancel and background_clear.", echo(.0))]
     NoSuchTool(String),
-    /// The host did not answer before anything was begun.
     #[error("The host could not be reached, so nothing was done. Try again in a moment.")]
     HostUnreachable,
-    /// The host would not open the helper's session.
     #[error("The helper could not be started and nothing is left behind: {}", echo_long(.0))]
     NotStarted(String),
-    /// The host would not do it.
     #[error("The host would not do it: {}", echo_long(.0))]
     NotDone(String),
     /// Two calls with one key that ask for different things.
@@ -99,20 +93,16 @@ pub enum Refusal {
          OpenCode."
     )]
     CallRepeated,
-    /// Nothing can be saved.
     #[error(
         "legwork cannot save its records (the disk may be full) and takes on nothing new. Tasks \
          that are there stay as they are. Make room, then try again; background_list shows what \
          there is."
     )]
     CannotSave,
-    /// A result is there and cannot be read.
     #[error("The result cannot be read from legwork's records at the moment. Try again later.")]
     CannotRead,
-    /// A person answers a question that nobody asks any more.
     #[error("No helper waits for an answer to {}. It may have been answered already.", echo(.0))]
     NoSuchQuestion(String),
-    /// A person asks for the result of a task that went with its session.
     #[error(
         "{task} ({}) was forgotten because the session that launched it was deleted. What it found \
          is kept for another {days_left} day(s):\n\n{found}",
@@ -126,13 +116,11 @@ pub enum Refusal {
         /// Its last result, or why there was none.
         found: String,
     },
-    /// A tool for sessions was called by a person.
     #[error("Only a session can launch, resume or clear background tasks.")]
     NotASession,
     /// What is for the person to decide was asked by something that a helper may have started.
     #[error("{0}")]
     NotAPerson(Inside),
-    /// The records were deleted or replaced under the daemon.
     #[error(
         "{path} was deleted or replaced while the legwork daemon had it open, so nothing more can \
          be kept and this daemon ends. Try again: the next one goes on with what is there now."
@@ -146,21 +134,19 @@ pub enum Refusal {
 /// Where a program runs that may look, but not decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each says what it is")]
 pub enum Inside {
-    /// In an agent that the daemon has started.
     #[error(
         "This is a helper's own shell. A helper may look, but not answer, launch, resume, cancel, \
          clear or stop: that is for the person, in a terminal of their own."
     )]
     Agent,
-    /// Below a host in which helpers work.
     #[error(
         "This was started by a host in which helpers work, so it may be a helper's doing. It may \
          look and launch, but not answer, resume, cancel, clear or stop: use another terminal for \
          that."
     )]
     Host,
-    /// Nobody can tell.
     #[error(
         "It cannot be told which program asks this: it may be a helper's. It may look, but not \
          answer, launch, resume, cancel, clear or stop: use another terminal for that."

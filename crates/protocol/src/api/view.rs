@@ -27,17 +27,12 @@ pub struct TaskView {
     pub place: Place,
     /// The host that does, or did, the run.
     pub host: HostId,
-    /// How often it was resumed.
     pub resumes: u32,
-    /// When it was launched.
     pub created: Time,
-    /// When its run began.
     pub started: Time,
-    /// When its run was finished.
     pub ended: Option<Time>,
     /// How long the run took, or takes so far.
     pub elapsed_ms: u64,
-    /// Tool calls of the run.
     pub tool_calls: u32,
     /// The last tools, oldest first; of an unfinished run.
     pub last_tools: Vec<String>,
@@ -74,7 +69,6 @@ pub enum Waiting {
         /// Which attempt comes next.
         attempt: u32,
         why: String,
-        /// How long until then.
         in_ms: u64,
     },
 }
@@ -84,11 +78,9 @@ pub enum Waiting {
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct QuestionView {
     pub id: QuestionId,
-    /// What kind of answer it wants.
     pub kind: QuestionKind,
     /// What it is about, on one line: what the helper wants to do, or what it wants to know.
     pub subject: String,
-    /// The answers that the host offers.
     pub options: Vec<QuestionOption>,
     /// Since when it is known to wait.
     pub since: Time,
@@ -170,7 +162,6 @@ pub struct Mail {
 pub struct DaemonView {
     pub pid: u32,
     pub build: String,
-    /// When it started.
     pub started: Time,
     /// The file that holds its records.
     pub store: String,
@@ -182,9 +173,7 @@ pub struct DaemonView {
     /// Helpers that it runs itself and that would end with it.
     #[serde(default)]
     pub at_work: usize,
-    /// Notices that are pending.
     pub pending: usize,
-    /// The hosts that are connected.
     pub hosts: Vec<HostView>,
     /// Files with earlier records that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -198,9 +187,7 @@ pub struct HostView {
     pub host: HostId,
     /// What kind of host: `opencode`.
     pub kind: String,
-    /// The sessions that it can reach.
     pub place: Place,
-    /// How long it stays.
     pub lifetime: HostLifetime,
     /// Requests made to it so far.
     pub requests: u64,

@@ -19,23 +19,18 @@ use crate::refusal::plain;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum BadLine {
-    /// Longer than allowed.
     #[error("the line is longer than {max_bytes} bytes")]
     TooLong {
         max_bytes: usize,
         /// Who waits for an answer to it, if its beginning tells.
         waiter: Option<Waiter>,
     },
-    /// More than [`LINE_MAX_VALUES`].
     #[error("the line holds more than {LINE_MAX_VALUES} values")]
     TooMany,
-    /// Not text.
     #[error("the line is not UTF-8")]
     NotUtf8,
-    /// Text, but not JSON.
     #[error("the line is not JSON: {what}")]
     NotJson { what: String },
-    /// Nothing that can be said here.
     #[error("the line makes no sense here: {what}")]
     NotALine { what: String },
     /// A hello in another version of this format, readable otherwise or not.

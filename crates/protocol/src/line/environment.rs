@@ -26,11 +26,10 @@ struct Fields {
 
 /// Why something is no environment. Does not repeat it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each says what it is")]
 pub enum BadEnvironment {
-    /// More than [`ENVIRONMENT_MAX_BYTES`].
     #[error("an environment has at most {ENVIRONMENT_MAX_BYTES} bytes")]
     TooLong,
-    /// A process cannot be given it.
     #[error("an environment has variables with names, without NUL")]
     NotAVariable,
 }

@@ -59,10 +59,8 @@ pub enum ToDaemon {
     Result(HostResult),
     /// Something happened in the host.
     Event {
-        /// The host's name for it.
         #[serde(deserialize_with = "bounded::<_, WORD_MAX_BYTES>")]
         name: String,
-        /// The host's words about it.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         properties: Value,
     },
@@ -76,12 +74,10 @@ pub enum Role {
     /// A front inside a host: it calls tools for sessions, and the host is reached through it.
     Host {
         host: HostId,
-        /// The sessions that it can reach.
         place: Place,
         /// What kind of host: `opencode`.
         #[serde(deserialize_with = "bounded::<_, WORD_MAX_BYTES>")]
         kind: String,
-        /// How long it stays.
         #[serde(default)]
         lifetime: HostLifetime,
     },
@@ -102,15 +98,12 @@ pub enum HostLifetime {
 
 /// The session that a call comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct Context {
-    /// Its id.
     pub session: SessionId,
-    /// The message that holds the call.
     pub message: MessageId,
-    /// The session's agent.
     #[serde(deserialize_with = "bounded::<_, AGENT_MAX_BYTES>")]
     pub agent: String,
-    /// The directory that it works in.
     #[serde(deserialize_with = "bounded::<_, DIRECTORY_MAX_BYTES>")]
     pub directory: String,
     /// The environment that helpers which it launches are to have, if the daemon starts them.
@@ -193,7 +186,6 @@ pub enum FromDaemon {
     },
     /// The last line: the daemon leaves, or will not speak with this peer.
     Bye {
-        /// Why, for people.
         why: String,
         /// Whether the daemon itself ends, so that a peer may start another.
         #[serde(default)]
@@ -208,7 +200,6 @@ pub enum FromDaemon {
     /// A call or request is not done.
     Refused {
         id: u64,
-        /// Why not.
         refusal: Refusal,
         /// The same for a model, and for a front that does not know the code.
         text: String,
@@ -216,9 +207,7 @@ pub enum FromDaemon {
     /// A sign of life of a call or request whose answer is still to come.
     Progress {
         id: u64,
-        /// Tasks that it still waits for.
         left: usize,
-        /// How long it has waited.
         waited_ms: u64,
         /// The same for a model.
         text: String,
@@ -260,14 +249,11 @@ pub struct Wanted {
 /// How a host is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "each says what it is")]
 pub enum Method {
-    /// Read.
     Get,
-    /// Make or do.
     Post,
-    /// Change.
     Patch,
-    /// Remove.
     Delete,
 }
 
