@@ -129,15 +129,15 @@ impl Tasks {
     }
 
     /// Tasks of a realm, or of all realms, newest first, at most so many, and how many there are
-    /// altogether; only those with the status, if one is given.
+    /// altogether; only those with a status that is wanted.
     pub fn shelf(
         &self,
         realm: Option<&Place>,
-        status: Option<Status>,
+        is_wanted: impl Fn(Status) -> bool,
         most: usize,
     ) -> (Vec<&Task>, usize) {
-        let wanted = self.shelves.iter().filter(|((at, has), _)| {
-            realm.is_none_or(|realm| realm == at) && status.is_none_or(|status| status == *has)
+        let wanted = self.shelves.iter().filter(|((at, status), _)| {
+            realm.is_none_or(|realm| realm == at) && is_wanted(*status)
         });
         let (mut newest, mut total) = (Vec::new(), 0);
         for (_, seqs) in wanted {

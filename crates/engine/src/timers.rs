@@ -37,17 +37,9 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub fn set(&mut self, timer: Timer, at: Time) {
-        match self.by_timer.insert(timer.clone(), at) {
-            Some(before) if before == at => {}
-            Some(before) => {
-                let old = (before, timer);
-                self.by_time.remove(&old);
-                self.by_time.insert((at, old.1));
-            }
-            None => {
-                self.by_time.insert((at, timer));
-            }
-        }
+        self.clear(&timer);
+        self.by_timer.insert(timer.clone(), at);
+        self.by_time.insert((at, timer));
     }
 
     pub fn clear(&mut self, timer: &Timer) {

@@ -4,7 +4,7 @@
 use legwork_engine::record::{Forget, Origin};
 use legwork_engine::task::{StageName, Task};
 use legwork_protocol::{TaskId, Time};
-use rusqlite::{Statement, Transaction};
+use rusqlite::{Statement, ToSql, Transaction};
 
 use crate::columns::all;
 use crate::fault::Fault;
@@ -33,14 +33,7 @@ pub fn launched(tx: &Transaction<'_>, task: &Task, origin: &Origin) -> Result<()
     if task.run.number != 0 || task.is_finished() {
         return Err(what("it has to begin with an unfinished run 0"));
     }
-    let rows = tx
-        .prepare_cached(INSERT)
-        .and_then(|mut insert| {
-            bind(&mut insert, task)?;
-            insert.raw_execute()
-        })
-        .map_err(Fault::when(TRIED))?;
-    if rows != 1 {
+    if write(tx, INSERT, task, &[])? != 1 {
         return Err(what("there is a task with this id"));
     }
     run(
@@ -60,7 +53,7 @@ pub fn resumed(tx: &Transaction<'_>, task: &Task) -> Result<(), Fault> {
     let Some(before) = task.run.number.checked_sub(1) else {
         return Err(what("there is no run before"));
     };
-    if update(tx, task, StageName::Completed, before)? != 1 {
+    if write(tx, UPDATE, task, &[&StageName::Completed.as_str(), &before])? != 1 {
         return Err(what("it is not completed at the run before"));
     }
     begin_run(tx, task)
@@ -137,7 +130,7 @@ fn go(tx: &Transaction<'_>, task: &Task, from: StageName) -> Result<(), Fault> {
     if !from.may_become(task.stage.name()) {
         return Err(bad_move(task, from, "there is no such step"));
     }
-    if update(tx, task, from, task.run.number)? != 1 {
+    if write(tx, UPDATE, task, &[&from.as_str(), &task.run.number])? != 1 {
         return Err(bad_move(task, from, "it is not there"));
     }
     Ok(())
@@ -167,13 +160,20 @@ fn begin_run(tx: &Transaction<'_>, task: &Task) -> Result<(), Fault> {
     )
 }
 
-fn update(tx: &Transaction<'_>, task: &Task, from: StageName, run: u32) -> Result<usize, Fault> {
-    tx.prepare_cached(UPDATE)
-        .and_then(|mut update| {
-            bind(&mut update, task)?;
-            update.raw_bind_parameter(27, from.as_str())?;
-            update.raw_bind_parameter(28, run)?;
-            update.raw_execute()
+/// Says how many rows the statement changed. The guard follows the columns.
+fn write(
+    tx: &Transaction<'_>,
+    sql: &str,
+    task: &Task,
+    guard: &[&dyn ToSql],
+) -> Result<usize, Fault> {
+    tx.prepare_cached(sql)
+        .and_then(|mut statement| {
+            bind(&mut statement, task)?;
+            for (number, value) in (27..).zip(guard) {
+                statement.raw_bind_parameter(number, value)?;
+            }
+            statement.raw_execute()
         })
         .map_err(Fault::when(TRIED))
 }
@@ -194,7 +194,7 @@ fn bind(to: &mut Statement<'_>, task: &Task) -> rusqlite::Result<()> {
     to.raw_bind_parameter(9, words::int(task.created.0))?;
     to.raw_bind_parameter(10, task.session.as_ref().map(|session| session.as_str()))?;
     to.raw_bind_parameter(11, task.stage.name().as_str())?;
-    to.raw_bind_parameter(12, words::message(&task.stage).map(|message| message.as_str()))?;
+    to.raw_bind_parameter(12, task.stage.prompt().map(|message| message.as_str()))?;
     to.raw_bind_parameter(13, task.retrieved.map(|at| words::int(at.0)))?;
     to.raw_bind_parameter(14, last.number)?;
     to.raw_bind_parameter(15, last.asker.as_str())?;

@@ -62,13 +62,6 @@ pub fn unknown(place: &str, value: &str, why: impl std::fmt::Display) -> Fault {
     Fault::Unknown { what: format!("{place} is {start:?}: {why}") }
 }
 
-pub fn message(stage: &Stage) -> Option<&MessageId> {
-    match stage {
-        Stage::Prompting(message) | Stage::Working(message) => Some(message),
-        Stage::Queued | Stage::Opening | Stage::Finished(_) => None,
-    }
-}
-
 pub fn stage(word: &str, message: Option<MessageId>) -> Result<Stage, Fault> {
     use legwork_engine::task::Outcome::{Cancelled, Completed, Failed};
     let name = StageName::ALL.into_iter().find(|name| name.as_str() == word);

@@ -16,9 +16,6 @@ use crate::task::Task;
 use crate::tasks::Live;
 use crate::text::toast::{self, Toast};
 
-const UNFINISHED: [Status; 2] = [Status::Running, Status::Resumed];
-const FINISHED: [Status; 3] = [Status::Completed, Status::Error, Status::Cancelled];
-
 /// Whether a search for this text, in small letters, finds the task.
 fn has(task: &Task, text: &str) -> bool {
     let holds = |words: &str| words.to_lowercase().contains(text);
@@ -87,19 +84,14 @@ impl Engine {
             }
             Caller::Session { host, .. } => {
                 let place = self.hosts.get(host).map(|host| &host.place);
-                let shelf = |place| self.tasks.shelf(Some(place), list.status, most);
+                let shelf = |place| self.tasks.shelf(Some(place), has_status, most);
                 place.map(shelf).map(|(tasks, count)| (false, tasks, count)).into_iter().collect()
             }
-            Caller::Person => [(false, &UNFINISHED[..]), (true, &FINISHED[..])]
+            Caller::Person => [false, true]
                 .into_iter()
-                .map(|(finished, group)| {
-                    let (mut tasks, mut count) = (Vec::new(), 0);
-                    for status in group.iter().filter(|status| has_status(**status)) {
-                        let (some, all) = self.tasks.shelf(None, Some(*status), most);
-                        tasks.extend(some);
-                        count += all;
-                    }
-                    tasks.sort_unstable_by_key(|task: &&Task| Reverse(task.seq));
+                .map(|finished| {
+                    let wanted = |has: Status| has.is_unfinished() != finished && has_status(has);
+                    let (tasks, count) = self.tasks.shelf(None, wanted, most);
                     (finished, tasks, count)
                 })
                 .collect(),

@@ -101,7 +101,7 @@ impl Engine {
     ) {
         let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         let stale = request.validity == Validity::Stale;
-        let began = matches!(task.stage, Stage::Prompting(_) | Stage::Working(_));
+        let began = task.stage.prompt().is_some();
         match found {
             Ok(Finding::Observed(observation)) if began => match observation.state {
                 RunState::Answered { .. } | RunState::Failed { .. } => {

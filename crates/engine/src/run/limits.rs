@@ -59,7 +59,7 @@ impl Engine {
             Stage::Prompting(_) => away && !waited && idle,
             Stage::Queued | Stage::Opening | Stage::Finished(_) => false,
         };
-        let prompted = matches!(task.stage, Stage::Prompting(_) | Stage::Working(_));
+        let prompted = task.stage.prompt().is_some();
         if ask {
             volatile.due = Some(now);
         } else if !prompted || asked || waited {

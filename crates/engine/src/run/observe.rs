@@ -24,7 +24,7 @@ impl Engine {
     fn run_changed(&mut self, id: TaskId, error: Option<String>) {
         let now = self.now;
         let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
-        if !matches!(task.stage, Stage::Prompting(_) | Stage::Working(_)) {
+        if task.stage.prompt().is_none() {
             return;
         }
         if let Some(why) = error {
@@ -133,10 +133,6 @@ impl Engine {
 
 /// A look at the answer to the run's present prompt, once it has one.
 pub(super) fn observe_action(task: &Task) -> Option<Action> {
-    match &task.stage {
-        Stage::Prompting(message) | Stage::Working(message) => {
-            Some(Action::Observe { session: task.session.clone()?, message: message.clone() })
-        }
-        Stage::Queued | Stage::Opening | Stage::Finished(_) => None,
-    }
+    let (session, message) = (task.session.clone()?, task.stage.prompt()?.clone());
+    Some(Action::Observe { session, message })
 }

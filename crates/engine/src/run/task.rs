@@ -128,6 +128,14 @@ impl Stage {
         }
     }
 
+    /// The prompt of the run, once it is handed over or being so.
+    pub fn prompt(&self) -> Option<&MessageId> {
+        match self {
+            Self::Prompting(message) | Self::Working(message) => Some(message),
+            Self::Queued | Self::Opening | Self::Finished(_) => None,
+        }
+    }
+
     pub fn holds_slot(&self) -> bool {
         matches!(self, Self::Opening | Self::Prompting(_) | Self::Working(_))
     }
@@ -173,13 +181,12 @@ impl StageName {
 
 impl Task {
     pub fn status(&self) -> Status {
-        match self.stage {
-            Stage::Finished(Outcome::Completed) => Status::Completed,
-            Stage::Finished(Outcome::Failed) => Status::Error,
-            Stage::Finished(Outcome::Cancelled) => Status::Cancelled,
-            Stage::Queued | Stage::Opening | Stage::Prompting(_) | Stage::Working(_) => {
-                if self.run.number == 0 { Status::Running } else { Status::Resumed }
-            }
+        match self.outcome() {
+            Some(Outcome::Completed) => Status::Completed,
+            Some(Outcome::Failed) => Status::Error,
+            Some(Outcome::Cancelled) => Status::Cancelled,
+            None if self.run.number == 0 => Status::Running,
+            None => Status::Resumed,
         }
     }
 
