@@ -13,25 +13,19 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     pub(crate) fn degrade(&mut self, read: Option<Input>, now: Time) -> Option<Time> {
         self.degraded = true;
         self.own.clear();
-        if let Some(Input::Ask { call, .. }) = &read
-            && self.open.contains(call)
-            && let Some(input) = read
+        // An engine that is thrown away: nothing that it would save or do is done.
+        if let Some(input @ Input::Ask { call, .. }) = read
+            && self.open.contains(&call)
+            && let Some(mut engine) = self.engine_of_records(now)
         {
-            self.answer_from_records(input, now);
+            for (call, say) in engine.on(input, now).says {
+                self.say(call, say);
+            }
         }
         for call in std::mem::take(&mut self.open) {
             self.outside.say(call, Say::Answer(Err(Refusal::CannotSave)));
         }
         Some(now.plus(POLL_EVERY_MS))
-    }
-
-    /// Answers what needs no saving, by an engine that is thrown away: nothing that it would save
-    /// or do is done.
-    fn answer_from_records(&mut self, input: Input, now: Time) {
-        let Some(mut engine) = self.engine_of_records(now) else { return };
-        for (call, say) in engine.on(input, now).says {
-            self.say(call, say);
-        }
     }
 
     /// An engine that knows what the records say, to be read and thrown away.

@@ -22,15 +22,15 @@ use crate::work::{Action, Finding, HostError};
 
 impl Engine {
     /// The task that a caller means. A session sees the tasks of its place, a person all.
-    pub(crate) fn find(&self, caller: &Caller, name: &str) -> Result<TaskId, Refusal> {
+    pub(crate) fn find(&self, caller: &Caller, name: &str) -> Result<&Task, Refusal> {
         let not_found = || Refusal::NotFound(name.to_owned());
         let id: TaskId = name.trim().parse().map_err(|_| not_found())?;
         let task = self.tasks.get(id).ok_or_else(not_found)?;
         match caller {
-            Caller::Person => Ok(id),
+            Caller::Person => Ok(task),
             Caller::Session { host, .. } => {
                 let place = self.hosts.get(host).map(|host| &host.place);
-                if place == Some(&task.realm) { Ok(id) } else { Err(not_found()) }
+                if place == Some(&task.realm) { Ok(task) } else { Err(not_found()) }
             }
         }
     }
@@ -45,7 +45,7 @@ impl Engine {
     }
 
     pub(crate) fn output(&mut self, caller: &Caller, name: &str, offset: u64) -> Answered {
-        let id = self.find(caller, name)?;
+        let id = self.find(caller, name)?.id;
         let now = self.now;
         if let Some(task) = self.tasks.kept_mut(id) {
             let (end, first) = (task.notice(About::End), task.retrieved.is_none());
@@ -63,21 +63,18 @@ impl Engine {
     }
 
     pub(crate) fn cancel(&mut self, caller: &Caller, name: &str) -> Answered {
-        let id = self.find(caller, name)?;
-        let Some(live) = self.tasks.live(id) else {
-            let status = self.tasks.get(id).map(Task::status);
-            return Err(
-                status.map_or_else(|| Refusal::NotFound(name.to_owned()), Refusal::CannotCancel)
-            );
-        };
+        let task = self.find(caller, name)?;
+        if task.is_finished() {
+            return Err(Refusal::CannotCancel(task.status()));
+        }
         let (notify, why) = match caller {
-            Caller::Session { session, .. } if *session == live.task.run.asker => {
+            Caller::Session { session, .. } if *session == task.run.asker => {
                 (Notify::No, words::CANCELLED_BY_PARENT)
             }
             Caller::Session { .. } => (Notify::Yes, words::CANCELLED_BY_SESSION),
             Caller::Person => (Notify::Yes, words::CANCELLED_BY_PERSON),
         };
-        let stopping = live.task.stage != Stage::Queued;
+        let (id, stopping) = (task.id, task.stage != Stage::Queued);
         self.finish(id, Outcome::Cancelled, why.to_owned(), notify, Halt::Needed);
         let (task, told) = (Box::new(self.view(name, self.now)?), notify == Notify::Yes);
         Ok(Some(Answer::Cancelled { task, stopping, told }))
@@ -92,7 +89,7 @@ impl Engine {
     /// Forgets the tasks that a person names; ones that are not there any more are no matter.
     pub(crate) fn forget_named(&mut self, caller: &Caller, names: &[String]) -> Answered {
         let named = names.iter().filter_map(|name| self.find(caller, name).ok());
-        let tasks: BTreeSet<TaskId> = named.collect();
+        let tasks: BTreeSet<TaskId> = named.map(|task| task.id).collect();
         let unfinished = tasks.iter().filter(|id| self.tasks.live(**id).is_some()).count();
         for id in &tasks {
             self.forget(*id, Forget::Cleared);

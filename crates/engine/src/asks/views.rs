@@ -32,9 +32,7 @@ pub struct Tally {
 
 impl Engine {
     pub fn view(&self, name: &str, now: Time) -> Result<TaskView, Refusal> {
-        let id = self.find(&Caller::Person, name)?;
-        let task = self.tasks.get(id).ok_or_else(|| Refusal::NotFound(name.to_owned()))?;
-        Ok(self.view_of(task, now))
+        self.find(&Caller::Person, name).map(|task| self.view_of(task, now))
     }
 
     pub fn list(&self, caller: &Caller, list: &List) -> TasksView {

@@ -56,10 +56,9 @@ impl Engine {
                 names.push(name.to_owned());
             }
         }
-        let tasks: BTreeSet<TaskId> =
-            names.iter().filter_map(|name| self.find(caller, name).ok()).collect();
-        let left: BTreeSet<TaskId> =
-            tasks.iter().copied().filter(|id| self.tasks.live(*id).is_some()).collect();
+        let known = || names.iter().filter_map(|name| self.find(caller, name).ok());
+        let tasks = known().map(|task| task.id).collect();
+        let left = known().filter(|task| !task.is_finished()).map(|task| task.id).collect();
         let wait = Wait { names, tasks, left, caller: caller.clone(), since: self.now, cut };
         if wait.left.is_empty() || timeout_ms == 0 {
             return Ok(Some(self.summary(&wait)));
@@ -72,8 +71,8 @@ impl Engine {
 
     fn summary(&self, wait: &Wait) -> Answer {
         let tasks = wait.names.iter().map(|name| {
-            let task = self.find(&wait.caller, name).ok().and_then(|id| self.tasks.get(id));
-            Awaited { name: name.clone(), task: task.map(|task| self.view_of(task, self.now)) }
+            let task = self.find(&wait.caller, name).ok().map(|task| self.view_of(task, self.now));
+            Awaited { name: name.clone(), task }
         });
         Answer::Waited { tasks: tasks.collect(), cut: wait.cut }
     }

@@ -30,7 +30,7 @@ impl Engine {
         name: &str,
         prompt: String,
     ) -> Answered {
-        let id = self.find(&caller, name)?;
+        let id = self.find(&caller, name)?.id;
         let Caller::Session { host: own, session: asker, key, .. } = caller else {
             return Err(Refusal::NotASession);
         };

@@ -25,10 +25,6 @@ struct Stopping {
 }
 
 impl Stopping {
-    fn new(stop: Stop) -> Self {
-        Self { stop, quiet_since: None, in_flight: false, tries: 0 }
-    }
-
     /// The host answered. Gives back the pause before the next try; None if there is none.
     fn answered(&mut self, found: Result<Finding, HostError>, now: Time) -> Option<u64> {
         self.in_flight = false;
@@ -78,7 +74,8 @@ impl Stops {
     }
 
     pub fn restore(&mut self, stop: Stop) {
-        self.0.insert(stop.task, Stopping::new(stop));
+        let stopping = Stopping { quiet_since: None, in_flight: false, tries: 0, stop };
+        self.0.insert(stopping.stop.task, stopping);
     }
 }
 
