@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use crate::limits::ID_MAX_BYTES;
 
-/// The version of ACP that this is.
 pub const ACP_VERSION: u64 = 1;
 /// JSON-RPC: the method is not known.
 pub const NO_SUCH_METHOD: i64 = -32601;
@@ -34,18 +33,15 @@ pub enum Message {
     Response { id: u64, outcome: Result<Value, RpcError> },
 }
 
-/// Why a request was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
-    /// What kind of reason.
     pub code: i64,
     pub message: String,
     /// More of it; agents put the cause here.
     pub data: Value,
 }
 
-/// Why a line is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unread {
     /// It cannot be read, and it may have been one: something of the agent's is lost.
@@ -125,12 +121,10 @@ pub fn request(id: u64, method: &str, params: &Value) -> String {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
-/// A notification.
 pub fn notification(method: &str, params: &Value) -> String {
     line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
-/// The answer to a request.
 pub fn answer(id: &Value, result: &Value) -> String {
     line(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }

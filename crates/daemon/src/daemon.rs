@@ -30,7 +30,6 @@ use crate::world::{Attached, World};
 /// What a screen shows in a daemon that starts with empty records.
 const SET_ASIDE_TITLE: &str = "legwork could not read its records";
 
-/// All that the loop owns.
 #[derive(Debug)]
 pub struct Daemon {
     pub(crate) shell: Shell<Feed<Store>, World>,
@@ -39,7 +38,6 @@ pub struct Daemon {
     pub(crate) started: Time,
     /// Set when it is to end: why.
     pub(crate) leaving: Option<String>,
-    /// The kinds of hosts that may connect.
     kinds: Vec<Box<dyn Kind>>,
     pub(crate) built_in: BuiltIns,
     /// The warning about records that could not be read when this daemon started.
@@ -104,18 +102,15 @@ impl Daemon {
         }
     }
 
-    /// A built-in host has a hint.
     pub fn hinted(&mut self, hint: Hint) {
         self.step(Input::Hint(hint));
     }
 
-    /// How long the loop may sleep.
     pub fn nap(&mut self) -> Duration {
         let next = [self.wake_at, self.screens.due()].into_iter().flatten().min();
         self.clock.until(next)
     }
 
-    /// Does what is due.
     pub fn wake(&mut self) {
         let now = self.clock.now();
         if self.wake_at.is_none_or(|at| at <= now) {
@@ -126,7 +121,6 @@ impl Daemon {
         }
     }
 
-    /// Something came from a connection.
     pub fn arrived(&mut self, connection: ConnectionId, arrival: Arrival) {
         match arrival {
             Arrival::Came(hello) => self.came(connection, hello),
@@ -214,7 +208,6 @@ impl Daemon {
         self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
     }
 
-    /// Why this may not be a host here.
     fn refuses_host(&mut self, host: &HostId, kind: &str, origin: &Origin) -> Option<String> {
         if let Some(inside) = self.standing(origin).refuses_host() {
             return Some(inside.text());

@@ -27,7 +27,6 @@ use crate::log::Log;
 use crate::rendezvous::Rendezvous;
 use crate::version::BUILD;
 
-/// The hosts that the daemon works with.
 pub struct Hosts {
     /// The kinds that may connect.
     pub kinds: Vec<Box<dyn Kind>>,
@@ -35,9 +34,7 @@ pub struct Hosts {
     pub built_in: Vec<Opening>,
 }
 
-/// How the daemon is to run.
 pub struct Options {
-    /// Where its files are.
     pub folders: Folders,
     /// What the engine goes by.
     pub settings: Settings,
@@ -48,7 +45,6 @@ pub struct Options {
     pub log_to_stderr: bool,
 }
 
-/// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It ran, and was not needed any more.
@@ -57,7 +53,6 @@ pub enum Outcome {
     AlreadyRunning,
 }
 
-/// Runs the daemon until it is not needed any more.
 pub fn run(options: Options) -> Result<Outcome, Fault> {
     let log_to_stderr = options.log_to_stderr;
     let folders = &options.folders;

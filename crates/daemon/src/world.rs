@@ -25,7 +25,6 @@ use crate::host::{BuiltIns, Findings, HostWorker};
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
 
-/// Everything outside.
 #[derive(Debug)]
 pub struct World {
     pub peers: BTreeMap<ConnectionId, Peer>,
@@ -54,7 +53,6 @@ pub enum Form {
 pub struct Gone {
     /// The host that was reached through it.
     pub host: Option<HostId>,
-    /// Calls without an answer.
     pub calls: Vec<CallId>,
     /// Work that will not come back.
     pub work: Vec<WorkId>,
@@ -88,12 +86,10 @@ impl World {
         }
     }
 
-    /// Has a host do its work.
     pub fn worker(&self, host: &Arc<dyn Host>) -> HostWorker {
         HostWorker::new(host.clone(), self.findings.clone())
     }
 
-    /// What an event of this host hints at.
     pub fn hints(&self, host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
         self.hosts.get(host).map(|here| here.host.hints(name, properties)).unwrap_or_default()
     }
@@ -157,7 +153,6 @@ impl World {
         idle.min_by_key(|(_, peer)| peer.heard).map(|(id, _)| Some(*id)).ok_or(())
     }
 
-    /// Tells all who watch.
     pub fn tell(&mut self, news: &News) {
         for peer in self.peers.values_mut() {
             peer.tell(news);
@@ -174,7 +169,6 @@ impl World {
         }
     }
 
-    /// The hosts that are connected.
     pub fn host_views(&self) -> Vec<HostView> {
         let connected = self.hosts.iter().filter(|(_, host)| host.connection.is_some());
         let view = |(id, host): (&HostId, &Attached)| HostView {

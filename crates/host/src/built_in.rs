@@ -17,9 +17,7 @@ pub type Opening = Box<dyn FnOnce(Outside) -> std::io::Result<Arc<dyn BuiltIn>> 
 
 /// What a built-in host is given of the daemon.
 pub struct Outside {
-    /// Takes the host's hints.
     pub hints: mpsc::UnboundedSender<Hint>,
-    /// Writes a warning to the daemon's log.
     pub warn: Arc<dyn Fn(&str) + Send + Sync>,
 }
 

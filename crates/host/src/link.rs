@@ -45,7 +45,6 @@ impl Request {
         Self { method, path: path.into(), query: BTreeMap::new(), body }
     }
 
-    /// Adds a parameter.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.query.insert(name.to_owned(), value.to_string());
@@ -57,7 +56,6 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("The host did not answer: {why}")]
 pub struct Unreachable {
-    /// Why, for an operator.
     pub why: String,
 }
 
@@ -85,7 +83,6 @@ impl Unanswered {
     }
 }
 
-/// The link to one host.
 #[derive(Debug)]
 pub struct Link {
     outgoing: Arc<dyn Outgoing>,

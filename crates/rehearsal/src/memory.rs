@@ -17,34 +17,27 @@ const FILES_MAX: usize = 1_000;
 /// Ours are shorter; the name becomes a path.
 const ID_MAX_BYTES: usize = 64;
 
-/// One side of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Entry {
-    /// A prompt.
     Asked(String),
     /// What was said to it, if anything was.
     Answered(String),
 }
 
-/// What a script can ask about the time before it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Past {
-    /// How many prompts there were.
     pub asked: usize,
-    /// The first of them.
     pub first: Option<String>,
     /// The last answer that was not empty.
     pub last_answer: Option<String>,
 }
 
-/// The folder of all conversations.
 #[derive(Debug)]
 pub struct Memory {
     folder: Option<PathBuf>,
 }
 
-/// One conversation.
 #[derive(Debug)]
 pub struct Conversation {
     entries: Vec<Entry>,
@@ -63,9 +56,6 @@ impl Memory {
     }
 
     /// Begins a conversation under a new name, and forgets the oldest if there are too many.
-    ///
-    /// # Errors
-    /// When the folder or the file cannot be made.
     pub fn begin(&self, id: &str) -> io::Result<Conversation> {
         let Some(folder) = &self.folder else {
             return Ok(Conversation { entries: Vec::new(), file: None });
@@ -78,9 +68,6 @@ impl Memory {
     }
 
     /// Finds a conversation of an earlier process.
-    ///
-    /// # Errors
-    /// When there is one that cannot be read.
     pub fn find(&self, id: &str) -> io::Result<Option<Conversation>> {
         let is_name = id.len() <= ID_MAX_BYTES
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -101,9 +88,6 @@ impl Memory {
 
 impl Conversation {
     /// Keeps an entry.
-    ///
-    /// # Errors
-    /// When its file cannot be written; it is not kept at all then.
     pub fn keep(&mut self, entry: Entry) -> io::Result<()> {
         if let Some(path) = &self.file {
             let mut line = serde_json::to_vec(&entry)?;
@@ -114,7 +98,6 @@ impl Conversation {
         Ok(())
     }
 
-    /// All of it, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }

@@ -1,6 +1,5 @@
 //! What a bad agent does that no script can say, because it happens before the first prompt.
 
-/// One way to be bad.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misbehaviour {
     Exit,
@@ -16,7 +15,6 @@ pub enum Misbehaviour {
 }
 
 impl Misbehaviour {
-    /// All of them.
     pub const ALL: [Self; 10] = [
         Self::Exit,
         Self::Rubbish,
@@ -61,7 +59,6 @@ impl Misbehaviour {
         }
     }
 
-    /// The one of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }

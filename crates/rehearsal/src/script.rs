@@ -37,16 +37,13 @@ pub const COMMANDS: [(&str, &str); 22] = [
     ("env NAME", "says a variable of its environment"),
 ];
 
-/// What a prompt turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Script {
-    /// Something to do.
     Steps(Vec<Step>),
     /// Not one line is a command: a person is talking to us.
     Talk,
 }
 
-/// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     Say(String),
@@ -79,15 +76,11 @@ pub enum Step {
 pub struct NoCommand {
     /// From 1.
     pub line: usize,
-    /// The part that is not understood.
     pub text: String,
 }
 
 /// Reads a prompt. Lines before the first command are passed over: a helper that is asked to go on
 /// is told why first.
-///
-/// # Errors
-/// The first part from there on that is no command.
 pub fn read(prompt: &str) -> Result<Script, NoCommand> {
     let is_command = |part: &str| command(part, 0).is_some();
     let first = prompt.lines().position(|line| parts(line).into_iter().any(is_command));
@@ -109,10 +102,7 @@ fn steps(text: &str, first: usize) -> Result<Vec<Step>, NoCommand> {
     Ok(steps)
 }
 
-/// The steps of one turn of a `repeat`.
-///
-/// # Errors
-/// A number that fits the first turn need not fit all.
+/// The steps of one turn of a `repeat`. A number that fits the first turn need not fit all.
 pub fn read_turn(rest: &str, number: u64) -> Result<Vec<Step>, NoCommand> {
     steps(&rest.replace("{i}", &number.to_string()), 0)
 }

@@ -27,37 +27,16 @@ const ANSWER_KEPT_MAX_BYTES: usize = 256 << 10;
 /// How much of a text is quoted back.
 const QUOTE_MAX_CHARS: usize = 500;
 
-/// What a turn tells the agent.
 #[derive(Debug)]
 pub enum News {
-    /// The client is to be asked.
-    Ask {
-        /// What for, ready to be sent.
-        params: Value,
-        /// Who waits for the answer.
-        reply: oneshot::Sender<Result<Value, RpcError>>,
-    },
-    /// The turn is over.
-    Over {
-        /// Where it was.
-        session: String,
-        /// The request to answer.
-        request: Value,
-        /// How it ended.
-        end: End,
-        /// All that was said.
-        answer: String,
-        /// What need not be asked again.
-        settled: Settled,
-    },
+    Ask { params: Value, reply: oneshot::Sender<Result<Value, RpcError>> },
+    Over { session: String, request: Value, end: End, answer: String, settled: Settled },
 }
 
-/// How a turn ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
     /// For this reason of the protocol's.
     Stop(String),
-    /// With an error.
     Failed(i64, String),
     /// And the process with it.
     Crash(u8),
@@ -69,27 +48,19 @@ pub type Settled = BTreeMap<String, bool>;
 /// A turn that is going on, and all that it may use.
 #[derive(Debug)]
 pub struct Turn {
-    /// The session.
     pub session: String,
-    /// Its folder.
     pub cwd: PathBuf,
-    /// What was before this prompt.
     pub past: Past,
     /// What need not be asked.
     pub settled: Settled,
-    /// Our stdout.
     pub out: Out,
-    /// Our stderr.
     pub err: Out,
     /// The agent's ear.
     pub tell: mpsc::UnboundedSender<News>,
-    /// What was said so far.
     pub answer: String,
-    /// How many tools were used so far.
     pub calls: usize,
 }
 
-/// What follows a step.
 enum Next {
     On,
     Hang,
@@ -321,7 +292,6 @@ impl Turn {
     }
 }
 
-/// An update of a session, as a line.
 pub fn session_update(session: &str, update: Value) -> String {
     notification("session/update", &json!({ "sessionId": session, "update": update }))
 }

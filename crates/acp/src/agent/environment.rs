@@ -60,7 +60,6 @@ pub fn give(command: &mut Command, environment: Option<&Environment>) {
     }
 }
 
-/// The environments of sessions.
 #[derive(Debug, Default)]
 pub struct Environments(Mutex<Kept>);
 

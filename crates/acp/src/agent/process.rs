@@ -25,7 +25,6 @@ use crate::wire::{self, Message, Unread};
 /// A running agent. Dropped, it is killed with all that it started.
 #[derive(Debug)]
 pub struct Process {
-    /// What it is called.
     agent: String,
     child: Child,
     /// Its number, also when it has ended.
@@ -48,7 +47,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it in this folder and environment.
     pub fn start(
         agent: &Agent,
         directory: &Path,
@@ -155,7 +153,6 @@ impl Process {
         }
     }
 
-    /// This went wrong, with what it last said.
     pub fn failure(&self, what: What) -> Failure {
         Failure::new(&self.agent, what, &lock(&self.tail).text())
     }
@@ -252,7 +249,6 @@ async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>) {
     }
 }
 
-/// The last bytes of what goes by.
 #[derive(Debug, Default)]
 struct Tail(VecDeque<u8>);
 

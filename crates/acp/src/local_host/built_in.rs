@@ -23,7 +23,6 @@ use crate::session::session_log::Line;
 /// The sessions of terminals are told from those of hosts by how they begin.
 const TERMINAL: &str = "term_";
 
-/// What the settings say about agents.
 #[derive(Debug, Clone, Default)]
 pub struct AgentSettings {
     /// The agents in the order of the file.

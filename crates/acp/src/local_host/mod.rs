@@ -43,13 +43,10 @@ const PLACE: &str = "acp/home";
 /// Finds agents on a PATH, or on our own.
 pub type Agents = Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>;
 
-/// What the host works with.
 pub struct Setup {
     /// Reads which agents there are, at this moment, for somebody with this PATH.
     pub agents: Agents,
-    /// Looks after what the agents start.
     pub family: Arc<Family>,
-    /// What the daemon gives to every built-in host.
     pub outside: Outside,
 }
 
@@ -57,12 +54,10 @@ pub struct Setup {
 #[derive(Debug, Clone)]
 pub struct LocalHost(Arc<Inner>);
 
-/// What the conversations share.
 pub struct Inner {
     pub kept: SessionLog,
     pub turns: Turns,
     mail: Mutex<Mailbox>,
-    /// The conversations under way.
     live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
     /// Those whose process only waits; the one that waits longest first.
     idle: Mutex<VecDeque<SessionId>>,
@@ -80,7 +75,6 @@ impl fmt::Debug for Inner {
     }
 }
 
-/// A helper's session, as kept.
 struct Session {
     lines: Vec<Line>,
     parent: SessionId,
@@ -89,7 +83,6 @@ struct Session {
 }
 
 impl LocalHost {
-    /// Opens the sessions in this folder.
     pub fn open(folder: &Path, setup: Setup) -> std::io::Result<Self> {
         let Setup { agents, family, outside } = setup;
         let id = process::host_name(KIND, &own_mark(), "home").parse();
@@ -111,7 +104,6 @@ impl LocalHost {
         })))
     }
 
-    /// Performs an action and says what it found.
     pub async fn perform(&self, action: &Action) -> Found {
         match action {
             Action::CheckAgent { agent } => Ok(self.check_agent(agent)),
@@ -384,7 +376,6 @@ impl Inner {
         blocking(move || kept.sync(&session)).await
     }
 
-    /// Writes a warning to the log.
     pub fn trouble(&self, what: &str) {
         (self.outside.warn)(what);
     }

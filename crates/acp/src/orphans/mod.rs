@@ -62,11 +62,9 @@ pub struct Family {
     own: String,
     store: String,
     next: AtomicU64,
-    /// Whether orphans become our children.
     adopts: AtomicBool,
     keep: Keep,
     known: Mutex<Known>,
-    /// An agent was started.
     started: Notify,
 }
 
@@ -90,7 +88,6 @@ impl fmt::Debug for Family {
 }
 
 impl Family {
-    /// Of this process, which works for this store.
     pub fn new(store: &Path, keep: Keep) -> Arc<Self> {
         let store = store_name(store);
         let own = format!("{}-{store}", own_mark());
@@ -193,7 +190,6 @@ impl Family {
         })
     }
 
-    /// What has not ended yet of an agent's.
     fn left_by(&self, table: &Table, mark: &str, agent: u32, keep: &[String]) -> Vec<u32> {
         let adopts = self.adopts.load(Ordering::Relaxed);
         // What we adopt is known by its ancestors, and nothing else is looked at. Before the lock

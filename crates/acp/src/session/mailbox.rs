@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use crate::limits::SHOWN_MAX;
 use crate::session::session_log::{append_line, read_lines, sync_file};
 
-/// What has come and what of it was seen.
 #[derive(Debug)]
 pub struct Mailbox {
     path: PathBuf,
@@ -55,7 +54,6 @@ impl Mailbox {
         Ok(())
     }
 
-    /// The file that it is in.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -65,7 +63,6 @@ impl Mailbox {
         &self.unread
     }
 
-    /// These were seen.
     pub fn shown(&mut self, messages: &[MessageId]) -> io::Result<()> {
         for message in messages {
             if self.unread.iter().any(|mail| mail.message == *message) {

@@ -15,30 +15,24 @@ use legwork_machine::{create_folder, private_file};
 use legwork_protocol::{MessageId, SessionId, TaskId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// The folder of the sessions.
 #[derive(Debug, Clone)]
 pub struct SessionLog {
     folder: PathBuf,
 }
 
-/// Something that happened in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Line {
     /// The first line of a terminal's session.
     Terminal {
-        /// The folder that it is in.
         directory: PathBuf,
     },
     /// The first line of a helper's session.
     Helper {
-        /// Its task.
         task: TaskId,
-        /// Who asked for it.
         parent: SessionId,
         agent: String,
         title: String,
-        /// The folder that it works in.
         directory: PathBuf,
     },
     /// The agent has opened a session of its own for it.
@@ -48,29 +42,27 @@ pub enum Line {
         /// Whether the agent can take it up again.
         loads: bool,
     },
-    /// A prompt was handed over.
-    Prompt { message: MessageId, text: String },
+    Prompt {
+        message: MessageId,
+        text: String,
+    },
     /// The turn for a prompt is over.
     End {
         message: MessageId,
         end: End,
-        /// Tool calls in it.
         tool_calls: u32,
     },
 }
 
-/// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum End {
-    /// With an answer.
-    Answered { text: String },
-    /// With an error.
+    Answered {
+        text: String,
+    },
     Failed {
-        /// What went wrong.
         reason: String,
     },
-    /// It was called off.
     Aborted {
         /// What was said last.
         text: String,
@@ -108,7 +100,6 @@ impl SessionLog {
         File::open(&self.folder)?.sync_all()
     }
 
-    /// Removes a session.
     pub fn remove(&self, session: &SessionId) -> io::Result<()> {
         match fs::remove_file(self.path(session)?) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

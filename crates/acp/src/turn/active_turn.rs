@@ -10,44 +10,35 @@ use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
 
 use crate::session::session_log::End;
 
-/// A turn under way, as anybody may see it.
 #[derive(Debug, Clone)]
 pub struct ActiveTurn {
     /// The prompt that it answers.
     pub message: MessageId,
-    /// Tool calls so far.
     pub tool_calls: u32,
-    /// When it last moved.
     pub moved: Time,
-    /// What it asks.
     pub questions: Vec<Question>,
     /// Its end, while that is not written down yet.
     pub end: Option<End>,
 }
 
-/// The turns under way.
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<BTreeMap<SessionId, ActiveTurn>>);
 
 impl Turns {
-    /// One begins.
     pub fn begin(&self, session: &SessionId, message: MessageId) {
         let (moved, questions) = (now(), Vec::new());
         let going = ActiveTurn { message, tool_calls: 0, moved, questions, end: None };
         self.all().insert(session.clone(), going);
     }
 
-    /// It moved.
     pub fn moved(&self, session: &SessionId, tool_calls: u32) {
         self.change(session, |going| (going.moved, going.tool_calls) = (now(), tool_calls));
     }
 
-    /// It asks.
     pub fn asked(&self, session: &SessionId, question: Question) {
         self.change(session, |going| going.questions.push(question));
     }
 
-    /// It has its answer.
     pub fn answered(&self, session: &SessionId, question: &QuestionId) {
         self.change(session, |going| going.questions.retain(|open| open.id != *question));
     }
@@ -68,7 +59,6 @@ impl Turns {
         }
     }
 
-    /// What goes on in a session.
     pub fn of(&self, session: &SessionId) -> Option<ActiveTurn> {
         self.all().get(session).cloned()
     }
@@ -91,7 +81,6 @@ impl Turns {
     }
 }
 
-/// This moment.
 pub fn now() -> Time {
     Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX))
 }

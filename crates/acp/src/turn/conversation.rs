@@ -21,27 +21,23 @@ use crate::local_host::Inner;
 use crate::session::session_log::{End, Line};
 use crate::turn::Turn;
 
-/// What a conversation is asked to do.
 #[derive(Debug)]
 pub enum Command {
-    /// Take a turn.
-    Prompt { message: MessageId, text: String },
+    Prompt {
+        message: MessageId,
+        text: String,
+    },
     /// Load the conversation, so that a prompt can follow.
     Load(oneshot::Sender<Result<(), Failure>>),
-    /// Cancel the turn.
     Cancel,
-    /// Answer a question.
     Answer {
         question: QuestionId,
-        /// What a person says.
         reply: Reply,
         done: oneshot::Sender<Result<(), HostError>>,
     },
-    /// End the process.
     End,
 }
 
-/// The commands of a conversation, in their order.
 #[derive(Debug)]
 pub struct Commands {
     incoming: mpsc::UnboundedReceiver<Command>,
@@ -53,10 +49,8 @@ pub struct Commands {
 #[derive(Debug, Clone)]
 pub struct Facts {
     pub session: SessionId,
-    /// Who asked for it.
     pub parent: SessionId,
     pub agent: String,
-    /// The folder that it works in.
     pub directory: PathBuf,
     pub hints: mpsc::UnboundedSender<Hint>,
 }
@@ -113,7 +107,6 @@ impl Commands {
 }
 
 impl Facts {
-    /// Sends a hint.
     pub fn hint(&self, hint: Hint) {
         // Without the loop nobody is left to hear it.
         let _ = self.hints.send(hint);
@@ -121,7 +114,6 @@ impl Facts {
 }
 
 impl Conversation {
-    /// A conversation of the session with these lines.
     pub fn new(host: Arc<Inner>, facts: Facts, commands: Commands, lines: &[Line]) -> Self {
         let theirs = lines.iter().rev().find_map(|line| match line {
             Line::Bound { session, .. } => Some(session.clone()),
@@ -152,7 +144,6 @@ impl Conversation {
         }
     }
 
-    /// The next command; nothing when this is over.
     async fn next(&mut self) -> Option<Command> {
         loop {
             let Some((talk, _)) = &mut self.talk else {

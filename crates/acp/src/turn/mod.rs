@@ -27,7 +27,6 @@ use crate::wire::{self, Message};
 
 const PROMPT: &str = "session/prompt";
 
-/// A turn under way.
 pub struct Turn<'a> {
     facts: &'a Facts,
     turns: &'a Turns,
@@ -75,7 +74,6 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Sends the prompt and stays until the turn is over.
     pub async fn run(mut self, text: &str, commands: &mut Commands) -> End {
         let prompt = json!([{ "type": "text", "text": text }]);
         let params = json!({ "sessionId": self.theirs, "prompt": prompt });

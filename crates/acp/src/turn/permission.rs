@@ -67,7 +67,6 @@ pub fn called_off() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// What an agent wants to do, and the answers that it takes.
 pub fn question(id: QuestionId, params: &Value, options: &Options) -> Question {
     let call = &params["toolCall"];
     let command = call["rawInput"]["command"].as_str();

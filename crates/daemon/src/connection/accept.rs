@@ -46,7 +46,6 @@ impl ConnectionLimit {
 /// The socket that is listened on; another one after it was lost.
 pub type Listener = watch::Receiver<Arc<UnixListener>>;
 
-/// Accepts connections for ever.
 pub async fn keep(mut listener: Listener, limit: ConnectionLimit, shared: Shared) -> ! {
     let mut next = 0;
     loop {

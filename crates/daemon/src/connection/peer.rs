@@ -11,7 +11,6 @@ use legwork_protocol::{CallId, HostId, Refusal};
 use super::{Origin, SendQueue};
 use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
 
-/// Somebody who is connected.
 #[derive(Debug)]
 pub struct Peer {
     /// The host that it stands for; a person's program stands for none.

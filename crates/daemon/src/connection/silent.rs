@@ -51,7 +51,6 @@ impl Silent {
 }
 
 impl Waiting {
-    /// Returns when it has to go.
     pub async fn cut(&self) {
         self.cut.notified().await;
     }

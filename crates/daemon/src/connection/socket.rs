@@ -84,7 +84,6 @@ fn make_folder(folder: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Removes a file, if it is there.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

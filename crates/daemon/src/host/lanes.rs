@@ -61,7 +61,6 @@ impl Overdue {
 }
 
 impl Lanes {
-    /// Takes on a unit.
     pub fn give(&mut self, work: Work, now: Instant) {
         let lane = work.action.lane();
         self.waiting.push_back(Waiting { work, lane, due: now + UNIT_MAX });

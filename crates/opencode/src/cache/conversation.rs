@@ -16,10 +16,8 @@ use crate::wire::mark;
 use crate::wire::message;
 use crate::wire::transport::{Transport, ask, session_path};
 
-/// What is known of a session.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    /// Its own fields.
     pub session: Arc<Value>,
     /// To whom a person last spoke in it; where no person ever wrote, to whom it belongs.
     pub choice: Choice,
@@ -72,7 +70,6 @@ impl SessionCache {
         Some(Self { session, written: None, by_person: None })
     }
 
-    /// Takes in an event of the session.
     pub fn hear(&mut self, name: &str, properties: &Value) {
         let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
         match name {

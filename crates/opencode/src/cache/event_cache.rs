@@ -30,7 +30,6 @@ struct Known {
 }
 
 impl EventCache {
-    /// Takes in an event.
     pub fn hear(&self, name: &str, properties: &Value) {
         if name == MISSED {
             return self.forget();

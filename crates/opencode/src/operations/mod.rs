@@ -20,7 +20,6 @@ use crate::wire::error;
 use crate::wire::question;
 use crate::wire::transport::{Transport, ask, ask_list, session_path};
 
-/// Performs the action and says what it found.
 pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding, HostError> {
     match action {
         Action::CheckAgent { agent } => agents::check_agent(host, agent).await,

@@ -13,7 +13,6 @@ use crate::wire::mark;
 use crate::wire::rules;
 use crate::wire::transport::{Transport, ask, ask_list, session_path};
 
-/// The session to open.
 pub struct Wish<'a> {
     pub tried: Tried,
     pub task: TaskId,

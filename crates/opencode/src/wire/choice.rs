@@ -49,7 +49,6 @@ impl Choice {
         }
     }
 
-    /// Puts it into the body of a prompt.
     pub fn put_into(self, body: &mut Map<String, Value>) {
         if let Some(agent) = self.agent {
             body.insert("agent".to_owned(), json!(agent));

@@ -10,14 +10,8 @@ use serde_json::Value;
 /// Why a connection cannot be set up at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The address is none.
     #[error("{url} is no address of an OpenCode server; give one like http://127.0.0.1:4096")]
-    BadUrl {
-        url: String,
-        /// What is wrong with it.
-        source: hyper::http::uri::InvalidUri,
-    },
-    /// The address is not one that we can speak to.
+    BadUrl { url: String, source: hyper::http::uri::InvalidUri },
     #[error("{url}: only http:// with a host is spoken; reach a remote server through a tunnel")]
     NotHttp { url: String },
 }

@@ -4,7 +4,6 @@
 use legwork_protocol::TaskId;
 use serde_json::{Value, json};
 
-/// The key of our metadata.
 pub const KEY: &str = "legwork";
 
 /// The metadata of every part that we write.

@@ -9,7 +9,6 @@ use crate::wire::mark;
 /// Error of a turn that was aborted.
 const ABORTED: &str = "MessageAbortedError";
 
-/// A message.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
     info: &'a Value,
@@ -19,11 +18,8 @@ pub struct Message<'a> {
 /// How a reply ended its turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum End<'a> {
-    /// With an answer.
     Answer,
-    /// Somebody aborted it.
     Aborted,
-    /// With this error.
     Error(&'a Value),
 }
 

@@ -27,7 +27,6 @@ pub fn of_helper(parent: &Value, parents_agent: &Value, agent: &Value, nested: b
     Value::Array(rules)
 }
 
-/// The rules of a session or an agent.
 fn list(of: &Value) -> impl Iterator<Item = &Value> {
     of.get("permission").and_then(Value::as_array).into_iter().flatten()
 }

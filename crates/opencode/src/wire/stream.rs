@@ -19,25 +19,16 @@ use crate::wire::error;
 use crate::wire::events::project;
 use crate::wire::remote::Remote;
 
-/// What a listener hears.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// The stream is open: nothing is missed from now on.
     Opened,
     /// A wanted event, cut down to what is wanted of it.
-    Event {
-        name: String,
-        /// What was kept of it.
-        properties: Value,
-    },
+    Event { name: String, properties: Value },
     /// It is closed, or could not be opened. It is tried again after a pause.
-    Closed {
-        /// Why, for an operator.
-        why: String,
-    },
+    Closed { why: String },
 }
 
-/// A server's events.
 #[derive(Debug)]
 pub struct Events {
     remote: Remote,
@@ -54,7 +45,6 @@ struct Stream {
 }
 
 impl Events {
-    /// The events of this server that are wanted.
     pub fn new(remote: Remote, wanted: Vec<Wanted>) -> Self {
         Self {
             remote,
