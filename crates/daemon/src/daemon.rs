@@ -32,7 +32,7 @@ const SET_ASIDE_TITLE: &str = "legwork could not read its records";
 
 #[derive(Debug)]
 pub struct Daemon {
-    pub(crate) shell: Shell<Feed<Store>, World>,
+    pub(crate) shell: Shell<Feed, World>,
     pub(crate) clock: Clock,
     pub(crate) folders: Folders,
     pub(crate) started: Time,
@@ -60,7 +60,7 @@ impl Daemon {
         let started = clock.now();
         let built_in = BuiltIns::open(hosts.built_in, hints, &log)?;
         let world = World::new(built_in.clone(), findings, log.clone());
-        let shell = Shell::start(Feed::new(store), world, settings, started)?;
+        let shell = Shell::start(Feed { store, fresh: Vec::new() }, world, settings, started)?;
         let mut daemon = Self {
             shell,
             clock,
@@ -133,7 +133,7 @@ impl Daemon {
     }
 
     pub fn store(&mut self) -> &Store {
-        self.shell.journal().journal()
+        &self.shell.journal().store
     }
 
     /// Ends the daemon if its records were deleted or replaced while it has them open; says so.
@@ -170,7 +170,7 @@ impl Daemon {
                 }
                 self.log.peer(format_args!("{connection}: a program of legwork {build}"));
                 greet(&send_queue);
-                let peer = Peer::new(None, send_queue).from(origin);
+                let peer = Peer::new(None, send_queue, origin);
                 self.shell.outside().peers.insert(connection, peer);
                 return;
             }
@@ -190,7 +190,7 @@ impl Daemon {
         greet(&send_queue);
         let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
         let world = self.shell.outside();
-        world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue));
+        world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue, origin));
         let attached = Attached {
             connection: Some(connection),
             kind,
@@ -307,7 +307,7 @@ impl Daemon {
             self.wake_at = self.shell.step(Input::Slept { ms }, now);
         }
         self.wake_at = self.shell.step(input, now);
-        let changes = self.shell.journal().take();
+        let changes = std::mem::take(&mut self.shell.journal().fresh);
         if changes.is_empty() {
             return;
         }
@@ -334,7 +334,7 @@ impl Daemon {
     /// record names may belong to records that cannot be read, and stays. The session of a task
     /// that was at work goes when it is stopped.
     fn remove_forgotten(&mut self) {
-        let store = self.shell.journal().journal_mut();
+        let store = &mut self.shell.journal().store;
         let removed = store.to_remove().and_then(|tasks| {
             if tasks.is_empty() {
                 return Ok(());

@@ -253,7 +253,7 @@ mod tests {
     use tokio::sync::mpsc::{self, UnboundedReceiver};
 
     use super::*;
-    use crate::connection::SendQueue;
+    use crate::connection::{Origin, SendQueue};
     use crate::host::Found;
     use crate::limits::OPEN_CALLS_MAX;
 
@@ -315,7 +315,7 @@ mod tests {
     async fn work_in_flight_goes_with_its_host_and_comes_back_once() {
         let (mut world, _found) = with_findings();
         let connection = ConnectionId(1);
-        world.peers.insert(connection, Peer::new(Some(host("h")), SendQueue::default()));
+        world.peers.insert(connection, Peer::new(Some(host("h")), SendQueue::default(), Origin::Unseen));
         let mute: Arc<dyn Host> = Arc::new(Mute(host("h")));
         let attached = Attached {
             connection: Some(connection),
@@ -369,7 +369,7 @@ mod tests {
     fn a_peer_cannot_have_calls_without_end() {
         let mut world = world();
         let connection = ConnectionId(1);
-        world.peers.insert(connection, Peer::new(None, SendQueue::default()));
+        world.peers.insert(connection, Peer::new(None, SendQueue::default(), Origin::Unseen));
         for id in 0..OPEN_CALLS_MAX as u64 {
             assert!(world.peers[&connection].takes(id));
             world.open_call(connection, id, Form::Values);

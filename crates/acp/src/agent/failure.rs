@@ -15,9 +15,9 @@ const WORDS_MAX_CHARS: usize = 1_000;
 #[error("The agent {agent} {what}{words}")]
 pub struct Failure {
     agent: String,
-    what: What,
+    pub what: What,
     /// What it last wrote to stderr, or on stdout where the protocol should have been.
-    words: Words,
+    words: String,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -48,24 +48,14 @@ pub enum What {
     Stopped(String),
 }
 
-#[derive(Debug, Default)]
-struct Words(String);
-
-impl std::fmt::Display for Words {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0.is_empty() { Ok(()) } else { write!(out, " Its last words: {}", self.0) }
-    }
-}
-
 impl Failure {
     /// The agent of this name did that; `words` are its last.
     pub fn new(agent: &str, what: What, words: &str) -> Self {
-        let words = Words(plain(words.trim(), WORDS_MAX_CHARS));
+        let words = match plain(words.trim(), WORDS_MAX_CHARS) {
+            none if none.is_empty() => none,
+            words => format!(" Its last words: {words}"),
+        };
         Self { agent: agent.to_owned(), what, words }
-    }
-
-    pub fn what(&self) -> &What {
-        &self.what
     }
 
     /// Whether the system has nothing left to start it with, at the moment.

@@ -162,7 +162,7 @@ impl LocalHost {
         self.send(session, helper, Command::Load(done));
         match timeout(PROBE_MAX, loaded).await {
             Err(_) | Ok(Ok(Ok(()))) => Ok(Finding::Done),
-            Ok(Ok(Err(failure))) => match failure.what() {
+            Ok(Ok(Err(failure))) => match failure.what {
                 What::Refused { .. } | What::CannotLoad => Err(HostError::Gone),
                 _ if failure.is_shortage() => Err(HostError::Busy),
                 _ => Err(HostError::Rejected { why: failure.to_string() }),

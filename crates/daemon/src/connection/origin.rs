@@ -22,12 +22,11 @@ const TRACE_MAX: Duration = Duration::from_secs(2);
 /// A parent that ends while it is looked for is looked for again.
 const TRIES: usize = 5;
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The process and its ancestors, the nearest first, and the marks of agents that they bear.
     Line { ids: Vec<u32>, marks: Vec<String> },
     /// A process of another container, or of a system that does not show processes.
-    #[default]
     Unseen,
     /// A process that has ended already, or whose ancestors have no end.
     Lost,
