@@ -102,10 +102,6 @@ impl Daemon {
         }
     }
 
-    pub fn hinted(&mut self, hint: Hint) {
-        self.step(Input::Hint(hint));
-    }
-
     pub fn nap(&mut self) -> Duration {
         let next = [self.wake_at, self.screens.due()].into_iter().flatten().min();
         self.clock.until(next)

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use legwork_client::Record;
-use legwork_engine::Hint;
+use legwork_engine::{Hint, Input};
 use legwork_host::{Kind, Opening};
 use legwork_machine::{Folders, inherited};
 use legwork_protocol::Settings;
@@ -193,7 +193,7 @@ impl Life {
             tokio::select! {
                 Some((connection, arrival)) = self.arrivals.recv() => self.daemon.arrived(connection, arrival),
                 Some((work, found)) = self.found.recv() => self.daemon.found(work, found),
-                Some(hint) = self.hinted.recv() => self.daemon.hinted(hint),
+                Some(hint) = self.hinted.recv() => self.daemon.step(Input::Hint(hint)),
                 name = self.signals.next() => match name {
                     Some(name) => {
                         self.daemon.leaving = Some(format!("The legwork daemon got a {name}."));

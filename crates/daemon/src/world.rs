@@ -315,7 +315,9 @@ mod tests {
     async fn work_in_flight_goes_with_its_host_and_comes_back_once() {
         let (mut world, _found) = with_findings();
         let connection = ConnectionId(1);
-        world.peers.insert(connection, Peer::new(Some(host("h")), SendQueue::default(), Origin::Unseen));
+        world
+            .peers
+            .insert(connection, Peer::new(Some(host("h")), SendQueue::default(), Origin::Unseen));
         let mute: Arc<dyn Host> = Arc::new(Mute(host("h")));
         let attached = Attached {
             connection: Some(connection),

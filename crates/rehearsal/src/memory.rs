@@ -4,11 +4,12 @@
 //!
 //! A line that cannot be read is skipped.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use legwork_acp::{append_line, read_lines};
 use legwork_machine::{create_folder, private_file};
 use serde::{Deserialize, Serialize};
 
@@ -73,16 +74,8 @@ impl Memory {
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let Some(folder) = self.folder.as_ref().filter(|_| is_name) else { return Ok(None) };
         let file = folder.join(format!("{id}.jsonl"));
-        let text = match fs::read(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let entries = text
-            .split(|&byte| byte == b'\n')
-            .filter_map(|line| serde_json::from_slice(line).ok())
-            .collect();
-        Ok(Some(Conversation { entries, file: Some(file) }))
+        let entries = read_lines(&file)?;
+        Ok(entries.map(|entries| Conversation { entries, file: Some(file) }))
     }
 }
 
@@ -90,9 +83,8 @@ impl Conversation {
     /// Keeps an entry.
     pub fn keep(&mut self, entry: Entry) -> io::Result<()> {
         if let Some(path) = &self.file {
-            let mut line = serde_json::to_vec(&entry)?;
-            line.push(b'\n');
-            open_again(path)?.write_all(&line)?;
+            // Made anew if it was forgotten meanwhile, because others were begun.
+            append_line(path, &entry)?;
         }
         self.entries.push(entry);
         Ok(())
@@ -118,11 +110,6 @@ impl Conversation {
     }
 }
 
-/// Made anew if it was forgotten meanwhile, because others were begun.
-fn open_again(path: &Path) -> io::Result<File> {
-    private_file().append(true).create(true).open(path)
-}
-
 fn forget_oldest(folder: &Path) -> io::Result<()> {
     let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
     for found in fs::read_dir(folder)? {
@@ -144,6 +131,7 @@ fn forget_oldest(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::os::unix::fs::PermissionsExt;
     use tempfile::TempDir;
 

@@ -68,6 +68,21 @@ impl LocalHost {
         }
         self.0.kept.append(session, &Line::Terminal { directory: directory.into() })
     }
+
+    /// Removes the sessions and the mail of these tasks. The session of one that is still at work
+    /// stays until it is stopped. Returns the tasks of which nothing is left.
+    fn remove_kept(&self, tasks: &[TaskId]) -> std::io::Result<Vec<TaskId>> {
+        let mut gone = Vec::new();
+        for task in tasks {
+            let Ok(session) = marked(*task) else { continue };
+            if self.0.turns.of(&session).is_none() {
+                self.0.kept.remove(&session)?;
+                gone.push(*task);
+            }
+        }
+        lock(&self.0.mail).forget(&gone)?;
+        Ok(gone)
+    }
 }
 
 impl Host for LocalHost {

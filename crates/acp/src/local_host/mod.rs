@@ -2,7 +2,6 @@
 //! session log; agents work in the background, in one conversation per session.
 
 mod built_in;
-mod forget;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;

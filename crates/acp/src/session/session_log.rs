@@ -88,11 +88,8 @@ impl SessionLog {
 
     /// Sees to it that what a session has outlives a power cut. Takes as long as the disk does.
     pub fn sync(&self, session: &SessionId) -> io::Result<()> {
-        match sync_file(&self.path(session)?) {
-            // A parent of another host has nothing here.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
-        }
+        // A parent of another host has nothing here.
+        if_there(sync_file(&self.path(session)?)).map(drop)
     }
 
     /// The same for the names of sessions that are new.
@@ -101,10 +98,7 @@ impl SessionLog {
     }
 
     pub fn remove(&self, session: &SessionId) -> io::Result<()> {
-        match fs::remove_file(self.path(session)?) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
-        }
+        if_there(fs::remove_file(self.path(session)?)).map(drop)
     }
 
     /// Removes terminals that no helper was asked for by and that are older than this; none if some
@@ -143,6 +137,14 @@ impl SessionLog {
     }
 }
 
+/// That a file is not there is no error.
+fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
+}
+
 fn is_older(path: &Path, age: Duration) -> bool {
     let changed = fs::metadata(path).and_then(|file| file.modified()).ok();
     changed.and_then(|at| at.elapsed().ok()).is_some_and(|passed| passed > age)
@@ -157,11 +159,7 @@ fn first_line(path: &Path) -> Option<Line> {
 /// The lines of a file; nothing if it is not there. What is no line is passed over: half a line is
 /// what a crash leaves.
 pub fn read_lines<T: DeserializeOwned>(path: &Path) -> io::Result<Option<Vec<T>>> {
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(text) = if_there(fs::read(path))? else { return Ok(None) };
     let lines = text.split(|byte| *byte == b'\n');
     Ok(Some(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()))
 }

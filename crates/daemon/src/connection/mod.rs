@@ -99,16 +99,14 @@ impl Shared {
     }
 }
 
-#[derive(Debug)]
-pub struct Place {
-    pub permit: OwnedSemaphorePermit,
-    /// Until it has said hello.
-    pub silent: Waiting,
-}
-
 /// Serves one connection until either side ends it, and returns its permit.
-pub async fn serve(stream: UnixStream, id: ConnectionId, shared: Shared, place: Place) {
-    let Place { permit, silent } = place;
+async fn serve(
+    stream: UnixStream,
+    id: ConnectionId,
+    shared: Shared,
+    permit: OwnedSemaphorePermit,
+    silent: Waiting,
+) {
     let origin = Origin::of(&stream).await;
     let (read, write) = stream.into_split();
     let connection = Connection {

@@ -110,9 +110,8 @@ impl Worker {
     }
 
     fn give_up(&mut self) {
-        for overdue in self.lanes.overdue(Instant::now()) {
-            let work = overdue.work();
-            if overdue == Overdue::Reading(work) {
+        for Overdue { work, is_given_up } in self.lanes.overdue(Instant::now()) {
+            if is_given_up {
                 self.units.retain(|_, (unit, task)| {
                     if *unit == work {
                         task.abort();

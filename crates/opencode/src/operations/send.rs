@@ -96,14 +96,12 @@ async fn send<T: Transport>(
     parts: Vec<Value>,
     wake: Wake,
 ) -> Result<Finding, HostError> {
-    let mut body = serde_json::Map::new();
-    body.insert("messageID".to_owned(), json!(message));
-    body.insert("parts".to_owned(), json!(parts));
+    let mut body = json!({ "messageID": message, "parts": parts });
     if wake == Wake::StayIdle {
-        body.insert("noReply".to_owned(), json!(true));
+        body["noReply"] = json!(true);
     }
     choice.put_into(&mut body);
-    ask(host, Request::post(session_path(session, "/prompt_async")?, body.into())).await?;
+    ask(host, Request::post(session_path(session, "/prompt_async")?, body)).await?;
     Ok(Finding::Done)
 }
 

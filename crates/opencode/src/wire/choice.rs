@@ -1,7 +1,7 @@
 //! Which agent and model are to answer: read where OpenCode tells it, sent with each prompt. A
 //! prompt that names none is answered by the default agent, whatever the session had (1.18.33).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A model, with the variant of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,15 +49,15 @@ impl Choice {
         }
     }
 
-    pub fn put_into(self, body: &mut Map<String, Value>) {
+    /// In the body of a prompt the variant stands beside the model.
+    pub fn put_into(self, body: &mut Value) {
         if let Some(agent) = self.agent {
-            body.insert("agent".to_owned(), json!(agent));
+            body["agent"] = json!(agent);
         }
         if let Some(model) = self.model {
-            let told = json!({ "providerID": model.provider, "modelID": model.name });
-            body.insert("model".to_owned(), told);
+            body["model"] = json!({ "providerID": model.provider, "modelID": model.name });
             if let Some(variant) = model.variant {
-                body.insert("variant".to_owned(), json!(variant));
+                body["variant"] = json!(variant);
             }
         }
     }
