@@ -49,7 +49,9 @@ impl Daemon {
             }
             ToDaemon::Event { name, properties } => {
                 let Some(host) = host else { return };
-                for hint in self.shell.outside().hints(&host, &name, &properties) {
+                let attached = self.shell.outside().hosts.get(&host);
+                let hints = attached.map(|attached| attached.host.hints(&name, &properties));
+                for hint in hints.into_iter().flatten() {
                     if self.may_tell(&host, &hint) {
                         self.step(Input::Hint(hint));
                     }

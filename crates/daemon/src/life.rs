@@ -109,10 +109,8 @@ fn silence() -> io::Result<()> {
 struct Born {
     life: Life,
     listener: Listener,
-    limit: ConnectionLimit,
     shared: Shared,
     leave: watch::Sender<Option<String>>,
-    log: Log,
 }
 
 fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Born, Fault> {
@@ -124,7 +122,6 @@ fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Bo
     let (hints, hinted) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
-    let limit = ConnectionLimit::default();
     let life = Life {
         daemon: Daemon::start(opened, options, findings, &hints, log.clone())?,
         rendezvous,
@@ -132,17 +129,17 @@ fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Bo
         found,
         hinted,
         signals,
-        limit: limit.clone(),
+        limit: ConnectionLimit::default(),
         linger: linger(),
         alone_since: None,
     };
-    let shared = Shared::new(inbox, leaving, log.clone());
-    Ok(Born { life, listener, limit, shared, leave, log })
+    Ok(Born { life, listener, shared: Shared::new(inbox, leaving, log), leave })
 }
 
 impl Born {
     async fn live(self) {
-        let Self { life, listener, limit, shared, leave, log } = self;
+        let Self { life, listener, shared, leave } = self;
+        let (limit, log) = (life.limit.clone(), shared.log.clone());
         // The store, and with it the lock, is held until the socket is gone.
         let (mut life, why) = tokio::select! {
             ended = life.run() => ended,
@@ -151,17 +148,13 @@ impl Born {
         log.info(format_args!("ends: {why}"));
         life.rendezvous.leave(life.daemon.store());
         leave.send_replace(Some(why.clone()));
-        farewell(&listener, &limit, &why).await;
+        let farewell = async {
+            accept::close(&listener, &why).await;
+            limit.all_free().await;
+        };
+        // Whoever does not listen by then does not hear it.
+        let _ = timeout(FAREWELL_MAX, farewell).await;
     }
-}
-
-async fn farewell(listener: &Listener, limit: &ConnectionLimit, why: &str) {
-    let said = async {
-        accept::close(listener, why).await;
-        limit.all_free().await;
-    };
-    // Whoever does not listen by then does not hear it.
-    let _ = timeout(FAREWELL_MAX, said).await;
 }
 
 /// `LEGWORK_LINGER_MS` is for tests, which cannot wait that long.

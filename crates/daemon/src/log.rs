@@ -59,7 +59,7 @@ impl Log {
 
     /// Something that a connection did. Of many such lines some are left out.
     pub fn peer(&self, what: impl Display) {
-        let Some(left_out) = self.pages().quota.allows(wall()) else { return };
+        let Some(left_out) = lock(&self.0).quota.allows(wall()) else { return };
         if left_out > 0 {
             self.write("connection", &format_args!("{left_out} lines were left out here"));
         }
@@ -69,7 +69,7 @@ impl Log {
     /// Begins a new file if the one that is open was deleted or moved; a folder that was deleted is
     /// not made again.
     pub fn reopen_if_gone(&self) {
-        let mut pages = self.pages();
+        let mut pages = lock(&self.0);
         let open = pages.file.metadata().map(|open| open.ino()).ok();
         let named = fs::metadata(&pages.path).map(|named| named.ino()).ok();
         if open != named
@@ -82,11 +82,7 @@ impl Log {
 
     fn write(&self, level: &str, what: &dyn Display) {
         let text = plain(&what.to_string(), LOG_LINE_MAX_CHARS);
-        self.pages().write(&format!("{} {level} {text}\n", utc(wall())));
-    }
-
-    fn pages(&self) -> std::sync::MutexGuard<'_, Pages> {
-        lock(&self.0)
+        lock(&self.0).write(&format!("{} {level} {text}\n", utc(wall())));
     }
 }
 

@@ -9,7 +9,7 @@ use legwork_engine::input::Progress;
 use legwork_engine::text::answers;
 use legwork_engine::text::fence::Fence;
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{Hint, HostError, Say, Work, WorkId};
+use legwork_engine::{HostError, Say, Work, WorkId};
 use legwork_host::Host;
 use legwork_machine::process;
 use legwork_protocol::api::{Answer, Note};
@@ -18,7 +18,6 @@ use legwork_protocol::line::{FromDaemon, HostLifetime, beginning};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place};
 use legwork_shell::Outside;
-use serde_json::Value;
 
 use crate::connection::{ConnectionId, Open, Peer};
 use crate::host::{BuiltIns, Findings, HostWorker};
@@ -88,10 +87,6 @@ impl World {
 
     pub fn worker(&self, host: &Arc<dyn Host>) -> HostWorker {
         HostWorker::new(host.clone(), self.findings.clone())
-    }
-
-    pub fn hints(&self, host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
-        self.hosts.get(host).map(|here| here.host.hints(name, properties)).unwrap_or_default()
     }
 
     /// A new call of this connection, under the connection's own number.

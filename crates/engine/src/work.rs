@@ -78,6 +78,8 @@ pub enum Action {
         tried: Tried,
         session: SessionId,
         message: MessageId,
+        /// The tasks that it is about.
+        tasks: Vec<TaskId>,
         parts: Vec<Part>,
         /// Whether it may start a turn.
         wake: Wake,

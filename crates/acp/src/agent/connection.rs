@@ -19,7 +19,6 @@ use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
 /// A question that no agent knows: names that begin like this are free.
 const QUIET: &str = "_legwork/quiet";
 
-#[derive(Debug)]
 pub struct AgentConnection {
     pub process: Process,
     pub introduction: Introduction,

@@ -23,7 +23,6 @@ use crate::orphans::{Family, INSIDE, Pace};
 use crate::wire::{self, Message, Unread};
 
 /// A running agent. Dropped, it is killed with all that it started.
-#[derive(Debug)]
 pub struct Process {
     agent: String,
     child: Child,

@@ -138,7 +138,7 @@ impl BuiltIn for LocalHost {
     }
 
     fn mail(&self) -> Vec<Mail> {
-        lock(&self.0.mail).unread().to_vec()
+        lock(&self.0.mail).unread()
     }
 
     fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
@@ -147,7 +147,7 @@ impl BuiltIn for LocalHost {
     }
 
     fn is_mark(&self, mark: &str) -> bool {
-        self.0.family.is_mark(mark)
+        self.0.setup.family.is_mark(mark)
     }
 
     fn at_work(&self) -> usize {

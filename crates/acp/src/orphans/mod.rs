@@ -9,7 +9,6 @@
 mod keep;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -79,12 +78,6 @@ struct Known {
 struct Started {
     mark: String,
     at: u64,
-}
-
-impl fmt::Debug for Family {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Family").field("own", &self.own).finish_non_exhaustive()
-    }
 }
 
 impl Family {

@@ -156,6 +156,14 @@ fn first_line(path: &Path) -> Option<Line> {
     serde_json::from_str(&line).ok()
 }
 
+/// The agent's id for a session with these lines, and whether the agent can take it up again.
+pub fn bound(lines: &[Line]) -> Option<(&str, bool)> {
+    lines.iter().rev().find_map(|line| match line {
+        Line::Bound { session, loads } => Some((session.as_str(), *loads)),
+        _ => None,
+    })
+}
+
 /// The lines of a file; nothing if it is not there. What is no line is passed over: half a line is
 /// what a crash leaves.
 pub fn read_lines<T: DeserializeOwned>(path: &Path) -> io::Result<Option<Vec<T>>> {

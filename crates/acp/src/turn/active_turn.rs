@@ -2,7 +2,7 @@
 //! work and those who look; a restart forgets it, because nothing goes on after one.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use legwork_engine::work::Question;
 use legwork_machine::{lock, since_epoch};
@@ -28,7 +28,7 @@ impl Turns {
     pub fn begin(&self, session: &SessionId, message: MessageId) {
         let (moved, questions) = (now(), Vec::new());
         let going = ActiveTurn { message, tool_calls: 0, moved, questions, end: None };
-        self.all().insert(session.clone(), going);
+        lock(&self.0).insert(session.clone(), going);
     }
 
     pub fn moved(&self, session: &SessionId, tool_calls: u32) {
@@ -53,31 +53,27 @@ impl Turns {
 
     /// Its end is written down. The next one may have begun already: its end was seen before.
     pub fn forget(&self, session: &SessionId, message: &MessageId) {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         if all.get(session).is_some_and(|going| going.message == *message) {
             all.remove(session);
         }
     }
 
     pub fn of(&self, session: &SessionId) -> Option<ActiveTurn> {
-        self.all().get(session).cloned()
+        lock(&self.0).get(session).cloned()
     }
 
     /// All sessions in which something goes on.
     pub fn list(&self) -> Vec<(SessionId, ActiveTurn)> {
-        let all = self.all();
+        let all = lock(&self.0);
         let at_work = all.iter().filter(|(_, going)| going.end.is_none());
         at_work.map(|(session, going)| (session.clone(), going.clone())).collect()
     }
 
     fn change(&self, session: &SessionId, change: impl FnOnce(&mut ActiveTurn)) {
-        if let Some(going) = self.all().get_mut(session) {
+        if let Some(going) = lock(&self.0).get_mut(session) {
             change(going);
         }
-    }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, ActiveTurn>> {
-        lock(&self.0)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::agent::failure::{Failure, What};
 use crate::agents::Permissions;
 use crate::limits::{LOADED_MAX, SAVE_AGAIN, START_AGAIN, START_AGAIN_MAX};
 use crate::local_host::Inner;
-use crate::session::session_log::{End, Line};
+use crate::session::session_log::{End, Line, bound};
 use crate::turn::Turn;
 
 #[derive(Debug)]
@@ -115,10 +115,7 @@ impl Facts {
 
 impl Conversation {
     pub fn new(host: Arc<Inner>, facts: Facts, commands: Commands, lines: &[Line]) -> Self {
-        let theirs = lines.iter().rev().find_map(|line| match line {
-            Line::Bound { session, .. } => Some(session.clone()),
-            _ => None,
-        });
+        let theirs = bound(lines).map(|(session, _)| session.to_owned());
         Self { host, facts, commands, theirs, talk: None }
     }
 
@@ -264,7 +261,7 @@ async fn start(
     let path = environment.and_then(|environment| environment.get("PATH"));
     let agent = host.agent(&facts.agent, path).ok_or_else(|| not_there(&facts.agent))?;
     let mut new =
-        AgentConnection::begin(&agent, &facts.directory, environment, &host.family).await?;
+        AgentConnection::begin(&agent, &facts.directory, environment, &host.setup.family).await?;
     if let Some(session) = theirs {
         new.take_up(session, &facts.directory).await?;
     } else {

@@ -6,8 +6,6 @@ pub mod conversation;
 mod permission;
 mod transcript;
 
-use std::time::Duration;
-
 use legwork_engine::{Hint, HostError};
 use legwork_protocol::api::Reply;
 use legwork_protocol::{QuestionId, SessionId};
@@ -102,7 +100,7 @@ impl<'a> Turn<'a> {
         commands: &mut Commands,
     ) -> Result<Option<String>, Failure> {
         loop {
-            let overdue = self.called_off.unwrap_or_else(far_away);
+            let overdue = self.called_off.unwrap_or_else(Instant::now);
             tokio::select! {
                 message = self.talk.process.next("in the middle of a turn") => match message? {
                     Message::Response { id, outcome } if id == prompt => {
@@ -259,8 +257,4 @@ fn with_note(text: &str, unread: u32) -> String {
          said or did may be missing here."
     );
     if text.is_empty() { note } else { format!("{text}\n\n{note}") }
-}
-
-fn far_away() -> Instant {
-    Instant::now() + Duration::from_secs(3600)
 }

@@ -116,20 +116,6 @@ mod tests {
 
     use super::*;
 
-    fn mode(path: &Path) -> u32 {
-        fs::metadata(path).unwrap().permissions().mode() & 0o777
-    }
-
-    #[tokio::test]
-    async fn g1_the_socket_and_its_folder_are_the_users_alone() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("run/legwork.sock");
-        let (listener, _) = bind(&path).unwrap();
-        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-        let (_near, far) = tokio::join!(UnixStream::connect(&path), listener.accept());
-        assert_eq!(check_peer(&far.unwrap().0), Ok(()));
-    }
-
     #[test]
     fn g1_a_process_of_another_user_is_refused() {
         assert_eq!(check_user(7, 7), Ok(()));

@@ -36,7 +36,7 @@ pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding,
         }
         Action::Observe { session, message } => observe::observe(host, session, message).await,
         Action::Poll { scope } => poll(host, *scope).await,
-        Action::Deliver { tried, session, message, parts, wake } => {
+        Action::Deliver { tried, session, message, parts, wake, .. } => {
             send::tell(host, *tried, (session, message), parts, *wake).await
         }
         Action::Stop { task, target } => stop::stop(host, *task, target).await,
