@@ -100,10 +100,8 @@ fn text(path: &Path) -> String {
 
 /// The program that a shell would start.
 fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
-    let candidates = std::env::split_paths(path).map(|folder| folder.join(program));
-    candidates
-        .into_iter()
-        .find(|path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok())
+    let mut candidates = std::env::split_paths(path).map(|folder| folder.join(program));
+    candidates.find(|path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok())
 }
 
 #[cfg(test)]

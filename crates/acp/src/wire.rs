@@ -145,32 +145,24 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let params = json!({ "text": "two\nlines" });
-        let read_line = |line: String| {
-            assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
-            read(line.trim_end().as_bytes()).ok()
-        };
         let (method, id) = ("session/new".to_owned(), json!(7));
-        assert_eq!(
-            read_line(request(7, &method, &params)),
-            Some(Message::Request {
-                id: id.clone(),
-                method: method.clone(),
-                params: params.clone()
-            })
-        );
-        assert_eq!(
-            read_line(notification(&method, &params)),
-            Some(Message::Notification { method, params: params.clone() })
-        );
-        assert_eq!(
-            read_line(answer(&id, &params)),
-            Some(Message::Response { id: 7, outcome: Ok(params) })
-        );
         let error = RpcError { code: NOT_FOUND, message: "gone".into(), data: Value::Null };
-        assert_eq!(
-            read_line(refusal(&id, NOT_FOUND, "gone")),
-            Some(Message::Response { id: 7, outcome: Err(error) })
-        );
+        let written = [
+            request(7, &method, &params),
+            notification(&method, &params),
+            answer(&id, &params),
+            refusal(&id, NOT_FOUND, "gone"),
+        ];
+        let expected = [
+            Message::Request { id, method: method.clone(), params: params.clone() },
+            Message::Notification { method, params: params.clone() },
+            Message::Response { id: 7, outcome: Ok(params) },
+            Message::Response { id: 7, outcome: Err(error) },
+        ];
+        for (line, message) in written.into_iter().zip(expected) {
+            assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
+            assert_eq!(read(line.trim_end().as_bytes()), Ok(message));
+        }
     }
 
     #[test]

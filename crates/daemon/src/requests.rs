@@ -66,12 +66,6 @@ impl Daemon {
         self.shell.read(now, |engine| read(engine, now)).unwrap_or(Err(Refusal::CannotRead))
     }
 
-    /// Earlier records that could not be read.
-    fn set_aside(&mut self) -> Vec<String> {
-        let paths = self.store().set_aside().iter();
-        paths.map(|path| path.display().to_string()).collect()
-    }
-
     fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
         self.read(|engine, now| engine.view(name, now))
     }
@@ -114,6 +108,8 @@ impl Daemon {
 
     fn view(&mut self) -> Result<DaemonView, Refusal> {
         let tally = self.read(|engine, _| Ok(engine.tally()))?;
+        let set_aside = self.store().set_aside().iter().map(|path| path.display().to_string());
+        let set_aside = set_aside.collect();
         Ok(DaemonView {
             pid: std::process::id(),
             build: BUILD.to_owned(),
@@ -126,7 +122,7 @@ impl Daemon {
             at_work: self.built_in.at_work(),
             pending: tally.pending,
             hosts: self.shell.outside().host_views(),
-            set_aside: self.set_aside(),
+            set_aside,
         })
     }
 }

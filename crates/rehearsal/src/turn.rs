@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use crate::memory::Past;
 use crate::out::Out;
-use crate::script::{self, Script, Step};
+use crate::script::{self, Step};
 use legwork_acp::wire::{BAD_PARAMS, INTERNAL, RpcError, notification};
 
 const CHUNKS_OF_A_TEXT: usize = 3;
@@ -87,8 +87,8 @@ impl Turn {
 
     async fn play(&mut self, prompt: &str) -> Next {
         let steps = match script::read(prompt) {
-            Ok(Script::Steps(steps)) => steps,
-            Ok(Script::Talk) => {
+            Ok(Some(steps)) => steps,
+            Ok(None) => {
                 self.say(&introduction(prompt)).await;
                 return Next::On;
             }

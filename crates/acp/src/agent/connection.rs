@@ -23,7 +23,7 @@ pub struct AgentConnection {
     pub process: Process,
     pub introduction: Introduction,
     last_id: u64,
-    agent: Agent,
+    pub agent: Agent,
     deadline: Instant,
 }
 

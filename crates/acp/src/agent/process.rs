@@ -1,7 +1,6 @@
 //! An agent's process: started in a group of its own, read line by line within bounds, and ended
 //! with all that it has started. Knows lines and bytes, not what they mean.
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -249,19 +248,16 @@ async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>) {
 }
 
 #[derive(Debug, Default)]
-struct Tail(VecDeque<u8>);
+struct Tail(Vec<u8>);
 
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
-        let bytes = &bytes[bytes.len().saturating_sub(TAIL_BYTES)..];
-        let over = (self.0.len() + bytes.len()).saturating_sub(TAIL_BYTES);
-        self.0.drain(..over);
         self.0.extend(bytes);
+        self.0.drain(..self.0.len().saturating_sub(TAIL_BYTES));
     }
 
     fn text(&self) -> String {
-        let bytes: Vec<u8> = self.0.iter().copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        String::from_utf8_lossy(&self.0).into_owned()
     }
 }
 

@@ -18,7 +18,6 @@ use self::permission::Options;
 use self::transcript::{Transcript, Update};
 use crate::agent::connection::{AgentConnection, refuse_unknown};
 use crate::agent::failure::{Failure, What};
-use crate::agents::Permissions;
 use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
 use crate::session::session_log::End;
 use crate::wire::{self, Message};
@@ -31,7 +30,6 @@ pub struct Turn<'a> {
     talk: &'a mut AgentConnection,
     /// The agent's id for the session.
     theirs: &'a str,
-    permissions: Permissions,
     transcript: Transcript,
     /// Requests for a permission without an answer.
     open: Vec<Asked>,
@@ -55,14 +53,12 @@ impl<'a> Turn<'a> {
         turns: &'a Turns,
         talk: &'a mut AgentConnection,
         theirs: &'a str,
-        permissions: Permissions,
     ) -> Self {
         Self {
             facts,
             turns,
             talk,
             theirs,
-            permissions,
             transcript: Transcript::default(),
             open: Vec::new(),
             asked: 0,
@@ -169,7 +165,7 @@ impl<'a> Turn<'a> {
         let by_policy = if self.called_off.is_some() || self.open.len() >= QUESTIONS_MAX {
             Some(permission::called_off())
         } else {
-            permission::by_policy(self.permissions, &options)
+            permission::by_policy(self.talk.agent.permissions, &options)
         };
         if let Some(answer) = by_policy {
             self.talk.process.send(wire::answer(&request, &answer));
