@@ -28,7 +28,6 @@ use crate::rendezvous::Rendezvous;
 use crate::version::BUILD;
 
 pub struct Hosts {
-    /// The kinds that may connect.
     pub kinds: Vec<Box<dyn Kind>>,
     /// Those that are part of this process.
     pub built_in: Vec<Opening>,

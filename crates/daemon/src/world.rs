@@ -47,7 +47,6 @@ pub enum Form {
     Values,
 }
 
-/// What goes with a connection.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Gone {
     /// The host that was reached through it.
@@ -57,7 +56,6 @@ pub struct Gone {
     pub work: Vec<WorkId>,
 }
 
-/// A host that can be reached.
 #[derive(Debug)]
 pub struct Attached {
     /// The connection that it is reached through; none for a built-in host.

@@ -35,7 +35,6 @@ pub enum News {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// For this reason of the protocol's.
     Stop(String),
     Failed(i64, String),
     /// And the process with it.
@@ -45,17 +44,14 @@ pub enum End {
 /// What was allowed or rejected for always.
 pub type Settled = BTreeMap<String, bool>;
 
-/// A turn that is going on, and all that it may use.
 #[derive(Debug)]
 pub struct Turn {
     pub session: String,
     pub cwd: PathBuf,
     pub past: Past,
-    /// What need not be asked.
     pub settled: Settled,
     pub out: Out,
     pub err: Out,
-    /// The agent's ear.
     pub tell: mpsc::UnboundedSender<News>,
     pub answer: String,
     pub calls: usize,
@@ -68,7 +64,6 @@ enum Next {
 }
 
 impl Turn {
-    /// Follows the script and tells how it was.
     pub async fn run(mut self, request: Value, prompt: String, cancel: Arc<Notify>) {
         let next = tokio::select! {
             biased;
@@ -296,7 +291,6 @@ pub fn session_update(session: &str, update: Value) -> String {
     notification("session/update", &json!({ "sessionId": session, "update": update }))
 }
 
-/// A piece of text from one of the two sides.
 pub fn chunk(kind: &str, text: &str) -> Value {
     json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } })
 }

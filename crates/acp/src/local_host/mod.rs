@@ -39,7 +39,6 @@ type Found = Result<Finding, HostError>;
 /// All that is kept here is one place: one folder, one user.
 const PLACE: &str = "acp/home";
 
-/// Finds agents on a PATH, or on our own.
 pub type Agents = Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>;
 
 pub struct Setup {
@@ -359,7 +358,6 @@ impl Inner {
         of(path).or_else(|| of(None))
     }
 
-    /// Sees to it that what a session has outlives a power cut.
     pub async fn sync(&self, session: &SessionId) -> std::io::Result<()> {
         let (kept, session) = (self.kept.clone(), session.clone());
         blocking(move || kept.sync(&session)).await

@@ -123,7 +123,6 @@ impl Conversation {
         Self { commands, helper: Helper { host, facts, theirs, talk: None } }
     }
 
-    /// Does what it is told until nothing is left to do.
     pub async fn run(mut self) {
         while let Some(command) = self.next().await {
             match command {

@@ -90,7 +90,6 @@ pub fn by_policy(permissions: Permissions, options: &Options) -> Option<Value> {
     }
 }
 
-/// The answer that a person gave, or why it is none.
 pub fn by_person(reply: &Reply, options: &Options) -> Result<Value, String> {
     match reply {
         Reply::Once => Ok(options.chosen(["allow_once", "allow_always"])),

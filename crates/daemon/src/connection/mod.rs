@@ -58,7 +58,6 @@ pub enum Arrival {
     },
     /// A line after that. Never a hello and never a result.
     Line(ToDaemon),
-    /// The connection is over.
     Left {
         why: String,
     },

@@ -70,13 +70,11 @@ impl Lanes {
         self.taken.remove(&lane).is_some_and(|unit| unit.due.is_some())
     }
 
-    /// When the first unit will be overdue.
     pub fn first_due(&self) -> Option<Instant> {
         let waiting = self.waiting.front().map(|unit| unit.due);
         self.taken.values().filter_map(|unit| unit.due).chain(waiting).min()
     }
 
-    /// The units that have become overdue.
     pub fn overdue(&mut self, now: Instant) -> Vec<Overdue> {
         let mut overdue = Vec::new();
         while let Some(unit) = self.waiting.pop_front_if(|unit| unit.due <= now) {

@@ -65,7 +65,7 @@ impl SessionCache {
     /// A session with these fields. None for a child session: no person is expected there, and only
     /// reading shows that none wrote.
     pub fn by(info: &Value) -> Option<Self> {
-        let is_own = info.is_object() && info.get("parentID").is_none_or(Value::is_null);
+        let is_own = info.is_object() && info["parentID"].is_null();
         let session = is_own.then(|| Arc::new(info.clone()))?;
         Some(Self { session, written: None, by_person: None })
     }

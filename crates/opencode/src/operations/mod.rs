@@ -81,11 +81,11 @@ async fn poll<T: Transport>(host: &T, scope: Scope) -> Result<Finding, HostError
 
 /// `{type: "retry", attempt, message, next}`
 fn retry(status: &Value) -> Option<Retry> {
-    if status.get("type")?.as_str()? != "retry" {
+    if status["type"].as_str()? != "retry" {
         return None;
     }
-    let number = |key: &str| status.get(key).and_then(Value::as_u64).unwrap_or_default();
-    let why = status.get("message").and_then(Value::as_str).unwrap_or("the provider failed");
+    let number = |key: &str| status[key].as_u64().unwrap_or_default();
+    let why = status["message"].as_str().unwrap_or("the provider failed");
     Some(Retry {
         attempt: u32::try_from(number("attempt")).unwrap_or(u32::MAX),
         why: why.to_owned(),

@@ -66,7 +66,7 @@ async fn model_of<T: Transport>(host: &T, session: &SessionId) -> Result<Option<
         return Ok(model);
     }
     let there = ask(host, Request::get(session_path(session, "")?)).await?;
-    Ok(there.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read))
+    Ok(Model::read(&there["metadata"][mark::KEY]["model"]))
 }
 
 /// Whether the message is in the session. One that was never sent is not; an unknown session's

@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 
-/// A model, with the variant of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     provider: String,
@@ -21,8 +20,7 @@ pub struct Choice {
 impl Model {
     /// Messages and agents say `modelID`, sessions say `id`, and `default` for no variant.
     pub fn read(told: &Value) -> Option<Self> {
-        let word =
-            |key: &str| told.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
+        let word = |key: &str| told[key].as_str().filter(|word| !word.is_empty());
         Some(Self {
             provider: word("providerID")?.to_owned(),
             name: word("modelID").or(word("id"))?.to_owned(),
@@ -44,8 +42,8 @@ impl Choice {
     /// What a message or a session says of itself.
     pub fn read(told: &Value) -> Self {
         Self {
-            agent: told.get("agent").and_then(Value::as_str).map(str::to_owned),
-            model: told.get("model").and_then(Model::read),
+            agent: told["agent"].as_str().map(str::to_owned),
+            model: Model::read(&told["model"]),
         }
     }
 

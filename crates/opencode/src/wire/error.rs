@@ -49,12 +49,12 @@ fn complaint(reply: &HostReply) -> String {
 
 /// The error of a turn, `{name, data: {message, statusCode}}`, in words.
 pub(crate) fn reason(error: &Value) -> String {
-    let name = error.get("name").and_then(Value::as_str).unwrap_or("an error without a name");
-    let mut reason = match error.pointer("/data/message").and_then(Value::as_str) {
+    let name = error["name"].as_str().unwrap_or("an error without a name");
+    let mut reason = match error["data"]["message"].as_str() {
         Some(message) if !message.trim().is_empty() => format!("{name}: {message}"),
         _ => name.to_owned(),
     };
-    if let Some(status) = error.pointer("/data/statusCode").and_then(Value::as_u64) {
+    if let Some(status) = error["data"]["statusCode"].as_u64() {
         reason.push_str(&format!(" (status {status})"));
     }
     reason

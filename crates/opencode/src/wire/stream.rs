@@ -132,10 +132,10 @@ impl Sieve {
     fn pass(&mut self, line: &[u8], now: Instant) -> Option<(String, Value)> {
         let data = repair_surrogates(line.strip_prefix(b"data:")?);
         let event: Value = serde_json::from_slice(&data).ok()?;
-        let name = event.get("type")?.as_str()?;
-        let properties = event.get("properties").unwrap_or(&Value::Null);
+        let name = event["type"].as_str()?;
+        let properties = &event["properties"];
         let kept = project(&self.wanted, name, properties)?;
-        let session = properties.get("sessionID").and_then(Value::as_str).unwrap_or_default();
+        let session = properties["sessionID"].as_str().unwrap_or_default();
         self.is_due(name, session, now).then(|| (name.to_owned(), kept))
     }
 
