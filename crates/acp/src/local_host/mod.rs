@@ -27,7 +27,7 @@ use crate::agent::failure::What;
 use crate::agents::{Agent, REHEARSAL};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::orphans::{Family, own_mark};
-use crate::session::mailbox::{Letter, Mailbox};
+use crate::session::mailbox::{Delivery, Mailbox};
 use crate::session::session_log::{End, Line, SessionLog, bound, sync_file};
 use crate::turn::active_turn::{Turns, now};
 use crate::turn::conversation::{Command, Commands, Conversation, Facts};
@@ -72,7 +72,7 @@ impl fmt::Debug for Inner {
 }
 
 /// A helper's session, as kept.
-type Helper = (Facts, Vec<Line>);
+type KeptSession = (Facts, Vec<Line>);
 
 impl LocalHost {
     pub fn open(folder: &Path, setup: Setup) -> std::io::Result<Self> {
@@ -256,10 +256,10 @@ impl LocalHost {
         let text = shown.collect::<Vec<_>>().join("\n");
         let (message, addressee) = (message.clone(), session.clone());
         let mail = Mail { message, session: addressee, at: now(), text };
-        let letter = Letter { mail, tasks: Some(tasks.to_vec()) };
+        let delivery = Delivery { mail, tasks: Some(tasks.to_vec()) };
         let path = {
             let mut mailbox = lock(&self.0.mail);
-            mailbox.put(letter).map_err(|_| HostError::Busy)?;
+            mailbox.put(delivery).map_err(|_| HostError::Busy)?;
             mailbox.path().to_owned()
         };
         self.synced(session, blocking(move || sync_file(&path)).await);
@@ -297,7 +297,7 @@ impl LocalHost {
 
     /// Passes a command to the session's conversation, or begins one. Under the lock, so that one
     /// that is about to end sees it.
-    fn send(&self, (facts, lines): Helper, command: Command) {
+    fn send(&self, (facts, lines): KeptSession, command: Command) {
         let session = &facts.session;
         let mut live = lock(&self.0.live);
         lock(&self.0.idle).retain(|idle| idle != session);
@@ -313,7 +313,7 @@ impl LocalHost {
         tokio::spawn(Conversation::new(self.0.clone(), facts, commands, &lines).run());
     }
 
-    fn helper(&self, session: &SessionId) -> Result<Helper, HostError> {
+    fn helper(&self, session: &SessionId) -> Result<KeptSession, HostError> {
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
         let Some(Line::Helper { parent, agent, directory, .. }) = lines.first().cloned() else {
             return Err(HostError::Gone);

@@ -15,13 +15,13 @@ use crate::session::session_log::{append_line, read_lines, sync_file};
 #[derive(Debug)]
 pub struct Mailbox {
     path: PathBuf,
-    unread: Vec<Letter>,
+    unread: Vec<Delivery>,
     /// The newest last.
     shown: VecDeque<MessageId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct Delivery {
     #[serde(flatten)]
     pub mail: Mail,
     /// The tasks that it is about; missing in files of builds that did not keep them.
@@ -31,7 +31,7 @@ pub struct Letter {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 enum Line {
-    Came(Letter),
+    Came(Delivery),
     Shown { message: MessageId },
 }
 
@@ -43,7 +43,7 @@ impl Mailbox {
         let had = lines.len();
         for line in lines {
             match line {
-                Line::Came(letter) => mailbox.unread.push(letter),
+                Line::Came(delivery) => mailbox.unread.push(delivery),
                 Line::Shown { message } => mailbox.mark(&message),
             }
         }
@@ -54,11 +54,11 @@ impl Mailbox {
     }
 
     /// Takes a message in, if it is not there already.
-    pub fn put(&mut self, letter: Letter) -> io::Result<()> {
-        let message = &letter.mail.message;
+    pub fn put(&mut self, delivery: Delivery) -> io::Result<()> {
+        let message = &delivery.mail.message;
         if !self.is_unread(message) && !self.shown.contains(message) {
-            append_line(&self.path, &Line::Came(letter.clone()))?;
-            self.unread.push(letter);
+            append_line(&self.path, &Line::Came(delivery.clone()))?;
+            self.unread.push(delivery);
         }
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Mailbox {
 
     /// What nobody has seen yet, oldest first.
     pub fn unread(&self) -> Vec<Mail> {
-        self.unread.iter().map(|letter| letter.mail.clone()).collect()
+        self.unread.iter().map(|delivery| delivery.mail.clone()).collect()
     }
 
     pub fn shown(&mut self, messages: &[MessageId]) -> io::Result<()> {
@@ -89,25 +89,25 @@ impl Mailbox {
         if !fs::read_to_string(&self.path).is_ok_and(|text| is_about(&text)) {
             return Ok(());
         }
-        for Letter { mail, tasks: about } in &mut self.unread {
+        for Delivery { mail, tasks: about } in &mut self.unread {
             let lines = mail.text.lines().filter(|line| !is_about(line));
             mail.text = lines.collect::<Vec<_>>().join("\n");
             about.iter_mut().for_each(|about| about.retain(|task| !tasks.contains(task)));
         }
-        self.unread.retain(|letter| match &letter.tasks {
+        self.unread.retain(|delivery| match &delivery.tasks {
             Some(about) => !about.is_empty(),
             // What is left without a headline only counts what is not there any more.
-            None => letter.mail.text.lines().any(|line| line.starts_with('[')),
+            None => delivery.mail.text.lines().any(|line| line.starts_with('[')),
         });
         self.rewrite()
     }
 
     fn is_unread(&self, message: &MessageId) -> bool {
-        self.unread.iter().any(|letter| letter.mail.message == *message)
+        self.unread.iter().any(|delivery| delivery.mail.message == *message)
     }
 
     fn mark(&mut self, message: &MessageId) {
-        self.unread.retain(|letter| letter.mail.message != *message);
+        self.unread.retain(|delivery| delivery.mail.message != *message);
         self.shown.push_back(message.clone());
         if self.shown.len() > SHOWN_MAX {
             self.shown.pop_front();
@@ -120,8 +120,8 @@ impl Mailbox {
         for message in &self.shown {
             append_line(&new, &Line::Shown { message: message.clone() })?;
         }
-        for letter in &self.unread {
-            append_line(&new, &Line::Came(letter.clone()))?;
+        for delivery in &self.unread {
+            append_line(&new, &Line::Came(delivery.clone()))?;
         }
         // Else a power cut could leave neither the old file nor the new one.
         sync_file(&new)?;
@@ -144,8 +144,8 @@ mod tests {
         }
     }
 
-    fn letter(number: usize) -> Letter {
-        Letter { mail: mail(number), tasks: None }
+    fn delivery(number: usize) -> Delivery {
+        Delivery { mail: mail(number), tasks: None }
     }
 
     #[test]
@@ -154,13 +154,13 @@ mod tests {
         let path = folder.path().join("mail");
         let mut mailbox = Mailbox::open(&path).unwrap();
         for number in [1, 2, 1] {
-            mailbox.put(letter(number)).unwrap();
+            mailbox.put(delivery(number)).unwrap();
         }
         let mut mailbox = Mailbox::open(&path).unwrap();
         assert_eq!(mailbox.unread(), [mail(1), mail(2)]);
         mailbox.shown(&[mail(1).message, mail(9).message]).unwrap();
         let mut mailbox = Mailbox::open(&path).unwrap();
-        mailbox.put(letter(1)).unwrap();
+        mailbox.put(delivery(1)).unwrap();
         assert_eq!(mailbox.unread(), [mail(2)]);
     }
 
@@ -175,7 +175,7 @@ mod tests {
             let lines: Vec<String> = tasks.iter().map(line).collect();
             let text = format!("{}\n1 background task finished.", lines.join("\n"));
             let mail = Mail { text, ..mail(number) };
-            mailbox.put(Letter { mail, tasks: keeps_tasks.then_some(tasks) }).unwrap();
+            mailbox.put(Delivery { mail, tasks: keeps_tasks.then_some(tasks) }).unwrap();
         }
         mailbox.shown(&[mail(3).message]).unwrap();
         mailbox.forget(&[gone]).unwrap();
@@ -185,7 +185,7 @@ mod tests {
             assert_eq!(mailbox.unread(), [Mail { text, ..mail(2) }]);
         }
         assert!(!fs::read_to_string(&path).unwrap().contains(&gone.to_string()));
-        again.put(letter(3)).unwrap();
+        again.put(delivery(3)).unwrap();
         assert_eq!(again.unread().len(), 1, "what was seen is not shown again");
     }
 
@@ -199,7 +199,7 @@ mod tests {
         forgets("[BACKGROUND TASK COMPLETED]", false);
         let old = r#"{"is":"came","message":"msg_1","session":"term_1","at":7,"text":"done"}"#;
         let Line::Came(read) = serde_json::from_str(old).unwrap() else { panic!() };
-        assert_eq!(read, letter(1));
+        assert_eq!(read, delivery(1));
     }
 
     #[test]
@@ -208,10 +208,10 @@ mod tests {
         let path = folder.path().join("mail");
         let mut mailbox = Mailbox::open(&path).unwrap();
         for number in 0..2 * SHOWN_MAX {
-            mailbox.put(letter(number)).unwrap();
+            mailbox.put(delivery(number)).unwrap();
             mailbox.shown(&[mail(number).message]).unwrap();
         }
-        mailbox.put(letter(9_999)).unwrap();
+        mailbox.put(delivery(9_999)).unwrap();
         drop(mailbox);
         let mailbox = Mailbox::open(&path).unwrap();
         assert_eq!(mailbox.unread(), [mail(9_999)]);

@@ -56,11 +56,11 @@ pub struct Facts {
 
 pub struct Conversation {
     commands: Commands,
-    helper: Helper,
+    agent: AgentSession,
 }
 
 /// All but the commands, which can come while it starts.
-struct Helper {
+struct AgentSession {
     host: Arc<Inner>,
     facts: Facts,
     /// The agent's id for the session, once it has one.
@@ -120,7 +120,7 @@ impl Facts {
 impl Conversation {
     pub fn new(host: Arc<Inner>, facts: Facts, commands: Commands, lines: &[Line]) -> Self {
         let theirs = bound(lines).map(|(session, _)| session.to_owned());
-        Self { commands, helper: Helper { host, facts, theirs, talk: None } }
+        Self { commands, agent: AgentSession { host, facts, theirs, talk: None } }
     }
 
     pub async fn run(mut self) {
@@ -128,9 +128,9 @@ impl Conversation {
             match command {
                 Command::Prompt { message, text } => self.turn(message, text).await,
                 Command::Load(done) => {
-                    let loaded = self.helper.start().await;
+                    let loaded = self.agent.start().await;
                     if loaded.is_err() {
-                        self.helper.end().await;
+                        self.agent.end().await;
                     }
                     // The one who asked may be gone.
                     let _ = done.send(loaded);
@@ -139,16 +139,16 @@ impl Conversation {
                     let _ = done.send(Err(HostError::Gone));
                 }
                 Command::Cancel => {}
-                Command::End => self.helper.end().await,
+                Command::End => self.agent.end().await,
             }
         }
     }
 
     async fn next(&mut self) -> Option<Command> {
-        let Self { commands, helper } = self;
+        let Self { commands, agent } = self;
         loop {
-            let Some(talk) = &mut helper.talk else {
-                return helper.host.retire(&helper.facts.session, commands);
+            let Some(talk) = &mut agent.talk else {
+                return agent.host.retire(&agent.facts.session, commands);
             };
             let loads = talk.introduction.loads;
             let waits = async {
@@ -158,26 +158,26 @@ impl Conversation {
                 command = commands.next() => return command,
                 // Whatever it says now is not wanted; that it ended is.
                 said = talk.process.next("while it had nothing to do") => if said.is_err() {
-                    helper.end().await;
+                    agent.end().await;
                 },
-                () = waits => helper.end().await,
+                () = waits => agent.end().await,
             }
         }
     }
 
     async fn turn(&mut self, message: MessageId, text: String) {
-        let (host, session) = (self.helper.host.clone(), self.helper.facts.session.clone());
+        let (host, session) = (self.agent.host.clone(), self.agent.facts.session.clone());
         host.turns.begin(&session, message.clone());
         let end = self.work(&text).await;
         let tool_calls = host.turns.of(&session).map_or(0, |going| going.tool_calls);
         let is_over = !matches!(end, End::Answered { .. });
         host.turns.ended(&session, end.clone());
-        self.helper.save(&Line::End { message: message.clone(), end, tool_calls }).await;
+        self.agent.save(&Line::End { message: message.clone(), end, tool_calls }).await;
         host.turns.forget(&session, &message);
-        self.helper.facts.hint(Hint::Changed { session: session.clone() });
-        let resumes = self.helper.talk.as_ref().is_none_or(|talk| talk.introduction.resumes);
+        self.agent.facts.hint(Hint::Changed { session: session.clone() });
+        let resumes = self.agent.talk.as_ref().is_none_or(|talk| talk.introduction.resumes);
         if is_over || resumes {
-            self.helper.end().await;
+            self.agent.end().await;
         } else {
             host.is_idle(&session);
         }
@@ -185,7 +185,7 @@ impl Conversation {
 
     async fn work(&mut self, text: &str) -> End {
         let started = tokio::select! {
-            started = self.helper.start_in_time() => started,
+            started = self.agent.start_in_time() => started,
             () = self.commands.cancelled() => {
                 return End::Aborted { text: String::new() };
             }
@@ -193,7 +193,7 @@ impl Conversation {
         if let Err(failure) = started {
             return End::Failed { reason: failure.to_string() };
         }
-        let Helper { host, facts, theirs: Some(theirs), talk: Some(talk) } = &mut self.helper
+        let AgentSession { host, facts, theirs: Some(theirs), talk: Some(talk) } = &mut self.agent
         else {
             return End::Failed { reason: "The agent has no session.".to_owned() };
         };
@@ -201,7 +201,7 @@ impl Conversation {
     }
 }
 
-impl Helper {
+impl AgentSession {
     /// Starts it, and waits while the system has no file or process left for it: others will end.
     async fn start_in_time(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + START_AGAIN_MAX;
