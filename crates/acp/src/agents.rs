@@ -20,15 +20,12 @@ const WELL_KNOWN: [(&str, &str, &[&str]); 5] = [
 /// Names the folder in which the built-in agent keeps its conversations; without it they end with
 /// its process.
 pub const MEMORY_VARIABLE: &str = "LEGWORK_REHEARSAL_MEMORY";
-/// The agent that is built in.
 pub const REHEARSAL: &str = "rehearsal";
 /// An agent that is downloaded when it is first called may take long until it says hello.
 pub const START_MAX_SECONDS: u32 = 60;
 
-/// An agent and how it is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// What people call it.
     pub name: String,
     /// The program and its arguments; never empty.
     pub command: Vec<String>,
@@ -36,39 +33,29 @@ pub struct Agent {
     pub env: BTreeMap<String, String>,
     /// The folder that it works in, if not that of whoever asks.
     pub cwd: Option<PathBuf>,
-    /// What it may do.
     pub permissions: Permissions,
-    /// How long it may take until a session is open.
     pub start_max: Duration,
-    /// Where we have it from.
     pub source: Source,
 }
 
 /// What becomes of an agent's requests for a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Permissions {
-    /// A person is asked.
     #[default]
     Ask,
-    /// Everything is allowed.
     Allow,
-    /// Nothing is.
     Reject,
 }
 
-/// Where an agent comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// The settings.
     Config,
     /// This program was found on the PATH.
     Path(PathBuf),
-    /// It is part of legwork.
     BuiltIn,
 }
 
 impl Agent {
-    /// An agent with nothing special about it.
     pub fn new(name: impl Into<String>, command: Vec<String>, source: Source) -> Self {
         Self {
             name: name.into(),
@@ -113,10 +100,8 @@ fn text(path: &Path) -> String {
 
 /// The program that a shell would start.
 fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
-    let candidates = std::env::split_paths(path).map(|folder| folder.join(program));
-    candidates
-        .into_iter()
-        .find(|path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok())
+    let mut candidates = std::env::split_paths(path).map(|folder| folder.join(program));
+    candidates.find(|path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok())
 }
 
 #[cfg(test)]

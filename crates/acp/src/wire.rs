@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use crate::limits::ID_MAX_BYTES;
 
-/// The version of ACP that this is.
 pub const ACP_VERSION: u64 = 1;
 /// JSON-RPC: the method is not known.
 pub const NO_SUCH_METHOD: i64 = -32601;
@@ -34,18 +33,15 @@ pub enum Message {
     Response { id: u64, outcome: Result<Value, RpcError> },
 }
 
-/// Why a request was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct RpcError {
-    /// What kind of reason.
     pub code: i64,
     pub message: String,
     /// More of it; agents put the cause here.
     pub data: Value,
 }
 
-/// Why a line is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unread {
     /// It cannot be read, and it may have been one: something of the agent's is lost.
@@ -125,12 +121,10 @@ pub fn request(id: u64, method: &str, params: &Value) -> String {
     line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
-/// A notification.
 pub fn notification(method: &str, params: &Value) -> String {
     line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
-/// The answer to a request.
 pub fn answer(id: &Value, result: &Value) -> String {
     line(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
@@ -151,32 +145,24 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let params = json!({ "text": "two\nlines" });
-        let read_line = |line: String| {
-            assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
-            read(line.trim_end().as_bytes()).ok()
-        };
         let (method, id) = ("session/new".to_owned(), json!(7));
-        assert_eq!(
-            read_line(request(7, &method, &params)),
-            Some(Message::Request {
-                id: id.clone(),
-                method: method.clone(),
-                params: params.clone()
-            })
-        );
-        assert_eq!(
-            read_line(notification(&method, &params)),
-            Some(Message::Notification { method, params: params.clone() })
-        );
-        assert_eq!(
-            read_line(answer(&id, &params)),
-            Some(Message::Response { id: 7, outcome: Ok(params) })
-        );
         let error = RpcError { code: NOT_FOUND, message: "gone".into(), data: Value::Null };
-        assert_eq!(
-            read_line(refusal(&id, NOT_FOUND, "gone")),
-            Some(Message::Response { id: 7, outcome: Err(error) })
-        );
+        let written = [
+            request(7, &method, &params),
+            notification(&method, &params),
+            answer(&id, &params),
+            refusal(&id, NOT_FOUND, "gone"),
+        ];
+        let expected = [
+            Message::Request { id, method: method.clone(), params: params.clone() },
+            Message::Notification { method, params: params.clone() },
+            Message::Response { id: 7, outcome: Ok(params) },
+            Message::Response { id: 7, outcome: Err(error) },
+        ];
+        for (line, message) in written.into_iter().zip(expected) {
+            assert!(line.ends_with('\n') && line.matches('\n').count() == 1, "{line}");
+            assert_eq!(read(line.trim_end().as_bytes()), Ok(message));
+        }
     }
 
     #[test]

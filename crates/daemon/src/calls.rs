@@ -8,7 +8,7 @@ use std::time::Instant;
 use legwork_engine::text::fence::Fence;
 use legwork_engine::{Caller, Hint, Input};
 use legwork_machine::process;
-use legwork_protocol::api::{Ask, Note, Refusal, ToolCall};
+use legwork_protocol::api::{Ask, Refusal, ToolCall};
 use legwork_protocol::line::{Context, Environment, ToDaemon};
 use legwork_protocol::{CallKey, HostId, TaskId};
 
@@ -34,7 +34,7 @@ impl Daemon {
         match line {
             ToDaemon::Call { id, key, tool, arguments, context } => {
                 let asked = ToolCall::read(&tool, arguments).and_then(|ToolCall { ask, note }| {
-                    self.ask((connection, id), (key, context), ask, Wanted::Text(note))
+                    self.ask((connection, id), (key, context), ask, Form::Text(note, fence()))
                 });
                 self.refuse_if((connection, id), asked);
             }
@@ -49,7 +49,9 @@ impl Daemon {
             }
             ToDaemon::Event { name, properties } => {
                 let Some(host) = host else { return };
-                for hint in self.shell.outside().hints(&host, &name, &properties) {
+                let attached = self.shell.outside().hosts.get(&host);
+                let hints = attached.map(|attached| attached.host.hints(&name, &properties));
+                for hint in hints.into_iter().flatten() {
                     if self.may_tell(&host, &hint) {
                         self.step(Input::Hint(hint));
                     }
@@ -148,7 +150,7 @@ impl Daemon {
         (connection, id): Number,
         (key, mut context): (CallKey, Option<Context>),
         ask: Ask,
-        wanted: Wanted,
+        form: Form,
     ) -> Result<(), Refusal> {
         if let Some(refusal) = self.peer_standing(connection).refuses_ask(&ask) {
             return Err(refusal);
@@ -160,14 +162,8 @@ impl Daemon {
             self.check_kept(task)?;
         }
         self.comes_with(&caller, &ask, environment);
-        let spare = spare();
-        let form = match wanted {
-            // No helper knows the dice.
-            Wanted::Text(note) => Form::Text(note, Fence::of(&spare.to_string(), "")),
-            Wanted::Values => Form::Values,
-        };
         let call = self.shell.outside().open_call(connection, id, form);
-        self.step(Input::Ask { call, caller, ask, spare });
+        self.step(Input::Ask { call, caller, ask, spare: spare() });
         Ok(())
     }
 }
@@ -175,14 +171,12 @@ impl Daemon {
 /// A call or request: the connection, and its number there.
 pub(crate) type Number = (ConnectionId, u64);
 
-/// What is wanted of an answer.
-pub(crate) enum Wanted {
-    /// A model is to read it.
-    Text(Option<Note>),
-    Values,
-}
-
 /// An id for a task, by the dice that the standard library has for its maps.
 fn spare() -> TaskId {
     TaskId::from_number(RandomState::new().build_hasher().finish())
+}
+
+/// No helper knows the dice.
+fn fence() -> Fence {
+    Fence::of(&spare().to_string(), "")
 }

@@ -30,16 +30,14 @@ use crate::world::{Attached, World};
 /// What a screen shows in a daemon that starts with empty records.
 const SET_ASIDE_TITLE: &str = "legwork could not read its records";
 
-/// All that the loop owns.
 #[derive(Debug)]
 pub struct Daemon {
-    pub(crate) shell: Shell<Feed<Store>, World>,
+    pub(crate) shell: Shell<Feed, World>,
     pub(crate) clock: Clock,
     pub(crate) folders: Folders,
     pub(crate) started: Time,
     /// Set when it is to end: why.
     pub(crate) leaving: Option<String>,
-    /// The kinds of hosts that may connect.
     kinds: Vec<Box<dyn Kind>>,
     pub(crate) built_in: BuiltIns,
     /// The warning about records that could not be read when this daemon started.
@@ -62,7 +60,7 @@ impl Daemon {
         let started = clock.now();
         let built_in = BuiltIns::open(hosts.built_in, hints, &log)?;
         let world = World::new(built_in.clone(), findings, log.clone());
-        let shell = Shell::start(Feed::new(store), world, settings, started)?;
+        let shell = Shell::start(Feed { store, fresh: Vec::new() }, world, settings, started)?;
         let mut daemon = Self {
             shell,
             clock,
@@ -104,18 +102,11 @@ impl Daemon {
         }
     }
 
-    /// A built-in host has a hint.
-    pub fn hinted(&mut self, hint: Hint) {
-        self.step(Input::Hint(hint));
-    }
-
-    /// How long the loop may sleep.
     pub fn nap(&mut self) -> Duration {
         let next = [self.wake_at, self.screens.due()].into_iter().flatten().min();
         self.clock.until(next)
     }
 
-    /// Does what is due.
     pub fn wake(&mut self) {
         let now = self.clock.now();
         if self.wake_at.is_none_or(|at| at <= now) {
@@ -126,7 +117,6 @@ impl Daemon {
         }
     }
 
-    /// Something came from a connection.
     pub fn arrived(&mut self, connection: ConnectionId, arrival: Arrival) {
         match arrival {
             Arrival::Came(hello) => self.came(connection, hello),
@@ -139,7 +129,7 @@ impl Daemon {
     }
 
     pub fn store(&mut self) -> &Store {
-        self.shell.journal().journal()
+        &self.shell.journal().store
     }
 
     /// Ends the daemon if its records were deleted or replaced while it has them open; says so.
@@ -176,7 +166,7 @@ impl Daemon {
                 }
                 self.log.peer(format_args!("{connection}: a program of legwork {build}"));
                 greet(&send_queue);
-                let peer = Peer::new(None, send_queue).from(origin);
+                let peer = Peer::new(None, send_queue, origin);
                 self.shell.outside().peers.insert(connection, peer);
                 return;
             }
@@ -196,7 +186,7 @@ impl Daemon {
         greet(&send_queue);
         let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
         let world = self.shell.outside();
-        world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue));
+        world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue, origin));
         let attached = Attached {
             connection: Some(connection),
             kind,
@@ -214,7 +204,6 @@ impl Daemon {
         self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
     }
 
-    /// Why this may not be a host here.
     fn refuses_host(&mut self, host: &HostId, kind: &str, origin: &Origin) -> Option<String> {
         if let Some(inside) = self.standing(origin).refuses_host() {
             return Some(inside.text());
@@ -314,7 +303,7 @@ impl Daemon {
             self.wake_at = self.shell.step(Input::Slept { ms }, now);
         }
         self.wake_at = self.shell.step(input, now);
-        let changes = self.shell.journal().take();
+        let changes = std::mem::take(&mut self.shell.journal().fresh);
         if changes.is_empty() {
             return;
         }
@@ -341,7 +330,7 @@ impl Daemon {
     /// record names may belong to records that cannot be read, and stays. The session of a task
     /// that was at work goes when it is stopped.
     fn remove_forgotten(&mut self) {
-        let store = self.shell.journal().journal_mut();
+        let store = &mut self.shell.journal().store;
         let removed = store.to_remove().and_then(|tasks| {
             if tasks.is_empty() {
                 return Ok(());

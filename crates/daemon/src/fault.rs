@@ -3,10 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-/// The daemon could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The records cannot be opened.
     #[error("The daemon cannot open its records.")]
     Store(#[from] legwork_store::Fault),
     /// The socket's folder is no safe place.

@@ -5,54 +5,34 @@ use legwork_engine::text::story;
 use legwork_engine::{Change, Journal, Saved};
 use legwork_protocol::view::News;
 use legwork_protocol::{TaskId, Time};
+use legwork_store::{Fault, Store};
 
-/// A journal, and what was saved in it since somebody last looked.
+/// The store, and what was saved in it since somebody last looked.
 #[derive(Debug)]
-pub struct Feed<J> {
-    journal: J,
-    fresh: Vec<Change>,
+pub struct Feed {
+    pub store: Store,
+    pub fresh: Vec<Change>,
 }
 
-impl<J> Feed<J> {
-    pub fn new(journal: J) -> Self {
-        Self { journal, fresh: Vec::new() }
-    }
+impl Journal for Feed {
+    type Fault = Fault;
 
-    /// The changes since the last time.
-    pub fn take(&mut self) -> Vec<Change> {
-        std::mem::take(&mut self.fresh)
-    }
-
-    /// The journal itself.
-    pub fn journal(&self) -> &J {
-        &self.journal
-    }
-
-    /// The same, for what changes no record.
-    pub fn journal_mut(&mut self) -> &mut J {
-        &mut self.journal
-    }
-}
-
-impl<J: Journal> Journal for Feed<J> {
-    type Fault = J::Fault;
-
-    fn save(&mut self, at: Time, changes: &[Change]) -> Result<(), J::Fault> {
-        self.journal.save(at, changes)?;
+    fn save(&mut self, at: Time, changes: &[Change]) -> Result<(), Fault> {
+        self.store.save(at, changes)?;
         self.fresh.extend_from_slice(changes);
         Ok(())
     }
 
-    fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, J::Fault> {
-        self.journal.detail(task, run)
+    fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, Fault> {
+        self.store.detail(task, run)
     }
 
-    fn load(&mut self) -> Result<Saved, J::Fault> {
-        self.journal.load()
+    fn load(&mut self) -> Result<Saved, Fault> {
+        self.store.load()
     }
 
-    fn probe(&mut self) -> Result<(), J::Fault> {
-        self.journal.probe()
+    fn probe(&mut self) -> Result<(), Fault> {
+        self.store.probe()
     }
 }
 

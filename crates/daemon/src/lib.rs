@@ -6,7 +6,7 @@
 //! kind of host; it keeps order, keeps limits, and keeps out whoever is not the user. The caller of
 //! [`run`] says which hosts there are.
 //!
-//! Read `life.rs`, `daemon.rs`, `calls.rs` and `queries.rs` first, then `connection/` and `host/`.
+//! Read `life.rs`, `daemon.rs`, `calls.rs` and `requests.rs` first, then `connection/` and `host/`.
 
 mod calls;
 mod clock;

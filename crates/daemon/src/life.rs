@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use legwork_client::Record;
-use legwork_engine::Hint;
+use legwork_engine::{Hint, Input};
 use legwork_host::{Kind, Opening};
 use legwork_machine::{Folders, inherited};
 use legwork_protocol::Settings;
@@ -27,17 +27,13 @@ use crate::log::Log;
 use crate::rendezvous::Rendezvous;
 use crate::version::BUILD;
 
-/// The hosts that the daemon works with.
 pub struct Hosts {
-    /// The kinds that may connect.
     pub kinds: Vec<Box<dyn Kind>>,
     /// Those that are part of this process.
     pub built_in: Vec<Opening>,
 }
 
-/// How the daemon is to run.
 pub struct Options {
-    /// Where its files are.
     pub folders: Folders,
     /// What the engine goes by.
     pub settings: Settings,
@@ -48,7 +44,6 @@ pub struct Options {
     pub log_to_stderr: bool,
 }
 
-/// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It ran, and was not needed any more.
@@ -57,7 +52,6 @@ pub enum Outcome {
     AlreadyRunning,
 }
 
-/// Runs the daemon until it is not needed any more.
 pub fn run(options: Options) -> Result<Outcome, Fault> {
     let log_to_stderr = options.log_to_stderr;
     let folders = &options.folders;
@@ -114,10 +108,8 @@ fn silence() -> io::Result<()> {
 struct Born {
     life: Life,
     listener: Listener,
-    limit: ConnectionLimit,
     shared: Shared,
     leave: watch::Sender<Option<String>>,
-    log: Log,
 }
 
 fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Born, Fault> {
@@ -129,7 +121,6 @@ fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Bo
     let (hints, hinted) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
-    let limit = ConnectionLimit::default();
     let life = Life {
         daemon: Daemon::start(opened, options, findings, &hints, log.clone())?,
         rendezvous,
@@ -137,17 +128,17 @@ fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Bo
         found,
         hinted,
         signals,
-        limit: limit.clone(),
+        limit: ConnectionLimit::default(),
         linger: linger(),
         alone_since: None,
     };
-    let shared = Shared::new(inbox, leaving, log.clone());
-    Ok(Born { life, listener, limit, shared, leave, log })
+    Ok(Born { life, listener, shared: Shared::new(inbox, leaving, log), leave })
 }
 
 impl Born {
     async fn live(self) {
-        let Self { life, listener, limit, shared, leave, log } = self;
+        let Self { life, listener, shared, leave } = self;
+        let (limit, log) = (life.limit.clone(), shared.log.clone());
         // The store, and with it the lock, is held until the socket is gone.
         let (mut life, why) = tokio::select! {
             ended = life.run() => ended,
@@ -156,17 +147,13 @@ impl Born {
         log.info(format_args!("ends: {why}"));
         life.rendezvous.leave(life.daemon.store());
         leave.send_replace(Some(why.clone()));
-        farewell(&listener, &limit, &why).await;
+        let farewell = async {
+            accept::close(&listener, &why).await;
+            limit.all_free().await;
+        };
+        // Whoever does not listen by then does not hear it.
+        let _ = timeout(FAREWELL_MAX, farewell).await;
     }
-}
-
-async fn farewell(listener: &Listener, limit: &ConnectionLimit, why: &str) {
-    let said = async {
-        accept::close(listener, why).await;
-        limit.all_free().await;
-    };
-    // Whoever does not listen by then does not hear it.
-    let _ = timeout(FAREWELL_MAX, said).await;
 }
 
 /// `LEGWORK_LINGER_MS` is for tests, which cannot wait that long.
@@ -198,7 +185,7 @@ impl Life {
             tokio::select! {
                 Some((connection, arrival)) = self.arrivals.recv() => self.daemon.arrived(connection, arrival),
                 Some((work, found)) = self.found.recv() => self.daemon.found(work, found),
-                Some(hint) = self.hinted.recv() => self.daemon.hinted(hint),
+                Some(hint) = self.hinted.recv() => self.daemon.step(Input::Hint(hint)),
                 name = self.signals.next() => match name {
                     Some(name) => {
                         self.daemon.leaving = Some(format!("The legwork daemon got a {name}."));

@@ -59,19 +59,17 @@ impl Log {
 
     /// Something that a connection did. Of many such lines some are left out.
     pub fn peer(&self, what: impl Display) {
-        let allowed = self.pages().quota.allows(wall());
-        if let Allowed::After(left_out) = allowed {
+        let Some(left_out) = lock(&self.0).quota.allows(wall()) else { return };
+        if left_out > 0 {
             self.write("connection", &format_args!("{left_out} lines were left out here"));
         }
-        if allowed != Allowed::No {
-            self.write("connection", &what);
-        }
+        self.write("connection", &what);
     }
 
     /// Begins a new file if the one that is open was deleted or moved; a folder that was deleted is
     /// not made again.
     pub fn reopen_if_gone(&self) {
-        let mut pages = self.pages();
+        let mut pages = lock(&self.0);
         let open = pages.file.metadata().map(|open| open.ino()).ok();
         let named = fs::metadata(&pages.path).map(|named| named.ino()).ok();
         if open != named
@@ -84,11 +82,7 @@ impl Log {
 
     fn write(&self, level: &str, what: &dyn Display) {
         let text = plain(&what.to_string(), LOG_LINE_MAX_CHARS);
-        self.pages().write(&format!("{} {level} {text}\n", utc(wall())));
-    }
-
-    fn pages(&self) -> std::sync::MutexGuard<'_, Pages> {
-        lock(&self.0)
+        lock(&self.0).write(&format!("{} {level} {text}\n", utc(wall())));
     }
 }
 
@@ -138,28 +132,18 @@ struct Quota {
     left_out: u32,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Allowed {
-    Yes,
-    No,
-    /// Yes, and so many were not before.
-    After(u32),
-}
-
 impl Quota {
-    fn allows(&mut self, now: Time) -> Allowed {
+    /// Whether one more may be written, and how many were left out before it.
+    fn allows(&mut self, now: Time) -> Option<u32> {
         if now.since(self.since) >= MINUTE_MS {
             (self.since, self.written) = (now, 0);
         }
         if self.written >= PEER_LINES_A_MINUTE {
             self.left_out += 1;
-            return Allowed::No;
+            return None;
         }
         self.written += 1;
-        match std::mem::take(&mut self.left_out) {
-            0 => Allowed::Yes,
-            left_out => Allowed::After(left_out),
-        }
+        Some(std::mem::take(&mut self.left_out))
     }
 }
 
@@ -240,10 +224,10 @@ mod tests {
     fn a_noisy_peer_does_not_wash_out_the_log() {
         let mut quota = Quota::default();
         let start = Time(1_000_000);
-        let written = (0..1_000).filter(|_| quota.allows(start) == Allowed::Yes).count();
+        let written = (0..1_000).filter(|_| quota.allows(start) == Some(0)).count();
         assert_eq!(written, PEER_LINES_A_MINUTE as usize);
         let left_out = 1_000 - PEER_LINES_A_MINUTE;
-        assert_eq!(quota.allows(start.plus(MINUTE_MS)), Allowed::After(left_out));
-        assert_eq!(quota.allows(start.plus(MINUTE_MS)), Allowed::Yes);
+        assert_eq!(quota.allows(start.plus(MINUTE_MS)), Some(left_out));
+        assert_eq!(quota.allows(start.plus(MINUTE_MS)), Some(0));
     }
 }

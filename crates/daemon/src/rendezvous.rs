@@ -58,12 +58,10 @@ impl Rendezvous {
         }
     }
 
-    /// How long until the next check.
     pub fn check_in(&self) -> Duration {
         CHECK_SOCKET_EVERY.saturating_sub(self.checked.elapsed())
     }
 
-    /// Listens again if the socket is gone.
     pub fn check(&mut self, store: &Store) {
         self.checked = Instant::now();
         self.log.reopen_if_gone();

@@ -5,10 +5,12 @@ use legwork_protocol::api::view::{DaemonView, News, TaskView};
 use legwork_protocol::api::{Answer, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon};
 
-use crate::calls::{Number, Wanted};
+use crate::calls::Number;
+use crate::connection::Open;
 use crate::daemon::Daemon;
 use crate::fault::chain;
 use crate::version::BUILD;
+use crate::world::Form;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -31,10 +33,10 @@ impl Daemon {
         let data = match request {
             Request::Ask(ask) => {
                 ask.check()?;
-                return self.ask((connection, id), from, ask, Wanted::Values);
+                return self.ask((connection, id), from, ask, Form::Values);
             }
             Request::Follow => {
-                peer.follow(id);
+                peer.open.insert(id, Open::Follow(None));
                 return Ok(());
             }
             Request::Show { task } => Answer::Task(Box::new(self.task(&task)?)),
@@ -64,19 +66,13 @@ impl Daemon {
         self.shell.read(now, |engine| read(engine, now)).unwrap_or(Err(Refusal::CannotRead))
     }
 
-    /// Earlier records that could not be read.
-    fn set_aside(&mut self) -> Vec<String> {
-        let paths = self.shell.journal().journal().set_aside().iter();
-        paths.map(|path| path.display().to_string()).collect()
-    }
-
     fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
         self.read(|engine, now| engine.view(name, now))
     }
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {
         let task = self.task(name)?.id;
-        let lines = self.shell.journal().journal().timeline(task);
+        let lines = self.store().timeline(task);
         let lines = lines.map_err(|fault| self.cannot_read(&fault))?.into_iter();
         Ok(lines.map(|(at, run, line)| News { at, task, run, line }).collect())
     }
@@ -93,7 +89,7 @@ impl Daemon {
     fn forgotten(&mut self, name: String) -> Refusal {
         let Ok(task) = name.parse() else { return Refusal::NotFound(name) };
         let now = self.clock.now();
-        match self.shell.journal().journal().tombstone(task, now) {
+        match self.store().tombstone(task, now) {
             Ok(Some(left)) => Refusal::Forgotten {
                 task,
                 description: left.description,
@@ -112,11 +108,13 @@ impl Daemon {
 
     fn view(&mut self) -> Result<DaemonView, Refusal> {
         let tally = self.read(|engine, _| Ok(engine.tally()))?;
+        let set_aside = self.store().set_aside().iter().map(|path| path.display().to_string());
+        let set_aside = set_aside.collect();
         Ok(DaemonView {
             pid: std::process::id(),
             build: BUILD.to_owned(),
             started: self.started,
-            store: self.shell.journal().journal().path().display().to_string(),
+            store: self.store().path().display().to_string(),
             log: self.folders.log.display().to_string(),
             healthy: !self.shell.is_degraded(),
             unfinished: tally.unfinished,
@@ -124,7 +122,7 @@ impl Daemon {
             at_work: self.built_in.at_work(),
             pending: tally.pending,
             hosts: self.shell.outside().host_views(),
-            set_aside: self.set_aside(),
+            set_aside,
         })
     }
 }

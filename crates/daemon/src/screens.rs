@@ -27,12 +27,10 @@ struct Screen {
 }
 
 impl Screens {
-    /// Something happened.
     pub fn stir(&mut self) {
         self.stale = true;
     }
 
-    /// When the screens are to be looked after next.
     pub fn due(&self) -> Option<Time> {
         self.stale.then(|| self.looked_after.plus(PROGRESS_EVERY_MS))
     }

@@ -1,6 +1,5 @@
 //! Which of two builds is the newer one.
 
-/// This build.
 pub const BUILD: &str = env!("CARGO_PKG_VERSION");
 
 /// Whether a build is newer than this one, by its three numbers. What has no such numbers is not.

@@ -9,7 +9,7 @@ use legwork_engine::input::Progress;
 use legwork_engine::text::answers;
 use legwork_engine::text::fence::Fence;
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{Hint, HostError, Say, Work, WorkId};
+use legwork_engine::{HostError, Say, Work, WorkId};
 use legwork_host::Host;
 use legwork_machine::process;
 use legwork_protocol::api::{Answer, Note};
@@ -18,14 +18,12 @@ use legwork_protocol::line::{FromDaemon, HostLifetime, beginning};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place};
 use legwork_shell::Outside;
-use serde_json::Value;
 
 use crate::connection::{ConnectionId, Open, Peer};
 use crate::host::{BuiltIns, Findings, HostWorker};
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
 
-/// Everything outside.
 #[derive(Debug)]
 pub struct World {
     pub peers: BTreeMap<ConnectionId, Peer>,
@@ -49,18 +47,15 @@ pub enum Form {
     Values,
 }
 
-/// What goes with a connection.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Gone {
     /// The host that was reached through it.
     pub host: Option<HostId>,
-    /// Calls without an answer.
     pub calls: Vec<CallId>,
     /// Work that will not come back.
     pub work: Vec<WorkId>,
 }
 
-/// A host that can be reached.
 #[derive(Debug)]
 pub struct Attached {
     /// The connection that it is reached through; none for a built-in host.
@@ -88,14 +83,8 @@ impl World {
         }
     }
 
-    /// Has a host do its work.
     pub fn worker(&self, host: &Arc<dyn Host>) -> HostWorker {
         HostWorker::new(host.clone(), self.findings.clone())
-    }
-
-    /// What an event of this host hints at.
-    pub fn hints(&self, host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
-        self.hosts.get(host).map(|here| here.host.hints(name, properties)).unwrap_or_default()
     }
 
     /// A new call of this connection, under the connection's own number.
@@ -157,7 +146,6 @@ impl World {
         idle.min_by_key(|(_, peer)| peer.heard).map(|(id, _)| Some(*id)).ok_or(())
     }
 
-    /// Tells all who watch.
     pub fn tell(&mut self, news: &News) {
         for peer in self.peers.values_mut() {
             peer.tell(news);
@@ -174,7 +162,6 @@ impl World {
         }
     }
 
-    /// The hosts that are connected.
     pub fn host_views(&self) -> Vec<HostView> {
         let connected = self.hosts.iter().filter(|(_, host)| host.connection.is_some());
         let view = |(id, host): (&HostId, &Attached)| HostView {
@@ -259,7 +246,7 @@ mod tests {
     use tokio::sync::mpsc::{self, UnboundedReceiver};
 
     use super::*;
-    use crate::connection::SendQueue;
+    use crate::connection::{Origin, SendQueue};
     use crate::host::Found;
     use crate::limits::OPEN_CALLS_MAX;
 
@@ -321,7 +308,9 @@ mod tests {
     async fn work_in_flight_goes_with_its_host_and_comes_back_once() {
         let (mut world, _found) = with_findings();
         let connection = ConnectionId(1);
-        world.peers.insert(connection, Peer::new(Some(host("h")), SendQueue::default()));
+        world
+            .peers
+            .insert(connection, Peer::new(Some(host("h")), SendQueue::default(), Origin::Unseen));
         let mute: Arc<dyn Host> = Arc::new(Mute(host("h")));
         let attached = Attached {
             connection: Some(connection),
@@ -375,7 +364,7 @@ mod tests {
     fn a_peer_cannot_have_calls_without_end() {
         let mut world = world();
         let connection = ConnectionId(1);
-        world.peers.insert(connection, Peer::new(None, SendQueue::default()));
+        world.peers.insert(connection, Peer::new(None, SendQueue::default(), Origin::Unseen));
         for id in 0..OPEN_CALLS_MAX as u64 {
             assert!(world.peers[&connection].takes(id));
             world.open_call(connection, id, Form::Values);

@@ -59,7 +59,15 @@ pub enum Action {
     Poll { scope: Scope },
     /// Put a message into a session, unless it is there. → `Delivered` if it is there, `Done` if it
     /// was sent now, `UndoPending` if it must not be sent now.
-    Deliver { tried: Tried, session: SessionId, message: MessageId, parts: Vec<Part>, wake: Wake },
+    Deliver {
+        tried: Tried,
+        session: SessionId,
+        message: MessageId,
+        /// What it tells of.
+        tasks: Vec<TaskId>,
+        parts: Vec<Part>,
+        wake: Wake,
+    },
     /// Abort, or delete what bears the task's mark. → `Quiet` if nothing runs there, else `Done`.
     Stop { task: TaskId, target: Target },
     /// Answer a helper's question. → `Done`.

@@ -75,8 +75,11 @@ fn n7_a_delivery_that_could_not_be_sent_follows_its_parent_to_another_window() {
     let used = Hint::Used { host: host("second"), session: parent() };
     let again = engine.on(Input::Hint(used), Time(61_000)).work;
     assert_eq!(again.len(), 1);
-    let Action::Deliver { session, message, parts, wake, .. } = tell.action else { panic!() };
+    let Action::Deliver { session, message, tasks, parts, wake, .. } = tell.action else {
+        panic!()
+    };
     // It may have been stored: the first window cannot say.
-    let expected = Action::Deliver { tried: Tried::Perhaps, session, message, parts, wake };
+    let tried = Tried::Perhaps;
+    let expected = Action::Deliver { tried, session, message, tasks, parts, wake };
     assert_eq!((&again[0].host, &again[0].action), (&host("second"), &expected));
 }

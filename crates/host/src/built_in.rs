@@ -1,6 +1,5 @@
 //! Hosts that are part of the daemon's process. They need no connection, and they end with it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use legwork_engine::Hint;
@@ -17,16 +16,8 @@ pub type Opening = Box<dyn FnOnce(Outside) -> std::io::Result<Arc<dyn BuiltIn>> 
 
 /// What a built-in host is given of the daemon.
 pub struct Outside {
-    /// Takes the host's hints.
     pub hints: mpsc::UnboundedSender<Hint>,
-    /// Writes a warning to the daemon's log.
     pub warn: Arc<dyn Fn(&str) + Send + Sync>,
-}
-
-impl fmt::Debug for Outside {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Outside").finish_non_exhaustive()
-    }
 }
 
 /// A host inside of the daemon.

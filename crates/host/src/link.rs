@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use legwork_machine::lock;
 use legwork_protocol::line::{BadLine, FromDaemon, HostReply, HostResult, Method};
@@ -45,7 +45,6 @@ impl Request {
         Self { method, path: path.into(), query: BTreeMap::new(), body }
     }
 
-    /// Adds a parameter.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Self {
         self.query.insert(name.to_owned(), value.to_string());
@@ -57,7 +56,6 @@ impl Request {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("The host did not answer: {why}")]
 pub struct Unreachable {
-    /// Why, for an operator.
     pub why: String,
 }
 
@@ -74,18 +72,13 @@ pub struct Unanswered(Arc<Mutex<BTreeMap<u64, oneshot::Sender<Answer>>>>);
 impl Unanswered {
     /// A result has come. One that nobody waits for is passed over.
     pub fn settle(&self, result: HostResult) {
-        if let Some(waiting) = self.all().remove(&result.id) {
+        if let Some(waiting) = lock(&self.0).remove(&result.id) {
             // Whoever waited may have given up in this very moment.
             let _ = waiting.send(result.reply);
         }
     }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, oneshot::Sender<Answer>>> {
-        lock(&self.0)
-    }
 }
 
-/// The link to one host.
 #[derive(Debug)]
 pub struct Link {
     outgoing: Arc<dyn Outgoing>,
@@ -110,13 +103,13 @@ impl Link {
     pub async fn send(&self, request: Request) -> Result<HostReply, Unreachable> {
         let id = self.requests.fetch_add(1, Ordering::Relaxed);
         let (settle, settled) = oneshot::channel();
-        self.unanswered.all().insert(id, settle);
+        lock(&self.unanswered.0).insert(id, settle);
         let _waiting = Waiting { link: self, id };
         let Request { method, path, query, body } = request;
         if let Err(why) =
             self.outgoing.send(&FromDaemon::HostCall { id, method, path, query, body })
         {
-            self.unanswered.all().remove(&id);
+            lock(&self.unanswered.0).remove(&id);
             let body = json!({ "data": { "message": why.to_string() } });
             return Ok(HostReply { status: TOO_LONG, body });
         }
@@ -135,7 +128,7 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.link.unanswered.all().remove(&self.id).is_some() {
+        if lock(&self.link.unanswered.0).remove(&self.id).is_some() {
             // As short as a line gets.
             let _ = self.link.outgoing.send(&FromDaemon::Drop { id: self.id });
         }
@@ -201,7 +194,7 @@ mod tests {
         let late = timeout(Duration::from_secs(1), link.send(request(Value::Null))).await;
         assert!(late.is_err());
         assert_eq!(sent.count(), 2, "the call and its drop");
-        assert!(unanswered.all().is_empty());
+        assert!(lock(&unanswered.0).is_empty());
     }
 
     #[tokio::test]

@@ -134,6 +134,7 @@ fn actions() -> Vec<Action> {
             tried: Tried::Perhaps,
             session: session(),
             message: message(),
+            tasks: Vec::new(),
             parts: vec![part],
             wake: Wake::StartTurn,
         },

@@ -125,7 +125,6 @@ impl Agent {
         self.misbehave == Some(misbehaviour)
     }
 
-    /// A line of the client's.
     fn hear(&mut self, line: &[u8]) -> Option<Ending> {
         if self.is(Misbehaviour::Silent) {
             return None;
@@ -268,7 +267,6 @@ impl Agent {
         }
     }
 
-    /// Something that a turn has to tell.
     fn learn(&mut self, news: News) -> Option<Ending> {
         match news {
             News::Ask { params, reply } => {

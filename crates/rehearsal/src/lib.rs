@@ -20,16 +20,12 @@ use legwork_acp::agents::MEMORY_VARIABLE;
 pub use agent::serve;
 pub use misbehave::Misbehaviour;
 
-/// How the agent is to be.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where conversations are kept.
     pub memory: Option<PathBuf>,
-    /// What it does wrong.
     pub misbehave: Option<Misbehaviour>,
 }
 
-/// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// The client has left.
@@ -39,9 +35,6 @@ pub enum Ending {
 }
 
 /// Is the agent on the stdin, stdout and stderr of this process.
-///
-/// # Errors
-/// When the process cannot wait for anything.
 pub fn run(misbehave: Option<Misbehaviour>) -> io::Result<Ending> {
     let memory = std::env::var_os(MEMORY_VARIABLE).filter(|folder| !folder.is_empty());
     let options = Options { memory: memory.map(PathBuf::from), misbehave };

@@ -4,11 +4,12 @@
 //!
 //! A line that cannot be read is skipped.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use legwork_acp::{append_line, read_lines};
 use legwork_machine::{create_folder, private_file};
 use serde::{Deserialize, Serialize};
 
@@ -17,34 +18,27 @@ const FILES_MAX: usize = 1_000;
 /// Ours are shorter; the name becomes a path.
 const ID_MAX_BYTES: usize = 64;
 
-/// One side of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Entry {
-    /// A prompt.
     Asked(String),
     /// What was said to it, if anything was.
     Answered(String),
 }
 
-/// What a script can ask about the time before it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Past {
-    /// How many prompts there were.
     pub asked: usize,
-    /// The first of them.
     pub first: Option<String>,
     /// The last answer that was not empty.
     pub last_answer: Option<String>,
 }
 
-/// The folder of all conversations.
 #[derive(Debug)]
 pub struct Memory {
     folder: Option<PathBuf>,
 }
 
-/// One conversation.
 #[derive(Debug)]
 pub struct Conversation {
     entries: Vec<Entry>,
@@ -63,9 +57,6 @@ impl Memory {
     }
 
     /// Begins a conversation under a new name, and forgets the oldest if there are too many.
-    ///
-    /// # Errors
-    /// When the folder or the file cannot be made.
     pub fn begin(&self, id: &str) -> io::Result<Conversation> {
         let Some(folder) = &self.folder else {
             return Ok(Conversation { entries: Vec::new(), file: None });
@@ -78,43 +69,27 @@ impl Memory {
     }
 
     /// Finds a conversation of an earlier process.
-    ///
-    /// # Errors
-    /// When there is one that cannot be read.
     pub fn find(&self, id: &str) -> io::Result<Option<Conversation>> {
         let is_name = id.len() <= ID_MAX_BYTES
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let Some(folder) = self.folder.as_ref().filter(|_| is_name) else { return Ok(None) };
         let file = folder.join(format!("{id}.jsonl"));
-        let text = match fs::read(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let entries = text
-            .split(|&byte| byte == b'\n')
-            .filter_map(|line| serde_json::from_slice(line).ok())
-            .collect();
-        Ok(Some(Conversation { entries, file: Some(file) }))
+        let entries = read_lines(&file)?;
+        Ok(entries.map(|entries| Conversation { entries, file: Some(file) }))
     }
 }
 
 impl Conversation {
     /// Keeps an entry.
-    ///
-    /// # Errors
-    /// When its file cannot be written; it is not kept at all then.
     pub fn keep(&mut self, entry: Entry) -> io::Result<()> {
         if let Some(path) = &self.file {
-            let mut line = serde_json::to_vec(&entry)?;
-            line.push(b'\n');
-            open_again(path)?.write_all(&line)?;
+            // Made anew if it was forgotten meanwhile, because others were begun.
+            append_line(path, &entry)?;
         }
         self.entries.push(entry);
         Ok(())
     }
 
-    /// All of it, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -133,11 +108,6 @@ impl Conversation {
         }
         past
     }
-}
-
-/// Made anew if it was forgotten meanwhile, because others were begun.
-fn open_again(path: &Path) -> io::Result<File> {
-    private_file().append(true).create(true).open(path)
 }
 
 fn forget_oldest(folder: &Path) -> io::Result<()> {
@@ -161,6 +131,7 @@ fn forget_oldest(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::os::unix::fs::PermissionsExt;
     use tempfile::TempDir;
 

@@ -5,7 +5,6 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// Where pieces are handed over.
 #[derive(Debug, Clone)]
 pub struct Out(mpsc::UnboundedSender<Piece>);
 

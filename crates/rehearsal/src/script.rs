@@ -37,16 +37,6 @@ pub const COMMANDS: [(&str, &str); 22] = [
     ("env NAME", "says a variable of its environment"),
 ];
 
-/// What a prompt turned out to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Script {
-    /// Something to do.
-    Steps(Vec<Step>),
-    /// Not one line is a command: a person is talking to us.
-    Talk,
-}
-
-/// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     Say(String),
@@ -79,22 +69,15 @@ pub enum Step {
 pub struct NoCommand {
     /// From 1.
     pub line: usize,
-    /// The part that is not understood.
     pub text: String,
 }
 
 /// Reads a prompt. Lines before the first command are passed over: a helper that is asked to go on
-/// is told why first.
-///
-/// # Errors
-/// The first part from there on that is no command.
-pub fn read(prompt: &str) -> Result<Script, NoCommand> {
+/// is told why first. Nothing if not one line is a command: a person is talking to us.
+pub fn read(prompt: &str) -> Result<Option<Vec<Step>>, NoCommand> {
     let is_command = |part: &str| command(part, 0).is_some();
     let first = prompt.lines().position(|line| parts(line).into_iter().any(is_command));
-    match first {
-        None => Ok(Script::Talk),
-        Some(first) => steps(prompt, first).map(Script::Steps),
-    }
+    first.map(|first| steps(prompt, first)).transpose()
 }
 
 /// The steps from this line on.
@@ -109,10 +92,7 @@ fn steps(text: &str, first: usize) -> Result<Vec<Step>, NoCommand> {
     Ok(steps)
 }
 
-/// The steps of one turn of a `repeat`.
-///
-/// # Errors
-/// A number that fits the first turn need not fit all.
+/// The steps of one turn of a `repeat`. A number that fits the first turn need not fit all.
 pub fn read_turn(rest: &str, number: u64) -> Result<Vec<Step>, NoCommand> {
     steps(&rest.replace("{i}", &number.to_string()), 0)
 }
@@ -286,7 +266,7 @@ mod tests {
             ("cwd", Step::Cwd),
             ("env HOME", Step::Env("HOME".into())),
         ] {
-            assert_eq!(read(text), Ok(Script::Steps(vec![step])), "{text}");
+            assert_eq!(read(text), Ok(Some(vec![step])), "{text}");
         }
     }
 
@@ -298,7 +278,7 @@ mod tests {
                 .replace("[CODE]", "7")
                 .replace("COMMANDS", "pid")
                 .replace(" N", " 5");
-            assert!(matches!(read(&written), Ok(Script::Steps(_))), "{written}");
+            assert!(matches!(read(&written), Ok(Some(_))), "{written}");
         }
     }
 
@@ -306,13 +286,13 @@ mod tests {
     fn lines_and_semicolons_separate_commands() {
         let script = "\n  say a ;; say b;\r\n\n\tcount\n;";
         let steps = vec![said("a"), said("b"), Step::Count];
-        assert_eq!(read(script), Ok(Script::Steps(steps)));
+        assert_eq!(read(script), Ok(Some(steps)));
     }
 
     #[test]
     fn a_repeat_takes_the_rest_of_its_line_only() {
         let steps = vec![said("a"), repeated(2, "say b; say c"), said("d")];
-        assert_eq!(read("say a; repeat 2: say b; say c\nsay d"), Ok(Script::Steps(steps)));
+        assert_eq!(read("say a; repeat 2: say b; say c\nsay d"), Ok(Some(steps)));
     }
 
     #[test]
@@ -354,13 +334,13 @@ mod tests {
             "repeat 2: pid; hello",
             &deep,
         ] {
-            assert_eq!(read(text), Ok(Script::Talk), "{text}");
+            assert_eq!(read(text), Ok(None), "{text}");
         }
     }
 
     #[test]
     fn lines_before_the_first_command_are_passed_over() {
-        assert_eq!(read("Go on with this:\n\nsay a"), Ok(Script::Steps(vec![said("a")])));
+        assert_eq!(read("Go on with this:\n\nsay a"), Ok(Some(vec![said("a")])));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use crate::memory::Past;
 use crate::out::Out;
-use crate::script::{self, Script, Step};
+use crate::script::{self, Step};
 use legwork_acp::wire::{BAD_PARAMS, INTERNAL, RpcError, notification};
 
 const CHUNKS_OF_A_TEXT: usize = 3;
@@ -27,37 +27,15 @@ const ANSWER_KEPT_MAX_BYTES: usize = 256 << 10;
 /// How much of a text is quoted back.
 const QUOTE_MAX_CHARS: usize = 500;
 
-/// What a turn tells the agent.
 #[derive(Debug)]
 pub enum News {
-    /// The client is to be asked.
-    Ask {
-        /// What for, ready to be sent.
-        params: Value,
-        /// Who waits for the answer.
-        reply: oneshot::Sender<Result<Value, RpcError>>,
-    },
-    /// The turn is over.
-    Over {
-        /// Where it was.
-        session: String,
-        /// The request to answer.
-        request: Value,
-        /// How it ended.
-        end: End,
-        /// All that was said.
-        answer: String,
-        /// What need not be asked again.
-        settled: Settled,
-    },
+    Ask { params: Value, reply: oneshot::Sender<Result<Value, RpcError>> },
+    Over { session: String, request: Value, end: End, answer: String, settled: Settled },
 }
 
-/// How a turn ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// For this reason of the protocol's.
     Stop(String),
-    /// With an error.
     Failed(i64, String),
     /// And the process with it.
     Crash(u8),
@@ -66,30 +44,19 @@ pub enum End {
 /// What was allowed or rejected for always.
 pub type Settled = BTreeMap<String, bool>;
 
-/// A turn that is going on, and all that it may use.
 #[derive(Debug)]
 pub struct Turn {
-    /// The session.
     pub session: String,
-    /// Its folder.
     pub cwd: PathBuf,
-    /// What was before this prompt.
     pub past: Past,
-    /// What need not be asked.
     pub settled: Settled,
-    /// Our stdout.
     pub out: Out,
-    /// Our stderr.
     pub err: Out,
-    /// The agent's ear.
     pub tell: mpsc::UnboundedSender<News>,
-    /// What was said so far.
     pub answer: String,
-    /// How many tools were used so far.
     pub calls: usize,
 }
 
-/// What follows a step.
 enum Next {
     On,
     Hang,
@@ -97,7 +64,6 @@ enum Next {
 }
 
 impl Turn {
-    /// Follows the script and tells how it was.
     pub async fn run(mut self, request: Value, prompt: String, cancel: Arc<Notify>) {
         let next = tokio::select! {
             biased;
@@ -116,8 +82,8 @@ impl Turn {
 
     async fn play(&mut self, prompt: &str) -> Next {
         let steps = match script::read(prompt) {
-            Ok(Script::Steps(steps)) => steps,
-            Ok(Script::Talk) => {
+            Ok(Some(steps)) => steps,
+            Ok(None) => {
                 self.say(&introduction(prompt)).await;
                 return Next::On;
             }
@@ -321,12 +287,10 @@ impl Turn {
     }
 }
 
-/// An update of a session, as a line.
 pub fn session_update(session: &str, update: Value) -> String {
     notification("session/update", &json!({ "sessionId": session, "update": update }))
 }
 
-/// A piece of text from one of the two sides.
 pub fn chunk(kind: &str, text: &str) -> Value {
     json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } })
 }

@@ -86,7 +86,7 @@ pub fn read(host: &OpenCode, process: ProcessNo, action: &Action) -> Plan {
         },
         Action::Observe { session, message } => Plan::Over(look(host, process, session, message)),
         Action::Poll { scope } => Plan::Over(Ok(poll(host, process, *scope))),
-        Action::Deliver { tried, session, message, parts, wake } => {
+        Action::Deliver { tried, session, message, parts, wake, .. } => {
             tell(host, *tried, (session, message), parts, *wake)
         }
         Action::Stop { task, target: Target::Marked } => match marked(*task) {

@@ -19,17 +19,14 @@ use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
 /// A question that no agent knows: names that begin like this are free.
 const QUIET: &str = "_legwork/quiet";
 
-/// A connection to an agent.
-#[derive(Debug)]
 pub struct AgentConnection {
     pub process: Process,
     pub introduction: Introduction,
     last_id: u64,
-    agent: Agent,
+    pub agent: Agent,
     deadline: Instant,
 }
 
-/// Who an agent says it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Introduction {
     /// Its own name for itself; empty if it does not say.
@@ -40,7 +37,6 @@ pub struct Introduction {
     pub loads: bool,
     /// Whether it does so without telling all of it again.
     pub resumes: bool,
-    /// The ways to log in that it knows.
     pub logins: Vec<String>,
 }
 
@@ -57,7 +53,6 @@ pub async fn check(
 }
 
 impl AgentConnection {
-    /// Starts the agent and lets it introduce itself.
     pub async fn begin(
         agent: &Agent,
         directory: &Path,
@@ -94,7 +89,6 @@ impl AgentConnection {
         })
     }
 
-    /// Resumes or loads an earlier session.
     pub async fn take_up(&mut self, session: &str, directory: &Path) -> Result<(), Failure> {
         let method = match &self.introduction {
             Introduction { resumes: true, .. } => "session/resume",
@@ -144,14 +138,12 @@ impl AgentConnection {
         matches!(message, Message::Notification { method, .. } if method == "session/update")
     }
 
-    /// Sends a request; its answer comes under the number given back.
     pub fn ask(&mut self, method: &str, params: &Value) -> u64 {
         self.last_id += 1;
         self.process.send(wire::request(self.last_id, method, params));
         self.last_id
     }
 
-    /// What an error in an answer means.
     pub fn refused(&self, method: &'static str, error: &RpcError) -> Failure {
         self.process.failure(What::refused(method, error, &self.introduction.logins))
     }

@@ -1,7 +1,7 @@
 //! The environment that an agent gets: that of whoever launched its helper, without what names
 //! somebody else's session or terminal. Kept in memory only, so that it is lost with the daemon.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use legwork_machine::lock;
@@ -60,51 +60,45 @@ pub fn give(command: &mut Command, environment: Option<&Environment>) {
     }
 }
 
-/// The environments of sessions.
 #[derive(Debug, Default)]
 pub struct Environments(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    next: u64,
     bytes: usize,
-    /// Each with the moment at which it came, counted.
-    of: BTreeMap<SessionId, (u64, Arc<Environment>)>,
-    order: BTreeMap<u64, SessionId>,
+    /// The newest last.
+    all: VecDeque<(SessionId, Arc<Environment>)>,
 }
 
 impl Environments {
     /// What is started for this session gets this one from now on.
     pub fn keep(&self, session: &SessionId, environment: Arc<Environment>) {
         let mut kept = lock(&self.0);
-        kept.forget(session);
-        let number = kept.next;
-        kept.next += 1;
+        if let Some(before) = kept.all.iter().position(|(of, _)| of == session) {
+            kept.forget(before);
+        }
         kept.bytes += environment.bytes();
-        kept.of.insert(session.clone(), (number, environment));
-        kept.order.insert(number, session.clone());
-        while kept.of.len() > ENVIRONMENTS_MAX || kept.bytes > ENVIRONMENTS_MAX_BYTES {
-            let Some((_, oldest)) = kept.order.pop_first() else { break };
-            kept.forget(&oldest);
+        kept.all.push_back((session.clone(), environment));
+        while kept.all.len() > ENVIRONMENTS_MAX || kept.bytes > ENVIRONMENTS_MAX_BYTES {
+            kept.forget(0);
         }
     }
 
     /// That of the first of these sessions that has one.
     pub fn of(&self, sessions: [&SessionId; 2]) -> Option<Arc<Environment>> {
         let kept = lock(&self.0);
-        sessions.iter().find_map(|session| Some(kept.of.get(*session)?.1.clone()))
+        let of = |session: &SessionId| kept.all.iter().find(|(of, _)| of == session);
+        sessions.into_iter().find_map(of).map(|(_, environment)| environment.clone())
     }
 
     /// The PATHs in them, the newest first, each once.
     pub fn paths(&self) -> Vec<String> {
-        let kept = lock(&self.0);
-        let newest = kept.order.values().rev().filter_map(|session| kept.of.get(session));
         let mut paths: Vec<String> = Vec::new();
-        for path in newest.filter_map(|(_, environment)| environment.get("PATH")) {
-            if paths.len() == PATHS_MAX {
-                break;
-            }
-            if !paths.iter().any(|known| known == path) {
+        for (_, environment) in lock(&self.0).all.iter().rev() {
+            if let Some(path) = environment.get("PATH")
+                && paths.len() < PATHS_MAX
+                && !paths.iter().any(|known| known == path)
+            {
                 paths.push(path.to_owned());
             }
         }
@@ -113,16 +107,17 @@ impl Environments {
 }
 
 impl Kept {
-    fn forget(&mut self, session: &SessionId) {
-        if let Some((number, environment)) = self.of.remove(session) {
+    fn forget(&mut self, at: usize) {
+        if let Some((_, environment)) = self.all.remove(at) {
             self.bytes -= environment.bytes();
-            self.order.remove(&number);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn environment(name: &str, value: &str) -> Arc<Environment> {
@@ -146,7 +141,7 @@ mod tests {
         all.keep(&session(1), environment("PATH", "/new"));
         assert_eq!(of(1).unwrap().get("PATH"), Some("/new"));
         assert_eq!(all.paths()[0], "/new");
-        assert_eq!(lock(&all.0).of.len(), ENVIRONMENTS_MAX);
+        assert_eq!(lock(&all.0).all.len(), ENVIRONMENTS_MAX);
     }
 
     #[test]
@@ -156,8 +151,7 @@ mod tests {
             all.keep(&session(number), environment("A", &"x".repeat(1_000_000)));
         }
         let kept = lock(&all.0);
-        assert!(kept.bytes <= ENVIRONMENTS_MAX_BYTES && kept.of.len() > 50);
-        assert_eq!(kept.of.len(), kept.order.len());
+        assert!(kept.bytes <= ENVIRONMENTS_MAX_BYTES && kept.all.len() > 50);
     }
 
     #[tokio::test]

@@ -1,7 +1,6 @@
 //! An agent's process: started in a group of its own, read line by line within bounds, and ended
 //! with all that it has started. Knows lines and bytes, not what they mean.
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,9 +22,7 @@ use crate::orphans::{Family, INSIDE, Pace};
 use crate::wire::{self, Message, Unread};
 
 /// A running agent. Dropped, it is killed with all that it started.
-#[derive(Debug)]
 pub struct Process {
-    /// What it is called.
     agent: String,
     child: Child,
     /// Its number, also when it has ended.
@@ -48,7 +45,6 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it in this folder and environment.
     pub fn start(
         agent: &Agent,
         directory: &Path,
@@ -155,7 +151,6 @@ impl Process {
         }
     }
 
-    /// This went wrong, with what it last said.
     pub fn failure(&self, what: What) -> Failure {
         Failure::new(&self.agent, what, &lock(&self.tail).text())
     }
@@ -252,21 +247,17 @@ async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<Tail>>) {
     }
 }
 
-/// The last bytes of what goes by.
 #[derive(Debug, Default)]
-struct Tail(VecDeque<u8>);
+struct Tail(Vec<u8>);
 
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
-        let bytes = &bytes[bytes.len().saturating_sub(TAIL_BYTES)..];
-        let over = (self.0.len() + bytes.len()).saturating_sub(TAIL_BYTES);
-        self.0.drain(..over);
         self.0.extend(bytes);
+        self.0.drain(..self.0.len().saturating_sub(TAIL_BYTES));
     }
 
     fn text(&self) -> String {
-        let bytes: Vec<u8> = self.0.iter().copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        String::from_utf8_lossy(&self.0).into_owned()
     }
 }
 

@@ -23,7 +23,6 @@ use crate::session::session_log::Line;
 /// The sessions of terminals are told from those of hosts by how they begin.
 const TERMINAL: &str = "term_";
 
-/// What the settings say about agents.
 #[derive(Debug, Clone, Default)]
 pub struct AgentSettings {
     /// The agents in the order of the file.
@@ -68,6 +67,21 @@ impl LocalHost {
             return Ok(());
         }
         self.0.kept.append(session, &Line::Terminal { directory: directory.into() })
+    }
+
+    /// Removes the sessions and the mail of these tasks. The session of one that is still at work
+    /// stays until it is stopped. Returns the tasks of which nothing is left.
+    fn remove_kept(&self, tasks: &[TaskId]) -> std::io::Result<Vec<TaskId>> {
+        let mut gone = Vec::new();
+        for task in tasks {
+            let Ok(session) = marked(*task) else { continue };
+            if self.0.turns.of(&session).is_none() {
+                self.0.kept.remove(&session)?;
+                gone.push(*task);
+            }
+        }
+        lock(&self.0.mail).forget(&gone)?;
+        Ok(gone)
     }
 }
 
@@ -124,7 +138,7 @@ impl BuiltIn for LocalHost {
     }
 
     fn mail(&self) -> Vec<Mail> {
-        lock(&self.0.mail).unread().to_vec()
+        lock(&self.0.mail).unread()
     }
 
     fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
@@ -133,7 +147,7 @@ impl BuiltIn for LocalHost {
     }
 
     fn is_mark(&self, mark: &str) -> bool {
-        self.0.family.is_mark(mark)
+        self.0.setup.family.is_mark(mark)
     }
 
     fn at_work(&self) -> usize {

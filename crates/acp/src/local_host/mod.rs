@@ -2,11 +2,10 @@
 //! session log; agents work in the background, in one conversation per session.
 
 mod built_in;
-mod forget;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use legwork_engine::record::Target;
@@ -27,8 +26,8 @@ use crate::agent::failure::What;
 use crate::agents::{Agent, REHEARSAL};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::orphans::{Family, own_mark};
-use crate::session::mailbox::Mailbox;
-use crate::session::session_log::{End, Line, SessionLog, sync_file};
+use crate::session::mailbox::{Delivery, Mailbox};
+use crate::session::session_log::{End, Line, SessionLog, bound, sync_file};
 use crate::turn::active_turn::{Turns, now};
 use crate::turn::conversation::{Command, Commands, Conversation, Facts};
 
@@ -39,16 +38,12 @@ type Found = Result<Finding, HostError>;
 /// All that is kept here is one place: one folder, one user.
 const PLACE: &str = "acp/home";
 
-/// Finds agents on a PATH, or on our own.
 pub type Agents = Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>;
 
-/// What the host works with.
 pub struct Setup {
     /// Reads which agents there are, at this moment, for somebody with this PATH.
     pub agents: Agents,
-    /// Looks after what the agents start.
     pub family: Arc<Family>,
-    /// What the daemon gives to every built-in host.
     pub outside: Outside,
 }
 
@@ -56,19 +51,15 @@ pub struct Setup {
 #[derive(Debug, Clone)]
 pub struct LocalHost(Arc<Inner>);
 
-/// What the conversations share.
 pub struct Inner {
     pub kept: SessionLog,
     pub turns: Turns,
     mail: Mutex<Mailbox>,
-    /// The conversations under way.
     live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
     /// Those whose process only waits; the one that waits longest first.
     idle: Mutex<VecDeque<SessionId>>,
     pub environments: Environments,
-    pub family: Arc<Family>,
-    agents: Agents,
-    outside: Outside,
+    pub setup: Setup,
     id: HostId,
     place: Place,
 }
@@ -80,17 +71,10 @@ impl fmt::Debug for Inner {
 }
 
 /// A helper's session, as kept.
-struct Session {
-    lines: Vec<Line>,
-    parent: SessionId,
-    agent: String,
-    directory: PathBuf,
-}
+type KeptSession = (Facts, Vec<Line>);
 
 impl LocalHost {
-    /// Opens the sessions in this folder.
     pub fn open(folder: &Path, setup: Setup) -> std::io::Result<Self> {
-        let Setup { agents, family, outside } = setup;
         let id = process::host_name(KIND, &own_mark(), "home").parse();
         let (Ok(id), Ok(place)) = (id, PLACE.parse()) else {
             return Err(std::io::Error::other("this process has no usable name"));
@@ -102,15 +86,12 @@ impl LocalHost {
             live: Mutex::default(),
             idle: Mutex::default(),
             environments: Environments::default(),
-            family,
-            agents,
-            outside,
+            setup,
             id,
             place,
         })))
     }
 
-    /// Performs an action and says what it found.
     pub async fn perform(&self, action: &Action) -> Found {
         match action {
             Action::CheckAgent { agent } => Ok(self.check_agent(agent)),
@@ -125,8 +106,8 @@ impl LocalHost {
             }
             Action::Observe { session, message } => self.look(session, message),
             Action::Poll { .. } => Ok(self.poll()),
-            Action::Deliver { session, message, parts, .. } => {
-                self.tell(session, message, parts).await
+            Action::Deliver { session, message, tasks, parts, .. } => {
+                self.tell(session, message, tasks, parts).await
             }
             Action::Stop { task, target } => self.stop(*task, target),
             Action::Answer { session, question, reply, .. } => {
@@ -140,7 +121,7 @@ impl LocalHost {
         let paths = paths.iter().map(|path| Some(path.as_str())).chain([None]);
         let mut known: Vec<String> = Vec::new();
         for path in paths {
-            for Agent { name: found, .. } in (self.0.agents)(path) {
+            for Agent { name: found, .. } in (self.0.setup.agents)(path) {
                 if found == name {
                     return Finding::AgentKnown;
                 }
@@ -157,19 +138,15 @@ impl LocalHost {
     /// it up; it then waits a while for the prompt. One that is slow gets the benefit of the doubt.
     async fn probe(&self, session: &SessionId) -> Found {
         let helper = self.helper(session)?;
-        let bound = helper.lines.iter().rev().find_map(|line| match line {
-            Line::Bound { loads, .. } => Some(*loads),
-            _ => None,
-        });
         let is_live = lock(&self.0.live).contains_key(session);
-        if bound == Some(false) && !is_live {
+        if bound(&helper.1).is_some_and(|(_, loads)| !loads) && !is_live {
             return Err(HostError::Gone);
         }
         let (done, loaded) = oneshot::channel();
-        self.send(session, helper, Command::Load(done));
+        self.send(helper, Command::Load(done));
         match timeout(PROBE_MAX, loaded).await {
             Err(_) | Ok(Ok(Ok(()))) => Ok(Finding::Done),
-            Ok(Ok(Err(failure))) => match failure.what() {
+            Ok(Ok(Err(failure))) => match failure.what {
                 What::Refused { .. } | What::CannotLoad => Err(HostError::Gone),
                 _ if failure.is_shortage() => Err(HostError::Busy),
                 _ => Err(HostError::Rejected { why: failure.to_string() }),
@@ -209,27 +186,27 @@ impl LocalHost {
     /// Writes the prompt down first: one that is there is not handed over again, even if a crash
     /// came in between, because the agent may have begun.
     async fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
-        let mut helper = self.helper(session)?;
+        let (facts, mut lines) = self.helper(session)?;
         let is_it = |line: &Line| matches!(line, Line::Prompt { message: id, .. } if id == message);
-        if helper.lines.iter().any(is_it) {
+        if lines.iter().any(is_it) {
             return Ok(Finding::Done);
         }
         let line = Line::Prompt { message: message.clone(), text: text.to_owned() };
         self.append(session, &line)?;
-        if helper.lines.iter().any(|line| matches!(line, Line::Prompt { .. })) {
+        if lines.iter().any(|line| matches!(line, Line::Prompt { .. })) {
             self.sync(session).await;
         } else {
             // All that is new, at once: a disk does it in the time of one.
             let kept = self.0.kept.clone();
             let names = blocking(move || kept.sync_names());
-            let (_, _, names) = tokio::join!(self.sync(session), self.sync(&helper.parent), names);
+            let (_, _, names) = tokio::join!(self.sync(session), self.sync(&facts.parent), names);
             self.synced(session, names);
         }
-        helper.lines.push(line);
+        lines.push(line);
         let (message, text) = (message.clone(), text.to_owned());
         // Seen at once, so that no look finds it idle.
         self.0.turns.begin(session, message.clone());
-        self.send(session, helper, Command::Prompt { message, text });
+        self.send((facts, lines), Command::Prompt { message, text });
         Ok(Finding::Done)
     }
 
@@ -260,7 +237,13 @@ impl LocalHost {
         Finding::Polled { busy, questions: questions.collect() }
     }
 
-    async fn tell(&self, session: &SessionId, message: &MessageId, parts: &[Part]) -> Found {
+    async fn tell(
+        &self,
+        session: &SessionId,
+        message: &MessageId,
+        tasks: &[TaskId],
+        parts: &[Part],
+    ) -> Found {
         if self.read(session)?.is_none() {
             return Err(HostError::Gone);
         }
@@ -268,9 +251,10 @@ impl LocalHost {
         let text = shown.map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
         let (message, addressee) = (message.clone(), session.clone());
         let mail = Mail { message, session: addressee, at: now(), text };
+        let delivery = Delivery { mail, tasks: Some(tasks.to_vec()) };
         let path = {
             let mut mailbox = lock(&self.0.mail);
-            mailbox.put(mail).map_err(|_| HostError::Busy)?;
+            mailbox.put(delivery).map_err(|_| HostError::Busy)?;
             mailbox.path().to_owned()
         };
         self.synced(session, blocking(move || sync_file(&path)).await);
@@ -308,7 +292,8 @@ impl LocalHost {
 
     /// Passes a command to the session's conversation, or begins one. Under the lock, so that one
     /// that is about to end sees it.
-    fn send(&self, session: &SessionId, helper: Session, command: Command) {
+    fn send(&self, (facts, lines): KeptSession, command: Command) {
+        let session = &facts.session;
         let mut live = lock(&self.0.live);
         lock(&self.0.idle).retain(|idle| idle != session);
         if let Some(conversation) = live.get(session) {
@@ -319,22 +304,17 @@ impl LocalHost {
         let (commands, incoming) = mpsc::unbounded_channel();
         let _ = commands.send(command);
         live.insert(session.clone(), commands);
-        let Session { lines, parent, agent, directory } = helper;
-        let hints = self.0.outside.hints.clone();
-        let facts = Facts { session: session.clone(), parent, agent, directory, hints };
         let commands = Commands::new(incoming);
         tokio::spawn(Conversation::new(self.0.clone(), facts, commands, &lines).run());
     }
 
-    fn helper(&self, session: &SessionId) -> Result<Session, HostError> {
+    fn helper(&self, session: &SessionId) -> Result<KeptSession, HostError> {
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
-        match lines.first() {
-            Some(Line::Helper { parent, agent, directory, .. }) => {
-                let (parent, agent) = (parent.clone(), agent.clone());
-                Ok(Session { parent, agent, directory: directory.clone(), lines })
-            }
-            _ => Err(HostError::Gone),
-        }
+        let Some(Line::Helper { parent, agent, directory, .. }) = lines.first().cloned() else {
+            return Err(HostError::Gone);
+        };
+        let (session, hints) = (session.clone(), self.0.setup.outside.hints.clone());
+        Ok((Facts { session, parent, agent, directory, hints }, lines))
     }
 
     fn read(&self, session: &SessionId) -> Result<Option<Vec<Line>>, HostError> {
@@ -369,19 +349,17 @@ impl LocalHost {
 impl Inner {
     /// The agent with this name, for somebody with this PATH; else the one that we would call.
     pub fn agent(&self, name: &str, path: Option<&str>) -> Option<Agent> {
-        let of = |path| (self.agents)(path).into_iter().find(|agent| agent.name == name);
+        let of = |path| (self.setup.agents)(path).into_iter().find(|agent| agent.name == name);
         of(path).or_else(|| of(None))
     }
 
-    /// Sees to it that what a session has outlives a power cut.
     pub async fn sync(&self, session: &SessionId) -> std::io::Result<()> {
         let (kept, session) = (self.kept.clone(), session.clone());
         blocking(move || kept.sync(&session)).await
     }
 
-    /// Writes a warning to the log.
     pub fn trouble(&self, what: &str) {
-        (self.outside.warn)(what);
+        (self.setup.outside.warn)(what);
     }
 
     /// The next command of a conversation that would otherwise end; nothing if it now does.

@@ -9,7 +9,6 @@
 mod keep;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -62,11 +61,9 @@ pub struct Family {
     own: String,
     store: String,
     next: AtomicU64,
-    /// Whether orphans become our children.
     adopts: AtomicBool,
     keep: Keep,
     known: Mutex<Known>,
-    /// An agent was started.
     started: Notify,
 }
 
@@ -83,14 +80,7 @@ struct Started {
     at: u64,
 }
 
-impl fmt::Debug for Family {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Family").field("own", &self.own).finish_non_exhaustive()
-    }
-}
-
 impl Family {
-    /// Of this process, which works for this store.
     pub fn new(store: &Path, keep: Keep) -> Arc<Self> {
         let store = store_name(store);
         let own = format!("{}-{store}", own_mark());
@@ -193,7 +183,6 @@ impl Family {
         })
     }
 
-    /// What has not ended yet of an agent's.
     fn left_by(&self, table: &Table, mark: &str, agent: u32, keep: &[String]) -> Vec<u32> {
         let adopts = self.adopts.load(Ordering::Relaxed);
         // What we adopt is known by its ancestors, and nothing else is looked at. Before the lock

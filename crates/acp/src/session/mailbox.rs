@@ -12,19 +12,26 @@ use serde::{Deserialize, Serialize};
 use crate::limits::SHOWN_MAX;
 use crate::session::session_log::{append_line, read_lines, sync_file};
 
-/// What has come and what of it was seen.
 #[derive(Debug)]
 pub struct Mailbox {
     path: PathBuf,
-    unread: Vec<Mail>,
+    unread: Vec<Delivery>,
     /// The newest last.
     shown: VecDeque<MessageId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    #[serde(flatten)]
+    pub mail: Mail,
+    /// The tasks that it is about; missing in files of builds that did not keep them.
+    pub tasks: Option<Vec<TaskId>>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 enum Line {
-    Came(Mail),
+    Came(Delivery),
     Shown { message: MessageId },
 }
 
@@ -36,7 +43,7 @@ impl Mailbox {
         let had = lines.len();
         for line in lines {
             match line {
-                Line::Came(mail) => mailbox.unread.push(mail),
+                Line::Came(delivery) => mailbox.unread.push(delivery),
                 Line::Shown { message } => mailbox.mark(&message),
             }
         }
@@ -47,28 +54,27 @@ impl Mailbox {
     }
 
     /// Takes a message in, if it is not there already.
-    pub fn put(&mut self, mail: Mail) -> io::Result<()> {
-        if !self.has(&mail.message) {
-            append_line(&self.path, &Line::Came(mail.clone()))?;
-            self.unread.push(mail);
+    pub fn put(&mut self, delivery: Delivery) -> io::Result<()> {
+        let message = &delivery.mail.message;
+        if !self.is_unread(message) && !self.shown.contains(message) {
+            append_line(&self.path, &Line::Came(delivery.clone()))?;
+            self.unread.push(delivery);
         }
         Ok(())
     }
 
-    /// The file that it is in.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What nobody has seen yet, oldest first.
-    pub fn unread(&self) -> &[Mail] {
-        &self.unread
+    pub fn unread(&self) -> Vec<Mail> {
+        self.unread.iter().map(|delivery| delivery.mail.clone()).collect()
     }
 
-    /// These were seen.
     pub fn shown(&mut self, messages: &[MessageId]) -> io::Result<()> {
         for message in messages {
-            if self.unread.iter().any(|mail| mail.message == *message) {
+            if self.is_unread(message) {
                 append_line(&self.path, &Line::Shown { message: message.clone() })?;
                 self.mark(message);
             }
@@ -83,21 +89,25 @@ impl Mailbox {
         if !fs::read_to_string(&self.path).is_ok_and(|text| is_about(&text)) {
             return Ok(());
         }
-        for mail in &mut self.unread {
+        for Delivery { mail, tasks: about } in &mut self.unread {
             let lines = mail.text.lines().filter(|line| !is_about(line));
             mail.text = lines.collect::<Vec<_>>().join("\n");
+            about.iter_mut().for_each(|about| about.retain(|task| !tasks.contains(task)));
         }
-        // What is left without a headline only counts what is not there any more.
-        self.unread.retain(|mail| mail.text.lines().any(|line| line.starts_with('[')));
+        self.unread.retain(|delivery| match &delivery.tasks {
+            Some(about) => !about.is_empty(),
+            // What is left without a headline only counts what is not there any more.
+            None => delivery.mail.text.lines().any(|line| line.starts_with('[')),
+        });
         self.rewrite()
     }
 
-    fn has(&self, message: &MessageId) -> bool {
-        self.unread.iter().any(|mail| mail.message == *message) || self.shown.contains(message)
+    fn is_unread(&self, message: &MessageId) -> bool {
+        self.unread.iter().any(|delivery| delivery.mail.message == *message)
     }
 
     fn mark(&mut self, message: &MessageId) {
-        self.unread.retain(|mail| mail.message != *message);
+        self.unread.retain(|delivery| delivery.mail.message != *message);
         self.shown.push_back(message.clone());
         if self.shown.len() > SHOWN_MAX {
             self.shown.pop_front();
@@ -110,8 +120,8 @@ impl Mailbox {
         for message in &self.shown {
             append_line(&new, &Line::Shown { message: message.clone() })?;
         }
-        for mail in &self.unread {
-            append_line(&new, &Line::Came(mail.clone()))?;
+        for delivery in &self.unread {
+            append_line(&new, &Line::Came(delivery.clone()))?;
         }
         // Else a power cut could leave neither the old file nor the new one.
         sync_file(&new)?;
@@ -134,44 +144,62 @@ mod tests {
         }
     }
 
+    fn delivery(number: usize) -> Delivery {
+        Delivery { mail: mail(number), tasks: None }
+    }
+
     #[test]
     fn what_came_is_there_once_until_it_was_seen_and_never_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mail");
         let mut mailbox = Mailbox::open(&path).unwrap();
         for number in [1, 2, 1] {
-            mailbox.put(mail(number)).unwrap();
+            mailbox.put(delivery(number)).unwrap();
         }
         let mut mailbox = Mailbox::open(&path).unwrap();
         assert_eq!(mailbox.unread(), [mail(1), mail(2)]);
         mailbox.shown(&[mail(1).message, mail(9).message]).unwrap();
         let mut mailbox = Mailbox::open(&path).unwrap();
-        mailbox.put(mail(1)).unwrap();
+        mailbox.put(delivery(1)).unwrap();
         assert_eq!(mailbox.unread(), [mail(2)]);
     }
 
-    #[test]
-    fn p8_what_was_told_of_a_forgotten_task_is_removed_from_the_file_too() {
+    /// `headline` begins every line about a task.
+    fn forgets(headline: &str, keeps_tasks: bool) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mail");
         let mut mailbox = Mailbox::open(&path).unwrap();
         let [gone, stays] = [1, 2].map(TaskId::from_number);
-        let line = |task: TaskId| format!("[BACKGROUND TASK COMPLETED] {task} Look (2s)");
+        let line = |task: &TaskId| format!("{headline} {task} Look (2s)");
         for (number, tasks) in [(1, vec![gone]), (2, vec![gone, stays]), (3, vec![gone])] {
-            let lines: Vec<String> = tasks.into_iter().map(line).collect();
+            let lines: Vec<String> = tasks.iter().map(line).collect();
             let text = format!("{}\n1 background task finished.", lines.join("\n"));
-            mailbox.put(Mail { text, ..mail(number) }).unwrap();
+            let mail = Mail { text, ..mail(number) };
+            mailbox.put(Delivery { mail, tasks: keeps_tasks.then_some(tasks) }).unwrap();
         }
         mailbox.shown(&[mail(3).message]).unwrap();
         mailbox.forget(&[gone]).unwrap();
         let mut again = Mailbox::open(&path).unwrap();
         for mailbox in [&mailbox, &again] {
-            let text = format!("{}\n1 background task finished.", line(stays));
+            let text = format!("{}\n1 background task finished.", line(&stays));
             assert_eq!(mailbox.unread(), [Mail { text, ..mail(2) }]);
         }
         assert!(!fs::read_to_string(&path).unwrap().contains(&gone.to_string()));
-        again.put(mail(3)).unwrap();
+        again.put(delivery(3)).unwrap();
         assert_eq!(again.unread().len(), 1, "what was seen is not shown again");
+    }
+
+    #[test]
+    fn p8_what_was_told_of_a_forgotten_task_is_removed_from_the_file_too() {
+        forgets("Completed:", true);
+    }
+
+    #[test]
+    fn p8_a_file_of_a_build_that_did_not_keep_the_tasks_goes_by_its_headlines() {
+        forgets("[BACKGROUND TASK COMPLETED]", false);
+        let old = r#"{"is":"came","message":"msg_1","session":"term_1","at":7,"text":"done"}"#;
+        let Line::Came(read) = serde_json::from_str(old).unwrap() else { panic!() };
+        assert_eq!(read, delivery(1));
     }
 
     #[test]
@@ -180,10 +208,10 @@ mod tests {
         let path = folder.path().join("mail");
         let mut mailbox = Mailbox::open(&path).unwrap();
         for number in 0..2 * SHOWN_MAX {
-            mailbox.put(mail(number)).unwrap();
+            mailbox.put(delivery(number)).unwrap();
             mailbox.shown(&[mail(number).message]).unwrap();
         }
-        mailbox.put(mail(9_999)).unwrap();
+        mailbox.put(delivery(9_999)).unwrap();
         drop(mailbox);
         let mailbox = Mailbox::open(&path).unwrap();
         assert_eq!(mailbox.unread(), [mail(9_999)]);

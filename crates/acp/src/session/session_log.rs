@@ -15,30 +15,24 @@ use legwork_machine::{create_folder, private_file};
 use legwork_protocol::{MessageId, SessionId, TaskId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// The folder of the sessions.
 #[derive(Debug, Clone)]
 pub struct SessionLog {
     folder: PathBuf,
 }
 
-/// Something that happened in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Line {
     /// The first line of a terminal's session.
     Terminal {
-        /// The folder that it is in.
         directory: PathBuf,
     },
     /// The first line of a helper's session.
     Helper {
-        /// Its task.
         task: TaskId,
-        /// Who asked for it.
         parent: SessionId,
         agent: String,
         title: String,
-        /// The folder that it works in.
         directory: PathBuf,
     },
     /// The agent has opened a session of its own for it.
@@ -48,29 +42,27 @@ pub enum Line {
         /// Whether the agent can take it up again.
         loads: bool,
     },
-    /// A prompt was handed over.
-    Prompt { message: MessageId, text: String },
+    Prompt {
+        message: MessageId,
+        text: String,
+    },
     /// The turn for a prompt is over.
     End {
         message: MessageId,
         end: End,
-        /// Tool calls in it.
         tool_calls: u32,
     },
 }
 
-/// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum End {
-    /// With an answer.
-    Answered { text: String },
-    /// With an error.
+    Answered {
+        text: String,
+    },
     Failed {
-        /// What went wrong.
         reason: String,
     },
-    /// It was called off.
     Aborted {
         /// What was said last.
         text: String,
@@ -96,11 +88,8 @@ impl SessionLog {
 
     /// Sees to it that what a session has outlives a power cut. Takes as long as the disk does.
     pub fn sync(&self, session: &SessionId) -> io::Result<()> {
-        match sync_file(&self.path(session)?) {
-            // A parent of another host has nothing here.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
-        }
+        // A parent of another host has nothing here.
+        if_there(sync_file(&self.path(session)?)).map(drop)
     }
 
     /// The same for the names of sessions that are new.
@@ -108,12 +97,8 @@ impl SessionLog {
         File::open(&self.folder)?.sync_all()
     }
 
-    /// Removes a session.
     pub fn remove(&self, session: &SessionId) -> io::Result<()> {
-        match fs::remove_file(self.path(session)?) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
-        }
+        if_there(fs::remove_file(self.path(session)?)).map(drop)
     }
 
     /// Removes terminals that no helper was asked for by and that are older than this; none if some
@@ -152,6 +137,14 @@ impl SessionLog {
     }
 }
 
+/// That a file is not there is no error.
+fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
+}
+
 fn is_older(path: &Path, age: Duration) -> bool {
     let changed = fs::metadata(path).and_then(|file| file.modified()).ok();
     changed.and_then(|at| at.elapsed().ok()).is_some_and(|passed| passed > age)
@@ -163,14 +156,18 @@ fn first_line(path: &Path) -> Option<Line> {
     serde_json::from_str(&line).ok()
 }
 
+/// The agent's id for a session with these lines, and whether the agent can take it up again.
+pub fn bound(lines: &[Line]) -> Option<(&str, bool)> {
+    lines.iter().rev().find_map(|line| match line {
+        Line::Bound { session, loads } => Some((session.as_str(), *loads)),
+        _ => None,
+    })
+}
+
 /// The lines of a file; nothing if it is not there. What is no line is passed over: half a line is
 /// what a crash leaves.
 pub fn read_lines<T: DeserializeOwned>(path: &Path) -> io::Result<Option<Vec<T>>> {
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(text) = if_there(fs::read(path))? else { return Ok(None) };
     let lines = text.split(|byte| *byte == b'\n');
     Ok(Some(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()))
 }

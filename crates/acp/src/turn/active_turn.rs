@@ -2,7 +2,7 @@
 //! work and those who look; a restart forgets it, because nothing goes on after one.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use legwork_engine::work::Question;
 use legwork_machine::{lock, since_epoch};
@@ -10,44 +10,35 @@ use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
 
 use crate::session::session_log::End;
 
-/// A turn under way, as anybody may see it.
 #[derive(Debug, Clone)]
 pub struct ActiveTurn {
     /// The prompt that it answers.
     pub message: MessageId,
-    /// Tool calls so far.
     pub tool_calls: u32,
-    /// When it last moved.
     pub moved: Time,
-    /// What it asks.
     pub questions: Vec<Question>,
     /// Its end, while that is not written down yet.
     pub end: Option<End>,
 }
 
-/// The turns under way.
 #[derive(Debug, Default)]
 pub struct Turns(Mutex<BTreeMap<SessionId, ActiveTurn>>);
 
 impl Turns {
-    /// One begins.
     pub fn begin(&self, session: &SessionId, message: MessageId) {
         let (moved, questions) = (now(), Vec::new());
         let going = ActiveTurn { message, tool_calls: 0, moved, questions, end: None };
-        self.all().insert(session.clone(), going);
+        lock(&self.0).insert(session.clone(), going);
     }
 
-    /// It moved.
     pub fn moved(&self, session: &SessionId, tool_calls: u32) {
         self.change(session, |going| (going.moved, going.tool_calls) = (now(), tool_calls));
     }
 
-    /// It asks.
     pub fn asked(&self, session: &SessionId, question: Question) {
         self.change(session, |going| going.questions.push(question));
     }
 
-    /// It has its answer.
     pub fn answered(&self, session: &SessionId, question: &QuestionId) {
         self.change(session, |going| going.questions.retain(|open| open.id != *question));
     }
@@ -62,36 +53,30 @@ impl Turns {
 
     /// Its end is written down. The next one may have begun already: its end was seen before.
     pub fn forget(&self, session: &SessionId, message: &MessageId) {
-        let mut all = self.all();
+        let mut all = lock(&self.0);
         if all.get(session).is_some_and(|going| going.message == *message) {
             all.remove(session);
         }
     }
 
-    /// What goes on in a session.
     pub fn of(&self, session: &SessionId) -> Option<ActiveTurn> {
-        self.all().get(session).cloned()
+        lock(&self.0).get(session).cloned()
     }
 
     /// All sessions in which something goes on.
     pub fn list(&self) -> Vec<(SessionId, ActiveTurn)> {
-        let all = self.all();
+        let all = lock(&self.0);
         let at_work = all.iter().filter(|(_, going)| going.end.is_none());
         at_work.map(|(session, going)| (session.clone(), going.clone())).collect()
     }
 
     fn change(&self, session: &SessionId, change: impl FnOnce(&mut ActiveTurn)) {
-        if let Some(going) = self.all().get_mut(session) {
+        if let Some(going) = lock(&self.0).get_mut(session) {
             change(going);
         }
     }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<SessionId, ActiveTurn>> {
-        lock(&self.0)
-    }
 }
 
-/// This moment.
 pub fn now() -> Time {
     Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX))
 }

@@ -15,33 +15,28 @@ use tokio::time::{Instant, sleep};
 
 use crate::agent::connection::AgentConnection;
 use crate::agent::failure::{Failure, What};
-use crate::agents::Permissions;
 use crate::limits::{LOADED_MAX, SAVE_AGAIN, START_AGAIN, START_AGAIN_MAX};
 use crate::local_host::Inner;
-use crate::session::session_log::{End, Line};
+use crate::session::session_log::{End, Line, bound};
 use crate::turn::Turn;
 
-/// What a conversation is asked to do.
 #[derive(Debug)]
 pub enum Command {
-    /// Take a turn.
-    Prompt { message: MessageId, text: String },
+    Prompt {
+        message: MessageId,
+        text: String,
+    },
     /// Load the conversation, so that a prompt can follow.
     Load(oneshot::Sender<Result<(), Failure>>),
-    /// Cancel the turn.
     Cancel,
-    /// Answer a question.
     Answer {
         question: QuestionId,
-        /// What a person says.
         reply: Reply,
         done: oneshot::Sender<Result<(), HostError>>,
     },
-    /// End the process.
     End,
 }
 
-/// The commands of a conversation, in their order.
 #[derive(Debug)]
 pub struct Commands {
     incoming: mpsc::UnboundedReceiver<Command>,
@@ -53,21 +48,24 @@ pub struct Commands {
 #[derive(Debug, Clone)]
 pub struct Facts {
     pub session: SessionId,
-    /// Who asked for it.
     pub parent: SessionId,
     pub agent: String,
-    /// The folder that it works in.
     pub directory: PathBuf,
     pub hints: mpsc::UnboundedSender<Hint>,
 }
 
 pub struct Conversation {
+    commands: Commands,
+    agent: AgentSession,
+}
+
+/// All but the commands, which can come while it starts.
+struct AgentSession {
     host: Arc<Inner>,
     facts: Facts,
-    commands: Commands,
     /// The agent's id for the session, once it has one.
     theirs: Option<String>,
-    talk: Option<(AgentConnection, Permissions)>,
+    talk: Option<AgentConnection>,
 }
 
 impl Commands {
@@ -113,7 +111,6 @@ impl Commands {
 }
 
 impl Facts {
-    /// Sends a hint.
     pub fn hint(&self, hint: Hint) {
         // Without the loop nobody is left to hear it.
         let _ = self.hints.send(hint);
@@ -121,24 +118,19 @@ impl Facts {
 }
 
 impl Conversation {
-    /// A conversation of the session with these lines.
     pub fn new(host: Arc<Inner>, facts: Facts, commands: Commands, lines: &[Line]) -> Self {
-        let theirs = lines.iter().rev().find_map(|line| match line {
-            Line::Bound { session, .. } => Some(session.clone()),
-            _ => None,
-        });
-        Self { host, facts, commands, theirs, talk: None }
+        let theirs = bound(lines).map(|(session, _)| session.to_owned());
+        Self { commands, agent: AgentSession { host, facts, theirs, talk: None } }
     }
 
-    /// Does what it is told until nothing is left to do.
     pub async fn run(mut self) {
         while let Some(command) = self.next().await {
             match command {
                 Command::Prompt { message, text } => self.turn(message, text).await,
                 Command::Load(done) => {
-                    let loaded = self.take_up().await;
+                    let loaded = self.agent.start().await;
                     if loaded.is_err() {
-                        self.end().await;
+                        self.agent.end().await;
                     }
                     // The one who asked may be gone.
                     let _ = done.send(loaded);
@@ -147,55 +139,53 @@ impl Conversation {
                     let _ = done.send(Err(HostError::Gone));
                 }
                 Command::Cancel => {}
-                Command::End => self.end().await,
+                Command::End => self.agent.end().await,
             }
         }
     }
 
-    /// The next command; nothing when this is over.
     async fn next(&mut self) -> Option<Command> {
+        let Self { commands, agent } = self;
         loop {
-            let Some((talk, _)) = &mut self.talk else {
-                return self.host.retire(&self.facts.session, &mut self.commands);
+            let Some(talk) = &mut agent.talk else {
+                return agent.host.retire(&agent.facts.session, commands);
             };
             let loads = talk.introduction.loads;
             let waits = async {
                 if loads { sleep(LOADED_MAX).await } else { std::future::pending().await }
             };
             tokio::select! {
-                command = self.commands.next() => return command,
+                command = commands.next() => return command,
                 // Whatever it says now is not wanted; that it ended is.
                 said = talk.process.next("while it had nothing to do") => if said.is_err() {
-                    self.end().await;
+                    agent.end().await;
                 },
-                () = waits => self.end().await,
+                () = waits => agent.end().await,
             }
         }
     }
 
     async fn turn(&mut self, message: MessageId, text: String) {
-        let session = self.facts.session.clone();
-        self.host.turns.begin(&session, message.clone());
+        let (host, session) = (self.agent.host.clone(), self.agent.facts.session.clone());
+        host.turns.begin(&session, message.clone());
         let end = self.work(&text).await;
-        let tool_calls = self.host.turns.of(&session).map_or(0, |going| going.tool_calls);
+        let tool_calls = host.turns.of(&session).map_or(0, |going| going.tool_calls);
         let is_over = !matches!(end, End::Answered { .. });
-        self.host.turns.ended(&session, end.clone());
-        self.save(&Line::End { message: message.clone(), end, tool_calls }).await;
-        self.host.turns.forget(&session, &message);
-        self.facts.hint(Hint::Changed { session: session.clone() });
-        let resumes = self.talk.as_ref().is_none_or(|(talk, _)| talk.introduction.resumes);
+        host.turns.ended(&session, end.clone());
+        self.agent.save(&Line::End { message: message.clone(), end, tool_calls }).await;
+        host.turns.forget(&session, &message);
+        self.agent.facts.hint(Hint::Changed { session: session.clone() });
+        let resumes = self.agent.talk.as_ref().is_none_or(|talk| talk.introduction.resumes);
         if is_over || resumes {
-            self.end().await;
+            self.agent.end().await;
         } else {
-            self.host.is_idle(&session);
+            host.is_idle(&session);
         }
     }
 
     async fn work(&mut self, text: &str) -> End {
         let started = tokio::select! {
-            started = start_in_time(
-                &self.host, &self.facts, &mut self.talk, &mut self.theirs
-            ) => started,
+            started = self.agent.start_in_time() => started,
             () = self.commands.cancelled() => {
                 return End::Aborted { text: String::new() };
             }
@@ -203,91 +193,80 @@ impl Conversation {
         if let Err(failure) = started {
             return End::Failed { reason: failure.to_string() };
         }
-        let (Some((talk, permissions)), Some(theirs)) = (&mut self.talk, &self.theirs) else {
+        let AgentSession { host, facts, theirs: Some(theirs), talk: Some(talk) } = &mut self.agent
+        else {
             return End::Failed { reason: "The agent has no session.".to_owned() };
         };
-        let turn = Turn::new(&self.facts, &self.host.turns, talk, theirs, *permissions);
-        turn.run(text, &mut self.commands).await
+        Turn::new(facts, &host.turns, talk, theirs).run(text, &mut self.commands).await
+    }
+}
+
+impl AgentSession {
+    /// Starts it, and waits while the system has no file or process left for it: others will end.
+    async fn start_in_time(&mut self) -> Result<(), Failure> {
+        let deadline = Instant::now() + START_AGAIN_MAX;
+        let mut is_said = false;
+        loop {
+            match self.start().await {
+                Err(failure) if failure.is_shortage() && Instant::now() < deadline => {
+                    if !std::mem::replace(&mut is_said, true) {
+                        let session = &self.facts.session;
+                        self.host.trouble(&format!("{session} has to wait. {failure}"));
+                    }
+                    sleep(START_AGAIN).await;
+                }
+                started => return started,
+            }
+        }
     }
 
-    async fn take_up(&mut self) -> Result<(), Failure> {
-        start(&self.host, &self.facts, &mut self.talk, &mut self.theirs).await
+    /// Sees to it that the agent is there and has the session open.
+    async fn start(&mut self) -> Result<(), Failure> {
+        if self.talk.is_some() {
+            return Ok(());
+        }
+        let Self { host, facts, .. } = self;
+        let environment = host.environments.of([&facts.session, &facts.parent]);
+        let environment = environment.as_deref();
+        let path = environment.and_then(|environment| environment.get("PATH"));
+        let agent = host.agent(&facts.agent, path).ok_or_else(|| not_there(&facts.agent))?;
+        let family = &host.setup.family;
+        let mut new = AgentConnection::begin(&agent, &facts.directory, environment, family).await?;
+        if let Some(session) = &self.theirs {
+            new.take_up(session, &facts.directory).await?;
+        } else {
+            let session = new.open(&facts.directory).await?;
+            let loads = new.introduction.loads;
+            let bound = Line::Bound { session: session.clone(), loads };
+            // Without this line the conversation cannot be taken up later, which is then said.
+            if let Err(error) = host.kept.append(&facts.session, &bound) {
+                let session = &facts.session;
+                host.trouble(&format!("the agent's id of {session} cannot be kept: {error}"));
+            }
+            self.theirs = Some(session);
+        }
+        self.talk = Some(new);
+        Ok(())
     }
 
     /// Writes a line down, however long that takes: an end must not be lost because a disk is full.
     async fn save(&self, line: &Line) {
-        while let Err(error) = self.host.kept.append(&self.facts.session, line) {
-            let session = &self.facts.session;
+        let session = &self.facts.session;
+        while let Err(error) = self.host.kept.append(session, line) {
             self.host.trouble(&format!("the end of a turn in {session} cannot be kept: {error}"));
             sleep(SAVE_AGAIN).await;
         }
         // Written it is, and a kill of the daemon does not lose it.
-        if let Err(error) = self.host.sync(&self.facts.session).await {
-            let session = &self.facts.session;
+        if let Err(error) = self.host.sync(session).await {
             self.host.trouble(&format!("{session} cannot be synced to the disk: {error}"));
         }
     }
 
     async fn end(&mut self) {
-        if let Some((talk, _)) = self.talk.take() {
+        if let Some(talk) = self.talk.take() {
             talk.process.end().await;
         }
     }
-}
-
-/// The same, and waits while the system has no file or process left for it: others will end.
-async fn start_in_time(
-    host: &Inner,
-    facts: &Facts,
-    talk: &mut Option<(AgentConnection, Permissions)>,
-    theirs: &mut Option<String>,
-) -> Result<(), Failure> {
-    let deadline = Instant::now() + START_AGAIN_MAX;
-    let mut is_said = false;
-    loop {
-        match start(host, facts, talk, theirs).await {
-            Err(failure) if failure.is_shortage() && Instant::now() < deadline => {
-                if !std::mem::replace(&mut is_said, true) {
-                    let session = &facts.session;
-                    host.trouble(&format!("{session} has to wait. {failure}"));
-                }
-                sleep(START_AGAIN).await;
-            }
-            started => return started,
-        }
-    }
-}
-
-/// Sees to it that the agent is there and has the session open.
-async fn start(
-    host: &Inner,
-    facts: &Facts,
-    talk: &mut Option<(AgentConnection, Permissions)>,
-    theirs: &mut Option<String>,
-) -> Result<(), Failure> {
-    if talk.is_some() {
-        return Ok(());
-    }
-    let environment = host.environments.of([&facts.session, &facts.parent]);
-    let environment = environment.as_deref();
-    let path = environment.and_then(|environment| environment.get("PATH"));
-    let agent = host.agent(&facts.agent, path).ok_or_else(|| not_there(&facts.agent))?;
-    let mut new =
-        AgentConnection::begin(&agent, &facts.directory, environment, &host.family).await?;
-    if let Some(session) = theirs {
-        new.take_up(session, &facts.directory).await?;
-    } else {
-        let session = new.open(&facts.directory).await?;
-        let loads = new.introduction.loads;
-        let bound = Line::Bound { session: session.clone(), loads };
-        // Without this line the conversation cannot be taken up later, which is then said.
-        if let Err(error) = host.kept.append(&facts.session, &bound) {
-            host.trouble(&format!("the agent's id of {} cannot be kept: {error}", facts.session));
-        }
-        *theirs = Some(session);
-    }
-    *talk = Some((new, agent.permissions));
-    Ok(())
 }
 
 /// It was there when the task was launched.

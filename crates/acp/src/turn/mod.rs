@@ -6,8 +6,6 @@ pub mod conversation;
 mod permission;
 mod transcript;
 
-use std::time::Duration;
-
 use legwork_engine::{Hint, HostError};
 use legwork_protocol::api::Reply;
 use legwork_protocol::{QuestionId, SessionId};
@@ -20,21 +18,18 @@ use self::permission::Options;
 use self::transcript::{Transcript, Update};
 use crate::agent::connection::{AgentConnection, refuse_unknown};
 use crate::agent::failure::{Failure, What};
-use crate::agents::Permissions;
 use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
 use crate::session::session_log::End;
 use crate::wire::{self, Message};
 
 const PROMPT: &str = "session/prompt";
 
-/// A turn under way.
 pub struct Turn<'a> {
     facts: &'a Facts,
     turns: &'a Turns,
     talk: &'a mut AgentConnection,
     /// The agent's id for the session.
     theirs: &'a str,
-    permissions: Permissions,
     transcript: Transcript,
     /// Requests for a permission without an answer.
     open: Vec<Asked>,
@@ -58,14 +53,12 @@ impl<'a> Turn<'a> {
         turns: &'a Turns,
         talk: &'a mut AgentConnection,
         theirs: &'a str,
-        permissions: Permissions,
     ) -> Self {
         Self {
             facts,
             turns,
             talk,
             theirs,
-            permissions,
             transcript: Transcript::default(),
             open: Vec::new(),
             asked: 0,
@@ -75,7 +68,6 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Sends the prompt and stays until the turn is over.
     pub async fn run(mut self, text: &str, commands: &mut Commands) -> End {
         let prompt = json!([{ "type": "text", "text": text }]);
         let params = json!({ "sessionId": self.theirs, "prompt": prompt });
@@ -104,7 +96,7 @@ impl<'a> Turn<'a> {
         commands: &mut Commands,
     ) -> Result<Option<String>, Failure> {
         loop {
-            let overdue = self.called_off.unwrap_or_else(far_away);
+            let overdue = self.called_off.unwrap_or_else(Instant::now);
             tokio::select! {
                 message = self.talk.process.next("in the middle of a turn") => match message? {
                     Message::Response { id, outcome } if id == prompt => {
@@ -173,7 +165,7 @@ impl<'a> Turn<'a> {
         let by_policy = if self.called_off.is_some() || self.open.len() >= QUESTIONS_MAX {
             Some(permission::called_off())
         } else {
-            permission::by_policy(self.permissions, &options)
+            permission::by_policy(self.talk.agent.permissions, &options)
         };
         if let Some(answer) = by_policy {
             self.talk.process.send(wire::answer(&request, &answer));
@@ -261,8 +253,4 @@ fn with_note(text: &str, unread: u32) -> String {
          said or did may be missing here."
     );
     if text.is_empty() { note } else { format!("{text}\n\n{note}") }
-}
-
-fn far_away() -> Instant {
-    Instant::now() + Duration::from_secs(3600)
 }

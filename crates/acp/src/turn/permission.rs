@@ -1,6 +1,8 @@
 //! An agent's request for a permission: what it is about, and which of the agent's own options an
 //! answer chooses.
 
+use std::collections::BTreeMap;
+
 use legwork_engine::work::Question;
 use legwork_protocol::QuestionId;
 use legwork_protocol::api::Reply;
@@ -18,7 +20,7 @@ use crate::turn::transcript::tool_title;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     /// The id of the first option of each kind.
-    ids: Vec<(&'static str, String)>,
+    ids: BTreeMap<&'static str, String>,
 }
 
 /// Every kind of option, as the protocol names them.
@@ -28,14 +30,12 @@ impl Options {
     /// Those of a request. One with an id that nobody can keep is not offered.
     pub fn of(params: &Value) -> Self {
         let options = params["options"].as_array().into_iter().flatten().take(OPTIONS_MAX);
-        let mut ids: Vec<(&'static str, String)> = Vec::new();
+        let mut ids = BTreeMap::new();
         for option in options {
             let kind = KINDS.into_iter().find(|kind| option["kind"] == *kind);
             let id = option["optionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
-            if let (Some(kind), Some(id)) = (kind, id)
-                && !ids.iter().any(|(known, _)| *known == kind)
-            {
-                ids.push((kind, id.to_owned()));
+            if let (Some(kind), Some(id)) = (kind, id) {
+                ids.entry(kind).or_insert_with(|| id.to_owned());
             }
         }
         Self { ids }
@@ -43,7 +43,7 @@ impl Options {
 
     /// Whether an answer of this name chooses an option.
     fn offers(&self, answer: &str) -> bool {
-        let has = |kind: &str| self.ids.iter().any(|(known, _)| *known == kind);
+        let has = |kind: &str| self.ids.contains_key(kind);
         match answer {
             "once" => has("allow_once"),
             "always" => has("allow_always"),
@@ -54,9 +54,8 @@ impl Options {
     /// The answer that chooses the first of these kinds that there is. An agent that offers none
     /// gets none.
     fn chosen(&self, kinds: [&str; 2]) -> Value {
-        let of_kind = |kind: &str| self.ids.iter().find(|(known, _)| *known == kind);
-        match kinds.into_iter().find_map(of_kind) {
-            Some((_, id)) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
+        match kinds.into_iter().find_map(|kind| self.ids.get(kind)) {
+            Some(id) => json!({ "outcome": { "outcome": "selected", "optionId": id } }),
             None => called_off(),
         }
     }
@@ -67,7 +66,6 @@ pub fn called_off() -> Value {
     json!({ "outcome": { "outcome": "cancelled" } })
 }
 
-/// What an agent wants to do, and the answers that it takes.
 pub fn question(id: QuestionId, params: &Value, options: &Options) -> Question {
     let call = &params["toolCall"];
     let command = call["rawInput"]["command"].as_str();
@@ -92,7 +90,6 @@ pub fn by_policy(permissions: Permissions, options: &Options) -> Option<Value> {
     }
 }
 
-/// The answer that a person gave, or why it is none.
 pub fn by_person(reply: &Reply, options: &Options) -> Result<Value, String> {
     match reply {
         Reply::Once => Ok(options.chosen(["allow_once", "allow_always"])),
@@ -133,7 +130,7 @@ mod tests {
         all.insert(0, option("a", "allow_once"));
         let kept = Options::of(&json!({ "options": all, "toolCall": { "rawInput": long } }));
         let ids = [("allow_once", "a".to_owned()), ("allow_always", "b".to_owned())];
-        assert_eq!(kept, Options { ids: ids.to_vec() });
+        assert_eq!(kept, Options { ids: ids.into() });
     }
 
     fn selected(kind: &str) -> Value {

@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::limits::{TEXT_MAX_BYTES, TITLE_MAX_CHARS, TOOL_CALLS_MAX};
 
-/// One turn so far.
 #[derive(Debug, Default)]
 pub struct Transcript {
     /// The text since the last tool call.
@@ -20,23 +19,17 @@ pub struct Transcript {
     /// The hashes of the calls' ids.
     calls: BTreeSet<u64>,
     hasher: RandomState,
-    /// How many tool calls there were.
     pub tool_calls: u32,
 }
 
-/// What an update was about.
 #[derive(Debug, PartialEq)]
 pub enum Update {
-    /// A tool call began.
     Tool(String),
-    /// So much was used so far.
     Usage {
-        /// Tokens.
         tokens: Option<u64>,
         /// Millionths of the agent's currency.
         cost_micros: Option<u64>,
     },
-    /// Something else.
     Life,
 }
 
@@ -101,7 +94,6 @@ impl Transcript {
     }
 }
 
-/// What a tool call is called.
 pub fn tool_title(call: &Value) -> String {
     let words = call["title"].as_str().or_else(|| call["kind"].as_str());
     plain(words.filter(|words| !words.trim().is_empty()).unwrap_or("tool"), TITLE_MAX_CHARS)

@@ -35,7 +35,7 @@ fn commands() -> String {
 }
 
 fn misbehaviours() -> impl TypedValueParser<Value = Misbehaviour> {
-    let known = Misbehaviour::ALL.map(|one| PossibleValue::new(one.name()).help(one.says()));
+    let known = Misbehaviour::ALL.map(|(_, name, does)| PossibleValue::new(name).help(does));
     PossibleValuesParser::new(known)
         .try_map(|name| Misbehaviour::named(&name).ok_or("there is no such way"))
 }

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use super::silent::Silent;
-use super::{ConnectionId, Place, Shared, serve, socket};
+use super::{ConnectionId, Shared, serve, socket};
 use crate::limits::{ACCEPT_PAUSE, CONNECTIONS_MAX, LAST_KNOCK, PERMIT_MAX, WRITE_MAX};
 
 /// How many connections there may be. Clones are the same limit.
@@ -46,7 +46,6 @@ impl ConnectionLimit {
 /// The socket that is listened on; another one after it was lost.
 pub type Listener = watch::Receiver<Arc<UnixListener>>;
 
-/// Accepts connections for ever.
 pub async fn keep(mut listener: Listener, limit: ConnectionLimit, shared: Shared) -> ! {
     let mut next = 0;
     loop {
@@ -73,8 +72,8 @@ pub async fn keep(mut listener: Listener, limit: ConnectionLimit, shared: Shared
             tokio::spawn(turn_away(stream, FromDaemon::Bye { why, leaving: false }));
             continue;
         };
-        let place = Place { permit, silent: shared.silent.add(ConnectionId(next)) };
-        tokio::spawn(serve(stream, ConnectionId(next), shared.clone(), place));
+        let silent = shared.silent.add(ConnectionId(next));
+        tokio::spawn(serve(stream, ConnectionId(next), shared.clone(), permit, silent));
         next += 1;
     }
 }

@@ -50,17 +50,19 @@ impl fmt::Display for ConnectionId {
 /// What comes in from a connection.
 #[derive(Debug)]
 pub enum Arrival {
-    /// Somebody said hello.
     Came(Hello),
     /// Somebody said hello in another version of the line format. Nothing more comes from it.
-    Foreign { version: u32, send_queue: SendQueue },
+    Foreign {
+        version: u32,
+        send_queue: SendQueue,
+    },
     /// A line after that. Never a hello and never a result.
     Line(ToDaemon),
-    /// The connection is over.
-    Left { why: String },
+    Left {
+        why: String,
+    },
 }
 
-/// Somebody who said hello.
 #[derive(Debug)]
 pub struct Hello {
     pub build: String,
@@ -96,17 +98,14 @@ impl Shared {
     }
 }
 
-/// What a connection takes up.
-#[derive(Debug)]
-pub struct Place {
-    pub permit: OwnedSemaphorePermit,
-    /// Until it has said hello.
-    pub silent: Waiting,
-}
-
 /// Serves one connection until either side ends it, and returns its permit.
-pub async fn serve(stream: UnixStream, id: ConnectionId, shared: Shared, place: Place) {
-    let Place { permit, silent } = place;
+async fn serve(
+    stream: UnixStream,
+    id: ConnectionId,
+    shared: Shared,
+    permit: OwnedSemaphorePermit,
+    silent: Waiting,
+) {
     let origin = Origin::of(&stream).await;
     let (read, write) = stream.into_split();
     let connection = Connection {
@@ -247,7 +246,6 @@ impl Connection {
 /// A line as it was read, or what is wrong with it and who waits for an answer to it.
 type Read = Result<ToDaemon, (BadLine, Option<Waiter>)>;
 
-/// The lines of a connection.
 struct Lines {
     read: OwnedReadHalf,
     lines: LineReader,

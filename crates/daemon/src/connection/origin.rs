@@ -22,22 +22,18 @@ const TRACE_MAX: Duration = Duration::from_secs(2);
 /// A parent that ends while it is looked for is looked for again.
 const TRIES: usize = 5;
 
-/// Where a connection comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// The process and its ancestors, the nearest first, and the marks of agents that they bear.
     Line { ids: Vec<u32>, marks: Vec<String> },
     /// A process of another container, or of a system that does not show processes.
-    #[default]
     Unseen,
     /// A process that has ended already, or whose ancestors have no end.
     Lost,
 }
 
-/// What somebody may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Everything.
     Free,
     /// It is in an agent of ours: it may look.
     InAgent,
@@ -48,7 +44,6 @@ pub enum Standing {
 }
 
 impl Origin {
-    /// Of this connection.
     pub async fn of(stream: &UnixStream) -> Self {
         let id = stream.peer_cred().ok().and_then(|peer| peer.pid());
         let Some(id) = id.and_then(|id| u32::try_from(id).ok()).filter(|id| *id > 0) else {
@@ -104,12 +99,10 @@ fn line(first: u32) -> Option<Origin> {
 }
 
 impl Standing {
-    /// Why it may not be a host.
     pub fn refuses_host(self) -> Option<Refusal> {
         if self == Self::InHost { None } else { self.refusal() }
     }
 
-    /// Why it may not ask this.
     pub fn refuses(self, request: &Request) -> Option<Refusal> {
         match request {
             Request::Show { .. }
@@ -122,7 +115,6 @@ impl Standing {
         }
     }
 
-    /// Why it may not ask this of the engine.
     pub fn refuses_ask(self, ask: &Ask) -> Option<Refusal> {
         match ask {
             Ask::Output { .. } | Ask::Wait { .. } | Ask::List(_) => None,

@@ -11,7 +11,6 @@ use legwork_protocol::{CallId, HostId, Refusal};
 use super::{Origin, SendQueue};
 use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
 
-/// Somebody who is connected.
 #[derive(Debug)]
 pub struct Peer {
     /// The host that it stands for; a person's program stands for none.
@@ -33,19 +32,8 @@ pub enum Open {
 }
 
 impl Peer {
-    pub fn new(host: Option<HostId>, send_queue: SendQueue) -> Self {
-        Self {
-            host,
-            send_queue,
-            origin: Origin::default(),
-            open: BTreeMap::new(),
-            heard: Instant::now(),
-        }
-    }
-
-    /// That comes from there.
-    pub fn from(self, origin: Origin) -> Self {
-        Self { origin, ..self }
+    pub fn new(host: Option<HostId>, send_queue: SendQueue, origin: Origin) -> Self {
+        Self { host, send_queue, origin, open: BTreeMap::new(), heard: Instant::now() }
     }
 
     pub fn refuse(&self, id: u64, refusal: Refusal) {
@@ -71,10 +59,6 @@ impl Peer {
         };
         self.refuse(id, Refusal::BadRequest(why));
         false
-    }
-
-    pub fn follow(&mut self, id: u64) {
-        self.open.insert(id, Open::Follow(None));
     }
 
     /// Tells it, if it follows and keeps up.
@@ -110,8 +94,8 @@ mod tests {
 
     #[test]
     fn a_slow_watcher_is_told_how_much_it_missed() {
-        let mut peer = Peer::new(None, SendQueue::default());
-        peer.follow(7);
+        let mut peer = Peer::new(None, SendQueue::default(), Origin::Unseen);
+        peer.open.insert(7, Open::Follow(None));
         for _ in 0..WATCHER_MAX_BEHIND + 5 {
             peer.tell(&news("launched"));
         }

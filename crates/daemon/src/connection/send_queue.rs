@@ -2,7 +2,7 @@
 //! off, so that it can neither hold up others nor fill the memory.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use legwork_host::Outgoing;
 use legwork_machine::lock;
@@ -40,7 +40,7 @@ impl SendQueue {
     pub fn send(&self, line: &FromDaemon) -> Result<(), BadLine> {
         let line = encode(line);
         check_size(&line)?;
-        let mut state = self.state();
+        let mut state = lock(&self.0.state);
         if state.closed.is_some() {
             return Ok(());
         }
@@ -59,13 +59,13 @@ impl SendQueue {
     pub fn bye(&self, why: &str, leaving: bool) {
         // As short as a line gets.
         let _ = self.send(&FromDaemon::Bye { why: why.to_owned(), leaving });
-        self.state().closed.get_or_insert_with(|| why.to_owned());
+        lock(&self.0.state).closed.get_or_insert_with(|| why.to_owned());
         self.0.changed.notify_one();
     }
 
     /// Lines that the connection has not begun to read.
     pub fn behind(&self) -> usize {
-        self.state().lines.len()
+        lock(&self.0.state).lines.len()
     }
 
     /// Writes what is sent until there is a last line or the connection does not take it. Gives
@@ -90,14 +90,10 @@ impl SendQueue {
 
     /// The next line, and why it is the last but those that wait.
     fn next(&self) -> (Option<Vec<u8>>, Option<String>) {
-        let mut state = self.state();
+        let mut state = lock(&self.0.state);
         let line = state.lines.pop_front();
         state.bytes -= line.as_ref().map_or(0, Vec::len);
         (line, state.closed.clone())
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.0.state)
     }
 }
 

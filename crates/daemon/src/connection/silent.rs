@@ -2,7 +2,7 @@
 //! says nothing keeps nobody else out.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use legwork_machine::lock;
 use tokio::sync::Notify;
@@ -26,11 +26,8 @@ impl Silent {
     /// One more. If there are too many, the one that came first has to go.
     pub fn add(&self, id: ConnectionId) -> Waiting {
         let cut = Arc::new(Notify::new());
-        let mut all = self.all();
-        all.insert(id, cut.clone());
-        let is_crowded = all.len() > SILENT_MAX;
-        drop(all);
-        if is_crowded {
+        lock(&self.0).insert(id, cut.clone());
+        if lock(&self.0).len() > SILENT_MAX {
             self.cut_first();
         }
         Waiting { all: self.clone(), id, cut }
@@ -38,20 +35,15 @@ impl Silent {
 
     /// The one that came first has to go, if there is one.
     pub fn cut_first(&self) -> bool {
-        let first = self.all().pop_first();
+        let first = lock(&self.0).pop_first();
         if let Some((_, first)) = &first {
             first.notify_one();
         }
         first.is_some()
     }
-
-    fn all(&self) -> MutexGuard<'_, BTreeMap<ConnectionId, Arc<Notify>>> {
-        lock(&self.0)
-    }
 }
 
 impl Waiting {
-    /// Returns when it has to go.
     pub async fn cut(&self) {
         self.cut.notified().await;
     }
@@ -59,7 +51,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.all.all().remove(&self.id);
+        lock(&self.all.0).remove(&self.id);
     }
 }
 
@@ -85,6 +77,6 @@ mod tests {
         assert!(goes(&all[0]).await);
         assert!(!goes(&all[1]).await);
         drop(all);
-        assert!(silent.all().is_empty());
+        assert!(lock(&silent.0).is_empty());
     }
 }

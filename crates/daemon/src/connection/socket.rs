@@ -84,7 +84,6 @@ fn make_folder(folder: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Removes a file, if it is there.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -116,20 +115,6 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-
-    fn mode(path: &Path) -> u32 {
-        fs::metadata(path).unwrap().permissions().mode() & 0o777
-    }
-
-    #[tokio::test]
-    async fn g1_the_socket_and_its_folder_are_the_users_alone() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().join("run/legwork.sock");
-        let (listener, _) = bind(&path).unwrap();
-        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-        let (_near, far) = tokio::join!(UnixStream::connect(&path), listener.accept());
-        assert_eq!(check_peer(&far.unwrap().0), Ok(()));
-    }
 
     #[test]
     fn g1_a_process_of_another_user_is_refused() {

@@ -1,4 +1,5 @@
-//! The built-in hosts, taken together: whoever asks does not care which of them it is.
+//! The built-in hosts, taken together: whoever asks does not care which of them it is. What the
+//! methods mean is said at the trait.
 
 use std::sync::Arc;
 
@@ -39,7 +40,6 @@ impl BuiltIns {
         self.iter().any(|one| one.id() == host)
     }
 
-    /// Whether this host was one of an earlier daemon's, which has ended.
     pub fn was_before(&self, host: &HostId) -> bool {
         self.iter().any(|one| one.was_before(host))
     }
@@ -54,13 +54,11 @@ impl BuiltIns {
         Err("No host keeps sessions of this name. That of a terminal begins with term_.".to_owned())
     }
 
-    /// What this session launches from now on gets this environment.
     pub fn launches_with(&self, session: &SessionId, environment: Environment) {
         let environment = Arc::new(environment);
         self.iter().for_each(|one| one.launches_with(session, environment.clone()));
     }
 
-    /// What this task runs from now on gets this environment.
     pub fn resumes_with(&self, task: TaskId, environment: Environment) {
         let environment = Arc::new(environment);
         self.iter().for_each(|one| one.resumes_with(task, environment.clone()));
@@ -74,22 +72,18 @@ impl BuiltIns {
         })
     }
 
-    /// Notices that nobody has seen yet.
     pub fn mail(&self) -> Vec<Mail> {
         self.iter().flat_map(|one| one.mail()).collect()
     }
 
-    /// These were shown.
     pub fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
         self.iter().try_for_each(|one| one.mail_shown(messages))
     }
 
-    /// Whether a process with this mark was started by an agent of ours.
     pub fn is_mark(&self, mark: &str) -> bool {
         self.iter().any(|one| one.is_mark(mark))
     }
 
-    /// How many runs would end with this daemon.
     pub fn at_work(&self) -> usize {
         self.iter().map(|one| one.at_work()).sum()
     }

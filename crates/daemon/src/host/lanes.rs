@@ -28,40 +28,22 @@ struct Waiting {
 #[derive(Debug)]
 struct UnderWay {
     work: WorkId,
-    changes: Changes,
+    only_reads: bool,
     /// Nothing once the unit is overdue.
     due: Option<Instant>,
 }
 
-/// Whether a unit changes something in the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Changes {
-    Nothing,
-    Something,
-}
-
 /// A unit that nobody waits for any longer.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Overdue {
-    /// It never began and never will.
-    Waiting(WorkId),
-    /// It reads only: what it does is of no interest any more, and its lane is free.
-    Reading(WorkId),
-    /// It may still change something, so its lane is taken until it comes back: what is asked later
-    /// must not take effect earlier.
-    Changing(WorkId),
-}
-
-impl Overdue {
-    pub fn work(&self) -> WorkId {
-        match self {
-            Self::Waiting(work) | Self::Reading(work) | Self::Changing(work) => *work,
-        }
-    }
+pub struct Overdue {
+    pub work: WorkId,
+    /// It is under way and only reads: what it does is of no interest any more, and its lane is
+    /// free. One that may still change something has its lane until it comes back: what is asked
+    /// later must not take effect earlier.
+    pub is_given_up: bool,
 }
 
 impl Lanes {
-    /// Takes on a unit.
     pub fn give(&mut self, work: Work, now: Instant) {
         let lane = work.action.lane();
         self.waiting.push_back(Waiting { work, lane, due: now + UNIT_MAX });
@@ -76,7 +58,8 @@ impl Lanes {
         let free = self.waiting.iter().position(|unit| !self.taken.contains_key(&unit.lane))?;
         let Waiting { work, lane, .. } = self.waiting.remove(free)?;
         let due = Some(now + UNIT_MAX);
-        self.taken.insert(lane, UnderWay { work: work.id, changes: changes(&work.action), due });
+        let only_reads = only_reads(&work.action);
+        self.taken.insert(lane, UnderWay { work: work.id, only_reads, due });
         Some(work)
     }
 
@@ -87,45 +70,35 @@ impl Lanes {
         self.taken.remove(&lane).is_some_and(|unit| unit.due.is_some())
     }
 
-    /// When the first unit will be overdue.
     pub fn first_due(&self) -> Option<Instant> {
         let waiting = self.waiting.front().map(|unit| unit.due);
         self.taken.values().filter_map(|unit| unit.due).chain(waiting).min()
     }
 
-    /// The units that have become overdue.
     pub fn overdue(&mut self, now: Instant) -> Vec<Overdue> {
         let mut overdue = Vec::new();
         while let Some(unit) = self.waiting.pop_front_if(|unit| unit.due <= now) {
-            overdue.push(Overdue::Waiting(unit.work.id));
+            overdue.push(Overdue { work: unit.work.id, is_given_up: false });
         }
         for unit in self.taken.values_mut() {
-            if unit.due.is_some_and(|due| due <= now) {
-                unit.due = None;
-                overdue.push(match unit.changes {
-                    Changes::Nothing => Overdue::Reading(unit.work),
-                    Changes::Something => Overdue::Changing(unit.work),
-                });
+            if unit.due.take_if(|due| *due <= now).is_some() {
+                overdue.push(Overdue { work: unit.work, is_given_up: unit.only_reads });
             }
         }
-        self.taken.retain(|_, unit| unit.due.is_some() || unit.changes == Changes::Something);
+        self.taken.retain(|_, unit| unit.due.is_some() || !unit.only_reads);
         overdue
     }
 }
 
-fn changes(action: &Action) -> Changes {
-    match action {
+fn only_reads(action: &Action) -> bool {
+    matches!(
+        action,
         Action::CheckAgent { .. }
-        | Action::Probe { .. }
-        | Action::FindMissing { .. }
-        | Action::Observe { .. }
-        | Action::Poll { .. } => Changes::Nothing,
-        Action::Open { .. }
-        | Action::Prompt { .. }
-        | Action::Deliver { .. }
-        | Action::Stop { .. }
-        | Action::Answer { .. } => Changes::Something,
-    }
+            | Action::Probe { .. }
+            | Action::FindMissing { .. }
+            | Action::Observe { .. }
+            | Action::Poll { .. }
+    )
 }
 
 #[cfg(test)]
@@ -182,39 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_that_hangs_keeps_its_lane_if_it_may_still_change_something() {
-        let (mut lanes, start) = (Lanes::default(), Instant::now());
-        give(&mut lanes, 1, stop("a"), start);
-        assert_eq!(begun(&mut lanes, start), [1]);
-        let late = start + UNIT_MAX;
-        give(&mut lanes, 2, probe("a"), late);
-        assert_eq!(lanes.overdue(late), [Overdue::Changing(WorkId(1))]);
-        assert!(begun(&mut lanes, late).is_empty());
-        assert_eq!(lanes.first_due(), Some(late + UNIT_MAX));
-        assert!(!lanes.came_back(WorkId(1)), "it has its answer");
-        assert_eq!(begun(&mut lanes, late), [2]);
-    }
-
-    #[test]
-    fn a_unit_that_only_reads_gives_its_lane_up() {
-        let (mut lanes, start) = (Lanes::default(), Instant::now());
-        give(&mut lanes, 1, probe("a"), start);
-        give(&mut lanes, 2, stop("a"), start + UNIT_MAX / 2);
-        assert_eq!(begun(&mut lanes, start), [1]);
-        let late = start + UNIT_MAX;
-        assert_eq!(lanes.overdue(late), [Overdue::Reading(WorkId(1))]);
-        assert_eq!(begun(&mut lanes, late), [2]);
-        assert!(!lanes.came_back(WorkId(1)));
-    }
-
-    #[test]
     fn a_unit_that_waits_too_long_is_never_done() {
         let (mut lanes, start) = (Lanes::default(), Instant::now());
         give(&mut lanes, 1, stop("a"), start);
         give(&mut lanes, 2, stop("a"), start);
         assert_eq!(begun(&mut lanes, start), [1]);
         let late = start + UNIT_MAX;
-        let expected = [Overdue::Waiting(WorkId(2)), Overdue::Changing(WorkId(1))];
+        let expected = [2, 1].map(|id| Overdue { work: WorkId(id), is_given_up: false });
         assert_eq!(lanes.overdue(late), expected);
         assert!(!lanes.came_back(WorkId(1)));
         assert!(begun(&mut lanes, late).is_empty());

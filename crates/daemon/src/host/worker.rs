@@ -32,7 +32,9 @@ impl HostWorker {
         let (work, given) = mpsc::unbounded_channel();
         let (toasts, shown) = mpsc::channel(TOASTS_MAX);
         tokio::spawn(show(host.clone(), shown));
-        tokio::spawn(Worker::new(host, findings).run(given));
+        let (lanes, running) = (Lanes::default(), JoinSet::new());
+        let worker = Worker { host, findings, lanes, running, units: HashMap::new() };
+        tokio::spawn(worker.run(given));
         Self { work, toasts }
     }
 
@@ -66,11 +68,6 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(host: Arc<dyn Host>, findings: Findings) -> Self {
-        let (lanes, running) = (Lanes::default(), JoinSet::new());
-        Self { host, findings, lanes, running, units: HashMap::new() }
-    }
-
     async fn run(mut self, mut given: mpsc::UnboundedReceiver<Work>) {
         loop {
             let due = self.lanes.first_due();
@@ -110,9 +107,8 @@ impl Worker {
     }
 
     fn give_up(&mut self) {
-        for overdue in self.lanes.overdue(Instant::now()) {
-            let work = overdue.work();
-            if overdue == Overdue::Reading(work) {
+        for Overdue { work, is_given_up } in self.lanes.overdue(Instant::now()) {
+            if is_given_up {
                 self.units.retain(|_, (unit, task)| {
                     if *unit == work {
                         task.abort();

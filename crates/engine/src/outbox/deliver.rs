@@ -128,7 +128,8 @@ impl Engine {
         let parts = texts::parts(delivery, &notices, max_chars);
         let tried = if attempt.reached == Reached::No { Tried::Never } else { Tried::Perhaps };
         let (session, message) = (delivery.to.clone(), id.clone());
-        let action = Action::Deliver { tried, session, message, parts, wake };
+        let tasks = notices.iter().map(|(notice, _)| notice.id.task).collect();
+        let action = Action::Deliver { tried, session, message, tasks, parts, wake };
         self.timers.clear(&Timer::Delivery(id.clone()));
         self.work(route.host.clone(), action, Purpose::Delivery(route.host, id.clone()));
     }

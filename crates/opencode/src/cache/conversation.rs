@@ -16,10 +16,8 @@ use crate::wire::mark;
 use crate::wire::message;
 use crate::wire::transport::{Transport, ask, session_path};
 
-/// What is known of a session.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    /// Its own fields.
     pub session: Arc<Value>,
     /// To whom a person last spoke in it; where no person ever wrote, to whom it belongs.
     pub choice: Choice,
@@ -67,12 +65,11 @@ impl SessionCache {
     /// A session with these fields. None for a child session: no person is expected there, and only
     /// reading shows that none wrote.
     pub fn by(info: &Value) -> Option<Self> {
-        let is_own = info.is_object() && info.get("parentID").is_none_or(Value::is_null);
+        let is_own = info.is_object() && info["parentID"].is_null();
         let session = is_own.then(|| Arc::new(info.clone()))?;
         Some(Self { session, written: None, by_person: None })
     }
 
-    /// Takes in an event of the session.
     pub fn hear(&mut self, name: &str, properties: &Value) {
         let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
         match name {

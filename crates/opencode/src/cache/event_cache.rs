@@ -3,7 +3,7 @@
 //! cleared. It only saves requests: what is not in it is read.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
 use legwork_engine::work::Observation;
 use legwork_machine::lock;
@@ -30,7 +30,6 @@ struct Known {
 }
 
 impl EventCache {
-    /// Takes in an event.
     pub fn hear(&self, name: &str, properties: &Value) {
         if name == MISSED {
             return self.forget();
@@ -38,7 +37,7 @@ impl EventCache {
         let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
         let session = word("/sessionID").or_else(|| word("/info/id"));
         let Some(session) = session.and_then(|id| id.parse().ok()) else { return };
-        let mut known = self.known();
+        let mut known = lock(&self.0);
         if name == "session.deleted" {
             known.conversations.remove(&session);
             known.replies.remove(&session);
@@ -55,33 +54,29 @@ impl EventCache {
 
     /// Events may have been missed.
     pub fn forget(&self) {
-        *self.known() = Known::default();
+        *lock(&self.0) = Known::default();
     }
 
     /// From now on the reply to this prompt is collected.
     pub(crate) fn listen(&self, session: &SessionId, prompt: &MessageId) {
         let awaited = ReplyBuilder::new(prompt);
-        keep(&mut self.known().replies, REPLIES_KEPT, session.clone(), awaited);
+        keep(&mut lock(&self.0).replies, REPLIES_KEPT, session.clone(), awaited);
     }
 
     /// The answer to this prompt, if all of it was announced. It is given once.
     pub(crate) fn answer(&self, session: &SessionId, prompt: &MessageId) -> Option<Observation> {
-        let answer = self.known().replies.get(session)?.answer_to(prompt)?;
+        let answer = lock(&self.0).replies.get(session)?.answer_to(prompt)?;
         self.listen_no_more(session);
         Some(answer)
     }
 
     /// It is known how that run ended.
     pub(crate) fn listen_no_more(&self, session: &SessionId) {
-        self.known().replies.remove(session);
+        lock(&self.0).replies.remove(session);
     }
 
     /// The conversation, if all that must be known of it was announced.
     pub(crate) fn conversation(&self, session: &SessionId) -> Option<Conversation> {
-        self.known().conversations.get(session)?.whole()
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        lock(&self.0)
+        lock(&self.0).conversations.get(session)?.whole()
     }
 }

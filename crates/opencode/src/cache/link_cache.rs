@@ -3,7 +3,7 @@
 //! for a minute at most.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use legwork_machine::lock;
 use legwork_protocol::SessionId;
@@ -34,26 +34,22 @@ impl LinkCache {
     }
 
     pub(crate) fn agents(&self) -> Option<Arc<Vec<Value>>> {
-        let known = self.known();
+        let known = lock(&self.known);
         let (read, agents) = known.agents.as_ref()?;
         (read.elapsed() < AGENTS_KEPT).then(|| agents.clone())
     }
 
     pub(crate) fn agents_are(&self, agents: Arc<Vec<Value>>) {
-        self.known().agents = Some((Instant::now(), agents));
+        lock(&self.known).agents = Some((Instant::now(), agents));
     }
 
     /// The model that the session was opened for, if this is known; it may be none.
     pub(crate) fn model_of(&self, session: &SessionId) -> Option<Option<Model>> {
-        self.known().models.get(session).cloned()
+        lock(&self.known).models.get(session).cloned()
     }
 
     pub(crate) fn opened(&self, session: SessionId, model: Option<Model>) {
-        keep(&mut self.known().models, MODELS_KEPT, session, model);
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        lock(&self.known)
+        keep(&mut lock(&self.known).models, MODELS_KEPT, session, model);
     }
 }
 

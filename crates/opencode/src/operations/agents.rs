@@ -39,8 +39,8 @@ async fn read<T: Transport>(host: &T) -> Result<Arc<Vec<Value>>, HostError> {
 
 /// The hidden ones are OpenCode's own: they write titles and summaries.
 fn names(agents: &[Value]) -> impl Iterator<Item = &str> {
-    let shown = agents.iter().filter(|agent| agent.get("hidden") != Some(&Value::Bool(true)));
-    shown.filter_map(|agent| agent.get("name")?.as_str())
+    let shown = agents.iter().filter(|agent| agent["hidden"] != true);
+    shown.filter_map(|agent| agent["name"].as_str())
 }
 
 fn has(agents: &[Value], agent: &str) -> bool {

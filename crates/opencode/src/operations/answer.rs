@@ -5,7 +5,7 @@ use legwork_host::Request;
 use legwork_protocol::QuestionId;
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::QuestionKind;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::wire::question;
 use crate::wire::transport::{Transport, ask, ask_list, word};
@@ -54,7 +54,7 @@ async fn to_question<T: Transport>(
         }
     };
     let open = ask_list(host, Request::get("/question")).await?;
-    let asked = open.iter().find(|told| told.get("id").and_then(Value::as_str) == Some(id));
+    let asked = open.iter().find(|told| told["id"].as_str() == Some(id));
     let answers = question::answers(asked.ok_or(HostError::Gone)?, words).map_err(|lines| {
         rejected(&format!("These are {lines} questions: give {lines} lines, one answer each."))
     })?;

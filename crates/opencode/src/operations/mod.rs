@@ -20,7 +20,6 @@ use crate::wire::error;
 use crate::wire::question;
 use crate::wire::transport::{Transport, ask, ask_list, session_path};
 
-/// Performs the action and says what it found.
 pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding, HostError> {
     match action {
         Action::CheckAgent { agent } => agents::check_agent(host, agent).await,
@@ -37,7 +36,7 @@ pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding,
         }
         Action::Observe { session, message } => observe::observe(host, session, message).await,
         Action::Poll { scope } => poll(host, *scope).await,
-        Action::Deliver { tried, session, message, parts, wake } => {
+        Action::Deliver { tried, session, message, parts, wake, .. } => {
             send::tell(host, *tried, (session, message), parts, *wake).await
         }
         Action::Stop { task, target } => stop::stop(host, *task, target).await,
@@ -82,11 +81,11 @@ async fn poll<T: Transport>(host: &T, scope: Scope) -> Result<Finding, HostError
 
 /// `{type: "retry", attempt, message, next}`
 fn retry(status: &Value) -> Option<Retry> {
-    if status.get("type")?.as_str()? != "retry" {
+    if status["type"].as_str()? != "retry" {
         return None;
     }
-    let number = |key: &str| status.get(key).and_then(Value::as_u64).unwrap_or_default();
-    let why = status.get("message").and_then(Value::as_str).unwrap_or("the provider failed");
+    let number = |key: &str| status[key].as_u64().unwrap_or_default();
+    let why = status["message"].as_str().unwrap_or("the provider failed");
     Some(Retry {
         attempt: u32::try_from(number("attempt")).unwrap_or(u32::MAX),
         why: why.to_owned(),

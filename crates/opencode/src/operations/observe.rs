@@ -27,12 +27,16 @@ pub async fn observe<T: Transport>(
         }
         return Ok(Finding::Observed(seen));
     }
-    let status = ask(host, Request::get("/session/status")).await?;
-    if status.as_object().ok_or(error::NONSENSE)?.contains_key(session.as_str()) {
+    if is_busy(host, session).await? {
         return Ok(Finding::Observed(Observation { state: RunState::Busy, ..seen }));
     }
     // It may have ended between the two readings.
     observation_of(host, session, prompt).await.map(Finding::Observed)
+}
+
+pub async fn is_busy<T: Transport>(host: &T, session: &SessionId) -> Result<bool, HostError> {
+    let status = ask(host, Request::get("/session/status")).await?;
+    Ok(status.as_object().ok_or(error::NONSENSE)?.contains_key(session.as_str()))
 }
 
 async fn observation_of<T: Transport>(

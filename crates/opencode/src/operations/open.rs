@@ -13,7 +13,6 @@ use crate::wire::mark;
 use crate::wire::rules;
 use crate::wire::transport::{Transport, ask, ask_list, session_path};
 
-/// The session to open.
 pub struct Wish<'a> {
     pub tried: Tried,
     pub task: TaskId,
@@ -30,7 +29,7 @@ pub async fn open<T: Transport>(host: &T, wish: Wish<'_>) -> Result<Finding, Hos
         return Ok(Finding::Opened { session });
     }
     let body = body(&wish, parent?, &agents?);
-    let model = body.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read);
+    let model = Model::read(&body["metadata"][mark::KEY]["model"]);
     let session = id(&ask(host, Request::post("/session", body)).await?)?;
     if let Some(cache) = host.cache() {
         cache.opened(session.clone(), model);
@@ -49,20 +48,20 @@ async fn known<T: Transport>(host: &T, wish: &Wish<'_>) -> Result<Option<Session
 
 /// The id of a session that OpenCode tells of.
 pub fn id(session: &Value) -> Result<SessionId, HostError> {
-    let id = session.get("id").and_then(Value::as_str).and_then(|id| id.parse().ok());
+    let id = session["id"].as_str().and_then(|id| id.parse().ok());
     id.ok_or(crate::wire::error::NONSENSE)
 }
 
 fn body(wish: &Wish<'_>, parent: Conversation, agents: &[Value]) -> Value {
     let Conversation { session, choice } = parent;
     let named = |name: Option<&str>| {
-        let agent = agents.iter().find(|agent| agent.get("name").and_then(Value::as_str) == name);
+        let agent = agents.iter().find(|agent| agent["name"].as_str() == name);
         agent.unwrap_or(&Value::Null)
     };
     let agent = named(Some(wish.agent));
     let mut ours = json!({ "task": wish.task });
     // Kept for good, so that every prompt of the task goes to the same model.
-    let model = agent.get("model").and_then(Model::read).or(choice.model);
+    let model = Model::read(&agent["model"]).or(choice.model);
     if let Some(model) = model {
         ours["model"] = model.told();
     }

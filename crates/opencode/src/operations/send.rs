@@ -60,7 +60,7 @@ async fn model_of<T: Transport>(host: &T, session: &SessionId) -> Result<Option<
         return Ok(model);
     }
     let there = ask(host, Request::get(session_path(session, "")?)).await?;
-    Ok(there.pointer(&format!("/metadata/{}/model", mark::KEY)).and_then(Model::read))
+    Ok(Model::read(&there["metadata"][mark::KEY]["model"]))
 }
 
 /// Whether the message is in the session. One that was never sent is not; an unknown session's
@@ -90,14 +90,12 @@ async fn send<T: Transport>(
     parts: Vec<Value>,
     wake: Wake,
 ) -> Result<Finding, HostError> {
-    let mut body = serde_json::Map::new();
-    body.insert("messageID".to_owned(), json!(message));
-    body.insert("parts".to_owned(), json!(parts));
+    let mut body = json!({ "messageID": message, "parts": parts });
     if wake == Wake::StayIdle {
-        body.insert("noReply".to_owned(), json!(true));
+        body["noReply"] = json!(true);
     }
     choice.put_into(&mut body);
-    ask(host, Request::post(session_path(session, "/prompt_async")?, body.into())).await?;
+    ask(host, Request::post(session_path(session, "/prompt_async")?, body)).await?;
     Ok(Finding::Done)
 }
 

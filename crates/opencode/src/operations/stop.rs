@@ -7,8 +7,8 @@ use legwork_protocol::{SessionId, TaskId};
 use serde_json::{Value, json};
 
 use crate::limits::{ALL_SESSIONS, RECENT_SESSIONS};
+use crate::operations::observe::is_busy;
 use crate::operations::open;
-use crate::wire::error;
 use crate::wire::mark;
 use crate::wire::transport::{Transport, ask, ask_list, session_path};
 
@@ -30,9 +30,7 @@ pub async fn stop<T: Transport>(
 /// OpenCode aborts any session, also one that was deleted: what ran in it goes on otherwise.
 async fn abort<T: Transport>(host: &T, session: &SessionId) -> Result<Finding, HostError> {
     ask(host, Request::post(session_path(session, "/abort")?, json!({}))).await?;
-    let status = ask(host, Request::get("/session/status")).await?;
-    let busy = status.as_object().ok_or(error::NONSENSE)?.contains_key(session.as_str());
-    Ok(if busy { Finding::Done } else { Finding::Quiet })
+    Ok(if is_busy(host, session).await? { Finding::Done } else { Finding::Quiet })
 }
 
 /// A deleted session is not aborted along: that is another write, and the next stop makes it.

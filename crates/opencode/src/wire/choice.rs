@@ -1,9 +1,8 @@
 //! Which agent and model are to answer: read where OpenCode tells it, sent with each prompt. A
 //! prompt that names none is answered by the default agent, whatever the session had (1.18.33).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-/// A model, with the variant of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Model {
     provider: String,
@@ -21,8 +20,7 @@ pub struct Choice {
 impl Model {
     /// Messages and agents say `modelID`, sessions say `id`, and `default` for no variant.
     pub fn read(told: &Value) -> Option<Self> {
-        let word =
-            |key: &str| told.get(key).and_then(Value::as_str).filter(|word| !word.is_empty());
+        let word = |key: &str| told[key].as_str().filter(|word| !word.is_empty());
         Some(Self {
             provider: word("providerID")?.to_owned(),
             name: word("modelID").or(word("id"))?.to_owned(),
@@ -44,21 +42,20 @@ impl Choice {
     /// What a message or a session says of itself.
     pub fn read(told: &Value) -> Self {
         Self {
-            agent: told.get("agent").and_then(Value::as_str).map(str::to_owned),
-            model: told.get("model").and_then(Model::read),
+            agent: told["agent"].as_str().map(str::to_owned),
+            model: Model::read(&told["model"]),
         }
     }
 
-    /// Puts it into the body of a prompt.
-    pub fn put_into(self, body: &mut Map<String, Value>) {
+    /// In the body of a prompt the variant stands beside the model.
+    pub fn put_into(self, body: &mut Value) {
         if let Some(agent) = self.agent {
-            body.insert("agent".to_owned(), json!(agent));
+            body["agent"] = json!(agent);
         }
         if let Some(model) = self.model {
-            let told = json!({ "providerID": model.provider, "modelID": model.name });
-            body.insert("model".to_owned(), told);
+            body["model"] = json!({ "providerID": model.provider, "modelID": model.name });
             if let Some(variant) = model.variant {
-                body.insert("variant".to_owned(), json!(variant));
+                body["variant"] = json!(variant);
             }
         }
     }

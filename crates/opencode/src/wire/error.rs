@@ -10,14 +10,8 @@ use serde_json::Value;
 /// Why a connection cannot be set up at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The address is none.
     #[error("{url} is no address of an OpenCode server; give one like http://127.0.0.1:4096")]
-    BadUrl {
-        url: String,
-        /// What is wrong with it.
-        source: hyper::http::uri::InvalidUri,
-    },
-    /// The address is not one that we can speak to.
+    BadUrl { url: String, source: hyper::http::uri::InvalidUri },
     #[error("{url}: only http:// with a host is spoken; reach a remote server through a tunnel")]
     NotHttp { url: String },
 }
@@ -55,12 +49,12 @@ fn complaint(reply: &HostReply) -> String {
 
 /// The error of a turn, `{name, data: {message, statusCode}}`, in words.
 pub(crate) fn reason(error: &Value) -> String {
-    let name = error.get("name").and_then(Value::as_str).unwrap_or("an error without a name");
-    let mut reason = match error.pointer("/data/message").and_then(Value::as_str) {
+    let name = error["name"].as_str().unwrap_or("an error without a name");
+    let mut reason = match error["data"]["message"].as_str() {
         Some(message) if !message.trim().is_empty() => format!("{name}: {message}"),
         _ => name.to_owned(),
     };
-    if let Some(status) = error.pointer("/data/statusCode").and_then(Value::as_u64) {
+    if let Some(status) = error["data"]["statusCode"].as_u64() {
         reason.push_str(&format!(" (status {status})"));
     }
     reason

@@ -92,7 +92,7 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
             Hint::Changed { session: session()? }
         }
         "session.error" => {
-            let why = error::reason(properties.get("error").unwrap_or(&Value::Null));
+            let why = error::reason(&properties["error"]);
             Hint::Errored { session: session()?, why }
         }
         "session.deleted" => {
@@ -135,10 +135,10 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
 /// A session says at every step what it used up so far. One without a parent is no helper's, and
 /// may say that an undo is over: that is not told in any other way.
 fn updated(session: SessionId, info: &Value) -> Hint {
-    if info.get("parentID").is_none_or(Value::is_null) {
+    if info["parentID"].is_null() {
         return Hint::Changed { session };
     }
-    let cost = info.get("cost").and_then(Value::as_f64);
+    let cost = info["cost"].as_f64();
     Hint::Progress {
         session,
         tool: None,

@@ -52,8 +52,8 @@ async fn whole<T: Transport>(host: &T, path: &str) -> Result<Vec<Value>, HostErr
 /// The place before a message. OpenCode tells it in a header, which the plugin does not see; it is
 /// made of nothing else than this (1.18.33).
 fn cursor(message: &Value) -> Option<String> {
-    let id = message.pointer("/info/id")?.as_str()?;
-    let time = message.pointer("/info/time/created")?.as_u64()?;
+    let id = message["info"]["id"].as_str()?;
+    let time = message["info"]["time"]["created"].as_u64()?;
     Some(URL_SAFE_NO_PAD.encode(json!({ "id": id, "time": time }).to_string()))
 }
 

@@ -4,7 +4,6 @@
 use legwork_protocol::TaskId;
 use serde_json::{Value, json};
 
-/// The key of our metadata.
 pub const KEY: &str = "legwork";
 
 /// The metadata of every part that we write.
@@ -13,15 +12,14 @@ pub fn part() -> Value {
 }
 
 pub fn bears(marked: &Value) -> bool {
-    marked.get("metadata").is_some_and(|metadata| metadata.get(KEY).is_some())
+    marked["metadata"].get(KEY).is_some()
 }
 
 /// Of these sessions the one that was opened for the task. Should there be two, the elder.
 pub fn find(task: TaskId, sessions: &[Value]) -> Option<&Value> {
     let task = task.to_string();
-    let path = format!("/metadata/{KEY}/task");
-    let ours = |session: &&Value| session.pointer(&path).and_then(Value::as_str) == Some(&task);
-    let created = |session: &&Value| session.pointer("/time/created").and_then(Value::as_u64);
+    let ours = |session: &&Value| session["metadata"][KEY]["task"] == task;
+    let created = |session: &&Value| session["time"]["created"].as_u64();
     sessions.iter().filter(ours).min_by_key(created)
 }
 

@@ -9,7 +9,6 @@ use crate::wire::mark;
 /// Error of a turn that was aborted.
 const ABORTED: &str = "MessageAbortedError";
 
-/// A message.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
     info: &'a Value,
@@ -19,18 +18,15 @@ pub struct Message<'a> {
 /// How a reply ended its turn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum End<'a> {
-    /// With an answer.
     Answer,
-    /// Somebody aborted it.
     Aborted,
-    /// With this error.
     Error(&'a Value),
 }
 
 impl<'a> Message<'a> {
     pub fn read(told: &'a Value) -> Self {
-        let parts = told.get("parts").and_then(Value::as_array).map(Vec::as_slice);
-        Self { info: told.get("info").unwrap_or(&Value::Null), parts: parts.unwrap_or_default() }
+        let parts = told["parts"].as_array().map(Vec::as_slice);
+        Self { info: &told["info"], parts: parts.unwrap_or_default() }
     }
 
     pub fn id(&self) -> Option<&'a str> {
@@ -42,7 +38,7 @@ impl<'a> Message<'a> {
     pub fn is_reply(&self) -> bool {
         self.word("role") == Some("assistant")
             && self.word("mode") != Some("compaction")
-            && self.info.get("summary") != Some(&Value::Bool(true))
+            && self.info["summary"] != true
     }
 
     pub fn answers(&self, prompt: &str) -> bool {
@@ -52,9 +48,9 @@ impl<'a> Message<'a> {
     /// Whether the reply is the last of its turn. One that calls tools is followed by another, and
     /// so is one whose stream broke off (`unknown`).
     pub fn end(&self) -> Option<End<'a>> {
-        self.info.pointer("/time/completed").and_then(Value::as_u64)?;
+        self.info["time"]["completed"].as_u64()?;
         if let Some(error) = self.info.get("error").filter(|error| !error.is_null()) {
-            let aborted = error.get("name").and_then(Value::as_str) == Some(ABORTED);
+            let aborted = error["name"].as_str() == Some(ABORTED);
             return Some(if aborted { End::Aborted } else { End::Error(error) });
         }
         match self.word("finish") {
@@ -73,7 +69,8 @@ impl<'a> Message<'a> {
     /// What the model wrote for others to read. A stream that broke and was tried again leaves an
     /// empty part before the whole one (1.18.33).
     pub fn text(&self) -> String {
-        let texts = self.texts().filter_map(|part| part.get("text")?.as_str());
+        let texts = self.parts.iter().filter(|part| is_shown_text(part));
+        let texts = texts.filter_map(|part| part["text"].as_str());
         texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
@@ -81,8 +78,8 @@ impl<'a> Message<'a> {
     /// failed. A permission that a person rejects stops a turn and is told nowhere else (1.18.33).
     pub fn last_words(&self) -> String {
         let failed = self.parts.iter().filter_map(|part| {
-            let why = part.pointer("/state/error")?.as_str()?;
-            let tool = part.get("tool").and_then(Value::as_str).unwrap_or("a tool");
+            let why = part["state"]["error"].as_str()?;
+            let tool = part["tool"].as_str().unwrap_or("a tool");
             Some(format!("{tool}: {why}"))
         });
         let words = Some(self.text()).filter(|text| !text.is_empty());
@@ -90,7 +87,7 @@ impl<'a> Message<'a> {
     }
 
     pub fn tool_calls(&self) -> usize {
-        self.parts.iter().filter(|part| kind(part) == Some("tool")).count()
+        self.parts.iter().filter(|part| part["type"] == "tool").count()
     }
 
     /// The newest time in it.
@@ -115,12 +112,8 @@ impl<'a> Message<'a> {
         Choice::read(self.info)
     }
 
-    fn texts(&self) -> impl Iterator<Item = &'a Value> {
-        self.parts.iter().filter(|part| is_shown_text(part))
-    }
-
     fn word(&self, key: &str) -> Option<&'a str> {
-        self.info.get(key).and_then(Value::as_str)
+        self.info[key].as_str()
     }
 }
 
@@ -130,9 +123,5 @@ pub fn is_persons_text(part: &Value) -> bool {
 }
 
 fn is_shown_text(part: &Value) -> bool {
-    kind(part) == Some("text") && part.get("synthetic") != Some(&Value::Bool(true))
-}
-
-fn kind(part: &Value) -> Option<&str> {
-    part.get("type").and_then(Value::as_str)
+    part["type"] == "text" && part["synthetic"] != true
 }

@@ -8,12 +8,12 @@ use serde_json::Value;
 /// A permission (`{id, sessionID, permission, patterns, metadata}`) or a question (`{id, sessionID,
 /// questions}`), as listed and as announced.
 pub fn read(told: &Value) -> Option<(SessionId, Question)> {
-    let session = told.get("sessionID")?.as_str()?.parse().ok()?;
-    let id = told.get("id")?.as_str()?.parse().ok()?;
-    let Some(questions) = told.get("questions") else {
+    let session = told["sessionID"].as_str()?.parse().ok()?;
+    let id = told["id"].as_str()?.parse().ok()?;
+    if told.get("questions").is_none() {
         return Some((session, Question::permission(id, permission(told))));
-    };
-    let questions: Vec<&Value> = all(questions).collect();
+    }
+    let questions: Vec<&Value> = list(told, "questions").collect();
     let (subject, options) = match questions[..] {
         [one] => (words(one).to_owned(), options(one)),
         // Each has its own options, and all of them want one answer together.
@@ -24,11 +24,10 @@ pub fn read(told: &Value) -> Option<(SessionId, Question)> {
 
 /// `bash: echo permitted`. The patterns are pieces of a command; the whole says more.
 fn permission(told: &Value) -> String {
-    let what = told.get("permission").and_then(Value::as_str).unwrap_or("a permission");
-    let patterns = told.get("patterns").and_then(Value::as_array).into_iter().flatten();
-    let on = match told.pointer("/metadata/command").and_then(Value::as_str) {
+    let what = told["permission"].as_str().unwrap_or("a permission");
+    let on = match told["metadata"]["command"].as_str() {
         Some(command) => command.to_owned(),
-        None => patterns.filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        None => list(told, "patterns").filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
     };
     if on.is_empty() { what.to_owned() } else { format!("{what}: {on}") }
 }
@@ -42,7 +41,7 @@ fn in_words(question: &Value) -> String {
 }
 
 fn words(question: &Value) -> &str {
-    question.get("question").and_then(Value::as_str).unwrap_or("a question")
+    question["question"].as_str().unwrap_or("a question")
 }
 
 /// What can be chosen, by its number.
@@ -54,18 +53,17 @@ fn options(question: &Value) -> Vec<QuestionOption> {
     (1..).zip(labels(question)).map(option).collect()
 }
 
-fn all(questions: &Value) -> impl Iterator<Item = &Value> {
-    questions.as_array().into_iter().flatten()
+fn labels(question: &Value) -> impl Iterator<Item = &str> {
+    list(question, "options").filter_map(|option| option["label"].as_str())
 }
 
-fn labels(question: &Value) -> impl Iterator<Item = &str> {
-    let options = question.get("options").and_then(Value::as_array).into_iter().flatten();
-    options.filter_map(|option| option.get("label")?.as_str())
+fn list<'a>(told: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    told[key].as_array().into_iter().flatten()
 }
 
 /// The answers to what was asked at once, one line for each; or how many lines are wanted.
 pub fn answers(told: &Value, words: &str) -> Result<Vec<Vec<String>>, usize> {
-    let questions: Vec<&Value> = told.get("questions").into_iter().flat_map(all).collect();
+    let questions: Vec<&Value> = list(told, "questions").collect();
     if let [question] = questions[..] {
         return Ok(vec![choose(question, words)]);
     }
@@ -86,7 +84,7 @@ fn choose(question: &Value, words: &str) -> Vec<String> {
         let label = named.or_else(|| number.and_then(|number| labels(question).nth(number)));
         label.map(str::to_owned)
     };
-    let several = question.get("multiple") == Some(&Value::Bool(true));
+    let several = question["multiple"] == true;
     let chosen: Option<Vec<String>> = if several {
         words.split(',').map(option).collect()
     } else {

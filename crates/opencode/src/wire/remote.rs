@@ -26,7 +26,6 @@ pub const DEFAULT_USER: &str = "opencode";
 
 const HTTP_PORT: u16 = 80;
 
-/// An OpenCode server, and how to speak to it.
 #[derive(Debug, Clone)]
 pub struct Remote {
     host: String,
@@ -57,7 +56,6 @@ impl Remote {
         })
     }
 
-    /// With a password.
     pub fn signed_in(mut self, user: &str, password: &str) -> Self {
         let secret = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
         self.authorization = HeaderValue::from_str(&secret).ok().map(|mut value| {
@@ -72,7 +70,6 @@ impl Remote {
         Self { directory: Some(directory.to_owned()), ..self }
     }
 
-    /// With another deadline for each request.
     pub fn within(self, deadline: Duration) -> Self {
         Self { deadline, ..self }
     }

@@ -27,9 +27,8 @@ pub fn of_helper(parent: &Value, parents_agent: &Value, agent: &Value, nested: b
     Value::Array(rules)
 }
 
-/// The rules of a session or an agent.
 fn list(of: &Value) -> impl Iterator<Item = &Value> {
-    of.get("permission").and_then(Value::as_array).into_iter().flatten()
+    of["permission"].as_array().into_iter().flatten()
 }
 
 fn is_handed_down(rule: &Value) -> bool {

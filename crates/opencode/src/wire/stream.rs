@@ -19,25 +19,16 @@ use crate::wire::error;
 use crate::wire::events::project;
 use crate::wire::remote::Remote;
 
-/// What a listener hears.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// The stream is open: nothing is missed from now on.
     Opened,
     /// A wanted event, cut down to what is wanted of it.
-    Event {
-        name: String,
-        /// What was kept of it.
-        properties: Value,
-    },
+    Event { name: String, properties: Value },
     /// It is closed, or could not be opened. It is tried again after a pause.
-    Closed {
-        /// Why, for an operator.
-        why: String,
-    },
+    Closed { why: String },
 }
 
-/// A server's events.
 #[derive(Debug)]
 pub struct Events {
     remote: Remote,
@@ -54,7 +45,6 @@ struct Stream {
 }
 
 impl Events {
-    /// The events of this server that are wanted.
     pub fn new(remote: Remote, wanted: Vec<Wanted>) -> Self {
         Self {
             remote,
@@ -142,10 +132,10 @@ impl Sieve {
     fn pass(&mut self, line: &[u8], now: Instant) -> Option<(String, Value)> {
         let data = repair_surrogates(line.strip_prefix(b"data:")?);
         let event: Value = serde_json::from_slice(&data).ok()?;
-        let name = event.get("type")?.as_str()?;
-        let properties = event.get("properties").unwrap_or(&Value::Null);
+        let name = event["type"].as_str()?;
+        let properties = &event["properties"];
         let kept = project(&self.wanted, name, properties)?;
-        let session = properties.get("sessionID").and_then(Value::as_str).unwrap_or_default();
+        let session = properties["sessionID"].as_str().unwrap_or_default();
         self.is_due(name, session, now).then(|| (name.to_owned(), kept))
     }
 

@@ -19,7 +19,8 @@ fn delivery(session: &SessionId, result: &str, wake: Wake) -> Action {
     };
     let parts =
         vec![part(0, Shown::ToAll, "[BACKGROUND TASK COMPLETED]"), part(1, Shown::ToModel, result)];
-    Action::Deliver { tried: Tried::Perhaps, session: session.clone(), message, parts, wake }
+    let (tried, session, tasks) = (Tried::Perhaps, session.clone(), Vec::new());
+    Action::Deliver { tried, session, message, tasks, parts, wake }
 }
 
 async fn until_told(world: &World, action: &Action) {
