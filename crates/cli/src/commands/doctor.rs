@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use legwork_acp::agents::REHEARSAL;
 use legwork_client::{Client, Holder, Start, holder};
+use legwork_config::Config;
 use legwork_machine::{Folders, check_owner, check_owner_of, check_private};
 use legwork_protocol::api::Request;
 use legwork_protocol::line::Role;
@@ -165,17 +166,18 @@ fn program() -> Finding {
 }
 
 fn settings(config: &Path) -> Finding {
-    match legwork_config::read_config(config) {
-        Err(fault) => Finding::problem(
-            "settings",
-            fault.to_string(),
-            "HostLifetime that is put right, the defaults are used for these settings.",
-        ),
-        Ok(_) if config.exists() => Finding::good("settings", config.display().to_string()),
-        Ok(_) => {
-            Finding::good("settings", format!("the defaults ({} is not there)", config.display()))
-        }
+    let (_, mistakes) = Config::read(config);
+    if !mistakes.is_empty() {
+        let remedy = "Until that is put right, the defaults are used for these settings.";
+        return Finding::problem("settings", mistakes.join("\n"), remedy);
     }
+    let file = config.display();
+    let says = if config.exists() {
+        file.to_string()
+    } else {
+        format!("the defaults ({file} is not there)")
+    };
+    Finding::good("settings", says)
 }
 
 /// Everything of legwork's is this user's, and in folders that nobody else can change.
