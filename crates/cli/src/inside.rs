@@ -2,14 +2,12 @@
 //! what a person decides is not its to decide. The daemon refuses it too, by who has started whom;
 //! this says so at once, and before anything is touched.
 
-use std::env;
-
 use legwork_machine::process::INSIDE;
 
 use crate::fault::Fault;
 
 pub fn is_inside() -> bool {
-    env::var_os(INSIDE).is_some_and(|mark| !mark.is_empty())
+    legwork_machine::var(INSIDE).is_some()
 }
 
 /// Refuses what is for people, in one.

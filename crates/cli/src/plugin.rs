@@ -56,12 +56,8 @@ impl Scope {
                 Ok((file, folder))
             }
             Some(project) => {
-                let fault = |source| Fault::File {
-                    tried: "find the project",
-                    path: project.clone(),
-                    source,
-                };
-                let folder = fs::canonicalize(project).map_err(fault)?;
+                let fault = Fault::file("find the project", project);
+                let folder = fs::canonicalize(project).map_err(&fault)?;
                 if !folder.is_dir() {
                     return Err(fault(io::ErrorKind::NotADirectory.into()));
                 }
@@ -89,16 +85,13 @@ fn linked(folder: &Path, file: &Path) -> Option<PathBuf> {
 
 /// The file in OpenCode's own configuration folder.
 pub fn global_file() -> Result<PathBuf, Fault> {
-    let var = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let var = |name| legwork_machine::var(name).map(PathBuf::from);
     let xdg = || var("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let config = || xdg().or_else(|| Some(var("HOME")?.join(".config")));
     let folder = var("OPENCODE_CONFIG_DIR").or_else(|| Some(config()?.join("opencode")));
     let folder = folder.ok_or(legwork_machine::Fault::NoHome)?;
-    std::path::absolute(&folder).map(|folder| file_in(&folder)).map_err(|source| Fault::File {
-        tried: "find",
-        path: folder,
-        source,
-    })
+    let absolute = std::path::absolute(&folder).map_err(Fault::file("find", &folder))?;
+    Ok(file_in(&absolute))
 }
 
 /// The file in a configuration folder of OpenCode, which loads it from there by itself.
@@ -107,11 +100,8 @@ pub fn file_in(folder: &Path) -> PathBuf {
 }
 
 pub fn this_binary() -> Result<PathBuf, Fault> {
-    env::current_exe().and_then(fs::canonicalize).map_err(|source| Fault::File {
-        tried: "find the program",
-        path: "legwork".into(),
-        source,
-    })
+    let found = env::current_exe().and_then(fs::canonicalize);
+    found.map_err(Fault::file("find the program", Path::new("legwork")))
 }
 
 /// Whether a program lies where cargo builds it, and goes away with the next `cargo clean`.
@@ -143,7 +133,7 @@ pub enum Found {
 }
 
 pub fn look(file: &Path) -> Result<Found, Fault> {
-    let fault = |source| Fault::File { tried: "read", path: file.to_owned(), source };
+    let fault = Fault::file("read", file);
     match fs::metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(error) => return Err(fault(error)),
@@ -165,10 +155,10 @@ pub fn binary_of(plugin: &str) -> Option<PathBuf> {
 /// Puts a text in the place of a file, so that a reader sees the old or the new one whole. From
 /// this folder on no symbolic link is followed.
 pub fn write(file: &Path, from: &Path, text: &str) -> Result<(), Fault> {
-    let fault = |source: io::Error| Fault::File { tried: "write", path: file.to_owned(), source };
+    let fault = Fault::file("write", file);
     let name = file.file_name().ok_or_else(|| fault(io::ErrorKind::InvalidInput.into()))?;
-    let folder = enter(from, file).map_err(fault)?;
-    let (draft, mut out) = draft_in(&folder, name).map_err(fault)?;
+    let folder = enter(from, file).map_err(&fault)?;
+    let (draft, mut out) = draft_in(&folder, name).map_err(&fault)?;
     let written = out
         .write_all(text.as_bytes())
         .and_then(|()| out.sync_all())

@@ -8,11 +8,11 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, fs, io, thread};
+use std::{fs, io, thread};
 
 use legwork_machine::inherited::close_for_children;
 use legwork_machine::process::{INSIDE, is_suspended};
-use legwork_machine::{Folders, check_owner, check_private, program};
+use legwork_machine::{Folders, check_owner, check_private, program, var};
 
 use crate::fault::Fault;
 use crate::record::{Holder, Record, holder};
@@ -222,12 +222,12 @@ fn spawn(folders: &Folders) -> Result<Child, Fault> {
     close_for_children();
     let mut command = Command::new(&program);
     // Relative names mean something else in the daemon's folder.
-    if is_set("LEGWORK_HOME")
+    if var("LEGWORK_HOME").is_some()
         && let Some(home) = folders.store.parent()
     {
         command.env("LEGWORK_HOME", home);
     }
-    if is_set("LEGWORK_BIN") {
+    if var("LEGWORK_BIN").is_some() {
         command.env("LEGWORK_BIN", &program);
     }
     command
@@ -241,8 +241,4 @@ fn spawn(folders: &Folders) -> Result<Child, Fault> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|source| Fault::NotStarted { program, source })
-}
-
-fn is_set(name: &str) -> bool {
-    env::var_os(name).is_some_and(|value| !value.is_empty())
 }

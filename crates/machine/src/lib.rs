@@ -18,7 +18,7 @@ pub mod table;
 
 pub use clock::since_epoch;
 pub use fault::Fault;
-pub use folders::{Folders, STORE_LOCK};
+pub use folders::{Folders, STORE_LOCK, var};
 pub use hash::hash8;
 pub use line_reader::{LineReader, TooLong};
 pub use lock::lock;

@@ -43,7 +43,7 @@ pub enum Ending {
 /// # Errors
 /// When the process cannot wait for anything.
 pub fn run(misbehave: Option<Misbehaviour>) -> io::Result<Ending> {
-    let memory = std::env::var_os(MEMORY_VARIABLE).filter(|folder| !folder.is_empty());
+    let memory = legwork_machine::var(MEMORY_VARIABLE);
     let options = Options { memory: memory.map(PathBuf::from), misbehave };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());

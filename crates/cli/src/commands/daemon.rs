@@ -252,7 +252,7 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
 }
 
 fn log(path: &Path, lines: usize, follow: bool, screen: &Screen) -> Result<Exit, Fault> {
-    let fault = |source| Fault::File { tried: "read the log", path: path.to_owned(), source };
+    let fault = &Fault::file("read the log", path);
     let mut file = BufReader::new(File::open(path).map_err(fault)?);
     let length = file.get_ref().metadata().map_err(fault)?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL_BYTES))).map_err(fault)?;

@@ -47,11 +47,7 @@ impl Uninstall {
             }
         };
         if done == "removed" {
-            fs::remove_file(&file).map_err(|source| Fault::File {
-                tried: "remove",
-                path: file.clone(),
-                source,
-            })?;
+            fs::remove_file(&file).map_err(Fault::file("remove", &file))?;
             // Fails if anything else is in the folder, and that is right.
             let _ = file.parent().map(fs::remove_dir);
         }

@@ -30,13 +30,13 @@ pub struct Stage {
 impl Stage {
     pub fn open() -> Result<Self, Fault> {
         let home = env::temp_dir().join(format!("legwork-demo-{}", process::id()));
-        let at_home = |source| Fault::File { tried: "make", path: home.clone(), source };
+        let at_home = &Fault::file("make", &home);
         DirBuilder::new().mode(0o700).create(&home).map_err(at_home)?;
         let program = env::current_exe().map_err(at_home)?;
         let stage = Self { program, home: home.clone() };
         fs::write(home.join("config.toml"), SETTINGS).map_err(at_home)?;
         fs::create_dir(home.join("project")).map_err(at_home)?;
-        break_off_cleanly(stage.program.clone(), home);
+        break_off_cleanly(stage.program.clone(), home.clone());
         Ok(stage)
     }
 
@@ -44,7 +44,7 @@ impl Stage {
     pub fn show(&self, arguments: &[&str], expected: i32) -> Result<(), Fault> {
         let _goes_on = goes_on();
         let status = self.command(arguments)?.status();
-        self.check(arguments, status.map_err(|source| self.cannot_run(source))?, expected)
+        self.check(arguments, status.map_err(self.cannot_run())?, expected)
     }
 
     /// Runs it and gives back what it prints; what else it says is shown.
@@ -52,7 +52,7 @@ impl Stage {
         let _goes_on = goes_on();
         let output = self.command(arguments)?.stdout(Stdio::piped()).spawn();
         let output = output.and_then(Child::wait_with_output);
-        let output = output.map_err(|source| self.cannot_run(source))?;
+        let output = output.map_err(self.cannot_run())?;
         self.check(arguments, output.status, 0)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
@@ -109,7 +109,7 @@ impl Stage {
         let id = id.and_then(Pid::from_raw).ok_or_else(|| {
             Fault::Refused(format!("The demo went wrong: there is no daemon in {view}."))
         })?;
-        kill_process(id, Signal::KILL).map_err(|error| self.cannot_run(error.into()))?;
+        kill_process(id, Signal::KILL).map_err(|error| self.cannot_run()(error.into()))?;
         Ok(id.as_raw_nonzero().get())
     }
 
@@ -123,8 +123,8 @@ impl Stage {
         serde_json::from_str(&printed).map_err(|error| Fault::Input(error.into()))
     }
 
-    fn cannot_run(&self, source: io::Error) -> Fault {
-        Fault::File { tried: "run", path: self.program.clone(), source }
+    fn cannot_run(&self) -> impl Fn(io::Error) -> Fault {
+        Fault::file("run", &self.program)
     }
 }
 
@@ -153,8 +153,7 @@ fn clean_up(program: &Path, home: &Path) -> Result<(), Fault> {
         return Ok(());
     }
     let _ = command(program, home, &["daemon", "stop", "--yes"]).output();
-    let path = home.to_owned();
-    fs::remove_dir_all(home).map_err(|source| Fault::File { tried: "remove", path, source })
+    fs::remove_dir_all(home).map_err(Fault::file("remove", home))
 }
 
 /// Ctrl-C and SIGTERM leave nothing behind either.

@@ -16,6 +16,7 @@ mod signals;
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 use legwork_machine::since_epoch;
 use legwork_protocol::TaskId;
@@ -49,11 +50,8 @@ enum Event {
 pub fn terminal() -> Result<Context, Fault> {
     let now = since_epoch();
     let unique = format!("{:x}_{:x}", now.as_nanos(), std::process::id());
-    let directory = env::current_dir().map_err(|source| Fault::File {
-        tried: "find",
-        path: "the current folder".into(),
-        source,
-    })?;
+    let here = Path::new("the current folder");
+    let directory = env::current_dir().map_err(Fault::file("find", here))?;
     match (format!("term_{unique}").parse(), format!("msg_{unique}").parse()) {
         (Ok(session), Ok(message)) => Ok(Context {
             session,
