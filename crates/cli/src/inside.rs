@@ -10,14 +10,11 @@ pub fn is_inside() -> bool {
     legwork_machine::var(INSIDE).is_some()
 }
 
-/// Refuses what is for people, in one.
-pub fn refuse() -> Result<(), Fault> {
-    if !is_inside() {
-        return Ok(());
-    }
-    Err(Fault::Refused(
+/// Of what is for people.
+pub fn refusal() -> Fault {
+    Fault::Refused(
         "This is a helper's own shell. A helper may look, but not answer, launch, resume, cancel, \
          clear or stop: that is for the person, in a terminal of their own."
             .to_owned(),
-    ))
+    )
 }

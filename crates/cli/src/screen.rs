@@ -1,5 +1,6 @@
 //! Where text goes and how it looks: colours and the width of a terminal, plain text in a pipe.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -32,7 +33,7 @@ pub fn style_of(status: Status) -> Style {
 }
 
 /// A text in a style. The style is dropped on the way where it cannot be seen.
-pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
+pub fn paint(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
@@ -50,9 +51,9 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(about: Value, answered: Result<&Answer, Refusal>) -> Self {
-        let text = answered.as_ref().map_or_else(sentences::refusal, |done| sentences::done(done));
-        let refusal = answered.err();
+    pub fn new(about: Value, answered: &Result<Answer, Refusal>) -> Self {
+        let text = answered.as_ref().map_or_else(sentences::refusal, sentences::done);
+        let refusal = answered.as_ref().err().cloned();
         Self { about, refused: refusal.is_some(), refusal, text }
     }
 
@@ -72,7 +73,6 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// A screen for programs or for people.
     pub fn new(json: bool) -> Self {
         Self { json }
     }
@@ -83,19 +83,26 @@ impl Screen {
     }
 
     /// Writes a line for people.
-    pub fn line(&self, text: impl std::fmt::Display) -> Result<(), Fault> {
+    pub fn line(&self, text: impl Display) -> Result<(), Fault> {
         writeln!(anstream::stdout(), "{text}").map_err(Fault::Output)
+    }
+
+    pub fn lines<T: Display>(&self, lines: impl IntoIterator<Item = T>) -> Result<(), Fault> {
+        lines.into_iter().try_for_each(|line| self.line(line))
     }
 
     /// Writes a value for programs, on many lines.
     pub fn value(&self, value: &impl Serialize) -> Result<(), Fault> {
-        let text = serde_json::to_string_pretty(value).map_err(no_json)?;
-        writeln!(io::stdout(), "{}", harmless_json(&text)).map_err(Fault::Output)
+        Self::json(serde_json::to_string_pretty(value))
     }
 
     /// Writes a value for programs, on one line of several.
     pub fn value_line(&self, value: &impl Serialize) -> Result<(), Fault> {
-        let text = serde_json::to_string(value).map_err(no_json)?;
+        Self::json(serde_json::to_string(value))
+    }
+
+    fn json(text: serde_json::Result<String>) -> Result<(), Fault> {
+        let text = text.map_err(|error| Fault::Output(error.into()))?;
         writeln!(io::stdout(), "{}", harmless_json(&text)).map_err(Fault::Output)
     }
 
@@ -137,10 +144,6 @@ fn harmless_json(json: &str) -> String {
     out
 }
 
-fn no_json(error: serde_json::Error) -> Fault {
-    Fault::Output(error.into())
-}
-
 /// Whether a person says yes to this. Where nobody can be asked, `--yes` has to say it.
 pub fn agrees(question: &str) -> Result<bool, Fault> {
     if !io::stdin().is_terminal() {
@@ -160,7 +163,7 @@ pub fn complain(fault: &Fault) {
 }
 
 /// Tells a person something beside the output, on stderr.
-pub fn remark(text: impl std::fmt::Display) {
+pub fn remark(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 

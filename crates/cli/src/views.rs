@@ -5,7 +5,7 @@ use legwork_protocol::view::TaskView;
 
 use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
 use crate::sentences::all_waiting;
-use crate::table::{Cell, table, table_within};
+use crate::table::{self, Cell, table_within};
 use crate::words::{counted, duration, moment};
 
 /// The columns of a list that are cut on a narrow screen: description, then activity.
@@ -13,8 +13,8 @@ const YIELDING: [usize; 2] = [2, 5];
 
 /// One line a task, under headings.
 pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
-    let headings = ["ID", "STATUS", "DESCRIPTION", "AGENT", "TIME", "ACTIVITY"];
-    let mut rows = vec![headings.map(|text| Cell::new(text).styled(BOLD)).to_vec()];
+    let names = ["ID", "STATUS", "DESCRIPTION", "AGENT", "TIME", "ACTIVITY"];
+    let mut rows = vec![table::headings(names)];
     rows.extend(tasks.iter().map(row));
     table_within(&rows, screen.columns(), &YIELDING)
 }
@@ -38,7 +38,7 @@ pub fn activity(task: &TaskView) -> String {
         return format!("waiting: {waiting}");
     }
     if !task.status.is_unfinished() {
-        let calls = tool_calls(task);
+        let calls = counted(task.tool_calls as usize, "tool call");
         return if task.notice_pending { format!("{calls}, parent not told yet") } else { calls };
     }
     match (task.last_tools.last(), task.quiet_ms) {
@@ -47,10 +47,6 @@ pub fn activity(task: &TaskView) -> String {
         (Some(tool), None) => tool.clone(),
         (None, None) => task.stage.clone(),
     }
-}
-
-fn tool_calls(task: &TaskView) -> String {
-    counted(task.tool_calls as usize, "tool call")
 }
 
 fn ago(ms: u64) -> String {
@@ -96,9 +92,7 @@ pub fn page(task: &TaskView) -> Vec<String> {
     if task.notice_pending {
         facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
     }
-    let rows: Vec<Vec<Cell>> =
-        facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect();
-    table(&rows)
+    table::facts(facts)
 }
 
 fn parent(task: &TaskView) -> String {

@@ -56,7 +56,10 @@ pub enum Holder {
 impl Record {
     /// The record of this very process, which does not listen yet.
     pub fn of_this_process(build: &str, lines: u32) -> Self {
-        let pid = std::process::id();
+        Self::of_process(std::process::id(), build, lines)
+    }
+
+    pub(crate) fn of_process(pid: u32, build: &str, lines: u32) -> Self {
         let mark = process_mark(pid).unwrap_or_default();
         let build = build.to_owned();
         Self { pid, mark, build, lines, socket: None, inode: 0, leaving: false, at_work: 0 }

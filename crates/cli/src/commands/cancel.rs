@@ -30,8 +30,7 @@ impl Cancel {
         let mut all = Vec::new();
         for id in find_all(&mut client, &self.tasks)? {
             let answered = client.request::<Answer>(Ask::Cancel { task: id.to_string() })?;
-            let report =
-                Report::new(json!({ "task": id }), answered.as_ref().map_err(Clone::clone));
+            let report = Report::new(json!({ "task": id }), &answered);
             if !screen.is_json() && report.is_refused() {
                 screen.line(format!("{} {}", paint(BAD, id), report.text()))?;
             } else if !screen.is_json() {

@@ -20,8 +20,8 @@ use serde_json::json;
 use crate::asking::get;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{BAD, DIM, GOOD, Screen, agrees, paint, remark};
-use crate::table::{Cell, table};
+use crate::screen::{BAD, GOOD, Screen, agrees, paint, remark};
+use crate::table::{self, Cell};
 use crate::words::{counted, moment};
 
 /// How often a followed log is looked at.
@@ -140,9 +140,7 @@ fn status(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
     if let Some(socket) = record(folders).and_then(|record| record.socket) {
         page.push(("Socket", Cell::new(socket.display().to_string())));
     }
-    for line in table(&rows(page)) {
-        screen.line(line)?;
-    }
+    screen.lines(table::facts(page))?;
     Ok(Exit::Done)
 }
 
@@ -154,14 +152,13 @@ fn unreached(folders: &Folders, fault: Fault, screen: &Screen) -> Result<Exit, F
         screen.value(&json!({ "running": true, "daemon": null, "record": record, "why": why }))?;
         return Ok(Exit::NoDaemon);
     }
-    let mut facts =
-        vec![("Process", Cell::new(format!("{} (legwork {})", record.pid, record.build)))];
     let socket = record.socket.map(|socket| socket.display().to_string());
-    facts.push(("Socket", Cell::new(socket.unwrap_or_else(|| "none yet".to_owned()))));
-    facts.push(("At work", Cell::new(format!("{} over ACP", counted(record.at_work, "helper")))));
-    for line in table(&rows(facts)) {
-        screen.line(line)?;
-    }
+    let facts = vec![
+        ("Process", Cell::new(format!("{} (legwork {})", record.pid, record.build))),
+        ("Socket", Cell::new(socket.unwrap_or_else(|| "none yet".to_owned()))),
+        ("At work", Cell::new(format!("{} over ACP", counted(record.at_work, "helper")))),
+    ];
+    screen.lines(table::facts(facts))?;
     Err(fault)
 }
 
@@ -198,10 +195,6 @@ fn page(daemon: &DaemonView) -> Vec<(&'static str, Cell)> {
         facts.push(("Host", Cell::new("none is connected")));
     }
     facts
-}
-
-fn rows(facts: Vec<(&'static str, Cell)>) -> Vec<Vec<Cell>> {
-    facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect()
 }
 
 fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {

@@ -63,11 +63,8 @@ impl List {
         }
         if found.tasks.is_empty() {
             screen.line("No background tasks found.")?;
-        }
-        let rows =
-            if found.tasks.is_empty() { Vec::new() } else { views::list(&found.tasks, screen) };
-        for line in rows {
-            screen.line(line)?;
+        } else {
+            screen.lines(views::list(&found.tasks, screen))?;
         }
         if found.next.is_some() {
             let (shown, total) = (found.tasks.len(), found.total);

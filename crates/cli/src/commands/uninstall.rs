@@ -4,7 +4,7 @@ use std::fs;
 
 use clap::Args;
 use legwork_machine::Folders;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -27,12 +27,6 @@ pub struct Uninstall {
     scope: Scope,
 }
 
-#[derive(Serialize)]
-struct Shown {
-    done: &'static str,
-    file: String,
-}
-
 impl Uninstall {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, _) = self.scope.file()?;
@@ -52,7 +46,7 @@ impl Uninstall {
             let _ = file.parent().map(fs::remove_dir);
         }
         if screen.is_json() {
-            screen.value(&Shown { done, file: file.display().to_string() })?;
+            screen.value(&json!({ "done": done, "file": file.display().to_string() }))?;
             return Ok(Exit::Done);
         }
         screen.line(format!("{}: {done}", file.display()))?;

@@ -93,12 +93,13 @@ impl<'a> Show<'a> {
         self.stage.until_at_work(&task)?;
         let daemon = self.stage.kill_daemon()?;
         self.screen.line(paint(DIM, format_args!("$ kill -9 {daemon}")))?;
-        self.say("The next command starts another daemon. It finds the helper, which goes on.")?;
+        self.screen
+            .line("The next command starts another daemon. It finds the helper, which goes on.")?;
         self.command(&["wait", &task], 0)?;
         self.stage.until_told()?;
         self.command(&["output", &task], 0)?;
         self.expect(&task, "Nothing was lost.")?;
-        self.say("Every decision about it is on record:")?;
+        self.screen.line("Every decision about it is on record:")?;
         self.command(&["log", &task], 0)
     }
 
@@ -137,10 +138,6 @@ impl<'a> Show<'a> {
     fn chapter(&self, title: &str) -> Result<(), Fault> {
         self.screen.line("")?;
         self.screen.line(paint(BOLD, title))
-    }
-
-    fn say(&self, text: &str) -> Result<(), Fault> {
-        self.screen.line(text)
     }
 
     fn expect(&self, task: &str, wanted: &str) -> Result<(), Fault> {

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use std::{env, process, thread};
 
@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::signals;
 
 /// Cut-off helpers go on, which is what the demo shows.
 const SETTINGS: &str = "[recovery]\ninterrupted = \"continue\"\n";
@@ -138,7 +139,7 @@ impl Drop for Stage {
 /// Held while a command runs.
 fn goes_on() -> MutexGuard<'static, ()> {
     static GOES_ON: Mutex<()> = Mutex::new(());
-    GOES_ON.lock().unwrap_or_else(PoisonError::into_inner)
+    legwork_machine::lock(&GOES_ON)
 }
 
 fn command(program: &Path, home: &Path, arguments: &[&str]) -> Command {
@@ -158,24 +159,12 @@ fn clean_up(program: &Path, home: &Path) -> Result<(), Fault> {
 
 /// Ctrl-C and SIGTERM leave nothing behind either.
 fn break_off_cleanly(program: PathBuf, home: PathBuf) {
-    thread::spawn(move || {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-            return;
-        };
-        let exit = runtime.block_on(async {
-            let mut interrupt = signal(SignalKind::interrupt()).ok()?;
-            let mut terminate = signal(SignalKind::terminate()).ok()?;
-            Some(tokio::select! {
-                _ = interrupt.recv() => Exit::Interrupted,
-                _ = terminate.recv() => Exit::Terminated,
-            })
-        });
-        if let Some(exit) = exit {
-            // Held until the end, so that no further command starts a daemon again.
-            let _over = goes_on();
-            let _ = clean_up(&program, &home);
-            process::exit(exit as i32);
-        }
-    });
+    let broken_off = move |exit: Exit| {
+        // Held until the end, so that no further command starts a daemon again.
+        let _over = goes_on();
+        let _ = clean_up(&program, &home);
+        process::exit(exit as i32);
+    };
+    // Without it the demo is as good, until somebody breaks it off.
+    let _ = signals::listen(broken_off);
 }

@@ -12,7 +12,7 @@ use legwork_protocol::api::{Answer, Ask, Awaited, Refusal};
 use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
 use legwork_protocol::line::Context;
 
-use super::Event;
+use super::{Event, report};
 use crate::asking::{connect_for_long, result, task};
 use crate::fault::Fault;
 use crate::mail;
@@ -76,18 +76,12 @@ impl Follow {
     }
 }
 
-fn report(ended: Result<(), Fault>, tell: &Sender<Event>) {
-    if let Err(fault) = ended {
-        let _ = tell.send(Event::Failed(fault));
-    }
-}
-
 fn cancel(session: &Context, ids: &[TaskId], looker: &Sender<Look>) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
     for id in ids {
         // One that is refused has finished meanwhile.
         let _: Result<Answer, Refusal> =
-            client.request_for(session, Ask::Cancel { task: id.to_string() })?;
+            client.request_for(Some(session), Ask::Cancel { task: id.to_string() })?;
         let _ = looker.send(Look::News(*id));
     }
     Ok(())
@@ -173,7 +167,7 @@ fn hold(session: &Context, holds: &Receiver<Hold>) -> Result<(), Fault> {
                 let timeout_ms = if complete { BLOCK_MAX_MS } else { BLOCK_SHORT_MS };
                 let later = open.split_off(open.len().min(BLOCK_MAX_TASKS));
                 let tasks = open.iter().map(TaskId::to_string).collect();
-                let held = client.request_for(session, Ask::Wait { tasks, timeout_ms })?;
+                let held = client.request_for(Some(session), Ask::Wait { tasks, timeout_ms })?;
                 let Ok(held): Result<Vec<Awaited>, Refusal> = held else { return Ok(()) };
                 let tasks = held.into_iter().filter_map(|awaited| awaited.task);
                 let unfinished = tasks.filter(|task| task.status.is_unfinished());
