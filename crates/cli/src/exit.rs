@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
-/// The exit codes as the help shows them.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -20,17 +19,14 @@ Exit codes:
 Start with `legwork install opencode`, then restart OpenCode.
 `legwork doctor` finds what is wrong.";
 
-/// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Done = 0,
     Refused = 1,
     Usage = 2,
-    /// The task ended with an error.
     TaskError = 3,
     TaskCancelled = 4,
     TimedOut = 5,
-    /// The daemon cannot be reached.
     NoDaemon = 6,
     Interrupted = 130,
     Terminated = 143,

@@ -9,7 +9,6 @@ use legwork_protocol::Refusal;
 use crate::exit::Exit;
 use crate::sentences;
 
-/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     #[error(transparent)]
@@ -43,7 +42,6 @@ impl Fault {
         move |source| Self::File { tried, path: path.to_owned(), source }
     }
 
-    /// How the program ends with it.
     pub fn exit(&self) -> Exit {
         match self {
             Self::Client(legwork_client::Fault::TooLong(_)) => Exit::Refused,

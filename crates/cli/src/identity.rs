@@ -50,7 +50,6 @@ fn project_name(project: Option<&str>, directory: &str) -> String {
     own.map_or_else(|| hash8(directory.as_bytes()), str::to_owned)
 }
 
-/// A short name for one of OpenCode's databases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database(String);
 
@@ -103,7 +102,6 @@ fn open_in(data: &Path, pid: u32) -> Option<PathBuf> {
     }
 }
 
-/// The folder that OpenCode keeps its sessions in.
 fn data_folder() -> PathBuf {
     let below_home = || Some(Path::new(&var("HOME")?).join(".local/share"));
     let data = var("XDG_DATA_HOME").map(PathBuf::from).or_else(below_home);

@@ -20,7 +20,6 @@ const MARK: &str = "// legwork for OpenCode, ";
 /// The hole for the path of the binary, in the line that begins with [`BINARY`].
 const BINARY_HOLE: &str = "\"@LEGWORK_BIN@\"";
 const BINARY: &str = "const BIN = process.env.LEGWORK_BIN || ";
-/// The hole for the names of the tools.
 const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";
 /// Far more than the plugin has.
 const FILE_MAX_BYTES: u64 = 1 << 20;
@@ -28,13 +27,11 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Names that are tried for a draft: one is taken once in 2⁶⁴ times.
 const DRAFT_TRIES: u32 = 8;
 
-/// The hosts that there is a plugin for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Host {
     Opencode,
 }
 
-/// For whom.
 #[derive(Debug, Args)]
 pub struct Scope {
     /// Only for the project in this folder (DIR/.opencode)
@@ -83,7 +80,6 @@ fn linked(folder: &Path, file: &Path) -> Option<PathBuf> {
     way.into_iter().rev().find(is_link).map(Path::to_owned)
 }
 
-/// The file in OpenCode's own configuration folder.
 pub fn global_file() -> Result<PathBuf, Fault> {
     let var = |name| legwork_machine::var(name).map(PathBuf::from);
     let xdg = || var("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
@@ -110,7 +106,6 @@ pub fn is_in_build_folder(binary: &Path) -> bool {
     binary.parent().is_some_and(|folder| folder.join(".fingerprint").is_dir())
 }
 
-/// The plugin that starts this binary.
 pub fn text(binary: &Path) -> Result<String, Fault> {
     let binary = binary.to_str().ok_or_else(|| {
         Fault::Refused(format!(
@@ -123,7 +118,6 @@ pub fn text(binary: &Path) -> Result<String, Fault> {
     Ok(PLUGIN.replacen(BINARY_HOLE, &quoted(binary), 1).replacen(TOOLS_HOLE, &names.join(", "), 1))
 }
 
-/// What lies where the plugin belongs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -146,7 +140,6 @@ pub fn look(file: &Path) -> Result<Found, Fault> {
     }
 }
 
-/// The binary that an installed plugin starts.
 pub fn binary_of(plugin: &str) -> Option<PathBuf> {
     let quoted = plugin.lines().find_map(|line| line.strip_prefix(BINARY))?;
     serde_json::from_str(quoted.trim_end_matches(';')).ok()

@@ -13,13 +13,10 @@ use serde_json::Value;
 use crate::fault::Fault;
 use crate::sentences;
 
-/// Something that went wrong.
 pub const BAD: Style = AnsiColor::Red.on_default();
-/// Something that went well.
 pub const GOOD: Style = AnsiColor::Green.on_default();
 pub const MIND: Style = AnsiColor::Yellow.on_default();
 pub const LIVE: Style = AnsiColor::Cyan.on_default();
-/// Something that stands back.
 pub const DIM: Style = Style::new().dimmed();
 pub const BOLD: Style = Style::new().bold();
 
@@ -40,14 +37,12 @@ pub fn paint(style: Style, text: impl Display) -> String {
 /// What came of something that was asked, for programs.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// What it is about.
     #[serde(flatten)]
     about: Value,
-    refused: bool,
-    /// Why not, for programs.
+    pub refused: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<Refusal>,
-    text: String,
+    pub text: String,
 }
 
 impl Report {
@@ -55,14 +50,6 @@ impl Report {
         let text = answered.as_ref().map_or_else(sentences::refusal, sentences::done);
         let refusal = answered.as_ref().err().cloned();
         Self { about, refused: refusal.is_some(), refusal, text }
-    }
-
-    pub fn is_refused(&self) -> bool {
-        self.refused
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
     }
 }
 
@@ -77,12 +64,10 @@ impl Screen {
         Self { json }
     }
 
-    /// Whether a program reads it.
     pub fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Writes a line for people.
     pub fn line(&self, text: impl Display) -> Result<(), Fault> {
         writeln!(anstream::stdout(), "{text}").map_err(Fault::Output)
     }

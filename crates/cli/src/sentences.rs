@@ -11,7 +11,6 @@ use crate::words::{counted, duration};
 /// Longer than any question that is kept.
 pub const QUESTION_MAX_CHARS: usize = 1_000;
 
-/// Why something is not done, and what to do now.
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NotFound(name) => {

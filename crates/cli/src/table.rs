@@ -12,7 +12,6 @@ const CELL_MAX_CHARS: usize = 1_000;
 /// A column is not made narrower than this to fit the terminal.
 const LEAST_WIDTH: usize = 20;
 
-/// One text in a table.
 #[derive(Debug, Clone)]
 pub struct Cell {
     text: String,
@@ -30,10 +29,8 @@ impl Cell {
     }
 }
 
-/// The rows under each other, whole.
 pub fn table(rows: &[Vec<Cell>]) -> Vec<String> {
-    let widths = widths(rows);
-    rows.iter().map(|row| line(row, &widths)).collect()
+    table_within(rows, None, &[])
 }
 
 /// Names and what is to be said of each, a line for each.
@@ -42,7 +39,6 @@ pub fn facts(facts: Vec<(&str, Cell)>) -> Vec<String> {
     table(&facts.into_iter().map(row).collect::<Vec<_>>())
 }
 
-/// The first row of a table.
 pub fn headings<const N: usize>(names: [&str; N]) -> Vec<Cell> {
     names.map(|name| Cell::new(name).styled(BOLD)).to_vec()
 }

@@ -53,7 +53,6 @@ fn ago(ms: u64) -> String {
     if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
 }
 
-/// Everything about a task, a fact a line.
 pub fn page(task: &TaskView) -> Vec<String> {
     let mut facts = vec![
         ("Task", Cell::new(task.id.to_string()).styled(BOLD)),
@@ -115,7 +114,6 @@ fn calls(task: &TaskView) -> String {
     format!("{} (last: {})", task.tool_calls, task.last_tools.join(", "))
 }
 
-/// What to do next with a task, as commands.
 pub fn next_steps(task: &TaskView) -> Vec<String> {
     let id = task.id;
     let mut steps = Vec::new();

@@ -25,16 +25,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// hears it must not do so for ever.
 const BREAKS_MAX: u32 = 50;
 
-/// The text that a call was answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// Whether it was not done; the text then says why.
     pub refused: bool,
-    /// For the model.
     pub text: String,
 }
 
-/// The daemon, from a client's side.
 #[derive(Debug)]
 pub struct Client {
     folders: Folders,
@@ -216,14 +213,12 @@ impl Client {
     }
 }
 
-/// What was heard of a call or request.
 enum Heard {
     Text(String),
     Data(Answer),
     Refused(Refusal, String),
 }
 
-/// What happens, as it happens.
 #[derive(Debug)]
 pub struct Following {
     link: Link,

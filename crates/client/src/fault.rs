@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use legwork_protocol::line::BadLine;
 
-/// Something for the person in front of the screen.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     #[error(transparent)]

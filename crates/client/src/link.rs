@@ -21,7 +21,6 @@ const GREETING: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LAST_PAUSE: Duration = Duration::from_secs(6);
 
-/// An open link, greeted.
 #[derive(Debug)]
 pub(crate) struct Link {
     lines: BufReader<UnixStream>,
@@ -103,7 +102,6 @@ impl Link {
         Ok(line)
     }
 
-    /// The connection, and what was read from it, hello included.
     pub fn into_parts(self) -> (UnixStream, Vec<u8>) {
         let mut read = self.hello;
         read.extend_from_slice(self.lines.buffer());

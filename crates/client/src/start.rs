@@ -26,23 +26,17 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// How long a daemon that holds the lock and cannot be reached is given: one whose socket is gone
 /// is told so and listens again within milliseconds.
 const UNREACHED_MAX: Duration = Duration::from_secs(1);
-/// What is shown of a daemon's last words.
 const LAST_WORDS_MAX_BYTES: u64 = 4 << 10;
 
 /// What to do if nobody listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Say so.
     Never,
-    /// Start the daemon.
     IfNeeded,
 }
 
-/// What is behind a store's lock.
 enum Knocked {
-    /// The daemon, connected.
     In(UnixStream),
-    /// Nobody.
     Free,
     /// A daemon that does not listen yet, or not any more; and its process, if it says so.
     Busy(Option<u32>),
@@ -50,7 +44,6 @@ enum Knocked {
     Unreached(Option<Record>),
 }
 
-/// A connection to the daemon of this store.
 pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault> {
     check_owner(folders)?;
     let deadline = Instant::now() + PATIENCE;
@@ -93,43 +86,29 @@ pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault
 }
 
 fn knock(folders: &Folders) -> Result<Knocked, Fault> {
-    let record = match holder(&folders.store)? {
-        Holder::Nobody => return Ok(Knocked::Free),
-        Holder::Daemon(record) => record,
-    };
-    let Some(record) = record else {
-        return Ok(match connect(&folders.socket, None)? {
-            Some(stream) => Knocked::In(stream),
-            None => Knocked::Unreached(None),
-        });
-    };
-    if !record.is_process_here() {
-        return knock_blindly(folders, record);
+    let Holder::Daemon(record) = holder(&folders.store)? else { return Ok(Knocked::Free) };
+    let here = record.as_ref().filter(|record| record.is_process_here());
+    if let Some(record) = here {
+        if record.leaving {
+            return Ok(Knocked::Busy(Some(record.pid)));
+        }
+        if is_suspended(record.pid) {
+            return Err(Fault::Suspended { pid: record.pid });
+        }
+        if record.socket.is_none() {
+            return Ok(Knocked::Busy(Some(record.pid)));
+        }
     }
-    if record.leaving {
-        return Ok(Knocked::Busy(Some(record.pid)));
-    }
-    if is_suspended(record.pid) {
-        return Err(Fault::Suspended { pid: record.pid });
-    }
-    match &record.socket {
-        None => Ok(Knocked::Busy(Some(record.pid))),
-        Some(socket) => Ok(match connect(socket, Some(&record))? {
-            Some(stream) => Knocked::In(stream),
-            None => Knocked::Unreached(Some(record)),
-        }),
-    }
-}
-
-/// The process of the record is none that we see: the daemon is in another container, or the next
-/// one has not replaced the record of one that was killed, and on a full disk it cannot.
-fn knock_blindly(folders: &Folders, record: Record) -> Result<Knocked, Fault> {
-    for socket in record.socket.iter().chain([&folders.socket]) {
-        if let Some(stream) = connect(socket, None)? {
+    // If we do not see the process of the record, the daemon is in another container, or the next
+    // one has not replaced the record of one that was killed, and on a full disk it cannot.
+    let usual = here.is_none().then_some(&folders.socket);
+    let named = record.as_ref().and_then(|record| record.socket.as_ref());
+    for socket in named.into_iter().chain(usual) {
+        if let Some(stream) = connect(socket, here)? {
             return Ok(Knocked::In(stream));
         }
     }
-    Ok(Knocked::Unreached(Some(record)))
+    Ok(Knocked::Unreached(record))
 }
 
 /// Nothing if nobody listens there, or somebody else than the daemon that the record names.
@@ -166,7 +145,6 @@ fn not_reached(folders: &Folders, record: Option<Record>) -> Fault {
     }
 }
 
-/// The daemon that this process has started.
 #[derive(Default)]
 struct Starter {
     child: Option<Child>,

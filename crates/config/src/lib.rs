@@ -28,10 +28,8 @@ use self::names::unknown_setting;
 /// A hundred times the longest sensible config file.
 const CONFIG_MAX_BYTES: u64 = 64 << 10;
 
-/// What the file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// What the engine goes by.
     pub settings: Settings,
     /// The agents, in the order of the file.
     pub agents: Vec<Agent>,
@@ -51,7 +49,6 @@ impl Config {
         read(path, home.as_deref())
     }
 
-    /// What it says about agents.
     pub fn agent_settings(self) -> AgentSettings {
         AgentSettings { agents: self.agents, keep: self.keep }
     }

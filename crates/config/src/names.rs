@@ -17,7 +17,6 @@ pub const NAMES: [&str; 9] = [
     "run.agent",
 ];
 
-/// What to say of a setting that there is not.
 pub fn unknown_setting(name: &str) -> String {
     unknown("", name, &NAMES, ", and [agents.NAME]")
 }

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Something for the person in front of the screen.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     #[error("There is no home folder. Set HOME, or LEGWORK_HOME to a folder for all of legwork.")]
@@ -31,14 +30,7 @@ pub enum Fault {
          or set LEGWORK_HOME to another folder.",
         folder.display()
     )]
-    NotPrivate {
-        folder: PathBuf,
-        /// What is wrong with it.
-        why: &'static str,
-        remedy: &'static str,
-        /// The same as a command.
-        command: &'static str,
-    },
+    NotPrivate { folder: PathBuf, why: &'static str, remedy: &'static str, command: &'static str },
 }
 
 /// Files that one user leaves in another's folder lock that one out.

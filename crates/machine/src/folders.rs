@@ -23,15 +23,12 @@ pub fn var(name: &str) -> Option<OsString> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// The file `config.toml`.
     pub config: PathBuf,
     /// The folder of the records.
     pub store: PathBuf,
     /// The folder of the sessions that legwork keeps itself.
     pub sessions: PathBuf,
-    /// The daemon's socket.
     pub socket: PathBuf,
-    /// The file `daemon.log`.
     pub log: PathBuf,
 }
 
@@ -47,7 +44,6 @@ impl Folders {
         }
     }
 
-    /// The places that the environment names.
     pub fn from_env() -> Result<Self, Fault> {
         Self::find(&var)
     }
@@ -151,12 +147,8 @@ mod tests {
         let folders = find(&[("LEGWORK_HOME", "/l"), ("HOME", "/h")]).unwrap();
         assert_eq!(folders, Folders::in_home(Path::new("/l")));
         assert_eq!(folders.socket, Path::new("/l/legwork.sock"));
-    }
-
-    #[test]
-    fn a_relative_folder_is_made_absolute() {
-        let folders = find(&[("LEGWORK_HOME", "near")]).unwrap();
-        assert_eq!(folders.store, env::current_dir().unwrap().join("near/store"));
+        let relative = find(&[("LEGWORK_HOME", "near")]).unwrap();
+        assert_eq!(relative.store, env::current_dir().unwrap().join("near/store"));
     }
 
     #[test]

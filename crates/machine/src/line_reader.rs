@@ -4,10 +4,8 @@
 
 use std::collections::VecDeque;
 
-/// What is read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// A line that was too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLong {
     pub max_bytes: usize,

@@ -10,7 +10,6 @@ use crate::fault::Fault;
 /// In a folder that others can only read nobody can put a socket of their own, and ours lets nobody
 /// else in.
 const OTHERS_WRITE: u32 = 0o022;
-/// What others may do with a file or folder.
 const OTHERS: u32 = 0o077;
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;

@@ -20,14 +20,11 @@ pub fn mark_in(host: &str) -> Option<&str> {
     rest.rsplit_once('-').map(|(mark, _)| mark)
 }
 
-/// What the process table says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {
-    /// It runs.
     Mark(String),
     /// There is no such process, or only its exit code is left.
     Ended,
-    /// The table cannot be read.
     Unknown,
 }
 
@@ -90,9 +87,7 @@ fn is_over(pid: u32, mark: &str) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has namespaces"))]
 enum Whose {
-    /// Those that we see.
     Ours,
-    /// Nobody's any more.
     EarlierBoot,
     /// Those of another container, or it cannot be told.
     Unknown,

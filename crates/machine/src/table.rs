@@ -4,12 +4,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
-/// What is known of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Who started it, or who has it now that its parent is gone.
     pub parent: u32,
-    /// Its process group.
     pub group: u32,
     /// When it began, in ticks since the boot.
     pub start: u64,
@@ -20,7 +18,6 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether only its exit code is left.
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
@@ -94,7 +91,6 @@ pub fn entry(id: u32) -> Option<Entry> {
     parse(&stat(id).ok()?)
 }
 
-/// What the system says of a process.
 pub(crate) fn stat(id: u32) -> io::Result<String> {
     let stat = std::fs::read(format!("/proc/{id}/stat"))?;
     Ok(String::from_utf8_lossy(&stat).into_owned())

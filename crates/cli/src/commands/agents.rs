@@ -58,7 +58,6 @@ struct Shown {
     starts: Option<Starts>,
 }
 
-/// What came of starting it.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Starts {

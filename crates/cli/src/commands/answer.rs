@@ -39,7 +39,6 @@ pub struct Answer {
     question: Option<String>,
 }
 
-/// The answers to a permission.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Word {
     /// Yes, this once
@@ -64,7 +63,7 @@ impl Answer {
             let about = json!({ "question": question.id });
             let report = Report::new(about, &answered);
             screen.value(&report)?;
-            return Ok(if report.is_refused() { Exit::Refused } else { Exit::Done });
+            return Ok(if report.refused { Exit::Refused } else { Exit::Done });
         }
         screen.line(sentences::done(&answered.map_err(Fault::Denied)?))?;
         Ok(Exit::Done)
@@ -113,7 +112,6 @@ impl Answer {
     }
 }
 
-/// Whether the question can be answered so.
 fn check(question: &QuestionView, reply: &Reply) -> Result<(), Fault> {
     let why = match (question.kind, reply) {
         (QuestionKind::Permission, Reply::Words(_)) => {

@@ -24,7 +24,6 @@ use crate::screen::{BAD, GOOD, Screen, agrees, paint, remark};
 use crate::table::{self, Cell};
 use crate::words::{counted, moment};
 
-/// How often a followed log is looked at.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 /// A log is rotated at 1 MB.
 const LOG_TAIL_BYTES: u64 = 2 << 20;
@@ -75,7 +74,6 @@ enum Action {
 }
 
 impl Daemon {
-    /// Whether it ends the daemon.
     pub fn ends_it(&self) -> bool {
         matches!(self.action, Some(Action::Stop { .. }))
     }
@@ -96,9 +94,8 @@ fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
     let (config, complaints) = Config::read(&folders.config);
     let (settings, hosts) = (config.settings, hosts(&folders));
     let options = Options { folders, settings, complaints, hosts, log_to_stderr: foreground };
-    match legwork_daemon::run(options)? {
-        Outcome::AlreadyRunning if foreground => remark("Another daemon is running already."),
-        _ => {}
+    if legwork_daemon::run(options)? == Outcome::AlreadyRunning && foreground {
+        remark("Another daemon is running already.");
     }
     Ok(Exit::Done)
 }

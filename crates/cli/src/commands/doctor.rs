@@ -57,7 +57,6 @@ enum State {
     Problem,
 }
 
-/// What one look gave.
 #[derive(Serialize)]
 struct Finding {
     check: &'static str,

@@ -39,7 +39,6 @@ pub struct List {
     after: Option<Cursor>,
 }
 
-/// A status as a person types it.
 fn parse_status(text: &str) -> Result<Status, String> {
     text.parse().map_err(|_| {
         let all: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();

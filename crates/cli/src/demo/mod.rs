@@ -8,7 +8,6 @@ use crate::screen::{BOLD, DIM, Screen, paint};
 
 use self::stage::Stage;
 
-/// How long the helpers take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
     /// So that a person can follow.
@@ -30,7 +29,6 @@ impl<'a> Show<'a> {
         Ok(Self { stage: Stage::open()?, screen, pace })
     }
 
-    /// Plays it, from the first command to the last word.
     pub fn play(mut self) -> Result<(), Fault> {
         self.introduce()?;
         let first = self.three_at_once()?;
@@ -157,7 +155,6 @@ impl<'a> Show<'a> {
     }
 }
 
-/// The arguments as a person would type them.
 fn quoted(arguments: &[&str]) -> String {
     let quote = |argument: &&str| {
         if argument.contains([' ', ';']) {

@@ -73,7 +73,6 @@ impl Stage {
         Err(Fault::Refused(format!("The demo went wrong: `legwork {what}` ended with {status}.")))
     }
 
-    /// The whole result of a task.
     pub fn result(&self, task: &str) -> Result<String, Fault> {
         let result = self.json(&["output", task])?;
         Ok(result["text"].as_str().unwrap_or_default().to_owned())
@@ -114,7 +113,6 @@ impl Stage {
         Ok(id.as_raw_nonzero().get())
     }
 
-    /// Ends the daemon and removes the home.
     pub fn close(&self) -> Result<(), Fault> {
         clean_up(&self.program, &self.home)
     }

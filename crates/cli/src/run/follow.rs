@@ -23,7 +23,6 @@ const BLOCK_SHORT_MS: u64 = 300;
 /// Before news are asked for again after the daemon ended.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The threads that look after helpers.
 #[derive(Debug)]
 pub struct Follow {
     session: Context,
@@ -35,7 +34,6 @@ pub struct Follow {
 enum Look {
     /// Look after this one from now on.
     After(TaskId),
-    /// Something happened to this one.
     News(TaskId),
 }
 
@@ -56,14 +54,12 @@ impl Follow {
         Self { session, tell, looker, holder }
     }
 
-    /// Looks after this one too.
     pub fn add(&self, id: TaskId) {
         // A thread that ended has said why.
         let _ = self.looker.send(Look::After(id));
         let _ = self.holder.send(Hold::Task(id));
     }
 
-    /// There are no others to come.
     pub fn complete(&self) {
         let _ = self.holder.send(Hold::Complete);
     }

@@ -45,7 +45,6 @@ enum State {
     Gone(TaskView, Refusal),
 }
 
-/// One helper, for programs.
 #[derive(Debug, Serialize)]
 pub struct RunReport<'a> {
     task: Option<&'a TaskView>,
@@ -121,12 +120,10 @@ impl Helpers {
         self.members.iter().filter_map(at_work).collect()
     }
 
-    /// How many launches have no answer yet.
     pub fn launching(&self) -> usize {
         self.members.iter().filter(|member| matches!(member.state, State::Launching)).count()
     }
 
-    /// Whether nothing is left to wait for.
     pub fn is_over(&self) -> bool {
         self.launching() == 0 && self.at_work().is_empty()
     }
@@ -141,7 +138,6 @@ impl Helpers {
         Exit::of_tasks(&tasks)
     }
 
-    /// All of them, for programs.
     pub fn reports(&self) -> Vec<RunReport<'_>> {
         self.members.iter().map(Member::report).collect()
     }

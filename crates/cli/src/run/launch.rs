@@ -14,14 +14,12 @@ use crate::fault::Fault;
 /// Launches that are under way at once; each has a link of its own.
 const AT_ONCE: usize = 8;
 
-/// A helper that is wanted.
 #[derive(Debug, Clone)]
 pub struct LaunchSpec {
     pub description: String,
     pub ask: Ask,
 }
 
-/// What came of a launch: a task, or why there is none.
 pub type Launched = Result<TaskView, Refusal>;
 
 /// Launches all of them, and tells of each by its number.

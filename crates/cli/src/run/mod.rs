@@ -29,13 +29,10 @@ pub use self::run_view::attend;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
-/// Everything that can happen while helpers are looked after.
 #[derive(Debug)]
 enum Event {
-    /// What came of a launch, by its number.
     Launched(usize, Launched),
     Seen(TaskView),
-    /// A helper that has finished.
     Ended(ResultView),
     /// A task that somebody forgot.
     Gone(TaskId, Refusal),

@@ -27,7 +27,6 @@ use crate::{sentences, signals};
 /// Where nothing moves there is nothing to do between two events.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Launches helpers and looks after them.
 pub fn attend(session: Context, specs: &[LaunchSpec], screen: &Screen) -> Result<Exit, Fault> {
     let (tell, events) = mpsc::channel();
     let signals = tell.clone();
@@ -179,15 +178,12 @@ impl RunView<'_> {
 
     fn interrupted(&mut self) -> Result<Option<Exit>, Fault> {
         let is_urgent = self.keys.is_some() || self.is_cancelling || self.board.is_none();
-        if is_urgent {
-            return self.leave(Exit::Interrupted).map(Some);
+        if !is_urgent && let Some(keys) = Keys::ask(self.tell.clone()) {
+            self.keys = Some(keys);
+            self.draw();
+            return Ok(None);
         }
-        self.keys = Keys::ask(self.tell.clone());
-        if self.keys.is_none() {
-            return self.leave(Exit::Interrupted).map(Some);
-        }
-        self.draw();
-        Ok(None)
+        self.leave(Exit::Interrupted).map(Some)
     }
 
     fn answered(&mut self, key: Option<u8>) -> Result<Option<Exit>, Fault> {
@@ -205,7 +201,6 @@ impl RunView<'_> {
         Ok(None)
     }
 
-    /// Ends without the helpers, which go on.
     fn leave(&mut self, exit: Exit) -> Result<Exit, Fault> {
         self.close()?;
         self.tell_how_to_come_back();
