@@ -34,13 +34,13 @@ pub enum Exit {
 
 impl Exit {
     /// How waiting for these tasks ended: the worst counts, and what is unfinished most.
-    pub fn of_tasks(tasks: &[TaskView]) -> Self {
-        let any = |wanted: &dyn Fn(Status) -> bool| tasks.iter().any(|task| wanted(task.status));
-        if any(&Status::is_unfinished) {
+    pub fn of_tasks<'a>(tasks: impl IntoIterator<Item = &'a TaskView>) -> Self {
+        let statuses: Vec<Status> = tasks.into_iter().map(|task| task.status).collect();
+        if statuses.iter().any(|status| status.is_unfinished()) {
             Self::TimedOut
-        } else if any(&|status| status == Status::Error) {
+        } else if statuses.contains(&Status::Error) {
             Self::TaskError
-        } else if any(&|status| status == Status::Cancelled) {
+        } else if statuses.contains(&Status::Cancelled) {
             Self::TaskCancelled
         } else {
             Self::Done

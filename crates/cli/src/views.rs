@@ -1,5 +1,6 @@
 //! Tasks as a person sees them: a line in a list, a page of facts.
 
+use anstyle::Style;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
@@ -21,14 +22,13 @@ pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
 
 fn row(task: &TaskView) -> Vec<Cell> {
     let resumed = if task.resumes > 0 { " (resumed)" } else { "" };
-    let waits = !task.waiting.is_empty() || !task.questions.is_empty();
     vec![
         Cell::new(format!("{}{resumed}", task.id)),
         Cell::new(task.status.as_str()).styled(style_of(task.status)),
         Cell::new(&task.description),
         Cell::new(&task.agent),
         Cell::new(duration(task.elapsed_ms)),
-        Cell::new(activity(task)).styled(if waits { MIND } else { DIM }),
+        Cell::new(activity(task)).styled(activity_style(task)),
     ]
 }
 
@@ -47,6 +47,10 @@ pub fn activity(task: &TaskView) -> String {
         (Some(tool), None) => tool.clone(),
         (None, None) => task.stage.clone(),
     }
+}
+
+pub fn activity_style(task: &TaskView) -> Style {
+    if task.waiting.is_empty() && task.questions.is_empty() { DIM } else { MIND }
 }
 
 fn ago(ms: u64) -> String {

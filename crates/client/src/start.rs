@@ -38,8 +38,8 @@ pub enum Start {
 enum Knocked {
     In(UnixStream),
     Free,
-    /// A daemon that does not listen yet, or not any more; and its process, if it says so.
-    Busy(Option<u32>),
+    /// A daemon that does not listen yet, or not any more; and its process.
+    Busy(u32),
     /// A daemon that ought to listen. Without a record it is of a legwork that wrote none.
     Unreached(Option<Record>),
 }
@@ -64,7 +64,7 @@ pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault
                 starter.start(folders)?;
                 None
             }
-            Knocked::Busy(pid) => pid,
+            Knocked::Busy(pid) => Some(pid),
             Knocked::Unreached(record) => {
                 if let (None, Some(record)) = (unreached, &record) {
                     record.nudge();
@@ -90,13 +90,13 @@ fn knock(folders: &Folders) -> Result<Knocked, Fault> {
     let here = record.as_ref().filter(|record| record.is_process_here());
     if let Some(record) = here {
         if record.leaving {
-            return Ok(Knocked::Busy(Some(record.pid)));
+            return Ok(Knocked::Busy(record.pid));
         }
         if is_suspended(record.pid) {
             return Err(Fault::Suspended { pid: record.pid });
         }
         if record.socket.is_none() {
-            return Ok(Knocked::Busy(Some(record.pid)));
+            return Ok(Knocked::Busy(record.pid));
         }
     }
     // If we do not see the process of the record, the daemon is in another container, or the next

@@ -33,8 +33,8 @@ impl LineReader {
         Self { max_bytes, held: Vec::new(), skipping: false, chunk, ready }
     }
 
-    /// The next line, if one is there. A line ends with LF or CRLF and comes without it; empty lines
-    /// are left out; a line that is too long comes as one error, as soon as that is known.
+    /// The next line, if one is there. A line ends with LF or CRLF and comes without it; empty
+    /// lines are left out; a line that is too long comes as one error, as soon as that is known.
     pub fn pop(&mut self) -> Option<Result<Vec<u8>, TooLong>> {
         self.ready.pop_front()
     }

@@ -127,8 +127,7 @@ fn check(question: &QuestionView, reply: &Reply) -> Result<(), Fault> {
 
 fn show(task: &TaskView, screen: &Screen) -> Result<Exit, Fault> {
     if screen.is_json() {
-        screen.value(&task.questions)?;
-        return Ok(Exit::Done);
+        return screen.value(&task.questions).map(|()| Exit::Done);
     }
     if task.questions.is_empty() {
         screen.line(format!("{} waits for no answer.", task.id))?;

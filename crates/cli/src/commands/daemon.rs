@@ -146,8 +146,9 @@ fn unreached(folders: &Folders, fault: Fault, screen: &Screen) -> Result<Exit, F
     let Some(record) = record(folders) else { return Err(fault) };
     if screen.is_json() {
         let why = fault.in_full();
-        screen.value(&json!({ "running": true, "daemon": null, "record": record, "why": why }))?;
-        return Ok(Exit::NoDaemon);
+        return screen
+            .value(&json!({ "running": true, "daemon": null, "record": record, "why": why }))
+            .map(|()| Exit::NoDaemon);
     }
     let socket = record.socket.map(|socket| socket.display().to_string());
     let facts = vec![
@@ -249,8 +250,7 @@ fn log(path: &Path, lines: usize, follow: bool, screen: &Screen) -> Result<Exit,
     let all = rest(&mut file).map_err(fault)?;
     let shown = &all[all.len().saturating_sub(lines)..];
     if screen.is_json() && !follow {
-        screen.value(&json!({ "file": path, "lines": shown }))?;
-        return Ok(Exit::Done);
+        return screen.value(&json!({ "file": path, "lines": shown })).map(|()| Exit::Done);
     }
     shown.iter().try_for_each(|line| log_line(line, screen))?;
     if !follow {

@@ -101,14 +101,14 @@ impl Doctor {
         add(plugin())?;
         add(opencode())?;
         let problems = all.iter().filter(|finding| finding.state == State::Problem).count();
+        let verdict = match problems {
+            0 => paint(GOOD, "All is well."),
+            some => paint(BAD, format!("{}.", counted(some, "problem"))),
+        };
         if screen.is_json() {
             screen.value(&all)?;
-        } else if problems > 0 {
-            screen.line("")?;
-            screen.line(paint(BAD, format!("{}.", counted(problems, "problem"))))?;
         } else {
-            screen.line("")?;
-            screen.line(paint(GOOD, "All is well."))?;
+            screen.lines(["", &verdict])?;
         }
         Ok(if problems > 0 { Exit::Refused } else { Exit::Done })
     }

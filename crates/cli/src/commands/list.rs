@@ -57,8 +57,7 @@ impl List {
         let mut client = connect()?;
         let found = list(&mut client, wanted, self.limit)?;
         if screen.is_json() {
-            screen.value(&found)?;
-            return Ok(Exit::Done);
+            return screen.value(&found).map(|()| Exit::Done);
         }
         if found.tasks.is_empty() {
             screen.line("No background tasks found.")?;

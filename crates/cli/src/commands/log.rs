@@ -42,8 +42,7 @@ impl Log {
         let task = find_task(&mut client, &self.task)?;
         let timeline = get(&mut client, Request::Log { task: task.id.to_string() })?;
         if screen.is_json() {
-            screen.value(&TaskLog { task, timeline })?;
-            return Ok(Exit::Done);
+            return screen.value(&TaskLog { task, timeline }).map(|()| Exit::Done);
         }
         screen.line(paint(DIM, format!("{}, launched {}", task.id, moment(task.created))))?;
         let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, &task)).collect();

@@ -27,8 +27,7 @@ impl Show {
         let mut client = connect()?;
         let task = find_task(&mut client, &self.task)?;
         if screen.is_json() {
-            screen.value(&task)?;
-            return Ok(Exit::Done);
+            return screen.value(&task).map(|()| Exit::Done);
         }
         screen.lines(views::page(&task))?;
         screen.line("")?;

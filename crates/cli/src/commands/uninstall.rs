@@ -46,8 +46,9 @@ impl Uninstall {
             let _ = file.parent().map(fs::remove_dir);
         }
         if screen.is_json() {
-            screen.value(&json!({ "done": done, "file": file.display().to_string() }))?;
-            return Ok(Exit::Done);
+            return screen
+                .value(&json!({ "done": done, "file": file.display().to_string() }))
+                .map(|()| Exit::Done);
         }
         screen.line(format!("{}: {done}", file.display()))?;
         if done == "removed" {

@@ -8,25 +8,19 @@ use crate::screen::{BOLD, DIM, Screen, paint};
 
 use self::stage::Stage;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// So that a person can follow.
-    Readable,
-    Fast,
-}
-
 pub struct Show<'a> {
     stage: Stage,
     screen: &'a Screen,
-    pace: Pace,
+    /// Whether the helpers are quicker than a person can follow.
+    fast: bool,
 }
 
 /// What the first helper finds out; its follow-up must know it.
 const FOUND: &str = "The program begins in src/main.rs and reads its settings first.";
 
 impl<'a> Show<'a> {
-    pub fn open(pace: Pace, screen: &'a Screen) -> Result<Self, Fault> {
-        Ok(Self { stage: Stage::open()?, screen, pace })
+    pub fn open(fast: bool, screen: &'a Screen) -> Result<Self, Fault> {
+        Ok(Self { stage: Stage::open()?, screen, fast })
     }
 
     pub fn play(mut self) -> Result<(), Fault> {
@@ -143,15 +137,12 @@ impl<'a> Show<'a> {
         if result.contains(wanted) {
             return Ok(());
         }
-        Err(Fault::Refused(format!("The demo went wrong: {wanted:?} is not in {result:?}.")))
+        Err(stage::wrong(format_args!("{wanted:?} is not in {result:?}")))
     }
 
     /// So many seconds, at this pace.
     fn seconds(&self, seconds: u32) -> String {
-        match self.pace {
-            Pace::Readable => format!("{seconds}s"),
-            Pace::Fast => format!("{seconds}00ms"),
-        }
+        if self.fast { format!("{seconds}00ms") } else { format!("{seconds}s") }
     }
 }
 

@@ -2,7 +2,6 @@
 //! person would run it. Gone at the end, also when somebody breaks off.
 
 use std::fs::{self, DirBuilder};
-use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use std::{env, process, thread};
+use std::{fmt, io};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -69,8 +69,7 @@ impl Stage {
         if status.code() == Some(wanted) {
             return Ok(());
         }
-        let what = arguments.join(" ");
-        Err(Fault::Refused(format!("The demo went wrong: `legwork {what}` ended with {status}.")))
+        Err(wrong(format_args!("`legwork {}` ended with {status}", arguments.join(" "))))
     }
 
     pub fn result(&self, task: &str) -> Result<String, Fault> {
@@ -98,17 +97,15 @@ impl Stage {
             }
             thread::sleep(Duration::from_millis(20));
         }
-        let what = arguments.join(" ");
-        Err(Fault::Refused(format!("The demo went wrong: nothing new in `legwork {what}`.")))
+        Err(wrong(format_args!("nothing new in `legwork {}`", arguments.join(" "))))
     }
 
     /// Kills the daemon, as a crash would. Gives back which process that was.
     pub fn kill_daemon(&self) -> Result<i32, Fault> {
         let view = self.json(&["daemon", "status"])?;
         let id = view["daemon"]["pid"].as_i64().and_then(|id| i32::try_from(id).ok());
-        let id = id.and_then(Pid::from_raw).ok_or_else(|| {
-            Fault::Refused(format!("The demo went wrong: there is no daemon in {view}."))
-        })?;
+        let no_daemon = || wrong(format_args!("there is no daemon in {view}"));
+        let id = id.and_then(Pid::from_raw).ok_or_else(no_daemon)?;
         kill_process(id, Signal::KILL).map_err(|error| self.cannot_run()(error.into()))?;
         Ok(id.as_raw_nonzero().get())
     }
@@ -132,6 +129,10 @@ impl Drop for Stage {
         // After a demo that went wrong; after one that did not, there is nothing left.
         let _ = clean_up(&self.program, &self.home);
     }
+}
+
+pub fn wrong(what: fmt::Arguments<'_>) -> Fault {
+    Fault::Refused(format!("The demo went wrong: {what}."))
 }
 
 /// Held while a command runs.
