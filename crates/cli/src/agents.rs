@@ -9,12 +9,10 @@ use legwork_machine::Folders;
 use crate::fault::Fault;
 use crate::screen::remark;
 
-/// The agents at this moment.
 #[derive(Debug)]
 pub struct Agents {
     /// All of them, the settings' first.
     pub known: Vec<Agent>,
-    /// The one that the settings name.
     pub named: Option<String>,
     /// Why those of the settings are not among them, if somebody else could have written them.
     pub distrusted: Option<String>,
@@ -39,7 +37,6 @@ impl Agents {
         }
     }
 
-    /// The agent that is taken if none is asked for.
     pub fn default(&self) -> Option<&str> {
         let found = || self.known.iter().map(|agent| agent.name.as_str());
         self.named.as_deref().or_else(|| found().find(|name| *name != REHEARSAL))

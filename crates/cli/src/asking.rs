@@ -49,11 +49,7 @@ pub fn result(
 ) -> Result<ResultView, Fault> {
     let mut page = |offset| -> Result<ResultView, Fault> {
         let ask = Ask::Output { task: id.to_string(), offset };
-        let page = match session {
-            Some(session) => client.request_for(session, ask)?,
-            None => client.request(ask)?,
-        };
-        page.map_err(Fault::Denied)
+        client.request_for(session, ask)?.map_err(Fault::Denied)
     };
     let mut whole = page(0)?;
     while let Some(next) = whole.next {
@@ -119,6 +115,11 @@ pub fn find(client: &mut Client, typed: &str) -> Result<TaskId, Fault> {
             )))
         }
     }
+}
+
+pub fn find_task(client: &mut Client, typed: &str) -> Result<TaskView, Fault> {
+    let id = find(client, typed)?;
+    task(client, id)
 }
 
 /// The tasks that a person means, each once.

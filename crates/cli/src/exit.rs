@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
-/// The exit codes as the help shows them.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -20,17 +19,14 @@ Exit codes:
 Start with `legwork install opencode`, then restart OpenCode.
 `legwork doctor` finds what is wrong.";
 
-/// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Done = 0,
     Refused = 1,
     Usage = 2,
-    /// The task ended with an error.
     TaskError = 3,
     TaskCancelled = 4,
     TimedOut = 5,
-    /// The daemon cannot be reached.
     NoDaemon = 6,
     Interrupted = 130,
     Terminated = 143,
@@ -38,13 +34,13 @@ pub enum Exit {
 
 impl Exit {
     /// How waiting for these tasks ended: the worst counts, and what is unfinished most.
-    pub fn of_tasks(tasks: &[TaskView]) -> Self {
-        let any = |wanted: &dyn Fn(Status) -> bool| tasks.iter().any(|task| wanted(task.status));
-        if any(&Status::is_unfinished) {
+    pub fn of_tasks<'a>(tasks: impl IntoIterator<Item = &'a TaskView>) -> Self {
+        let statuses: Vec<Status> = tasks.into_iter().map(|task| task.status).collect();
+        if statuses.iter().any(|status| status.is_unfinished()) {
             Self::TimedOut
-        } else if any(&|status| status == Status::Error) {
+        } else if statuses.contains(&Status::Error) {
             Self::TaskError
-        } else if any(&|status| status == Status::Cancelled) {
+        } else if statuses.contains(&Status::Cancelled) {
             Self::TaskCancelled
         } else {
             Self::Done

@@ -2,38 +2,29 @@
 
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use legwork_protocol::Refusal;
 
 use crate::exit::Exit;
 use crate::sentences;
 
-/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// The daemon could not be asked.
     #[error(transparent)]
     Client(#[from] legwork_client::Fault),
-    /// This process was to be the daemon and cannot.
     #[error(transparent)]
     Daemon(#[from] legwork_daemon::Fault),
-    /// The daemon said no.
     #[error("{}", sentences::refusal(.0))]
     Denied(Refusal),
-    /// Somebody said no, in these words.
     #[error("{0}")]
     Refused(String),
-    /// What was typed makes no sense.
     #[error("{0}")]
     Usage(String),
-    /// A file is in the way or cannot be used.
     #[error("Could not {tried} {}.", path.display())]
     File { tried: &'static str, path: PathBuf, source: io::Error },
-    /// Nobody reads what we print.
     #[error("The output cannot be written.")]
     Output(#[source] io::Error),
-    /// The terminal or pipe that an answer was to come from.
     #[error("The input cannot be read.")]
     Input(#[source] io::Error),
 }
@@ -46,18 +37,17 @@ impl From<legwork_machine::Fault> for Fault {
 }
 
 impl Fault {
-    /// How the program ends with it.
+    /// What to make of the error that came of trying something with this file.
+    pub fn file(tried: &'static str, path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::File { tried, path: path.to_owned(), source }
+    }
+
     pub fn exit(&self) -> Exit {
         match self {
             Self::Client(legwork_client::Fault::TooLong(_)) => Exit::Refused,
             Self::Client(_) => Exit::NoDaemon,
             Self::Usage(_) => Exit::Usage,
-            Self::Daemon(_)
-            | Self::Denied(_)
-            | Self::Refused(_)
-            | Self::File { .. }
-            | Self::Output(_)
-            | Self::Input(_) => Exit::Refused,
+            _ => Exit::Refused,
         }
     }
 

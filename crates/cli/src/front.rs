@@ -67,7 +67,6 @@ pub fn run(url: &str, directory: Option<&str>, data: Data) -> Result<(), Fault> 
     })
 }
 
-/// Who the server is, by its own words.
 async fn introduce(remote: &Remote, url: &str, data: Data) -> Result<Role, Fault> {
     let project = get(remote, "/project/current").await?;
     let paths = get(remote, "/path").await?;
@@ -101,7 +100,6 @@ async fn get(remote: &Remote, path: &str) -> Result<Value, Fault> {
 struct Front {
     remote: Remote,
     events: Option<Events>,
-    /// What is being asked of the server.
     asked: JoinSet<()>,
     calls: BTreeMap<u64, AbortHandle>,
     results: mpsc::Sender<HostResult>,

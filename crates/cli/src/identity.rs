@@ -2,10 +2,10 @@
 //! first whether the process has ended; two processes with the same second have one database open,
 //! and reach the same sessions.
 
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
-use legwork_machine::{hash8, process};
+use legwork_machine::{hash8, process, var};
 use legwork_opencode::KIND;
 use legwork_protocol::ids::BadId;
 use legwork_protocol::{HostId, Place};
@@ -50,7 +50,6 @@ fn project_name(project: Option<&str>, directory: &str) -> String {
     own.map_or_else(|| hash8(directory.as_bytes()), str::to_owned)
 }
 
-/// A short name for one of OpenCode's databases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database(String);
 
@@ -81,7 +80,7 @@ impl Database {
 /// The database that `OPENCODE_DB` names, if it is set (rules of 1.18).
 fn named(data: &Path, mark: &str) -> Option<Database> {
     let given = var("OPENCODE_DB")?;
-    if given.as_os_str() == ":memory:" {
+    if given == ":memory:" {
         return Some(Database(format!("memory-{mark}")));
     }
     Some(Database::at(data, &data.join(given)))
@@ -103,9 +102,9 @@ fn open_in(data: &Path, pid: u32) -> Option<PathBuf> {
     }
 }
 
-/// The folder that OpenCode keeps its sessions in.
 fn data_folder() -> PathBuf {
-    let data = var("XDG_DATA_HOME").or_else(|| Some(var("HOME")?.join(".local/share")));
+    let below_home = || Some(Path::new(&var("HOME")?).join(".local/share"));
+    let data = var("XDG_DATA_HOME").map(PathBuf::from).or_else(below_home);
     data.unwrap_or_default().join("opencode")
 }
 
@@ -118,10 +117,6 @@ fn real(path: &Path) -> PathBuf {
         (Some(folder), Some(name)) => real(folder).join(name),
         _ => path.to_owned(),
     }
-}
-
-fn var(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 #[cfg(test)]

@@ -2,24 +2,19 @@
 //! what a person decides is not its to decide. The daemon refuses it too, by who has started whom;
 //! this says so at once, and before anything is touched.
 
-use std::env;
-
 use legwork_machine::process::INSIDE;
 
 use crate::fault::Fault;
 
 pub fn is_inside() -> bool {
-    env::var_os(INSIDE).is_some_and(|mark| !mark.is_empty())
+    legwork_machine::var(INSIDE).is_some()
 }
 
-/// Refuses what is for people, in one.
-pub fn refuse() -> Result<(), Fault> {
-    if !is_inside() {
-        return Ok(());
-    }
-    Err(Fault::Refused(
+/// Of what is for people.
+pub fn refusal() -> Fault {
+    Fault::Refused(
         "This is a helper's own shell. A helper may look, but not answer, launch, resume, cancel, \
          clear or stop: that is for the person, in a terminal of their own."
             .to_owned(),
-    ))
+    )
 }

@@ -20,6 +20,7 @@ mod progress;
 mod run;
 mod screen;
 mod sentences;
+mod signals;
 mod table;
 mod views;
 mod words;

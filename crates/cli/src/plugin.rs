@@ -20,7 +20,6 @@ const MARK: &str = "// legwork for OpenCode, ";
 /// The hole for the path of the binary, in the line that begins with [`BINARY`].
 const BINARY_HOLE: &str = "\"@LEGWORK_BIN@\"";
 const BINARY: &str = "const BIN = process.env.LEGWORK_BIN || ";
-/// The hole for the names of the tools.
 const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";
 /// Far more than the plugin has.
 const FILE_MAX_BYTES: u64 = 1 << 20;
@@ -28,13 +27,11 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Names that are tried for a draft: one is taken once in 2⁶⁴ times.
 const DRAFT_TRIES: u32 = 8;
 
-/// The hosts that there is a plugin for.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Host {
     Opencode,
 }
 
-/// For whom.
 #[derive(Debug, Args)]
 pub struct Scope {
     /// Only for the project in this folder (DIR/.opencode)
@@ -56,12 +53,8 @@ impl Scope {
                 Ok((file, folder))
             }
             Some(project) => {
-                let fault = |source| Fault::File {
-                    tried: "find the project",
-                    path: project.clone(),
-                    source,
-                };
-                let folder = fs::canonicalize(project).map_err(fault)?;
+                let fault = Fault::file("find the project", project);
+                let folder = fs::canonicalize(project).map_err(&fault)?;
                 if !folder.is_dir() {
                     return Err(fault(io::ErrorKind::NotADirectory.into()));
                 }
@@ -87,18 +80,14 @@ fn linked(folder: &Path, file: &Path) -> Option<PathBuf> {
     way.into_iter().rev().find(is_link).map(Path::to_owned)
 }
 
-/// The file in OpenCode's own configuration folder.
 pub fn global_file() -> Result<PathBuf, Fault> {
-    let var = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let var = |name| legwork_machine::var(name).map(PathBuf::from);
     let xdg = || var("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
     let config = || xdg().or_else(|| Some(var("HOME")?.join(".config")));
     let folder = var("OPENCODE_CONFIG_DIR").or_else(|| Some(config()?.join("opencode")));
     let folder = folder.ok_or(legwork_machine::Fault::NoHome)?;
-    std::path::absolute(&folder).map(|folder| file_in(&folder)).map_err(|source| Fault::File {
-        tried: "find",
-        path: folder,
-        source,
-    })
+    let absolute = std::path::absolute(&folder).map_err(Fault::file("find", &folder))?;
+    Ok(file_in(&absolute))
 }
 
 /// The file in a configuration folder of OpenCode, which loads it from there by itself.
@@ -107,11 +96,8 @@ pub fn file_in(folder: &Path) -> PathBuf {
 }
 
 pub fn this_binary() -> Result<PathBuf, Fault> {
-    env::current_exe().and_then(fs::canonicalize).map_err(|source| Fault::File {
-        tried: "find the program",
-        path: "legwork".into(),
-        source,
-    })
+    let found = env::current_exe().and_then(fs::canonicalize);
+    found.map_err(Fault::file("find the program", Path::new("legwork")))
 }
 
 /// Whether a program lies where cargo builds it, and goes away with the next `cargo clean`.
@@ -120,7 +106,6 @@ pub fn is_in_build_folder(binary: &Path) -> bool {
     binary.parent().is_some_and(|folder| folder.join(".fingerprint").is_dir())
 }
 
-/// The plugin that starts this binary.
 pub fn text(binary: &Path) -> Result<String, Fault> {
     let binary = binary.to_str().ok_or_else(|| {
         Fault::Refused(format!(
@@ -133,7 +118,6 @@ pub fn text(binary: &Path) -> Result<String, Fault> {
     Ok(PLUGIN.replacen(BINARY_HOLE, &quoted(binary), 1).replacen(TOOLS_HOLE, &names.join(", "), 1))
 }
 
-/// What lies where the plugin belongs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -143,7 +127,7 @@ pub enum Found {
 }
 
 pub fn look(file: &Path) -> Result<Found, Fault> {
-    let fault = |source| Fault::File { tried: "read", path: file.to_owned(), source };
+    let fault = Fault::file("read", file);
     match fs::metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(error) => return Err(fault(error)),
@@ -156,7 +140,6 @@ pub fn look(file: &Path) -> Result<Found, Fault> {
     }
 }
 
-/// The binary that an installed plugin starts.
 pub fn binary_of(plugin: &str) -> Option<PathBuf> {
     let quoted = plugin.lines().find_map(|line| line.strip_prefix(BINARY))?;
     serde_json::from_str(quoted.trim_end_matches(';')).ok()
@@ -165,10 +148,10 @@ pub fn binary_of(plugin: &str) -> Option<PathBuf> {
 /// Puts a text in the place of a file, so that a reader sees the old or the new one whole. From
 /// this folder on no symbolic link is followed.
 pub fn write(file: &Path, from: &Path, text: &str) -> Result<(), Fault> {
-    let fault = |source: io::Error| Fault::File { tried: "write", path: file.to_owned(), source };
+    let fault = Fault::file("write", file);
     let name = file.file_name().ok_or_else(|| fault(io::ErrorKind::InvalidInput.into()))?;
-    let folder = enter(from, file).map_err(fault)?;
-    let (draft, mut out) = draft_in(&folder, name).map_err(fault)?;
+    let folder = enter(from, file).map_err(&fault)?;
+    let (draft, mut out) = draft_in(&folder, name).map_err(&fault)?;
     let written = out
         .write_all(text.as_bytes())
         .and_then(|()| out.sync_all())

@@ -9,14 +9,12 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::words::duration;
 
-/// How often lines are drawn anew.
 pub const REDRAW: Duration = Duration::from_millis(120);
 /// How often what tasks do is asked, only to be shown.
 pub const LOOK: Duration = Duration::from_secs(1);
 
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// Whether lines can be drawn in place of others.
 pub fn is_live() -> bool {
     io::stderr().is_terminal() && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

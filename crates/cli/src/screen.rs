@@ -1,5 +1,6 @@
 //! Where text goes and how it looks: colours and the width of a terminal, plain text in a pipe.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -12,13 +13,10 @@ use serde_json::Value;
 use crate::fault::Fault;
 use crate::sentences;
 
-/// Something that went wrong.
 pub const BAD: Style = AnsiColor::Red.on_default();
-/// Something that went well.
 pub const GOOD: Style = AnsiColor::Green.on_default();
 pub const MIND: Style = AnsiColor::Yellow.on_default();
 pub const LIVE: Style = AnsiColor::Cyan.on_default();
-/// Something that stands back.
 pub const DIM: Style = Style::new().dimmed();
 pub const BOLD: Style = Style::new().bold();
 
@@ -32,36 +30,26 @@ pub fn style_of(status: Status) -> Style {
 }
 
 /// A text in a style. The style is dropped on the way where it cannot be seen.
-pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
+pub fn paint(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// What came of something that was asked, for programs.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// What it is about.
     #[serde(flatten)]
     about: Value,
-    refused: bool,
-    /// Why not, for programs.
+    pub refused: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     refusal: Option<Refusal>,
-    text: String,
+    pub text: String,
 }
 
 impl Report {
-    pub fn new(about: Value, answered: Result<&Answer, Refusal>) -> Self {
-        let text = answered.as_ref().map_or_else(sentences::refusal, |done| sentences::done(done));
-        let refusal = answered.err();
+    pub fn new(about: Value, answered: &Result<Answer, Refusal>) -> Self {
+        let text = answered.as_ref().map_or_else(sentences::refusal, sentences::done);
+        let refusal = answered.as_ref().err().cloned();
         Self { about, refused: refusal.is_some(), refusal, text }
-    }
-
-    pub fn is_refused(&self) -> bool {
-        self.refused
-    }
-
-    pub fn text(&self) -> &str {
-        &self.text
     }
 }
 
@@ -72,30 +60,34 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// A screen for programs or for people.
     pub fn new(json: bool) -> Self {
         Self { json }
     }
 
-    /// Whether a program reads it.
     pub fn is_json(&self) -> bool {
         self.json
     }
 
-    /// Writes a line for people.
-    pub fn line(&self, text: impl std::fmt::Display) -> Result<(), Fault> {
+    pub fn line(&self, text: impl Display) -> Result<(), Fault> {
         writeln!(anstream::stdout(), "{text}").map_err(Fault::Output)
+    }
+
+    pub fn lines<T: Display>(&self, lines: impl IntoIterator<Item = T>) -> Result<(), Fault> {
+        lines.into_iter().try_for_each(|line| self.line(line))
     }
 
     /// Writes a value for programs, on many lines.
     pub fn value(&self, value: &impl Serialize) -> Result<(), Fault> {
-        let text = serde_json::to_string_pretty(value).map_err(no_json)?;
-        writeln!(io::stdout(), "{}", harmless_json(&text)).map_err(Fault::Output)
+        Self::json(serde_json::to_string_pretty(value))
     }
 
     /// Writes a value for programs, on one line of several.
     pub fn value_line(&self, value: &impl Serialize) -> Result<(), Fault> {
-        let text = serde_json::to_string(value).map_err(no_json)?;
+        Self::json(serde_json::to_string(value))
+    }
+
+    fn json(text: serde_json::Result<String>) -> Result<(), Fault> {
+        let text = text.map_err(|error| Fault::Output(error.into()))?;
         writeln!(io::stdout(), "{}", harmless_json(&text)).map_err(Fault::Output)
     }
 
@@ -137,10 +129,6 @@ fn harmless_json(json: &str) -> String {
     out
 }
 
-fn no_json(error: serde_json::Error) -> Fault {
-    Fault::Output(error.into())
-}
-
 /// Whether a person says yes to this. Where nobody can be asked, `--yes` has to say it.
 pub fn agrees(question: &str) -> Result<bool, Fault> {
     if !io::stdin().is_terminal() {
@@ -160,7 +148,7 @@ pub fn complain(fault: &Fault) {
 }
 
 /// Tells a person something beside the output, on stderr.
-pub fn remark(text: impl std::fmt::Display) {
+pub fn remark(text: impl Display) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 

@@ -8,7 +8,9 @@ use legwork_protocol::view::{QuestionKind, QuestionView, TaskView, Waiting};
 
 use crate::words::{counted, duration};
 
-/// Why something is not done, and what to do now.
+/// Longer than any question that is kept.
+pub const QUESTION_MAX_CHARS: usize = 1_000;
+
 pub fn refusal(refusal: &Refusal) -> String {
     match refusal {
         Refusal::NotFound(name) => {
@@ -85,7 +87,7 @@ pub fn question(question: &QuestionView) -> String {
         QuestionKind::Permission => "asks for a permission",
         QuestionKind::Question => "asks",
     };
-    format!("{kind}: {}", question.subject)
+    plain(&format!("{kind}: {}", question.subject), QUESTION_MAX_CHARS)
 }
 
 /// Everything that a task waits for, a person first.
@@ -99,16 +101,10 @@ pub fn ways_to_answer(task: &TaskView, question: &QuestionView, number: usize) -
     let which =
         if task.questions.len() > 1 { format!(" --question {number}") } else { String::new() };
     let command = |answer: &str| format!("legwork answer {}{which} {answer}", task.id);
-    let mut ways: Vec<(String, &str)> = question
-        .options
-        .iter()
-        .map(|option| match question.kind {
-            QuestionKind::Permission => (command(&option.id), option.label.as_str()),
-            QuestionKind::Question => {
-                (command(&format!("--words {}", option.id)), option.label.as_str())
-            }
-        })
-        .collect();
+    let words = if question.kind == QuestionKind::Question { "--words " } else { "" };
+    let options = question.options.iter();
+    let options = options.map(|way| (command(&format!("{words}{}", way.id)), way.label.as_str()));
+    let mut ways: Vec<(String, &str)> = options.collect();
     match question.kind {
         QuestionKind::Question => ways.push((command("--words TEXT"), "in your own words")),
         QuestionKind::Permission if ways.is_empty() => ways.push((command("reject"), "Reject")),

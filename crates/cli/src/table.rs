@@ -4,7 +4,7 @@ use anstyle::Style;
 use legwork_protocol::refusal::plain;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::screen::paint;
+use crate::screen::{BOLD, DIM, paint};
 
 const GAP: usize = 2;
 /// No text in a table is longer; hosts' texts are cut at half of it.
@@ -12,7 +12,6 @@ const CELL_MAX_CHARS: usize = 1_000;
 /// A column is not made narrower than this to fit the terminal.
 const LEAST_WIDTH: usize = 20;
 
-/// One text in a table.
 #[derive(Debug, Clone)]
 pub struct Cell {
     text: String,
@@ -30,13 +29,21 @@ impl Cell {
     }
 }
 
-/// The rows under each other, whole.
 pub fn table(rows: &[Vec<Cell>]) -> Vec<String> {
-    let widths = widths(rows);
-    rows.iter().map(|row| line(row, &widths)).collect()
+    table_within(rows, None, &[])
 }
 
-/// The same within a screen: if they are wider, the columns named by `yielding` are cut, the first
+/// Names and what is to be said of each, a line for each.
+pub fn facts(facts: Vec<(&str, Cell)>) -> Vec<String> {
+    let row = |(name, fact)| vec![Cell::new(name).styled(DIM), fact];
+    table(&facts.into_iter().map(row).collect::<Vec<_>>())
+}
+
+pub fn headings<const N: usize>(names: [&str; N]) -> Vec<Cell> {
+    names.map(|name| Cell::new(name).styled(BOLD)).to_vec()
+}
+
+/// The rows within a screen: if they are wider, the columns named by `yielding` are cut, the first
 /// one first.
 pub fn table_within(rows: &[Vec<Cell>], columns: Option<usize>, yielding: &[usize]) -> Vec<String> {
     let mut widths = widths(rows);

@@ -1,11 +1,12 @@
 //! Tasks as a person sees them: a line in a list, a page of facts.
 
+use anstyle::Style;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
 use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
 use crate::sentences::all_waiting;
-use crate::table::{Cell, table, table_within};
+use crate::table::{self, Cell, table_within};
 use crate::words::{counted, duration, moment};
 
 /// The columns of a list that are cut on a narrow screen: description, then activity.
@@ -13,22 +14,21 @@ const YIELDING: [usize; 2] = [2, 5];
 
 /// One line a task, under headings.
 pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
-    let headings = ["ID", "STATUS", "DESCRIPTION", "AGENT", "TIME", "ACTIVITY"];
-    let mut rows = vec![headings.map(|text| Cell::new(text).styled(BOLD)).to_vec()];
+    let names = ["ID", "STATUS", "DESCRIPTION", "AGENT", "TIME", "ACTIVITY"];
+    let mut rows = vec![table::headings(names)];
     rows.extend(tasks.iter().map(row));
     table_within(&rows, screen.columns(), &YIELDING)
 }
 
 fn row(task: &TaskView) -> Vec<Cell> {
     let resumed = if task.resumes > 0 { " (resumed)" } else { "" };
-    let waits = !task.waiting.is_empty() || !task.questions.is_empty();
     vec![
         Cell::new(format!("{}{resumed}", task.id)),
         Cell::new(task.status.as_str()).styled(style_of(task.status)),
         Cell::new(&task.description),
         Cell::new(&task.agent),
         Cell::new(duration(task.elapsed_ms)),
-        Cell::new(activity(task)).styled(if waits { MIND } else { DIM }),
+        Cell::new(activity(task)).styled(activity_style(task)),
     ]
 }
 
@@ -38,7 +38,7 @@ pub fn activity(task: &TaskView) -> String {
         return format!("waiting: {waiting}");
     }
     if !task.status.is_unfinished() {
-        let calls = tool_calls(task);
+        let calls = counted(task.tool_calls as usize, "tool call");
         return if task.notice_pending { format!("{calls}, parent not told yet") } else { calls };
     }
     match (task.last_tools.last(), task.quiet_ms) {
@@ -49,15 +49,14 @@ pub fn activity(task: &TaskView) -> String {
     }
 }
 
-fn tool_calls(task: &TaskView) -> String {
-    counted(task.tool_calls as usize, "tool call")
+pub fn activity_style(task: &TaskView) -> Style {
+    if task.waiting.is_empty() && task.questions.is_empty() { DIM } else { MIND }
 }
 
 fn ago(ms: u64) -> String {
     if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
 }
 
-/// Everything about a task, a fact a line.
 pub fn page(task: &TaskView) -> Vec<String> {
     let mut facts = vec![
         ("Task", Cell::new(task.id.to_string()).styled(BOLD)),
@@ -96,9 +95,7 @@ pub fn page(task: &TaskView) -> Vec<String> {
     if task.notice_pending {
         facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
     }
-    let rows: Vec<Vec<Cell>> =
-        facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect();
-    table(&rows)
+    table::facts(facts)
 }
 
 fn parent(task: &TaskView) -> String {
@@ -121,7 +118,6 @@ fn calls(task: &TaskView) -> String {
     format!("{} (last: {})", task.tool_calls, task.last_tools.join(", "))
 }
 
-/// What to do next with a task, as commands.
 pub fn next_steps(task: &TaskView) -> Vec<String> {
     let id = task.id;
     let mut steps = Vec::new();

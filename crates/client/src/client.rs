@@ -5,13 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use legwork_machine::process::process_mark;
 use legwork_machine::{Folders, since_epoch};
 use legwork_protocol::CallKey;
 use legwork_protocol::api::view::{DaemonView, News};
-use legwork_protocol::api::{Answer, Ask, Other, Refusal, Request};
+use legwork_protocol::api::{Answer, Other, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon, Role, ToDaemon};
-use legwork_protocol::tools::Tool;
 use serde_json::Value;
 
 use crate::fault::Fault;
@@ -27,16 +25,13 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// hears it must not do so for ever.
 const BREAKS_MAX: u32 = 50;
 
-/// The text that a call was answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// Whether it was not done; the text then says why.
     pub refused: bool,
-    /// For the model.
     pub text: String,
 }
 
-/// The daemon, from a client's side.
 #[derive(Debug)]
 pub struct Client {
     folders: Folders,
@@ -60,38 +55,9 @@ impl Client {
         Self { persist: Some(at_most), ..self }
     }
 
-    /// The daemon's version.
-    pub fn daemon_build(&self) -> &str {
-        &self.link.build
-    }
-
-    /// The tools that a front offers.
-    pub fn tools(&self) -> &[Tool] {
-        &self.link.tools
-    }
-
-    /// Calls a tool as a person, and waits for its answer.
+    /// Calls a tool as a person, or for a session that the daemon keeps for this program, and waits
+    /// for the answer.
     pub fn call(
-        &mut self,
-        tool: &str,
-        arguments: Value,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Answered, Fault> {
-        self.call_from(None, tool, arguments, progress)
-    }
-
-    /// Calls a tool for a session that the daemon keeps for this program.
-    pub fn call_for(
-        &mut self,
-        session: &Context,
-        tool: &str,
-        arguments: Value,
-        progress: &mut dyn FnMut(&str),
-    ) -> Result<Answered, Fault> {
-        self.call_from(Some(session), tool, arguments, progress)
-    }
-
-    fn call_from(
         &mut self,
         session: Option<&Context>,
         tool: &str,
@@ -118,23 +84,16 @@ impl Client {
         &mut self,
         request: impl Into<Request>,
     ) -> Result<Result<T, Refusal>, Fault> {
-        self.request_from(None, request.into())
+        self.request_for(None, request)
     }
 
-    /// Asks for a session that the daemon keeps for this program.
+    /// The same, for a session that the daemon keeps for this program.
     pub fn request_for<T: TryFrom<Answer>>(
         &mut self,
-        session: &Context,
-        ask: Ask,
-    ) -> Result<Result<T, Refusal>, Fault> {
-        self.request_from(Some(session), ask.into())
-    }
-
-    fn request_from<T: TryFrom<Answer>>(
-        &mut self,
         session: Option<&Context>,
-        request: Request,
+        request: impl Into<Request>,
     ) -> Result<Result<T, Refusal>, Fault> {
+        let request = request.into();
         let key = self.new_key();
         let line = |id| ToDaemon::Request {
             id,
@@ -160,13 +119,10 @@ impl Client {
         let daemon = self.request::<DaemonView>(Request::Status)?;
         let daemon = daemon.map_err(|why| Fault::TurnedAway { why: why.text() })?;
         let record = match holder(&self.folders.store)? {
-            Holder::Daemon(Some(record)) => Some(record),
+            Holder::Daemon(Some(record)) => record,
             // Of a legwork that wrote none.
-            Holder::Daemon(None) | Holder::Nobody => None,
+            Holder::Daemon(None) | Holder::Nobody => Record::of_process(daemon.pid, "", 0),
         };
-        let mark = process_mark(daemon.pid).unwrap_or_default();
-        let older = || Record { pid: daemon.pid, mark, ..Record::of_this_process("", 0) };
-        let record = record.unwrap_or_else(older);
         self.send(Request::Shutdown)?;
         // Its answer, its bye or the end of the link: each is followed by its end.
         match self.link.read(Some(PATIENCE)) {
@@ -251,21 +207,18 @@ impl Client {
     /// several clients that call at the same moment.
     fn new_key(&self) -> CallKey {
         static CALLS: AtomicU64 = AtomicU64::new(0);
-        let now = since_epoch();
         let (pid, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
-        let key = format!("person-{pid}-{:x}-{call}", now.as_nanos());
+        let key = format!("person-{pid}-{:x}-{call}", since_epoch().as_nanos());
         CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))
     }
 }
 
-/// What was heard of a call or request.
 enum Heard {
     Text(String),
     Data(Answer),
     Refused(Refusal, String),
 }
 
-/// What happens, as it happens.
 #[derive(Debug)]
 pub struct Following {
     link: Link,

@@ -10,7 +10,6 @@ use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
     BadLine, FromDaemon, LINE_VERSION, Role, ToDaemon, check_size, decode_from_daemon, encode,
 };
-use legwork_protocol::tools::Tool;
 
 use crate::fault::Fault;
 use crate::start::{Start, reach};
@@ -22,14 +21,11 @@ const GREETING: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LAST_PAUSE: Duration = Duration::from_secs(6);
 
-/// An open link, greeted.
 #[derive(Debug)]
 pub(crate) struct Link {
     lines: BufReader<UnixStream>,
     /// The daemon's hello as it came, for whoever passes it on.
-    pub hello: Vec<u8>,
-    pub build: String,
-    pub tools: Vec<Tool>,
+    hello: Vec<u8>,
 }
 
 impl Link {
@@ -50,12 +46,8 @@ impl Link {
     }
 
     fn greet(stream: UnixStream, role: &Role) -> Result<Self, Fault> {
-        let mut link = Self {
-            lines: BufReader::with_capacity(64 << 10, stream),
-            hello: Vec::new(),
-            build: String::new(),
-            tools: Vec::new(),
-        };
+        let lines = BufReader::with_capacity(64 << 10, stream);
+        let mut link = Self { lines, hello: Vec::new() };
         let build = env!("CARGO_PKG_VERSION").to_owned();
         // A daemon that turns us away may have closed already; its reason can still be read.
         let sent = link.send(&ToDaemon::Hello { version: LINE_VERSION, build, role: role.clone() });
@@ -63,25 +55,15 @@ impl Link {
             (Ok(line), _) => line,
             (Err(_), Err(fault)) | (Err(fault), Ok(())) => return Err(fault),
         };
-        match decode_from_daemon(&line) {
-            Ok(FromDaemon::Hello { build, tools, .. }) => {
-                (link.hello, link.build, link.tools) = (line, build, tools);
-                Ok(link)
-            }
-            Ok(FromDaemon::Bye { leaving: true, .. }) => Err(Fault::Leaving),
-            Ok(FromDaemon::Bye { why, leaving: false }) => Err(Fault::TurnedAway { why }),
-            Ok(_) => {
+        match understand(&line)? {
+            FromDaemon::Hello { .. } => Ok(Self { hello: line, ..link }),
+            _ => {
                 let what = "it did not begin with hello".to_owned();
                 Err(Fault::Garbled(BadLine::NotALine { what }))
             }
-            Err(bad @ BadLine::OtherVersion { .. }) => {
-                Err(Fault::TurnedAway { why: bad.to_string() })
-            }
-            Err(bad) => Err(Fault::Garbled(bad)),
         }
     }
 
-    /// Sends a line.
     pub fn send(&mut self, line: &ToDaemon) -> Result<(), Fault> {
         let bytes = encode(line);
         check_size(&bytes).map_err(Fault::TooLong)?;
@@ -90,12 +72,7 @@ impl Link {
 
     /// The next line, which is no bye; waits for it no longer than told.
     pub fn read(&mut self, patience: Option<Duration>) -> Result<FromDaemon, Fault> {
-        let line = self.read_bytes(patience)?;
-        match decode_from_daemon(&line).map_err(Fault::Garbled)? {
-            FromDaemon::Bye { leaving: true, .. } => Err(Fault::Leaving),
-            FromDaemon::Bye { why, leaving: false } => Err(Fault::TurnedAway { why }),
-            line => Ok(line),
-        }
+        understand(&self.read_bytes(patience)?)
     }
 
     fn read_bytes(&mut self, patience: Option<Duration>) -> Result<Vec<u8>, Fault> {
@@ -125,10 +102,18 @@ impl Link {
         Ok(line)
     }
 
-    /// The connection, and what was read from it, hello included.
     pub fn into_parts(self) -> (UnixStream, Vec<u8>) {
         let mut read = self.hello;
         read.extend_from_slice(self.lines.buffer());
         (self.lines.into_inner(), read)
+    }
+}
+
+fn understand(line: &[u8]) -> Result<FromDaemon, Fault> {
+    match decode_from_daemon(line) {
+        Ok(FromDaemon::Bye { leaving: true, .. }) => Err(Fault::Leaving),
+        Ok(FromDaemon::Bye { why, leaving: false }) => Err(Fault::TurnedAway { why }),
+        Err(bad @ BadLine::OtherVersion { .. }) => Err(Fault::TurnedAway { why: bad.to_string() }),
+        line => line.map_err(Fault::Garbled),
     }
 }

@@ -36,7 +36,6 @@ pub struct Record {
     /// The number of that file, which no other has while the daemon listens; 0 if it is not known.
     #[serde(default)]
     pub inode: u64,
-    /// Whether it is about to end.
     #[serde(default)]
     pub leaving: bool,
     /// Helpers that end with it.
@@ -47,7 +46,6 @@ pub struct Record {
 /// What the lock of a store says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
-    /// No daemon has the store open.
     Nobody,
     /// One has. Without a record it has only just begun, or it is of a legwork that wrote none.
     Daemon(Option<Record>),
@@ -56,7 +54,10 @@ pub enum Holder {
 impl Record {
     /// The record of this very process, which does not listen yet.
     pub fn of_this_process(build: &str, lines: u32) -> Self {
-        let pid = std::process::id();
+        Self::of_process(std::process::id(), build, lines)
+    }
+
+    pub(crate) fn of_process(pid: u32, build: &str, lines: u32) -> Self {
         let mark = process_mark(pid).unwrap_or_default();
         let build = build.to_owned();
         Self { pid, mark, build, lines, socket: None, inode: 0, leaving: false, at_work: 0 }
@@ -87,7 +88,6 @@ impl Record {
         self.signal(Signal::HUP);
     }
 
-    /// Ends the daemon of this store, and waits until its process is gone.
     pub fn end(&self, store: &Path) -> Result<(), Fault> {
         self.signal(Signal::TERM);
         // One that was stopped by a signal hears nothing else before.

@@ -8,11 +8,11 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use std::{env, fs, io, thread};
+use std::{fs, io, thread};
 
 use legwork_machine::inherited::close_for_children;
 use legwork_machine::process::{INSIDE, is_suspended};
-use legwork_machine::{Folders, check_owner, check_private, program};
+use legwork_machine::{Folders, check_owner, check_private, program, var};
 
 use crate::fault::Fault;
 use crate::record::{Holder, Record, holder};
@@ -26,31 +26,24 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// How long a daemon that holds the lock and cannot be reached is given: one whose socket is gone
 /// is told so and listens again within milliseconds.
 const UNREACHED_MAX: Duration = Duration::from_secs(1);
-/// What is shown of a daemon's last words.
 const LAST_WORDS_MAX_BYTES: u64 = 4 << 10;
 
 /// What to do if nobody listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Say so.
     Never,
-    /// Start the daemon.
     IfNeeded,
 }
 
-/// What is behind a store's lock.
 enum Knocked {
-    /// The daemon, connected.
     In(UnixStream),
-    /// Nobody.
     Free,
-    /// A daemon that does not listen yet, or not any more; and its process, if it says so.
-    Busy(Option<u32>),
+    /// A daemon that does not listen yet, or not any more; and its process.
+    Busy(u32),
     /// A daemon that ought to listen. Without a record it is of a legwork that wrote none.
     Unreached(Option<Record>),
 }
 
-/// A connection to the daemon of this store.
 pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault> {
     check_owner(folders)?;
     let deadline = Instant::now() + PATIENCE;
@@ -71,7 +64,7 @@ pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault
                 starter.start(folders)?;
                 None
             }
-            Knocked::Busy(pid) => pid,
+            Knocked::Busy(pid) => Some(pid),
             Knocked::Unreached(record) => {
                 if let (None, Some(record)) = (unreached, &record) {
                     record.nudge();
@@ -93,43 +86,29 @@ pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault
 }
 
 fn knock(folders: &Folders) -> Result<Knocked, Fault> {
-    let record = match holder(&folders.store)? {
-        Holder::Nobody => return Ok(Knocked::Free),
-        Holder::Daemon(record) => record,
-    };
-    let Some(record) = record else {
-        return Ok(match connect(&folders.socket, None)? {
-            Some(stream) => Knocked::In(stream),
-            None => Knocked::Unreached(None),
-        });
-    };
-    if !record.is_process_here() {
-        return knock_blindly(folders, record);
+    let Holder::Daemon(record) = holder(&folders.store)? else { return Ok(Knocked::Free) };
+    let here = record.as_ref().filter(|record| record.is_process_here());
+    if let Some(record) = here {
+        if record.leaving {
+            return Ok(Knocked::Busy(record.pid));
+        }
+        if is_suspended(record.pid) {
+            return Err(Fault::Suspended { pid: record.pid });
+        }
+        if record.socket.is_none() {
+            return Ok(Knocked::Busy(record.pid));
+        }
     }
-    if record.leaving {
-        return Ok(Knocked::Busy(Some(record.pid)));
-    }
-    if is_suspended(record.pid) {
-        return Err(Fault::Suspended { pid: record.pid });
-    }
-    match &record.socket {
-        None => Ok(Knocked::Busy(Some(record.pid))),
-        Some(socket) => Ok(match connect(socket, Some(&record))? {
-            Some(stream) => Knocked::In(stream),
-            None => Knocked::Unreached(Some(record)),
-        }),
-    }
-}
-
-/// The process of the record is none that we see: the daemon is in another container, or the next
-/// one has not replaced the record of one that was killed, and on a full disk it cannot.
-fn knock_blindly(folders: &Folders, record: Record) -> Result<Knocked, Fault> {
-    for socket in record.socket.iter().chain([&folders.socket]) {
-        if let Some(stream) = connect(socket, None)? {
+    // If we do not see the process of the record, the daemon is in another container, or the next
+    // one has not replaced the record of one that was killed, and on a full disk it cannot.
+    let usual = here.is_none().then_some(&folders.socket);
+    let named = record.as_ref().and_then(|record| record.socket.as_ref());
+    for socket in named.into_iter().chain(usual) {
+        if let Some(stream) = connect(socket, here)? {
             return Ok(Knocked::In(stream));
         }
     }
-    Ok(Knocked::Unreached(Some(record)))
+    Ok(Knocked::Unreached(record))
 }
 
 /// Nothing if nobody listens there, or somebody else than the daemon that the record names.
@@ -166,7 +145,6 @@ fn not_reached(folders: &Folders, record: Option<Record>) -> Fault {
     }
 }
 
-/// The daemon that this process has started.
 #[derive(Default)]
 struct Starter {
     child: Option<Child>,
@@ -222,12 +200,12 @@ fn spawn(folders: &Folders) -> Result<Child, Fault> {
     close_for_children();
     let mut command = Command::new(&program);
     // Relative names mean something else in the daemon's folder.
-    if is_set("LEGWORK_HOME")
+    if var("LEGWORK_HOME").is_some()
         && let Some(home) = folders.store.parent()
     {
         command.env("LEGWORK_HOME", home);
     }
-    if is_set("LEGWORK_BIN") {
+    if var("LEGWORK_BIN").is_some() {
         command.env("LEGWORK_BIN", &program);
     }
     command
@@ -241,8 +219,4 @@ fn spawn(folders: &Folders) -> Result<Child, Fault> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|source| Fault::NotStarted { program, source })
-}
-
-fn is_set(name: &str) -> bool {
-    env::var_os(name).is_some_and(|value| !value.is_empty())
 }

@@ -10,7 +10,7 @@ use legwork_protocol::limits::{AGENT_MAX_BYTES, ECHO_MAX_CHARS};
 use legwork_protocol::refusal::plain;
 use toml::de::{DeTable, DeValue};
 
-use super::names::nearest;
+use super::names::unknown;
 use super::{Wrong, whole_number};
 
 const KEYS: [&str; 5] = ["command", "env", "cwd", "permissions", "start_seconds"];
@@ -62,12 +62,8 @@ pub fn read(
 }
 
 fn keep(value: &DeValue<'_>) -> Result<Vec<String>, String> {
-    let names = value.as_array().and_then(|list| {
-        let names = list.iter().map(|name| name.get_ref().as_str().map(str::to_owned));
-        names.collect::<Option<Vec<String>>>()
-    });
     let is_name = |name: &String| !name.trim().is_empty() && !name.contains('/');
-    names.filter(|names| names.iter().all(is_name)).ok_or_else(|| {
+    texts(value).filter(|names| names.iter().all(is_name)).ok_or_else(|| {
         "agents.keep: expected names of programs, like keep = [\"tmux\", \"gpg-agent\"]".to_owned()
     })
 }
@@ -109,7 +105,7 @@ impl Reading<'_> {
                 Some(seconds) => agent.start_max = Duration::from_secs(seconds.into()),
                 None => return Err(format!("{name}: expected a whole number of seconds from 1")),
             },
-            _ => return Err(self.unknown(key)),
+            _ => return Err(unknown(&format!("agents.{}.", self.name), key, &KEYS, "")),
         }
         Ok(())
     }
@@ -124,17 +120,6 @@ impl Reading<'_> {
             (None, _) => Err(format!("{name}: expected a folder like \"/srv/x\" or \"~/x\"")),
         }
     }
-
-    fn unknown(&self, key: &str) -> String {
-        let agent = format!("agents.{}", self.name);
-        let shown = plain(key, ECHO_MAX_CHARS);
-        match nearest(key, &KEYS) {
-            Some(near) => {
-                format!("there is no setting {agent}.{shown}; did you mean {agent}.{near}?")
-            }
-            None => format!("there is no setting {agent}.{shown}; there are {}", KEYS.join(", ")),
-        }
-    }
 }
 
 const LIKE: &str = "like command = [\"program\", \"--acp\"]";
@@ -145,19 +130,17 @@ fn command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         let list = plain(&words.join(", "), ECHO_MAX_CHARS);
         return Err(format!("{name}: expected a list; write command = [{list}]"));
     }
-    let texts = value.as_array().map(|list| {
-        let texts = list.iter().map(|word| word.get_ref().as_str().map(str::to_owned));
-        texts.collect::<Option<Vec<String>>>()
-    });
-    match texts {
-        Some(Some(words))
-            if words.first().is_some_and(|program| !program.trim().is_empty())
-                && words.iter().all(|word| is_passable(word)) =>
-        {
-            Ok(words)
-        }
-        _ => Err(format!("{name}: expected a program and its arguments as texts, {LIKE}")),
-    }
+    let is_command = |words: &Vec<String>| {
+        words.first().is_some_and(|program| !program.trim().is_empty())
+            && words.iter().all(|word| is_passable(word))
+    };
+    texts(value)
+        .filter(is_command)
+        .ok_or_else(|| format!("{name}: expected a program and its arguments as texts, {LIKE}"))
+}
+
+fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|text| text.get_ref().as_str().map(str::to_owned)).collect()
 }
 
 fn env(name: &str, value: &DeValue<'_>) -> Result<BTreeMap<String, String>, String> {

@@ -11,10 +11,10 @@ mod names;
 mod tests;
 mod trust;
 
+use std::env;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::{env, fmt};
 
 use legwork_acp::AgentSettings;
 use legwork_acp::agents::Agent;
@@ -23,15 +23,13 @@ use legwork_protocol::refusal::plain;
 use legwork_protocol::{Interrupted, Settings};
 use toml::de::{DeTable, DeValue};
 
-use self::names::unknown;
+use self::names::unknown_setting;
 
 /// A hundred times the longest sensible config file.
 const CONFIG_MAX_BYTES: u64 = 64 << 10;
 
-/// What the file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// What the engine goes by.
     pub settings: Settings,
     /// The agents, in the order of the file.
     pub agents: Vec<Agent>,
@@ -44,18 +42,13 @@ pub struct Config {
 }
 
 impl Config {
-    /// What this file says as far as it is right, and its mistakes, a line each.
+    /// What this file says as far as it is right, and its mistakes in the order of the file, a line
+    /// each. A file that is not there says nothing.
     pub fn read(path: &Path) -> (Self, Vec<String>) {
-        match read_config(path) {
-            Ok(config) => (config, Vec::new()),
-            Err(fault) => {
-                let mistakes = fault.to_string().lines().map(str::to_owned).collect();
-                (*fault.config, mistakes)
-            }
-        }
+        let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        read(path, home.as_deref())
     }
 
-    /// What it says about agents.
     pub fn agent_settings(self) -> AgentSettings {
         AgentSettings { agents: self.agents, keep: self.keep }
     }
@@ -74,67 +67,30 @@ impl Default for Config {
     }
 }
 
-/// What is wrong with a config file. Displays as a line for each problem.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigFault {
-    pub path: PathBuf,
-    /// All that is wrong, in the order of the file.
-    pub problems: Vec<Problem>,
-    /// What is used all the same: what is right, and the defaults of the rest.
-    pub config: Box<Config>,
-}
-
-/// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Where, counted from 1; nothing if it is about the whole file.
-    pub line: Option<usize>,
-    /// What, and what would be right.
-    pub what: String,
-}
-
-impl fmt::Display for ConfigFault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, Problem { line, what }) in self.problems.iter().enumerate() {
-            let gap = if number > 0 { "\n" } else { "" };
-            match line {
-                Some(line) => write!(out, "{gap}{}:{line}: {what}", self.path.display())?,
-                None => write!(out, "{gap}{}: {what}", self.path.display())?,
-            }
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ConfigFault {}
-
 /// Says what is wrong, and where in the file.
 type Wrong<'a> = dyn FnMut(usize, String) + 'a;
 
-/// Reads this file; one that is not there says nothing.
-pub fn read_config(path: &Path) -> Result<Config, ConfigFault> {
-    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    read(path, home.as_deref())
-}
+/// Something that is wrong: its line, counted from 1, unless it is about the whole file; what, and
+/// what would be right.
+type Mistake = (Option<usize>, String);
 
-fn read(path: &Path, home: Option<&Path>) -> Result<Config, ConfigFault> {
-    let mut reading = Reading::default();
-    let mut distrusted = None;
+fn read(path: &Path, home: Option<&Path>) -> (Config, Vec<String>) {
+    let (mut config, mut mistakes, mut distrusted) = (Config::default(), Vec::new(), None);
     match text(path, &mut distrusted) {
-        Ok(text) => reading.read(&text, home),
-        Err(why) => reading.problems.push(Problem { line: None, what: why }),
+        Ok(text) => mistakes = config.take(&text, home),
+        Err(why) => mistakes.push((None, why)),
     }
-    let Reading { mut config, mut problems } = reading;
     if let Some(why) = distrusted.filter(|_| !config.agents.is_empty()) {
         config.agents.clear();
-        problems.push(Problem { line: None, what: why.clone() });
+        mistakes.push((None, why.clone()));
         config.distrusted = Some(why);
     }
-    if problems.is_empty() {
-        return Ok(config);
-    }
-    problems.sort_by_key(|problem| problem.line);
-    Err(ConfigFault { path: path.to_owned(), problems, config: Box::new(config) })
+    mistakes.sort_by_key(|(line, _)| *line);
+    let shown = |(line, what): Mistake| match line {
+        Some(line) => format!("{}:{line}: {what}", path.display()),
+        None => format!("{}: {what}", path.display()),
+    };
+    (config, mistakes.into_iter().map(shown).collect())
 }
 
 fn text(path: &Path, distrusted: &mut Option<String>) -> Result<String, String> {
@@ -154,51 +110,50 @@ fn text(path: &Path, distrusted: &mut Option<String>) -> Result<String, String> 
     }
 }
 
-#[derive(Default)]
-struct Reading {
-    config: Config,
-    problems: Vec<Problem>,
-}
-
-impl Reading {
-    fn read(&mut self, text: &str, home: Option<&Path>) {
+impl Config {
+    /// Takes over what is right, and gives back what is not.
+    fn take(&mut self, text: &str, home: Option<&Path>) -> Vec<Mistake> {
         let line_of = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
         let (file, errors) = DeTable::parse_recoverable(text);
-        for error in errors {
-            let line = error.span().map(|span| line_of(span.start));
-            self.problems.push(Problem { line, what: plain(error.message(), 200) });
-        }
-        let mut wrong = |at: usize, what: String| {
-            self.problems.push(Problem { line: Some(line_of(at)), what });
+        let mistake = |error: &toml::de::Error| {
+            (error.span().map(|span| line_of(span.start)), plain(error.message(), 200))
         };
+        let mut mistakes: Vec<Mistake> = errors.iter().map(mistake).collect();
+        let mut wrong = |at: usize, what: String| mistakes.push((Some(line_of(at)), what));
         for (section, inside) in file.get_ref() {
             let (name, at) = (section.get_ref(), section.span().start);
             match inside.get_ref().as_table() {
                 None if name == "agents" => {
                     wrong(at, "agents: expected tables, [agents.NAME]".to_owned())
                 }
-                None => wrong(at, unknown(name)),
+                None => wrong(at, unknown_setting(name)),
                 Some(agents) if name == "agents" => {
-                    let read = agents::read(agents, home, &mut wrong);
-                    self.config.agents = read.0;
-                    self.config.keep = read.1.unwrap_or(std::mem::take(&mut self.config.keep));
+                    let (agents, keep) = agents::read(agents, home, &mut wrong);
+                    self.agents = agents;
+                    if let Some(keep) = keep {
+                        self.keep = keep;
+                    }
                 }
                 Some(keys) => {
                     for (key, value) in keys {
                         let name = format!("{name}.{}", key.get_ref());
-                        if let Err(what) = set(&mut self.config, &name, value.get_ref()) {
+                        if let Err(what) = set(self, &name, value.get_ref()) {
                             wrong(key.span().start, what);
                         }
                     }
                 }
             }
         }
+        mistakes
     }
 }
 
 fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), String> {
     let settings = &mut config.settings;
-    let number = || limit(name, value);
+    let number = || {
+        let range = format!("{name}: expected a whole number from 0 (no limit) to {}", u32::MAX);
+        whole_number(value).ok_or(range)
+    };
     match name {
         "limits.max_running" => settings.max_running = number()?,
         "limits.max_tasks_per_root" => settings.max_tasks_per_root = number()?,
@@ -221,14 +176,9 @@ fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), Strin
             agents::check_name(agent).map_err(|what| format!("{name}: {what}"))?;
             config.run_agent = Some(agent.to_owned());
         }
-        _ => return Err(unknown(name)),
+        _ => return Err(unknown_setting(name)),
     }
     Ok(())
-}
-
-fn limit(name: &str, value: &DeValue<'_>) -> Result<u32, String> {
-    whole_number(value)
-        .ok_or_else(|| format!("{name}: expected a whole number from 0 (no limit) to {}", u32::MAX))
 }
 
 fn whole_number(value: &DeValue<'_>) -> Option<u32> {

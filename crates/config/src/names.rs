@@ -17,21 +17,23 @@ pub const NAMES: [&str; 9] = [
     "run.agent",
 ];
 
-/// What to say of a setting that there is not.
-pub fn unknown(name: &str) -> String {
+pub fn unknown_setting(name: &str) -> String {
+    unknown("", name, &NAMES, ", and [agents.NAME]")
+}
+
+/// The same in a table of its own, whose name stands before.
+pub fn unknown(before: &str, name: &str, names: &[&'static str], also: &str) -> String {
     let shown = plain(name, ECHO_MAX_CHARS);
-    match nearest(name, &NAMES) {
-        Some(near) => format!("there is no setting {shown}; did you mean {near}?"),
-        None => format!(
-            "there is no setting {shown}; there are {}, and [agents.NAME]",
-            NAMES.join(", ")
-        ),
-    }
+    let hint = match nearest(name, names) {
+        Some(near) => format!("did you mean {before}{near}?"),
+        None => format!("there are {}{also}", names.join(", ")),
+    };
+    format!("there is no setting {before}{shown}; {hint}")
 }
 
 /// The one of these names that is this one but for a slip, or whose section was left out or is
 /// another.
-pub fn nearest(name: &str, names: &[&'static str]) -> Option<&'static str> {
+fn nearest(name: &str, names: &[&'static str]) -> Option<&'static str> {
     // No name is so long, and the work grows with the length.
     if name.len() > 2 * ECHO_MAX_CHARS {
         return None;

@@ -7,27 +7,33 @@ use legwork_acp::agents::{Permissions, Source};
 use super::names::NAMES;
 use super::*;
 
-fn read(text: &str) -> Result<Config, ConfigFault> {
+fn read(text: &str) -> (Config, String) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("config.toml");
     std::fs::write(&path, text).unwrap();
-    let read = super::read(&path, Some(Path::new("/h/me")));
-    read.map_err(|fault| ConfigFault { path: "c".into(), ..fault })
+    let (config, mistakes) = super::read(&path, Some(Path::new("/h/me")));
+    (config, mistakes.join("\n").replace(path.to_str().unwrap(), "c"))
 }
 
-fn problems(text: &str) -> String {
-    read(text).unwrap_err().to_string()
+fn right(text: &str) -> Config {
+    let (config, mistakes) = read(text);
+    assert_eq!(mistakes, "");
+    config
+}
+
+fn mistakes(text: &str) -> String {
+    read(text).1
 }
 
 #[test]
 fn a_file_that_is_missing_or_empty_sets_nothing() {
-    assert_eq!(read_config(Path::new("/nowhere/config.toml")), Ok(Config::default()));
-    assert_eq!(read("# nothing\n"), Ok(Config::default()));
+    assert_eq!(Config::read(Path::new("/nowhere/config.toml")), (Config::default(), Vec::new()));
+    assert_eq!(right("# nothing\n"), Config::default());
 }
 
 #[test]
 fn every_setting_can_be_set() {
-    let config = read(
+    let config = right(
         "[limits]\nmax_running = 1\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
          max_run_minutes = 4\nmax_quiet_minutes = 0\n\
          [notices]\nmax_result_chars = 1_000\nstart_turns = false\n\
@@ -44,11 +50,10 @@ fn every_setting_can_be_set() {
         interrupted: Interrupted::Continue,
     };
     let run_agent = Some("mine".to_owned());
-    assert_eq!(config, Ok(Config { settings, run_agent, ..Config::default() }));
+    assert_eq!(config, Config { settings, run_agent, ..Config::default() });
     for name in NAMES {
-        assert_ne!(set(&mut Config::default(), name, &DeValue::Boolean(true)), {
-            Err(unknown(name))
-        });
+        let set = set(&mut Config::default(), name, &DeValue::Boolean(true));
+        assert_ne!(set, Err(unknown_setting(name)));
     }
 }
 
@@ -62,13 +67,13 @@ fn g1_agents_that_others_could_have_written_are_not_used_and_limits_are() {
         std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
     };
     open(&path, 0o644);
-    assert_eq!(read_config(&path).unwrap().agents.len(), 1);
+    assert_eq!(Config::read(&path).0.agents.len(), 1);
     open(&path, 0o646);
     let refused = |remedy: &str| {
-        let fault = read_config(&path).unwrap_err();
-        assert_eq!((fault.config.agents.len(), fault.config.settings.max_depth), (0, 3));
-        let why = fault.config.distrusted.clone().unwrap();
-        assert!(why.contains(remedy) && fault.to_string().contains(&why), "{fault}");
+        let (config, mistakes) = Config::read(&path);
+        assert_eq!((config.agents.len(), config.settings.max_depth), (0, 3));
+        let why = config.distrusted.unwrap();
+        assert!(why.contains(remedy) && mistakes[0].contains(&why), "{mistakes:?}");
     };
     refused("chmod go-w");
     open(&path, 0o600);
@@ -83,53 +88,51 @@ fn g1_agents_that_others_could_have_written_are_not_used_and_limits_are() {
         open(&path, 0o660);
         refused("chmod go-w");
         chown(&path, Some(0), Some(0)).unwrap();
-        assert_eq!(read_config(&path).unwrap().agents.len(), 1, "a group of one's own");
+        assert_eq!(Config::read(&path).0.agents.len(), 1, "a group of one's own");
     }
 }
 
 #[test]
 fn every_problem_is_named_with_its_line_and_the_rest_counts() {
-    let fault = read(
+    let (config, wrong) = read(
         "[limits]\nmax_runing = 3\nmax_depth = -1\nmax_run_minutes = 7\n\n[notices]\n\
          start_turns = \"yes\"\nmax_result_chars = 4294967296\n[recovery]\ninterrupted = 1\n",
-    )
-    .unwrap_err();
+    );
     let expected = "\
 c:2: there is no setting limits.max_runing; did you mean limits.max_running?
 c:3: limits.max_depth: expected a whole number from 0 (no limit) to 4294967295
 c:7: notices.start_turns: expected true or false
 c:8: notices.max_result_chars: expected a whole number from 0 (no limit) to 4294967295
 c:10: recovery.interrupted: expected \"fail\" or \"continue\"";
-    assert_eq!(fault.to_string(), expected);
+    assert_eq!(wrong, expected);
     let settings = Settings { max_run_minutes: 7, ..Settings::default() };
-    assert_eq!(*fault.config, Config { settings, ..Config::default() });
+    assert_eq!(config, Config { settings, ..Config::default() });
 }
 
 #[test]
 fn a_setting_in_the_wrong_section_is_found() {
     let expected = "c:1: there is no setting max_running; did you mean limits.max_running?";
-    assert_eq!(problems("max_running = 3\n"), expected);
+    assert_eq!(mistakes("max_running = 3\n"), expected);
     let expected = "c:2: there is no setting limits.start_turns; did you mean notices.start_turns?";
-    assert_eq!(problems("[limits]\nstart_turns = true\n"), expected);
-    assert!(problems("colour = 1\n").contains("there are limits.max_running, "));
+    assert_eq!(mistakes("[limits]\nstart_turns = true\n"), expected);
+    assert!(mistakes("colour = 1\n").contains("there are limits.max_running, "));
 }
 
 #[test]
 fn a_line_that_is_no_toml_costs_little_else() {
-    let fault = read("[limits]\nmax_running = 3\nmax_depth = = 2\n").unwrap_err();
-    assert!(fault.to_string().starts_with("c:3: "), "{fault}");
-    assert_eq!(fault.config.settings.max_running, 3);
+    let (config, wrong) = read("[limits]\nmax_running = 3\nmax_depth = = 2\n");
+    assert!(wrong.starts_with("c:3: "), "{wrong}");
+    assert_eq!(config.settings.max_running, 3);
 }
 
 #[test]
 fn agents_come_in_the_order_of_the_file_with_all_that_is_said_of_them() {
-    let config = read(
+    let config = right(
         "[agents.zed]\ncommand = [\"zed\"]\n\n[agents.my-own_2]\n\
          command = [\"~x\", \"--acp\", \"\"]\nenv = { A = \"1\", B = \"\" }\ncwd = \"~/x\"\n\
          permissions = \"allow\"\nstart_seconds = 5\n[agents.\"a.b\"]\ncommand = [\"b\"]\n\
          cwd = \"/x\"\npermissions = \"reject\"\n",
-    )
-    .unwrap();
+    );
     let plain = |name: &str, command: &[&str]| {
         let command = command.iter().map(|word| (*word).to_owned()).collect();
         Agent::new(name, command, Source::Config)
@@ -189,29 +192,28 @@ fn what_is_wrong_with_an_agent_is_named_with_its_line() {
     ] {
         let has_command = key.starts_with("command");
         let command = if has_command { "" } else { "command = [\"x\"]\n" };
-        let fault = read(&format!("[agents.x]\n{command}{key}\n")).unwrap_err();
+        let (config, wrong) = read(&format!("[agents.x]\n{command}{key}\n"));
         let line = if has_command { 2 } else { 3 };
-        assert_eq!(fault.to_string(), format!("c:{line}: {what}"), "{key}");
-        assert_eq!(fault.config.agents.len(), usize::from(!has_command), "{key}");
+        assert_eq!(wrong, format!("c:{line}: {what}"), "{key}");
+        assert_eq!(config.agents.len(), usize::from(!has_command), "{key}");
     }
 }
 
 #[test]
 fn an_agent_that_cannot_be_started_is_left_out_and_the_others_are_not() {
-    let fault = read(
+    let (config, wrong) = read(
         "[agents]\nwrong = 1\n[agents.\"a b\"]\ncommand = [\"x\"]\n[agents.idle]\n\
          permissions = \"ask\"\n[agents.good]\ncommand = [\"x\"]\n[run]\nagent = \"\"\n",
-    )
-    .unwrap_err();
+    );
     let expected = "\
 c:2: agents.wrong: expected a table, [agents.wrong]
 c:3: \"a b\" is no name for an agent: use letters, digits, `-`, `_` and `.`
 c:5: agents.idle is left out: it has no command, like command = [\"program\", \"--acp\"]
 c:10: run.agent: \"\" is no name for an agent: use letters, digits, `-`, `_` and `.`";
-    assert_eq!(fault.to_string(), expected);
-    let names: Vec<&str> = fault.config.agents.iter().map(|agent| agent.name.as_str()).collect();
-    assert_eq!((names, fault.config.run_agent), (vec!["good"], None));
-    assert_eq!(problems("agents = 3\n"), "c:1: agents: expected tables, [agents.NAME]");
+    assert_eq!(wrong, expected);
+    let names: Vec<&str> = config.agents.iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!((names, config.run_agent), (vec!["good"], None));
+    assert_eq!(mistakes("agents = 3\n"), "c:1: agents: expected tables, [agents.NAME]");
 }
 
 #[test]
@@ -219,9 +221,9 @@ fn without_a_home_folder_a_tilde_means_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.toml");
     std::fs::write(&path, "[agents.x]\ncommand = [\"x\"]\ncwd = \"~\"\n").unwrap();
-    let fault = super::read(&path, None).unwrap_err();
-    assert!(fault.to_string().ends_with("there is no home folder that ~ could mean"), "{fault}");
-    assert_eq!((fault.config.agents.len(), &fault.config.agents[0].cwd), (1, &None));
+    let (config, wrong) = super::read(&path, None);
+    assert!(wrong[0].ends_with("there is no home folder that ~ could mean"), "{wrong:?}");
+    assert_eq!((config.agents.len(), &config.agents[0].cwd), (1, &None));
 }
 
 #[test]
@@ -238,29 +240,29 @@ fn g2_rubbish_is_a_problem_and_not_a_crash() {
         "[agents.x.command]\n",
         "agents.x.env = 1979-05-27",
     ] {
-        assert!(!problems(text).is_empty(), "{text:?}");
+        assert!(!mistakes(text).is_empty(), "{text:?}");
     }
     let huge = "x".repeat(CONFIG_MAX_BYTES as usize + 1);
-    assert!(problems(&huge).contains("bytes"));
+    assert!(mistakes(&huge).contains("bytes"));
     let long = "x".repeat(50_000);
-    assert!(problems(&format!("{long} = 1")).len() < 600);
-    assert!(problems(&format!("[agents.{long}]")).len() < 600);
-    assert!(problems(&format!("[agents.x]\ncommand = \"{long}\"")).len() < 600);
-    assert!(problems(&format!("[agents.x]\ncommand = [\"x\"]\n{long} = 1")).len() < 600);
+    assert!(mistakes(&format!("{long} = 1")).len() < 600);
+    assert!(mistakes(&format!("[agents.{long}]")).len() < 600);
+    assert!(mistakes(&format!("[agents.x]\ncommand = \"{long}\"")).len() < 600);
+    assert!(mistakes(&format!("[agents.x]\ncommand = [\"x\"]\n{long} = 1")).len() < 600);
 }
 
 #[test]
 fn x1_what_is_kept_can_be_said_and_has_defaults() {
-    let defaults = read("").unwrap().keep;
+    let defaults = right("").keep;
     assert!(defaults.iter().any(|name| name == "tmux"), "{defaults:?}");
-    let config = read("[agents]\nkeep = [\"tmux\", \"my-service\"]\n").unwrap();
+    let config = right("[agents]\nkeep = [\"tmux\", \"my-service\"]\n");
     assert_eq!(config.keep, ["tmux", "my-service"]);
-    assert_eq!(read("[agents]\nkeep = []\n").unwrap().keep, Vec::<String>::new());
+    assert_eq!(right("[agents]\nkeep = []\n").keep, Vec::<String>::new());
     for wrong in ["7", "[7]", "[\"\"]", "[\"/bin/x\"]", "\"tmux\""] {
-        let fault = read(&format!("[agents]\nkeep = {wrong}\n")).unwrap_err();
-        assert!(fault.to_string().contains("agents.keep: expected names"), "{fault}");
-        assert_eq!(fault.config.keep, defaults);
+        let (config, mistakes) = read(&format!("[agents]\nkeep = {wrong}\n"));
+        assert!(mistakes.contains("agents.keep: expected names"), "{mistakes}");
+        assert_eq!(config.keep, defaults);
     }
-    let agent = read("[agents.keep]\ncommand = [\"x\"]\n").unwrap();
+    let agent = right("[agents.keep]\ncommand = [\"x\"]\n");
     assert_eq!((agent.agents.len(), agent.keep), (1, defaults));
 }

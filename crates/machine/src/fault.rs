@@ -3,26 +3,21 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Something for the person in front of the screen.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Nothing says where files belong.
     #[error("There is no home folder. Set HOME, or LEGWORK_HOME to a folder for all of legwork.")]
     NoHome,
-    /// A folder cannot be looked at.
     #[error(
         "The folder {} cannot be looked at. Check that it and the folders above it are yours.",
         folder.display()
     )]
     Folder { folder: PathBuf, source: io::Error },
-    /// A name that other programs could not be given.
     #[error(
         "The folder {} has a name that is not UTF-8, which legwork cannot pass on to agents. Set \
          LEGWORK_HOME to a folder with another name.",
         folder.display()
     )]
     NotUtf8 { folder: PathBuf },
-    /// Something of ours is another user's.
     #[error("{}", foreign(path, *owner, *user))]
     Foreign {
         path: PathBuf,
@@ -30,21 +25,12 @@ pub enum Fault {
         /// Who we are.
         user: u32,
     },
-    /// The socket's folder could hold somebody else's socket.
     #[error(
         "The folder {0} of legwork's socket {why}, so it is not used. {remedy} (`{command} {0}`), \
          or set LEGWORK_HOME to another folder.",
         folder.display()
     )]
-    NotPrivate {
-        folder: PathBuf,
-        /// What is wrong with it.
-        why: &'static str,
-        /// What to do.
-        remedy: &'static str,
-        /// The same as a command.
-        command: &'static str,
-    },
+    NotPrivate { folder: PathBuf, why: &'static str, remedy: &'static str, command: &'static str },
 }
 
 /// Files that one user leaves in another's folder lock that one out.

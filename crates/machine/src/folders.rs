@@ -16,18 +16,19 @@ const SOCKET: &str = "legwork.sock";
 /// record.
 pub const STORE_LOCK: &str = "legwork.lock";
 
-/// The places of legwork's files.
+/// A variable of our environment; an empty one counts as not set.
+pub fn var(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// The file `config.toml`.
     pub config: PathBuf,
     /// The folder of the records.
     pub store: PathBuf,
     /// The folder of the sessions that legwork keeps itself.
     pub sessions: PathBuf,
-    /// The daemon's socket.
     pub socket: PathBuf,
-    /// The file `daemon.log`.
     pub log: PathBuf,
 }
 
@@ -43,9 +44,8 @@ impl Folders {
         }
     }
 
-    /// The places that the environment names.
     pub fn from_env() -> Result<Self, Fault> {
-        Self::find(&|name| env::var_os(name).filter(|value| !value.is_empty()))
+        Self::find(&var)
     }
 
     fn find(var: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, Fault> {
@@ -80,7 +80,6 @@ impl Folders {
     /// folder, or because a daemon with other records listens there. Clients go by its record.
     pub fn other_sockets(&self) -> Vec<PathBuf> {
         let own = format!("{}.sock", hash8(self.store.as_os_str().as_bytes()));
-        let var = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let beside = self.socket.with_file_name(&own);
         let all = [beside, temporary(&var).join(own), self.store.join(SOCKET)];
         all.into_iter().filter(|path| path.as_os_str().len() <= SOCKET_MAX_BYTES).collect()
@@ -148,12 +147,8 @@ mod tests {
         let folders = find(&[("LEGWORK_HOME", "/l"), ("HOME", "/h")]).unwrap();
         assert_eq!(folders, Folders::in_home(Path::new("/l")));
         assert_eq!(folders.socket, Path::new("/l/legwork.sock"));
-    }
-
-    #[test]
-    fn a_relative_folder_is_made_absolute() {
-        let folders = find(&[("LEGWORK_HOME", "near")]).unwrap();
-        assert_eq!(folders.store, env::current_dir().unwrap().join("near/store"));
+        let relative = find(&[("LEGWORK_HOME", "near")]).unwrap();
+        assert_eq!(relative.store, env::current_dir().unwrap().join("near/store"));
     }
 
     #[test]

@@ -14,16 +14,14 @@ mod owner;
 mod private;
 pub mod process;
 mod program;
-mod splitter;
 pub mod table;
 
 pub use clock::since_epoch;
 pub use fault::Fault;
-pub use folders::{Folders, STORE_LOCK};
+pub use folders::{Folders, STORE_LOCK, var};
 pub use hash::hash8;
-pub use line_reader::LineReader;
+pub use line_reader::{LineReader, TooLong};
 pub use lock::lock;
 pub use owner::{check_owner, check_owner_of};
 pub use private::{check_private, create_folder, make_private, private_file, protect};
 pub use program::program;
-pub use splitter::{Splitter, TooLong};

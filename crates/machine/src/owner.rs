@@ -1,7 +1,7 @@
 //! Whose files legwork's are. A process of one user that writes into the folders of another (`sudo
 //! -E` keeps HOME) leaves files that lock that one out; so it does not begin.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -25,33 +25,28 @@ fn check(folders: &Folders, user: u32) -> Result<(), Fault> {
 }
 
 fn check_one(path: &Path, user: u32) -> Result<(), Fault> {
-    let Some((found, metadata)) = nearest(path) else { return Ok(()) };
-    let owner = metadata.uid();
-    let is_foreign = if found == path {
-        owner != user
-    } else {
-        // Root may make folders everywhere; others are told by the system where they may not.
-        owner != user && (user == 0 || is_closed(path))
-    };
-    let refuse = || Fault::Foreign { path: found.to_owned(), owner, user };
-    if is_foreign { Err(refuse()) } else { Ok(()) }
+    let Some((found, owner)) = nearest(path) else { return Ok(()) };
+    // Root may make folders everywhere; others are told by the system where they may not.
+    let matters = found == path || user == 0 || is_closed(path);
+    if owner != user && matters {
+        return Err(Fault::Foreign { path: found.to_owned(), owner, user });
+    }
+    Ok(())
 }
 
 /// All that the daemon opens, folders before what is in them.
 fn all(folders: &Folders) -> Vec<PathBuf> {
     let Folders { store, sessions, log, .. } = folders;
-    let above = [store.parent(), log.parent()].into_iter().flatten().map(Path::to_owned);
+    let above = [store.parent(), log.parent()].into_iter().flatten();
+    let own = [store, sessions, log].map(PathBuf::as_path);
     let records = [STORE_LOCK, "legwork.db", "legwork.db-wal", "legwork.db-shm"];
     let below = records.map(|name| store.join(name));
-    let mut all: Vec<PathBuf> = above.collect();
-    all.extend([store.clone(), sessions.clone(), log.clone()]);
-    all.extend(below);
-    all
+    above.chain(own).map(Path::to_owned).chain(below).collect()
 }
 
-/// The path, or the lowest folder above it that can be looked at.
-fn nearest(path: &Path) -> Option<(&Path, Metadata)> {
-    path.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?)))
+/// The path, or the lowest folder above it that can be looked at, and whose it is.
+fn nearest(path: &Path) -> Option<(&Path, u32)> {
+    path.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?.uid())))
 }
 
 /// Whether somebody keeps us from looking at it.

@@ -10,7 +10,6 @@ use crate::fault::Fault;
 /// In a folder that others can only read nobody can put a socket of their own, and ours lets nobody
 /// else in.
 const OTHERS_WRITE: u32 = 0o022;
-/// What others may do with a file or folder.
 const OTHERS: u32 = 0o077;
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -64,12 +63,11 @@ pub fn check_private(folder: &Path) -> Result<bool, Fault> {
 /// as it is, and refused if others could change what is in it. Gives back whether it is there.
 pub fn make_private(folder: &Path) -> Result<bool, Fault> {
     let fault = |source| Fault::Folder { folder: folder.to_owned(), source };
-    let found = match fs::symlink_metadata(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        found => found.map_err(fault)?,
-    };
-    let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
-    if is_ours && found.mode() & OTHERS != 0 && holds_only_ours(folder).map_err(fault)? {
+    let is_open = fs::symlink_metadata(folder).is_ok_and(|found| {
+        let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+        is_ours && found.mode() & OTHERS != 0
+    });
+    if is_open && holds_only_ours(folder).map_err(fault)? {
         fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE)).map_err(fault)?;
     }
     check_private(folder)

@@ -2,6 +2,8 @@
 //! themselves; together with the moment at which the process began, the boot that this happened in
 //! and the PID namespace that counts, it is one process for good.
 
+use crate::table;
+
 /// Every agent that the daemon starts has this variable, and what an agent starts. A legwork inside
 /// of it offers no tools, so that helpers have no helpers of their own.
 pub const INSIDE: &str = "LEGWORK_INSIDE";
@@ -18,14 +20,11 @@ pub fn mark_in(host: &str) -> Option<&str> {
     rest.rsplit_once('-').map(|(mark, _)| mark)
 }
 
-/// What the process table says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Seen {
-    /// It runs.
     Mark(String),
     /// There is no such process, or only its exit code is left.
     Ended,
-    /// The table cannot be read.
     Unknown,
 }
 
@@ -50,17 +49,9 @@ pub fn is_alive(mark: &str) -> bool {
 }
 
 /// Whether a process was stopped by a signal: it is there, and does nothing until it is told to.
-#[cfg(target_os = "linux")]
+/// Where there is no process table to read, it shows in its silence.
 pub fn is_suspended(pid: u32) -> bool {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let stat = String::from_utf8_lossy(&stat);
-    state_and_start(&stat).is_some_and(|(state, _)| state == "T")
-}
-
-/// Elsewhere it shows in its silence.
-#[cfg(not(target_os = "linux"))]
-pub fn is_suspended(_: u32) -> bool {
-    false
+    table::entry(pid).is_some_and(|entry| entry.state == 'T')
 }
 
 /// Whether this mark is that of a process of this boot and PID namespace which runs no more. Unlike
@@ -96,9 +87,7 @@ fn is_over(pid: u32, mark: &str) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has namespaces"))]
 enum Whose {
-    /// Those that we see.
     Ours,
-    /// Nobody's any more.
     EarlierBoot,
     /// Those of another container, or it cannot be told.
     Unknown,
@@ -143,22 +132,12 @@ fn here() -> Option<String> {
 fn look(pid: u32) -> Seen {
     // First, so that a system without this folder is told from a process that ended.
     let Some(here) = here() else { return Seen::Unknown };
-    let Ok(stat) = std::fs::read(format!("/proc/{pid}/stat")) else { return Seen::Ended };
-    let stat = String::from_utf8_lossy(&stat);
-    match state_and_start(&stat) {
+    let Ok(stat) = table::stat(pid) else { return Seen::Ended };
+    match table::parse(&stat) {
         None => Seen::Unknown,
-        Some(("Z" | "X", _)) => Seen::Ended,
-        Some((_, start)) => Seen::Mark(format!("{pid}-{start}-{here}")),
+        Some(entry) if entry.is_zombie() => Seen::Ended,
+        Some(entry) => Seen::Mark(format!("{pid}-{}-{here}", entry.start)),
     }
-}
-
-/// Fields 3 and 22. The second, the command's name, may hold spaces and brackets.
-#[cfg(target_os = "linux")]
-fn state_and_start(stat: &str) -> Option<(&str, &str)> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace();
-    let state = fields.next()?;
-    Some((state, fields.nth(18)?))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -224,8 +203,9 @@ mod tests {
         let pid = std::process::id();
         let mark = process_mark(pid).unwrap();
         let (here, _) = mark.rsplit_once('.').unwrap();
+        let (_, boot) = here.rsplit_once('-').unwrap();
         // One that has our number there, and one whose number nobody has here.
-        for elsewhere in [format!("{here}.1"), format!("{}-7-{}.1", u32::MAX, boot(here))] {
+        for elsewhere in [format!("{here}.1"), format!("{}-7-{boot}.1", u32::MAX)] {
             assert!(is_alive(&elsewhere), "{elsewhere}");
             assert!(!has_ended_here(&elsewhere) && pid_here(&elsewhere).is_none());
         }
@@ -235,19 +215,5 @@ mod tests {
         assert!(!is_alive(&earlier) && !has_ended_here(&earlier));
         assert_eq!(pid_here(&mark), Some(pid));
         assert!(is_alive(here), "marks of legwork 0.1 name no namespace");
-    }
-
-    #[cfg(target_os = "linux")]
-    fn boot(mark: &str) -> &str {
-        mark.rsplit_once('-').unwrap().1
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn the_command_name_does_not_shift_the_fields() {
-        let rest = (4..=21).map(|field| field.to_string()).collect::<Vec<_>>().join(" ");
-        let stat = format!("7 (a) b) Z (c) S {rest} 2222 23 24");
-        assert_eq!(state_and_start(&stat), Some(("S", "2222")));
-        assert_eq!(state_and_start("7 (a) S 1"), None);
     }
 }

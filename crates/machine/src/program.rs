@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::{env, io};
 
+use crate::folders::var;
+
 /// The program that is legwork, for whoever has to start it.
 pub fn program() -> io::Result<PathBuf> {
-    if let Some(named) = env::var_os("LEGWORK_BIN").filter(|named| !named.is_empty()) {
+    if let Some(named) = var("LEGWORK_BIN") {
         return std::path::absolute(named);
     }
     let running = env::current_exe()?;

@@ -2,20 +2,25 @@
 //! not there.
 
 use std::collections::BTreeMap;
+use std::io;
 
-/// What is known of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Who started it, or who has it now that its parent is gone.
     pub parent: u32,
-    /// Its process group.
     pub group: u32,
     /// When it began, in ticks since the boot.
     pub start: u64,
-    /// Whether only its exit code is left.
-    pub is_zombie: bool,
+    /// `Z` or `X` if only its exit code is left, `T` if a signal has stopped it.
+    pub state: char,
     /// The name of its program, cut to 15 bytes.
     pub name: String,
+}
+
+impl Entry {
+    pub fn is_zombie(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
 }
 
 /// All processes at about one moment.
@@ -83,19 +88,23 @@ fn children(id: u32) -> Vec<u32> {
 
 /// One process; nothing if there is none with this number.
 pub fn entry(id: u32) -> Option<Entry> {
-    let stat = std::fs::read(format!("/proc/{id}/stat")).ok()?;
-    parse(&String::from_utf8_lossy(&stat))
+    parse(&stat(id).ok()?)
+}
+
+pub(crate) fn stat(id: u32) -> io::Result<String> {
+    let stat = std::fs::read(format!("/proc/{id}/stat"))?;
+    Ok(String::from_utf8_lossy(&stat).into_owned())
 }
 
 /// Fields 2 to 5 and 22. The second, the program's name, may hold spaces and brackets.
-fn parse(stat: &str) -> Option<Entry> {
+pub(crate) fn parse(stat: &str) -> Option<Entry> {
     let (before, fields) = stat.rsplit_once(')')?;
     let name = before.split_once('(')?.1.to_owned();
     let mut fields = fields.split_whitespace();
-    let is_zombie = matches!(fields.next()?, "Z" | "X");
+    let state = fields.next()?.chars().next()?;
     let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     let start = fields.nth(16)?.parse().ok()?;
-    Some(Entry { parent, group, start, is_zombie, name })
+    Some(Entry { parent, group, start, state, name })
 }
 
 /// A variable in a process's environment. Only that of our own user's processes can be read.
@@ -126,7 +135,7 @@ mod tests {
         let rest = (6..=21).map(|field| field.to_string()).collect::<Vec<_>>().join(" ");
         let read = parse(&format!("7 (a) b) Z (c) S 4 5 {rest} 2222 23 24")).unwrap();
         let name = "a) b) Z (c".to_owned();
-        let expected = Entry { parent: 4, group: 5, start: 2222, is_zombie: false, name };
+        let expected = Entry { parent: 4, group: 5, start: 2222, state: 'S', name };
         assert_eq!(read, expected);
         assert_eq!(parse("7 (a) S 1"), None);
     }
@@ -168,7 +177,7 @@ mod tests {
     fn a_chain_that_is_a_loop_has_an_end() {
         let entry = |parent| {
             let name = String::new();
-            Entry { parent, group: 1, start: 1, is_zombie: false, name }
+            Entry { parent, group: 1, start: 1, state: 'S', name }
         };
         let table = Table(BTreeMap::from([(1, entry(2)), (2, entry(1))]));
         assert_eq!(table.line_of(1).count(), CHAIN_MAX);

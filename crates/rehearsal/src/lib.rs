@@ -36,7 +36,7 @@ pub enum Ending {
 
 /// Is the agent on the stdin, stdout and stderr of this process.
 pub fn run(misbehave: Option<Misbehaviour>) -> io::Result<Ending> {
-    let memory = std::env::var_os(MEMORY_VARIABLE).filter(|folder| !folder.is_empty());
+    let memory = legwork_machine::var(MEMORY_VARIABLE);
     let options = Options { memory: memory.map(PathBuf::from), misbehave };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());

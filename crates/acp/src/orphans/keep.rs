@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     fn entry(parent: u32, name: &str) -> Entry {
-        let (group, start, is_zombie) = (1, 1, false);
-        Entry { parent, group, start, is_zombie, name: name.to_owned() }
+        let (group, start, state) = (1, 1, 'S');
+        Entry { parent, group, start, state, name: name.to_owned() }
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl Family {
         let (mut asked, mut ended, mut walks) = (BTreeSet::new(), BTreeSet::new(), 0);
         while walks < WALKS_MAX {
             let Some(table) = Table::read() else { break };
-            let is_alive = |id: &u32| table.0.get(id).is_some_and(|entry| !entry.is_zombie);
+            let is_alive = |id: &u32| table.0.get(id).is_some_and(|entry| !entry.is_zombie());
             let left = left(&table, &keep).into_iter();
             let left: Vec<u32> = left.filter(|id| *id != ourselves && is_alive(id)).collect();
             if left.is_empty() {
@@ -265,7 +265,7 @@ impl Known {
         let before = std::mem::replace(&mut self.seen, seen);
         let is_there = |(id, start): &(u32, u64)| {
             let entry = table.0.get(id).cloned().or_else(|| table::entry(*id));
-            entry.is_some_and(|entry| entry.start == *start && !entry.is_zombie)
+            entry.is_some_and(|entry| entry.start == *start && !entry.is_zombie())
         };
         self.seen.extend(before.into_iter().filter(|(process, _)| is_there(process)));
     }
@@ -278,7 +278,7 @@ impl Known {
             let is_child = entry.parent == std::process::id() && entry.group != ourselves.group;
             let is_known =
                 self.agents.contains_key(id) || self.seen.contains_key(&(*id, entry.start));
-            if !is_child || is_known || entry.is_zombie || marks.contains_key(id) {
+            if !is_child || is_known || entry.is_zombie() || marks.contains_key(id) {
                 continue;
             }
             let mut others = self.agents.values().filter(|agent| agent.mark != mark);
@@ -292,7 +292,7 @@ impl Known {
     fn bury(&self, table: &Table) {
         for (id, entry) in &table.0 {
             let is_ours = entry.parent == std::process::id() && !self.agents.contains_key(id);
-            if is_ours && entry.is_zombie {
+            if is_ours && entry.is_zombie() {
                 let id = i32::try_from(*id).ok().and_then(Pid::from_raw);
                 // It is no child of ours any more if somebody was quicker.
                 let _ = id.map(|id| waitpid(Some(id), WaitOptions::NOHANG));
@@ -303,7 +303,7 @@ impl Known {
 
 /// The marks of processes, where they are wanted.
 fn marks(table: &Table, is_wanted: impl Fn(&Entry) -> bool) -> BTreeMap<u32, String> {
-    let alive = table.0.iter().filter(|(_, entry)| !entry.is_zombie && is_wanted(entry));
+    let alive = table.0.iter().filter(|(_, entry)| !entry.is_zombie() && is_wanted(entry));
     alive.filter_map(|(id, _)| Some((*id, variable(*id, INSIDE)?))).collect()
 }
 

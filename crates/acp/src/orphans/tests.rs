@@ -108,7 +108,7 @@ const OTHER: u32 = AGENT + 1;
 const CHILD: u32 = AGENT + 10;
 
 fn entry(parent: u32, group: u32, start: u64) -> Entry {
-    Entry { parent, group, start, is_zombie: false, name: "x".to_owned() }
+    Entry { parent, group, start, state: 'S', name: "x".to_owned() }
 }
 
 /// A table of these processes and ourselves.

@@ -22,8 +22,8 @@ use crate::agents::Agents as Known;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::{Board, REDRAW, is_live};
-use crate::screen::{BAD, BOLD, DIM, GOOD, Screen, paint};
-use crate::table::{Cell, fit, table_within};
+use crate::screen::{BAD, DIM, GOOD, Screen, paint};
+use crate::table::{Cell, fit, headings, table_within};
 
 /// The columns that are cut on a narrow screen: the command, then what is wrong.
 const YIELDING: [usize; 2] = [3, 2];
@@ -58,7 +58,6 @@ struct Shown {
     starts: Option<Starts>,
 }
 
-/// What came of starting it.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Starts {
@@ -84,12 +83,8 @@ impl Agents {
         if screen.is_json() {
             screen.value(&all)?;
         } else {
-            for line in table_within(&rows(&all), screen.columns(), &YIELDING) {
-                screen.line(line)?;
-            }
-            for line in notes(&all, default.as_deref()) {
-                screen.line(line)?;
-            }
+            screen.lines(table_within(&rows(&all), screen.columns(), &YIELDING))?;
+            screen.lines(notes(&all, default.as_deref()))?;
         }
         let is_wrong = |shown: &Shown| matches!(shown.starts, Some(Starts::Wrong { .. }));
         Ok(if all.iter().any(is_wrong) { Exit::Refused } else { Exit::Done })
@@ -145,8 +140,13 @@ async fn start_each(agents: Vec<Agent>, directory: PathBuf, family: Arc<Family>)
     for (number, agent) in agents.into_iter().enumerate() {
         let (directory, family) = (directory.clone(), family.clone());
         starting.spawn(async move {
-            let introduced = check(&agent, &directory, &family).await;
-            (number, agent.name, introduced.map_err(|failure| failure.to_string()))
+            let starts = match check(&agent, &directory, &family).await {
+                Ok(Introduction { name, version, loads, logins, .. }) => {
+                    Starts::Well { says: name, version, resumes: loads, logins }
+                }
+                Err(failure) => Starts::Wrong { wrong: failure.to_string() },
+            };
+            (number, agent.name, starts)
         });
     }
     let mut board = is_live().then(Board::default);
@@ -154,9 +154,9 @@ async fn start_each(agents: Vec<Agent>, directory: PathBuf, family: Arc<Family>)
     loop {
         tokio::select! {
             started = starting.join_next() => match started {
-                Some(Ok((number, name, introduced))) => {
+                Some(Ok((number, name, starts))) => {
                     open.retain(|other| *other != name);
-                    found[number] = Some(Starts::from(introduced));
+                    found[number] = Some(starts);
                 }
                 Some(Err(_)) => {}
                 None => break,
@@ -173,20 +173,8 @@ async fn start_each(agents: Vec<Agent>, directory: PathBuf, family: Arc<Family>)
     found.into_iter().map(|starts| starts.unwrap_or_else(lost)).collect()
 }
 
-impl From<Result<Introduction, String>> for Starts {
-    fn from(introduced: Result<Introduction, String>) -> Self {
-        match introduced {
-            Ok(Introduction { name, version, loads, logins, .. }) => {
-                Self::Well { says: name, version, resumes: loads, logins }
-            }
-            Err(wrong) => Self::Wrong { wrong },
-        }
-    }
-}
-
 fn rows(all: &[Shown]) -> Vec<Vec<Cell>> {
-    let headings = ["NAME", "FROM", "STARTS", "COMMAND"];
-    let mut rows = vec![headings.map(|text| Cell::new(text).styled(BOLD)).to_vec()];
+    let mut rows = vec![headings(["NAME", "FROM", "STARTS", "COMMAND"])];
     for Shown { name, from, command, default, starts } in all {
         let name = if *default { format!("{name} (default)") } else { name.clone() };
         let (starts, style) = match starts {

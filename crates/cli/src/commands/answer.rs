@@ -6,15 +6,12 @@ use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionKind, QuestionView, TaskView};
 use serde_json::json;
 
-use crate::asking::{connect, find, task};
+use crate::asking::{connect, find_task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{BOLD, Report, Screen, paint};
-use crate::sentences;
+use crate::sentences::{self, QUESTION_MAX_CHARS};
 use crate::words::clock;
-
-/// Longer than any question that is kept.
-const QUESTION_MAX_CHARS: usize = 1_000;
 
 /// Answer a permission or question that a task waits for
 ///
@@ -42,7 +39,6 @@ pub struct Answer {
     question: Option<String>,
 }
 
-/// The answers to a permission.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Word {
     /// Yes, this once
@@ -57,8 +53,7 @@ impl Answer {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let reply = self.reply()?;
         let mut client = connect()?;
-        let id = find(&mut client, &self.task)?;
-        let task = task(&mut client, id)?;
+        let task = find_task(&mut client, &self.task)?;
         let Some(reply) = reply else { return show(&task, screen) };
         let question = self.question(&task)?;
         check(question, &reply)?;
@@ -66,9 +61,9 @@ impl Answer {
         let answered = client.request::<api::Answer>(ask)?;
         if screen.is_json() {
             let about = json!({ "question": question.id });
-            let report = Report::new(about, answered.as_ref().map_err(Clone::clone));
+            let report = Report::new(about, &answered);
             screen.value(&report)?;
-            return Ok(if report.is_refused() { Exit::Refused } else { Exit::Done });
+            return Ok(if report.refused { Exit::Refused } else { Exit::Done });
         }
         screen.line(sentences::done(&answered.map_err(Fault::Denied)?))?;
         Ok(Exit::Done)
@@ -117,7 +112,6 @@ impl Answer {
     }
 }
 
-/// Whether the question can be answered so.
 fn check(question: &QuestionView, reply: &Reply) -> Result<(), Fault> {
     let why = match (question.kind, reply) {
         (QuestionKind::Permission, Reply::Words(_)) => {
@@ -133,19 +127,16 @@ fn check(question: &QuestionView, reply: &Reply) -> Result<(), Fault> {
 
 fn show(task: &TaskView, screen: &Screen) -> Result<Exit, Fault> {
     if screen.is_json() {
-        screen.value(&task.questions)?;
-        return Ok(Exit::Done);
+        return screen.value(&task.questions).map(|()| Exit::Done);
     }
     if task.questions.is_empty() {
         screen.line(format!("{} waits for no answer.", task.id))?;
     }
     for (number, question) in (1..).zip(&task.questions) {
-        let text = plain(&sentences::question(question), QUESTION_MAX_CHARS);
-        let text = format!("{} {text}", task.id);
+        let text = format!("{} {}", task.id, sentences::question(question));
         screen.line(format!("{}  since {}", paint(BOLD, text), clock(question.since)))?;
-        for way in sentences::ways_to_answer(task, question, number) {
-            screen.line(format!("  {}", plain(&way, QUESTION_MAX_CHARS)))?;
-        }
+        let ways = sentences::ways_to_answer(task, question, number);
+        screen.lines(ways.iter().map(|way| format!("  {}", plain(way, QUESTION_MAX_CHARS))))?;
     }
     Ok(Exit::Done)
 }

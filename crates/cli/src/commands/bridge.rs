@@ -53,7 +53,6 @@ pub struct Bridge {
     same_data: bool,
 }
 
-/// The plugin's first line.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum First {
@@ -67,16 +66,10 @@ enum First {
     },
 }
 
-/// Where the rest of stdin goes, and who is told when it ends.
+/// Where the rest of stdin goes, and who is told when the plugin ends.
 struct Target {
     daemon: UnixStream,
-    tell: Sender<End>,
-}
-
-/// Which side ended.
-enum End {
-    Plugin,
-    Daemon,
+    tell: Sender<Exit>,
 }
 
 impl Bridge {
@@ -119,12 +112,9 @@ impl Bridge {
             let copied = io::copy(&mut stream, &mut io::stdout());
             let deaf = copied.is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
             // Nobody listens any more if the other side was first.
-            let _ = tell.send(if deaf { End::Plugin } else { End::Daemon });
+            let _ = tell.send(if deaf { Exit::Done } else { Exit::NoDaemon });
         });
-        Ok(match ended.recv() {
-            Ok(End::Daemon) | Err(_) => Exit::NoDaemon,
-            Ok(End::Plugin) => Exit::Done,
-        })
+        Ok(ended.recv().unwrap_or(Exit::NoDaemon))
     }
 }
 
@@ -142,7 +132,7 @@ fn listen() -> (Receiver<Vec<u8>>, Sender<Target>) {
         let Ok(Target { mut daemon, tell }) = linked.recv() else { return };
         // If the daemon went, whoever reads from it says so, after its last words.
         if io::copy(&mut stdin, &mut daemon).is_ok() {
-            let _ = tell.send(End::Plugin);
+            let _ = tell.send(Exit::Done);
         }
     });
     (plugin, link)

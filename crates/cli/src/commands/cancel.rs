@@ -30,18 +30,17 @@ impl Cancel {
         let mut all = Vec::new();
         for id in find_all(&mut client, &self.tasks)? {
             let answered = client.request::<Answer>(Ask::Cancel { task: id.to_string() })?;
-            let report =
-                Report::new(json!({ "task": id }), answered.as_ref().map_err(Clone::clone));
-            if !screen.is_json() && report.is_refused() {
-                screen.line(format!("{} {}", paint(BAD, id), report.text()))?;
+            let report = Report::new(json!({ "task": id }), &answered);
+            if !screen.is_json() && report.refused {
+                screen.line(format!("{} {}", paint(BAD, id), report.text))?;
             } else if !screen.is_json() {
-                screen.line(report.text())?;
+                screen.line(&report.text)?;
             }
             all.push(report);
         }
         if screen.is_json() {
             screen.value(&all)?;
         }
-        Ok(if all.iter().any(Report::is_refused) { Exit::Refused } else { Exit::Done })
+        Ok(if all.iter().any(|report| report.refused) { Exit::Refused } else { Exit::Done })
     }
 }

@@ -61,10 +61,9 @@ impl Clear {
             forgotten += some.len();
         }
         let done = Answer::Cleared { tasks: forgotten, unfinished: called_off };
-        let about = json!({ "forgotten": ids[..forgotten] });
-        let report = Report::new(about, refusal.clone().map_or(Ok(&done), Err));
         if screen.is_json() {
-            screen.value(&report)?;
+            let answered = refusal.clone().map_or_else(|| Ok(done.clone()), Err);
+            screen.value(&Report::new(json!({ "forgotten": ids[..forgotten] }), &answered))?;
         } else if forgotten > 0 || refusal.is_none() {
             screen.line(sentences::done(&done))?;
         }

@@ -20,11 +20,10 @@ use serde_json::json;
 use crate::asking::get;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{BAD, DIM, GOOD, Screen, agrees, paint, remark};
-use crate::table::{Cell, table};
+use crate::screen::{BAD, GOOD, Screen, agrees, paint, remark};
+use crate::table::{self, Cell};
 use crate::words::{counted, moment};
 
-/// How often a followed log is looked at.
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 /// A log is rotated at 1 MB.
 const LOG_TAIL_BYTES: u64 = 2 << 20;
@@ -75,7 +74,6 @@ enum Action {
 }
 
 impl Daemon {
-    /// Whether it ends the daemon.
     pub fn ends_it(&self) -> bool {
         matches!(self.action, Some(Action::Stop { .. }))
     }
@@ -96,9 +94,8 @@ fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
     let (config, complaints) = Config::read(&folders.config);
     let (settings, hosts) = (config.settings, hosts(&folders));
     let options = Options { folders, settings, complaints, hosts, log_to_stderr: foreground };
-    match legwork_daemon::run(options)? {
-        Outcome::AlreadyRunning if foreground => remark("Another daemon is running already."),
-        _ => {}
+    if legwork_daemon::run(options)? == Outcome::AlreadyRunning && foreground {
+        remark("Another daemon is running already.");
     }
     Ok(Exit::Done)
 }
@@ -140,9 +137,7 @@ fn status(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
     if let Some(socket) = record(folders).and_then(|record| record.socket) {
         page.push(("Socket", Cell::new(socket.display().to_string())));
     }
-    for line in table(&rows(page)) {
-        screen.line(line)?;
-    }
+    screen.lines(table::facts(page))?;
     Ok(Exit::Done)
 }
 
@@ -151,17 +146,17 @@ fn unreached(folders: &Folders, fault: Fault, screen: &Screen) -> Result<Exit, F
     let Some(record) = record(folders) else { return Err(fault) };
     if screen.is_json() {
         let why = fault.in_full();
-        screen.value(&json!({ "running": true, "daemon": null, "record": record, "why": why }))?;
-        return Ok(Exit::NoDaemon);
+        return screen
+            .value(&json!({ "running": true, "daemon": null, "record": record, "why": why }))
+            .map(|()| Exit::NoDaemon);
     }
-    let mut facts =
-        vec![("Process", Cell::new(format!("{} (legwork {})", record.pid, record.build)))];
     let socket = record.socket.map(|socket| socket.display().to_string());
-    facts.push(("Socket", Cell::new(socket.unwrap_or_else(|| "none yet".to_owned()))));
-    facts.push(("At work", Cell::new(format!("{} over ACP", counted(record.at_work, "helper")))));
-    for line in table(&rows(facts)) {
-        screen.line(line)?;
-    }
+    let facts = vec![
+        ("Process", Cell::new(format!("{} (legwork {})", record.pid, record.build))),
+        ("Socket", Cell::new(socket.unwrap_or_else(|| "none yet".to_owned()))),
+        ("At work", Cell::new(format!("{} over ACP", counted(record.at_work, "helper")))),
+    ];
+    screen.lines(table::facts(facts))?;
     Err(fault)
 }
 
@@ -198,10 +193,6 @@ fn page(daemon: &DaemonView) -> Vec<(&'static str, Cell)> {
         facts.push(("Host", Cell::new("none is connected")));
     }
     facts
-}
-
-fn rows(facts: Vec<(&'static str, Cell)>) -> Vec<Vec<Cell>> {
-    facts.into_iter().map(|(name, fact)| vec![Cell::new(name).styled(DIM), fact]).collect()
 }
 
 fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
@@ -252,15 +243,14 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
 }
 
 fn log(path: &Path, lines: usize, follow: bool, screen: &Screen) -> Result<Exit, Fault> {
-    let fault = |source| Fault::File { tried: "read the log", path: path.to_owned(), source };
+    let fault = &Fault::file("read the log", path);
     let mut file = BufReader::new(File::open(path).map_err(fault)?);
     let length = file.get_ref().metadata().map_err(fault)?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL_BYTES))).map_err(fault)?;
     let all = rest(&mut file).map_err(fault)?;
     let shown = &all[all.len().saturating_sub(lines)..];
     if screen.is_json() && !follow {
-        screen.value(&json!({ "file": path, "lines": shown }))?;
-        return Ok(Exit::Done);
+        return screen.value(&json!({ "file": path, "lines": shown })).map(|()| Exit::Done);
     }
     shown.iter().try_for_each(|line| log_line(line, screen))?;
     if !follow {

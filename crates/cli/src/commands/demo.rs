@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::demo::{Pace, Show};
+use crate::demo::Show;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::Screen;
@@ -29,8 +29,7 @@ impl Demo {
         if screen.is_json() {
             return Err(Fault::Usage("The demo is for people: it has no JSON.".to_owned()));
         }
-        let pace = if self.fast { Pace::Fast } else { Pace::Readable };
-        Show::open(pace, screen)?.play()?;
+        Show::open(self.fast, screen)?.play()?;
         Ok(Exit::Done)
     }
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use legwork_acp::agents::REHEARSAL;
 use legwork_client::{Client, Holder, Start, holder};
+use legwork_config::Config;
 use legwork_machine::{Folders, check_owner, check_owner_of, check_private};
 use legwork_protocol::api::Request;
 use legwork_protocol::line::Role;
@@ -56,7 +57,6 @@ enum State {
     Problem,
 }
 
-/// What one look gave.
 #[derive(Serialize)]
 struct Finding {
     check: &'static str,
@@ -101,14 +101,14 @@ impl Doctor {
         add(plugin())?;
         add(opencode())?;
         let problems = all.iter().filter(|finding| finding.state == State::Problem).count();
+        let verdict = match problems {
+            0 => paint(GOOD, "All is well."),
+            some => paint(BAD, format!("{}.", counted(some, "problem"))),
+        };
         if screen.is_json() {
             screen.value(&all)?;
-        } else if problems > 0 {
-            screen.line("")?;
-            screen.line(paint(BAD, format!("{}.", counted(problems, "problem"))))?;
         } else {
-            screen.line("")?;
-            screen.line(paint(GOOD, "All is well."))?;
+            screen.lines(["", &verdict])?;
         }
         Ok(if problems > 0 { Exit::Refused } else { Exit::Done })
     }
@@ -165,17 +165,18 @@ fn program() -> Finding {
 }
 
 fn settings(config: &Path) -> Finding {
-    match legwork_config::read_config(config) {
-        Err(fault) => Finding::problem(
-            "settings",
-            fault.to_string(),
-            "HostLifetime that is put right, the defaults are used for these settings.",
-        ),
-        Ok(_) if config.exists() => Finding::good("settings", config.display().to_string()),
-        Ok(_) => {
-            Finding::good("settings", format!("the defaults ({} is not there)", config.display()))
-        }
+    let (_, mistakes) = Config::read(config);
+    if !mistakes.is_empty() {
+        let remedy = "Until that is put right, the defaults are used for these settings.";
+        return Finding::problem("settings", mistakes.join("\n"), remedy);
     }
+    let file = config.display();
+    let says = if config.exists() {
+        file.to_string()
+    } else {
+        format!("the defaults ({file} is not there)")
+    };
+    Finding::good("settings", says)
 }
 
 /// Everything of legwork's is this user's, and in folders that nobody else can change.

@@ -63,8 +63,9 @@ impl Install {
         let in_build_folder = is_in_build_folder(&binary);
         let (file, binary) = (file.display().to_string(), binary.display().to_string());
         if screen.is_json() {
-            screen.value(&Shown { done, file, binary, in_build_folder })?;
-            return Ok(Exit::Done);
+            return screen
+                .value(&Shown { done, file, binary, in_build_folder })
+                .map(|()| Exit::Done);
         }
         screen.line(format!("{file}: {}", paint(GOOD, done)))?;
         screen.line(format!("It starts {binary}"))?;

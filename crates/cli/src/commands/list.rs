@@ -39,7 +39,6 @@ pub struct List {
     after: Option<Cursor>,
 }
 
-/// A status as a person types it.
 fn parse_status(text: &str) -> Result<Status, String> {
     text.parse().map_err(|_| {
         let all: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
@@ -58,16 +57,12 @@ impl List {
         let mut client = connect()?;
         let found = list(&mut client, wanted, self.limit)?;
         if screen.is_json() {
-            screen.value(&found)?;
-            return Ok(Exit::Done);
+            return screen.value(&found).map(|()| Exit::Done);
         }
         if found.tasks.is_empty() {
             screen.line("No background tasks found.")?;
-        }
-        let rows =
-            if found.tasks.is_empty() { Vec::new() } else { views::list(&found.tasks, screen) };
-        for line in rows {
-            screen.line(line)?;
+        } else {
+            screen.lines(views::list(&found.tasks, screen))?;
         }
         if found.next.is_some() {
             let (shown, total) = (found.tasks.len(), found.total);

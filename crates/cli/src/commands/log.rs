@@ -6,7 +6,7 @@ use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{News, TaskView};
 use serde::Serialize;
 
-use crate::asking::{connect, find, get, task};
+use crate::asking::{connect, find_task, get};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{DIM, MIND, Screen, paint};
@@ -39,18 +39,14 @@ struct TaskLog {
 impl Log {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
-        let id = find(&mut client, &self.task)?;
-        let task = task(&mut client, id)?;
-        let timeline: Vec<News> = get(&mut client, Request::Log { task: id.to_string() })?;
+        let task = find_task(&mut client, &self.task)?;
+        let timeline = get(&mut client, Request::Log { task: task.id.to_string() })?;
         if screen.is_json() {
-            screen.value(&TaskLog { task, timeline })?;
-            return Ok(Exit::Done);
+            return screen.value(&TaskLog { task, timeline }).map(|()| Exit::Done);
         }
-        screen.line(paint(DIM, format!("{id}, launched {}", moment(task.created))))?;
+        screen.line(paint(DIM, format!("{}, launched {}", task.id, moment(task.created))))?;
         let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, &task)).collect();
-        for line in table(&rows) {
-            screen.line(line)?;
-        }
+        screen.lines(table(&rows))?;
         screen.line(now(&task))?;
         Ok(Exit::Done)
     }

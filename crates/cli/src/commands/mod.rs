@@ -87,31 +87,21 @@ impl Command {
             Self::Daemon(command) => command.ends_it(),
             _ => false,
         };
-        if acts { inside::refuse() } else { Ok(()) }
+        if acts && inside::is_inside() { Err(inside::refusal()) } else { Ok(()) }
     }
 
     /// Whether a person who is there to read it gets their mail with it.
     pub fn shows_mail(&self) -> bool {
-        match self {
-            Self::Run(_)
-            | Self::Agents(_)
-            | Self::List(_)
-            | Self::Show(_)
-            | Self::Output(_)
-            | Self::Wait(_)
-            | Self::Watch(_)
-            | Self::Log(_)
-            | Self::Answer(_)
-            | Self::Cancel(_)
-            | Self::Clear(_) => true,
+        !matches!(
+            self,
             Self::Demo(_)
-            | Self::Install(_)
-            | Self::Uninstall(_)
-            | Self::Doctor(_)
-            | Self::Daemon(_)
-            | Self::Completions(_)
-            | Self::Bridge(_)
-            | Self::Rehearsal(_) => false,
-        }
+                | Self::Install(_)
+                | Self::Uninstall(_)
+                | Self::Doctor(_)
+                | Self::Daemon(_)
+                | Self::Completions(_)
+                | Self::Bridge(_)
+                | Self::Rehearsal(_)
+        )
     }
 }

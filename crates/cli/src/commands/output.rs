@@ -38,7 +38,7 @@ impl Output {
         } else {
             screen.raw(found.text.as_deref().unwrap_or_default())?;
         }
-        Ok(match Exit::of_tasks(std::slice::from_ref(&found.task)) {
+        Ok(match Exit::of_tasks([&found.task]) {
             // Nobody waited.
             Exit::TimedOut => Exit::Done,
             exit => exit,

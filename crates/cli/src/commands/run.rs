@@ -8,7 +8,7 @@ use legwork_protocol::api::Ask;
 use serde::Serialize;
 
 use crate::agents::Agents;
-use crate::asking::{connect, find, task};
+use crate::asking::{connect, find_task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::run::prompts::{self, Words, description};
@@ -109,10 +109,9 @@ fn resume(typed: &str, prompts: &[String]) -> Result<LaunchSpec, Fault> {
         return Err(Fault::Usage("A task is resumed with one prompt.".to_owned()));
     };
     let mut client = connect()?;
-    let id = find(&mut client, typed)?;
-    let description = task(&mut client, id)?.description;
-    let ask = Ask::Resume { task: id.to_string(), prompt: prompt.clone() };
-    Ok(LaunchSpec { description, ask })
+    let task = find_task(&mut client, typed)?;
+    let ask = Ask::Resume { task: task.id.to_string(), prompt: prompt.clone() };
+    Ok(LaunchSpec { description: task.description, ask })
 }
 
 /// The ids, for whoever comes back.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::asking::{connect, find, task};
+use crate::asking::{connect, find_task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{DIM, Screen, paint};
@@ -25,19 +25,13 @@ pub struct Show {
 impl Show {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
-        let id = find(&mut client, &self.task)?;
-        let task = task(&mut client, id)?;
+        let task = find_task(&mut client, &self.task)?;
         if screen.is_json() {
-            screen.value(&task)?;
-            return Ok(Exit::Done);
+            return screen.value(&task).map(|()| Exit::Done);
         }
-        for line in views::page(&task) {
-            screen.line(line)?;
-        }
+        screen.lines(views::page(&task))?;
         screen.line("")?;
-        for step in views::next_steps(&task) {
-            screen.line(paint(DIM, step))?;
-        }
+        screen.lines(views::next_steps(&task).into_iter().map(|step| paint(DIM, step)))?;
         Ok(Exit::Done)
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use clap::Args;
 use legwork_machine::Folders;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -27,12 +27,6 @@ pub struct Uninstall {
     scope: Scope,
 }
 
-#[derive(Serialize)]
-struct Shown {
-    done: &'static str,
-    file: String,
-}
-
 impl Uninstall {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, _) = self.scope.file()?;
@@ -47,17 +41,14 @@ impl Uninstall {
             }
         };
         if done == "removed" {
-            fs::remove_file(&file).map_err(|source| Fault::File {
-                tried: "remove",
-                path: file.clone(),
-                source,
-            })?;
+            fs::remove_file(&file).map_err(Fault::file("remove", &file))?;
             // Fails if anything else is in the folder, and that is right.
             let _ = file.parent().map(fs::remove_dir);
         }
         if screen.is_json() {
-            screen.value(&Shown { done, file: file.display().to_string() })?;
-            return Ok(Exit::Done);
+            return screen
+                .value(&json!({ "done": done, "file": file.display().to_string() }))
+                .map(|()| Exit::Done);
         }
         screen.line(format!("{}: {done}", file.display()))?;
         if done == "removed" {

@@ -56,9 +56,7 @@ impl Wait {
         if screen.is_json() {
             screen.value(&tasks)?;
         } else {
-            for line in views::list(&tasks, screen) {
-                screen.line(line)?;
-            }
+            screen.lines(views::list(&tasks, screen))?;
         }
         Ok(Exit::of_tasks(&tasks))
     }

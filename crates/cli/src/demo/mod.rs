@@ -8,29 +8,21 @@ use crate::screen::{BOLD, DIM, Screen, paint};
 
 use self::stage::Stage;
 
-/// How long the helpers take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// So that a person can follow.
-    Readable,
-    Fast,
-}
-
 pub struct Show<'a> {
     stage: Stage,
     screen: &'a Screen,
-    pace: Pace,
+    /// Whether the helpers are quicker than a person can follow.
+    fast: bool,
 }
 
 /// What the first helper finds out; its follow-up must know it.
 const FOUND: &str = "The program begins in src/main.rs and reads its settings first.";
 
 impl<'a> Show<'a> {
-    pub fn open(pace: Pace, screen: &'a Screen) -> Result<Self, Fault> {
-        Ok(Self { stage: Stage::open()?, screen, pace })
+    pub fn open(fast: bool, screen: &'a Screen) -> Result<Self, Fault> {
+        Ok(Self { stage: Stage::open()?, screen, fast })
     }
 
-    /// Plays it, from the first command to the last word.
     pub fn play(mut self) -> Result<(), Fault> {
         self.introduce()?;
         let first = self.three_at_once()?;
@@ -93,12 +85,13 @@ impl<'a> Show<'a> {
         self.stage.until_at_work(&task)?;
         let daemon = self.stage.kill_daemon()?;
         self.screen.line(paint(DIM, format_args!("$ kill -9 {daemon}")))?;
-        self.say("The next command starts another daemon. It finds the helper, which goes on.")?;
+        self.screen
+            .line("The next command starts another daemon. It finds the helper, which goes on.")?;
         self.command(&["wait", &task], 0)?;
         self.stage.until_told()?;
         self.command(&["output", &task], 0)?;
         self.expect(&task, "Nothing was lost.")?;
-        self.say("Every decision about it is on record:")?;
+        self.screen.line("Every decision about it is on record:")?;
         self.command(&["log", &task], 0)
     }
 
@@ -139,28 +132,20 @@ impl<'a> Show<'a> {
         self.screen.line(paint(BOLD, title))
     }
 
-    fn say(&self, text: &str) -> Result<(), Fault> {
-        self.screen.line(text)
-    }
-
     fn expect(&self, task: &str, wanted: &str) -> Result<(), Fault> {
         let result = self.stage.result(task)?;
         if result.contains(wanted) {
             return Ok(());
         }
-        Err(Fault::Refused(format!("The demo went wrong: {wanted:?} is not in {result:?}.")))
+        Err(stage::wrong(format_args!("{wanted:?} is not in {result:?}")))
     }
 
     /// So many seconds, at this pace.
     fn seconds(&self, seconds: u32) -> String {
-        match self.pace {
-            Pace::Readable => format!("{seconds}s"),
-            Pace::Fast => format!("{seconds}00ms"),
-        }
+        if self.fast { format!("{seconds}00ms") } else { format!("{seconds}s") }
     }
 }
 
-/// The arguments as a person would type them.
 fn quoted(arguments: &[&str]) -> String {
     let quote = |argument: &&str| {
         if argument.contains([' ', ';']) {

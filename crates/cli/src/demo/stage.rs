@@ -2,20 +2,21 @@
 //! person would run it. Gone at the end, also when somebody breaks off.
 
 use std::fs::{self, DirBuilder};
-use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use std::{env, process, thread};
+use std::{fmt, io};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::signals;
 
 /// Cut-off helpers go on, which is what the demo shows.
 const SETTINGS: &str = "[recovery]\ninterrupted = \"continue\"\n";
@@ -30,13 +31,13 @@ pub struct Stage {
 impl Stage {
     pub fn open() -> Result<Self, Fault> {
         let home = env::temp_dir().join(format!("legwork-demo-{}", process::id()));
-        let at_home = |source| Fault::File { tried: "make", path: home.clone(), source };
+        let at_home = &Fault::file("make", &home);
         DirBuilder::new().mode(0o700).create(&home).map_err(at_home)?;
         let program = env::current_exe().map_err(at_home)?;
         let stage = Self { program, home: home.clone() };
         fs::write(home.join("config.toml"), SETTINGS).map_err(at_home)?;
         fs::create_dir(home.join("project")).map_err(at_home)?;
-        break_off_cleanly(stage.program.clone(), home);
+        break_off_cleanly(stage.program.clone(), home.clone());
         Ok(stage)
     }
 
@@ -44,7 +45,7 @@ impl Stage {
     pub fn show(&self, arguments: &[&str], expected: i32) -> Result<(), Fault> {
         let _goes_on = goes_on();
         let status = self.command(arguments)?.status();
-        self.check(arguments, status.map_err(|source| self.cannot_run(source))?, expected)
+        self.check(arguments, status.map_err(self.cannot_run())?, expected)
     }
 
     /// Runs it and gives back what it prints; what else it says is shown.
@@ -52,7 +53,7 @@ impl Stage {
         let _goes_on = goes_on();
         let output = self.command(arguments)?.stdout(Stdio::piped()).spawn();
         let output = output.and_then(Child::wait_with_output);
-        let output = output.map_err(|source| self.cannot_run(source))?;
+        let output = output.map_err(self.cannot_run())?;
         self.check(arguments, output.status, 0)?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
@@ -68,11 +69,9 @@ impl Stage {
         if status.code() == Some(wanted) {
             return Ok(());
         }
-        let what = arguments.join(" ");
-        Err(Fault::Refused(format!("The demo went wrong: `legwork {what}` ended with {status}.")))
+        Err(wrong(format_args!("`legwork {}` ended with {status}", arguments.join(" "))))
     }
 
-    /// The whole result of a task.
     pub fn result(&self, task: &str) -> Result<String, Fault> {
         let result = self.json(&["output", task])?;
         Ok(result["text"].as_str().unwrap_or_default().to_owned())
@@ -98,22 +97,19 @@ impl Stage {
             }
             thread::sleep(Duration::from_millis(20));
         }
-        let what = arguments.join(" ");
-        Err(Fault::Refused(format!("The demo went wrong: nothing new in `legwork {what}`.")))
+        Err(wrong(format_args!("nothing new in `legwork {}`", arguments.join(" "))))
     }
 
     /// Kills the daemon, as a crash would. Gives back which process that was.
     pub fn kill_daemon(&self) -> Result<i32, Fault> {
         let view = self.json(&["daemon", "status"])?;
         let id = view["daemon"]["pid"].as_i64().and_then(|id| i32::try_from(id).ok());
-        let id = id.and_then(Pid::from_raw).ok_or_else(|| {
-            Fault::Refused(format!("The demo went wrong: there is no daemon in {view}."))
-        })?;
-        kill_process(id, Signal::KILL).map_err(|error| self.cannot_run(error.into()))?;
+        let no_daemon = || wrong(format_args!("there is no daemon in {view}"));
+        let id = id.and_then(Pid::from_raw).ok_or_else(no_daemon)?;
+        kill_process(id, Signal::KILL).map_err(|error| self.cannot_run()(error.into()))?;
         Ok(id.as_raw_nonzero().get())
     }
 
-    /// Ends the daemon and removes the home.
     pub fn close(&self) -> Result<(), Fault> {
         clean_up(&self.program, &self.home)
     }
@@ -123,8 +119,8 @@ impl Stage {
         serde_json::from_str(&printed).map_err(|error| Fault::Input(error.into()))
     }
 
-    fn cannot_run(&self, source: io::Error) -> Fault {
-        Fault::File { tried: "run", path: self.program.clone(), source }
+    fn cannot_run(&self) -> impl Fn(io::Error) -> Fault {
+        Fault::file("run", &self.program)
     }
 }
 
@@ -135,10 +131,14 @@ impl Drop for Stage {
     }
 }
 
+pub fn wrong(what: fmt::Arguments<'_>) -> Fault {
+    Fault::Refused(format!("The demo went wrong: {what}."))
+}
+
 /// Held while a command runs.
 fn goes_on() -> MutexGuard<'static, ()> {
     static GOES_ON: Mutex<()> = Mutex::new(());
-    GOES_ON.lock().unwrap_or_else(PoisonError::into_inner)
+    legwork_machine::lock(&GOES_ON)
 }
 
 fn command(program: &Path, home: &Path, arguments: &[&str]) -> Command {
@@ -153,30 +153,17 @@ fn clean_up(program: &Path, home: &Path) -> Result<(), Fault> {
         return Ok(());
     }
     let _ = command(program, home, &["daemon", "stop", "--yes"]).output();
-    let path = home.to_owned();
-    fs::remove_dir_all(home).map_err(|source| Fault::File { tried: "remove", path, source })
+    fs::remove_dir_all(home).map_err(Fault::file("remove", home))
 }
 
 /// Ctrl-C and SIGTERM leave nothing behind either.
 fn break_off_cleanly(program: PathBuf, home: PathBuf) {
-    thread::spawn(move || {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
-            return;
-        };
-        let exit = runtime.block_on(async {
-            let mut interrupt = signal(SignalKind::interrupt()).ok()?;
-            let mut terminate = signal(SignalKind::terminate()).ok()?;
-            Some(tokio::select! {
-                _ = interrupt.recv() => Exit::Interrupted,
-                _ = terminate.recv() => Exit::Terminated,
-            })
-        });
-        if let Some(exit) = exit {
-            // Held until the end, so that no further command starts a daemon again.
-            let _over = goes_on();
-            let _ = clean_up(&program, &home);
-            process::exit(exit as i32);
-        }
-    });
+    let broken_off = move |exit: Exit| {
+        // Held until the end, so that no further command starts a daemon again.
+        let _over = goes_on();
+        let _ = clean_up(&program, &home);
+        process::exit(exit as i32);
+    };
+    // Without it the demo is as good, until somebody breaks it off.
+    let _ = signals::listen(broken_off);
 }

@@ -12,7 +12,7 @@ use legwork_protocol::api::{Answer, Ask, Awaited, Refusal};
 use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
 use legwork_protocol::line::Context;
 
-use super::Event;
+use super::{Event, report};
 use crate::asking::{connect_for_long, result, task};
 use crate::fault::Fault;
 use crate::mail;
@@ -23,7 +23,6 @@ const BLOCK_SHORT_MS: u64 = 300;
 /// Before news are asked for again after the daemon ended.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The threads that look after helpers.
 #[derive(Debug)]
 pub struct Follow {
     session: Context,
@@ -35,7 +34,6 @@ pub struct Follow {
 enum Look {
     /// Look after this one from now on.
     After(TaskId),
-    /// Something happened to this one.
     News(TaskId),
 }
 
@@ -56,14 +54,12 @@ impl Follow {
         Self { session, tell, looker, holder }
     }
 
-    /// Looks after this one too.
     pub fn add(&self, id: TaskId) {
         // A thread that ended has said why.
         let _ = self.looker.send(Look::After(id));
         let _ = self.holder.send(Hold::Task(id));
     }
 
-    /// There are no others to come.
     pub fn complete(&self) {
         let _ = self.holder.send(Hold::Complete);
     }
@@ -76,18 +72,12 @@ impl Follow {
     }
 }
 
-fn report(ended: Result<(), Fault>, tell: &Sender<Event>) {
-    if let Err(fault) = ended {
-        let _ = tell.send(Event::Failed(fault));
-    }
-}
-
 fn cancel(session: &Context, ids: &[TaskId], looker: &Sender<Look>) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
     for id in ids {
         // One that is refused has finished meanwhile.
         let _: Result<Answer, Refusal> =
-            client.request_for(session, Ask::Cancel { task: id.to_string() })?;
+            client.request_for(Some(session), Ask::Cancel { task: id.to_string() })?;
         let _ = looker.send(Look::News(*id));
     }
     Ok(())
@@ -173,7 +163,7 @@ fn hold(session: &Context, holds: &Receiver<Hold>) -> Result<(), Fault> {
                 let timeout_ms = if complete { BLOCK_MAX_MS } else { BLOCK_SHORT_MS };
                 let later = open.split_off(open.len().min(BLOCK_MAX_TASKS));
                 let tasks = open.iter().map(TaskId::to_string).collect();
-                let held = client.request_for(session, Ask::Wait { tasks, timeout_ms })?;
+                let held = client.request_for(Some(session), Ask::Wait { tasks, timeout_ms })?;
                 let Ok(held): Result<Vec<Awaited>, Refusal> = held else { return Ok(()) };
                 let tasks = held.into_iter().filter_map(|awaited| awaited.task);
                 let unfinished = tasks.filter(|task| task.status.is_unfinished());

@@ -13,10 +13,10 @@ use unicode_width::UnicodeWidthStr;
 use super::launch::{LaunchSpec, Launched};
 use crate::exit::Exit;
 use crate::progress::elapsed;
-use crate::screen::{DIM, LIVE, MIND, paint};
+use crate::screen::{DIM, LIVE, paint};
 use crate::sentences;
 use crate::table::fit;
-use crate::views::activity;
+use crate::views::{activity, activity_style};
 
 /// No line of a terminal is longer.
 const LINE_MAX_CHARS: usize = 500;
@@ -45,7 +45,6 @@ enum State {
     Gone(TaskView, Refusal),
 }
 
-/// One helper, for programs.
 #[derive(Debug, Serialize)]
 pub struct RunReport<'a> {
     task: Option<&'a TaskView>,
@@ -121,12 +120,10 @@ impl Helpers {
         self.members.iter().filter_map(at_work).collect()
     }
 
-    /// How many launches have no answer yet.
     pub fn launching(&self) -> usize {
         self.members.iter().filter(|member| matches!(member.state, State::Launching)).count()
     }
 
-    /// Whether nothing is left to wait for.
     pub fn is_over(&self) -> bool {
         self.launching() == 0 && self.at_work().is_empty()
     }
@@ -137,11 +134,9 @@ impl Helpers {
         if self.members.iter().any(|member| is_nothing(&member.state)) {
             return Exit::Refused;
         }
-        let tasks: Vec<TaskView> = self.members.iter().filter_map(|m| m.task().cloned()).collect();
-        Exit::of_tasks(&tasks)
+        Exit::of_tasks(self.members.iter().filter_map(Member::task))
     }
 
-    /// All of them, for programs.
     pub fn reports(&self) -> Vec<RunReport<'_>> {
         self.members.iter().map(Member::report).collect()
     }
@@ -185,11 +180,7 @@ impl Member {
     fn line(&self, turn: char, now: Instant, columns: usize) -> String {
         let (name, doing, style) = match self.task() {
             None => ("starting".to_owned(), String::new(), DIM),
-            Some(task) => {
-                let waits = !task.waiting.is_empty() || !task.questions.is_empty();
-                let style = if waits { MIND } else { DIM };
-                (task.id.to_string(), doing(task), style)
-            }
+            Some(task) => (task.id.to_string(), doing(task), activity_style(task)),
         };
         let time = elapsed(now.duration_since(self.since));
         let first = fit(&format!("{time:>6}  {name:<11}"), columns.saturating_sub(2));

@@ -7,21 +7,19 @@ use legwork_protocol::api::{Ask, Refusal};
 use legwork_protocol::line::Context;
 use legwork_protocol::view::TaskView;
 
-use super::Event;
+use super::{Event, report};
 use crate::asking::connect_for_long;
 use crate::fault::Fault;
 
 /// Launches that are under way at once; each has a link of its own.
 const AT_ONCE: usize = 8;
 
-/// A helper that is wanted.
 #[derive(Debug, Clone)]
 pub struct LaunchSpec {
     pub description: String,
     pub ask: Ask,
 }
 
-/// What came of a launch: a task, or why there is none.
 pub type Launched = Result<TaskView, Refusal>;
 
 /// Launches all of them, and tells of each by its number.
@@ -30,13 +28,7 @@ pub(super) fn launch(session: &Context, specs: &[LaunchSpec], tell: &Sender<Even
         let mine = specs.iter().cloned().enumerate().skip(first).step_by(AT_ONCE);
         let mine: Vec<(usize, LaunchSpec)> = mine.collect();
         let (session, tell) = (session.clone(), tell.clone());
-        thread::spawn(move || {
-            let launched = launch_each(&session, mine, &tell);
-            if let Err(fault) = launched {
-                // The loop may have ended meanwhile.
-                let _ = tell.send(Event::Failed(fault));
-            }
-        });
+        thread::spawn(move || report(launch_each(&session, mine, &tell), &tell));
     }
 }
 
@@ -47,7 +39,7 @@ fn launch_each(
 ) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
     for (number, spec) in specs {
-        let launched: Launched = client.request_for(session, spec.ask)?;
+        let launched: Launched = client.request_for(Some(session), spec.ask)?;
         if tell.send(Event::Launched(number, launched)).is_err() {
             break;
         }

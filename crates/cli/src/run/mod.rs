@@ -12,10 +12,11 @@ mod keys;
 mod launch;
 pub mod prompts;
 mod run_view;
-mod signals;
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
+use std::sync::mpsc::Sender;
 
 use legwork_machine::since_epoch;
 use legwork_protocol::TaskId;
@@ -25,35 +26,37 @@ use legwork_protocol::view::{ResultView, TaskView};
 
 pub use self::launch::{LaunchSpec, Launched, detach};
 pub use self::run_view::attend;
+use crate::exit::Exit;
 use crate::fault::Fault;
 
-/// Everything that can happen while helpers are looked after.
 #[derive(Debug)]
 enum Event {
-    /// What came of a launch, by its number.
     Launched(usize, Launched),
     Seen(TaskView),
-    /// A helper that has finished.
     Ended(ResultView),
     /// A task that somebody forgot.
     Gone(TaskId, Refusal),
-    Interrupt,
-    Terminate,
+    /// A signal that would end the process so.
+    Signal(Exit),
     /// A key was pressed in answer to a question; none if the terminal is gone.
     Key(Option<u8>),
     /// The daemon cannot be asked any more.
     Failed(Fault),
 }
 
+/// How a thread ended, if that is a fault. The loop may have ended before.
+fn report(ended: Result<(), Fault>, tell: &Sender<Event>) {
+    if let Err(fault) = ended {
+        let _ = tell.send(Event::Failed(fault));
+    }
+}
+
 /// This terminal as a parent: a session that no other call of the program has.
 pub fn terminal() -> Result<Context, Fault> {
     let now = since_epoch();
     let unique = format!("{:x}_{:x}", now.as_nanos(), std::process::id());
-    let directory = env::current_dir().map_err(|source| Fault::File {
-        tried: "find",
-        path: "the current folder".into(),
-        source,
-    })?;
+    let here = Path::new("the current folder");
+    let directory = env::current_dir().map_err(Fault::file("find", here))?;
     match (format!("term_{unique}").parse(), format!("msg_{unique}").parse()) {
         (Ok(session), Ok(message)) => Ok(Context {
             session,

@@ -10,29 +10,29 @@ use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionView, ResultView};
 use legwork_protocol::{SessionId, Status};
 
+use super::Event;
 use super::follow::Follow;
 use super::helpers::{Helpers, headline};
 use super::keys::Keys;
 use super::launch::{LaunchSpec, Launched, launch};
-use super::{Event, signals};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::mail;
 use crate::progress::{Board, REDRAW, is_live};
 use crate::screen::{BAD, GOOD, MIND, Screen, harmless, paint, remark};
-use crate::sentences;
 use crate::table::fit;
 use crate::words::counted;
+use crate::{sentences, signals};
 
 /// Where nothing moves there is nothing to do between two events.
 const IDLE: Duration = Duration::from_secs(60);
-/// Longer than any question that is kept.
-const QUESTION_MAX_CHARS: usize = 1_000;
 
-/// Launches helpers and looks after them.
 pub fn attend(session: Context, specs: &[LaunchSpec], screen: &Screen) -> Result<Exit, Fault> {
     let (tell, events) = mpsc::channel();
-    signals::listen(tell.clone()).map_err(Fault::Input)?;
+    let signals = tell.clone();
+    // Nobody listens any more once the loop has ended, and that is the end of the process.
+    let told = signals::listen(move |exit| drop(signals.send(Event::Signal(exit))));
+    told.map_err(Fault::Input)?;
     launch(&session, specs, &tell);
     let view = RunView {
         screen,
@@ -77,11 +77,7 @@ impl RunView<'_> {
                 return Ok(exit);
             }
         }
-        self.keys = None;
-        self.wipe();
-        if self.screen.is_json() {
-            self.screen.value(&self.helpers.reports())?;
-        }
+        self.close()?;
         // All that it could say has been seen.
         if let Some(mut client) = mail::connect() {
             mail::discard(&mut client, &self.session);
@@ -106,8 +102,8 @@ impl RunView<'_> {
                 self.say(format!("{} {id}: {}", paint(BAD, "✗"), sentences::refusal(&why)));
                 self.helpers.gone(id, why);
             }
-            Event::Interrupt => return self.interrupted(),
-            Event::Terminate => return self.leave(Exit::Terminated).map(Some),
+            Event::Signal(Exit::Interrupted) => return self.interrupted(),
+            Event::Signal(exit) => return self.leave(exit).map(Some),
             Event::Key(key) => return self.answered(key),
             Event::Failed(fault) => {
                 self.keys = None;
@@ -148,7 +144,7 @@ impl RunView<'_> {
             return;
         }
         for question in questions {
-            let text = plain(&sentences::question(question), QUESTION_MAX_CHARS);
+            let text = sentences::question(question);
             remark(format!("{} {id} {text} (legwork answer {id})", paint(MIND, "!")));
         }
     }
@@ -182,15 +178,12 @@ impl RunView<'_> {
 
     fn interrupted(&mut self) -> Result<Option<Exit>, Fault> {
         let is_urgent = self.keys.is_some() || self.is_cancelling || self.board.is_none();
-        if is_urgent {
-            return self.leave(Exit::Interrupted).map(Some);
+        if !is_urgent && let Some(keys) = Keys::ask(self.tell.clone()) {
+            self.keys = Some(keys);
+            self.draw();
+            return Ok(None);
         }
-        self.keys = Keys::ask(self.tell.clone());
-        if self.keys.is_none() {
-            return self.leave(Exit::Interrupted).map(Some);
-        }
-        self.draw();
-        Ok(None)
+        self.leave(Exit::Interrupted).map(Some)
     }
 
     fn answered(&mut self, key: Option<u8>) -> Result<Option<Exit>, Fault> {
@@ -208,15 +201,16 @@ impl RunView<'_> {
         Ok(None)
     }
 
-    /// Ends without the helpers, which go on.
     fn leave(&mut self, exit: Exit) -> Result<Exit, Fault> {
-        self.keys = None;
-        self.wipe();
-        if self.screen.is_json() {
-            self.screen.value(&self.helpers.reports())?;
-        }
+        self.close()?;
         self.tell_how_to_come_back();
         Ok(exit)
+    }
+
+    fn close(&mut self) -> Result<(), Fault> {
+        self.keys = None;
+        self.wipe();
+        if self.screen.is_json() { self.screen.value(&self.helpers.reports()) } else { Ok(()) }
     }
 
     fn tell_how_to_come_back(&self) {

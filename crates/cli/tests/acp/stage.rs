@@ -51,7 +51,7 @@ impl Stage {
     }
 
     pub fn call(&mut self, tool: &str, arguments: Value) -> Said {
-        let said = self.client.call_for(&self.context, tool, arguments, &mut |_| {}).unwrap();
+        let said = self.client.call(Some(&self.context), tool, arguments, &mut |_| {}).unwrap();
         Said { refused: said.refused, text: said.text }
     }
 
@@ -107,7 +107,7 @@ impl Stage {
     /// All tasks at one moment, the first launched first.
     pub fn views(&mut self) -> Vec<TaskView> {
         let all = Ask::List(List { all: true, ..List::default() });
-        let all = self.client.request_for::<TasksView>(&self.context, all).unwrap().unwrap();
+        let all = self.client.request_for::<TasksView>(Some(&self.context), all).unwrap().unwrap();
         all.tasks.into_iter().rev().collect()
     }
 

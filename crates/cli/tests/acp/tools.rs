@@ -176,7 +176,7 @@ fn c1_clearing_ends_and_forgets_everything_of_this_terminal_only() {
     let mut stage = Stage::new();
     let (mut other, context) = stage.other("term_two");
     let arguments = json!({ "prompt": "wait 600s", "description": "o", "agent": "rehearsal" });
-    let theirs = other.call_for(&context, "background_task", arguments, &mut |_| {}).unwrap();
+    let theirs = other.call(Some(&context), "background_task", arguments, &mut |_| {}).unwrap();
     let theirs = task_in(&theirs.text);
     let mine = stage.launch("wait 600s");
     let text = stage.done("background_clear", json!({}));

@@ -79,7 +79,7 @@ fn s1_s2_s3_s4_a_list_has_a_line_for_each_task_of_its_terminal() {
     let mut stage = Stage::new();
     let (mut other, context) = stage.other("term_two");
     let arguments = json!({ "prompt": "say o", "description": "Theirs", "agent": "rehearsal" });
-    other.call_for(&context, "background_task", arguments, &mut |_| {}).unwrap();
+    other.call(Some(&context), "background_task", arguments, &mut |_| {}).unwrap();
     let task = stage.launch("say x");
     stage.finish(&task);
     stage.resume(&task, "say y");
@@ -118,7 +118,7 @@ fn c2_c3_clearing_answers_whoever_waits() {
     let waiting = {
         let arguments = json!({ "task_ids": [task], "timeout": 60_000 });
         std::thread::spawn(move || {
-            other.call_for(&context, "background_block", arguments, &mut |_| {}).unwrap().text
+            other.call(Some(&context), "background_block", arguments, &mut |_| {}).unwrap().text
         })
     };
     eventually("it is cleared", || {
@@ -152,7 +152,7 @@ fn k5_two_terminals_have_one_truth() {
     stage.finish(&task);
     let (mut other, context) = stage.other("term_two");
     let arguments = json!({ "resume": task, "prompt": "count" });
-    let text = other.call_for(&context, "background_task", arguments, &mut |_| {}).unwrap();
+    let text = other.call(Some(&context), "background_task", arguments, &mut |_| {}).unwrap();
     assert_eq!(task_in(&text.text), task);
     assert_eq!(stage.result(&task).1, "2");
     // The terminal that asked for the run is the one that is told of it.

@@ -60,7 +60,7 @@ fn k4_a_call_to_a_daemon_whose_records_are_gone_is_refused_in_words() {
     let mut client =
         legwork_client::Client::connect(&folders, role, legwork_client::Start::Never).unwrap();
     fs::rename(home.path("legwork/store"), home.path("moved")).unwrap();
-    let answered = client.call("background_list", Value::Null, &mut |_| {}).unwrap();
+    let answered = client.call(None, "background_list", Value::Null, &mut |_| {}).unwrap();
     assert!(answered.refused && answered.text.contains("deleted or replaced"), "{answered:?}");
     // What was moved is whole.
     assert!(home.path("moved/legwork.db").exists());

@@ -87,7 +87,7 @@ fn trace(id: u32) -> Origin {
 fn line(first: u32) -> Option<Origin> {
     let (mut ids, mut marks, mut next) = (Vec::new(), Vec::new(), first);
     while next > 0 {
-        let found = entry(next).filter(|found| !found.is_zombie)?;
+        let found = entry(next).filter(|found| !found.is_zombie())?;
         marks.extend(variable(next, INSIDE).filter(|mark| !mark.is_empty()));
         ids.push(next);
         if ids.len() > LINE_MAX {

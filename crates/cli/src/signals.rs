@@ -1,15 +1,15 @@
-//! Ctrl-C and SIGTERM, told to the loop instead of ending the process.
+//! Ctrl-C and SIGTERM, told to somebody instead of ending the process.
 
 use std::io;
-use std::sync::mpsc::Sender;
 use std::thread;
 
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Event;
+use crate::exit::Exit;
 
-pub fn listen(tell: Sender<Event>) -> io::Result<()> {
+/// Tells on a thread of its own with which exit each of them would end the process.
+pub fn listen(mut tell: impl FnMut(Exit) + Send + 'static) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (mut interrupt, mut terminate) = {
         let _inside = runtime.enter();
@@ -18,14 +18,11 @@ pub fn listen(tell: Sender<Event>) -> io::Result<()> {
     thread::spawn(move || {
         runtime.block_on(async {
             loop {
-                let event = tokio::select! {
-                    Some(()) = interrupt.recv() => Event::Interrupt,
-                    Some(()) = terminate.recv() => Event::Terminate,
+                tell(tokio::select! {
+                    Some(()) = interrupt.recv() => Exit::Interrupted,
+                    Some(()) = terminate.recv() => Exit::Terminated,
                     else => return,
-                };
-                if tell.send(event).is_err() {
-                    return;
-                }
+                });
             }
         });
     });

@@ -1,6 +1,6 @@
 //! However a stream is cut into chunks, the lines are the same.
 
-use legwork_machine::{Splitter, TooLong};
+use legwork_machine::{LineReader, TooLong};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -20,21 +20,20 @@ fn stream() -> impl Strategy<Value = Vec<u8>> {
     vec(prop_oneof![2 => Just(b'\n'), 1 => Just(b'\r'), 5 => any::<u8>()], 0..120)
 }
 
-fn in_chunks(splitter: &mut Splitter, bytes: &[u8], sizes: &[usize]) -> Vec<Split> {
-    let mut found = Vec::new();
+fn in_chunks(lines: &mut LineReader, bytes: &[u8], sizes: &[usize]) -> Vec<Split> {
     let mut rest = bytes;
     for size in sizes.iter().cycle() {
         if rest.is_empty() {
             break;
         }
         let (chunk, later) = rest.split_at((*size).min(rest.len()));
-        found.extend(splitter.push(chunk));
+        lines.push(chunk);
         rest = later;
     }
-    found
+    std::iter::from_fn(|| lines.pop()).collect()
 }
 
-/// What a splitter should find, in the plainest way.
+/// What should be found, in the plainest way.
 fn split_plainly(bytes: &[u8], max_bytes: usize) -> Vec<Split> {
     let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
     let mut found = Vec::new();
@@ -60,12 +59,13 @@ proptest! {
         sizes in vec(1_usize..20, 1..8),
         max_bytes in 0_usize..24,
     ) {
-        let whole = Splitter::new(max_bytes).push(&bytes);
+        let whole = in_chunks(&mut LineReader::new(max_bytes), &bytes, &[usize::MAX]);
         prop_assert_eq!(&whole, &split_plainly(&bytes, max_bytes));
-        let mut splitter = Splitter::new(max_bytes);
-        prop_assert_eq!(in_chunks(&mut splitter, &bytes, &sizes), whole);
+        let mut lines = LineReader::new(max_bytes);
+        prop_assert_eq!(in_chunks(&mut lines, &bytes, &sizes), whole);
+        prop_assert_eq!(lines.is_inside_line(), bytes.last().is_some_and(|byte| *byte != b'\n'));
         // Whatever came before, a good line after a line break is read.
-        splitter.push(b"\n");
-        prop_assert!(!splitter.is_inside_line());
+        lines.push(b"\n");
+        prop_assert!(!lines.is_inside_line());
     }
 }
