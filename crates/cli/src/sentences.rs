@@ -1,5 +1,6 @@
 //! What came of requests, in words for people. What models read of the same values is the engine's.
 
+use legwork_acp::agents::REHEARSAL;
 use legwork_protocol::Refusal;
 use legwork_protocol::api::Answer;
 use legwork_protocol::limits::ECHO_MAX_CHARS;
@@ -25,9 +26,12 @@ pub fn refusal(refusal: &Refusal) -> String {
             "The task's session was deleted, so it cannot go on. Launch a new task.".to_owned()
         }
         Refusal::UnknownAgent { agent, known } => {
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             let agent = plain(agent, ECHO_MAX_CHARS);
-            format!("There is no agent named {agent}. Agents here: {known}.")
+            let known: String = known.iter().map(|name| format!("{name}, ")).collect();
+            format!(
+                "There is no agent named {agent}. Agents here: {known}and {REHEARSAL}, which \
+                 follows a script."
+            )
         }
         Refusal::TooManyTasks { limit, held, .. } => format!(
             "This session and its helpers hold {held} of {limit} places \

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use legwork_engine::text::toast;
-use legwork_engine::{Change, Finding, Hint, HostError, Input, Serves, WorkId};
+use legwork_engine::{Change, Finding, Hint, HostError, Input, WorkId};
 use legwork_host::{Host, Kind, Link};
 use legwork_machine::Folders;
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
@@ -96,8 +96,7 @@ impl Daemon {
                 requests: Arc::default(),
             };
             world.hosts.insert(id.clone(), attached);
-            // Whoever lacks an agent may find it here.
-            let serves = Serves::Everyone;
+            let serves = here.serves();
             self.step(Input::Hint(Hint::HostCame { host: id, place, lifetime, serves }));
         }
     }
@@ -185,6 +184,7 @@ impl Daemon {
         self.log.info(format_args!("{connection}: {host} of {place} is there, legwork {build}"));
         greet(&send_queue);
         let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
+        let serves = connected.serves();
         let world = self.shell.outside();
         world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue, origin));
         let attached = Attached {
@@ -200,7 +200,6 @@ impl Daemon {
         if let Some(message) = self.set_aside.clone() {
             self.shell.outside().show(&host, toast::warning(SET_ASIDE_TITLE, message));
         }
-        let serves = Serves::OwnPlace;
         self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
     }
 

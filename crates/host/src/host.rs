@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::pin::Pin;
 
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{Action, Finding, Hint, HostError};
+use legwork_engine::{Action, Finding, Hint, HostError, Serves};
 use legwork_protocol::line::Wanted;
 use serde_json::Value;
 
@@ -23,6 +23,12 @@ pub trait Host: Debug + Send + Sync {
     /// before it is made; after the reads at most one write follows. A dropped future asks for
     /// nothing more. A host that does not support an action answers with [`unsupported`].
     fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>>;
+
+    /// Whose helpers run here. A host that serves everyone is asked for an agent that the asker's
+    /// own host does not have.
+    fn serves(&self) -> Serves {
+        Serves::OwnPlace
+    }
 
     /// The events that the front of this host forwards, sent to it once when it connects.
     fn wanted_events(&self) -> Vec<Wanted> {

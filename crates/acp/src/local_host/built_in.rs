@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
-use legwork_engine::{Action, Finding, HostError};
+use legwork_engine::{Action, Finding, HostError, Serves};
 use legwork_host::{BuiltIn, Host, HostFuture, Opening};
 use legwork_machine::{Folders, lock};
 use legwork_protocol::line::{Context, Environment};
@@ -88,6 +88,10 @@ impl LocalHost {
 impl Host for LocalHost {
     fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
         Box::pin(Self::perform(self, action))
+    }
+
+    fn serves(&self) -> Serves {
+        Serves::Everyone
     }
 }
 
