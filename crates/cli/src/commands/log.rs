@@ -1,6 +1,7 @@
 //! `legwork log`.
 
 use clap::Args;
+use legwork_protocol::Status;
 use legwork_protocol::api::Request;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{News, TaskView};
@@ -65,7 +66,12 @@ fn row(news: &News, task: &TaskView) -> Vec<Cell> {
 fn now(task: &TaskView) -> String {
     if !task.status.is_unfinished() {
         let told = if task.notice_pending { " Its parent has not been told yet." } else { "" };
-        return format!("It is {}.{told}", task.status);
+        let ended = match task.status {
+            Status::Error => "It failed.",
+            Status::Cancelled => "It was cancelled.",
+            _ => "It is completed.",
+        };
+        return format!("{ended}{told}");
     }
     let waiting = all_waiting(task).into_iter().map(|waiting| format!("It waits: {waiting}"));
     let waiting: Vec<String> = waiting.collect();
