@@ -7,7 +7,7 @@ use legwork_protocol::view::TaskView;
 use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
 use crate::sentences::all_waiting;
 use crate::table::{self, Cell, table_within};
-use crate::words::{counted, duration, moment};
+use crate::words::{ago, counted, duration, moment};
 
 /// The columns of a list that are cut on a narrow screen: description, then activity.
 const YIELDING: [usize; 2] = [2, 5];
@@ -51,10 +51,6 @@ pub fn activity(task: &TaskView) -> String {
 
 pub fn activity_style(task: &TaskView) -> Style {
     if task.waiting.is_empty() && task.questions.is_empty() { DIM } else { MIND }
-}
-
-fn ago(ms: u64) -> String {
-    if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
 }
 
 pub fn page(task: &TaskView) -> Vec<String> {

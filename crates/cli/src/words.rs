@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use legwork_protocol::Time;
-pub use legwork_protocol::amounts::{counted, duration};
+pub use legwork_protocol::amounts::{ago, counted, duration};
 
 pub fn clock(time: Time) -> String {
     in_zone(time, "%H:%M:%S", TimeZone::system())

@@ -81,24 +81,27 @@ impl Daemon {
     /// The built-in hosts are there from the beginning to the end.
     fn attach_built_in(&mut self) {
         self.remove_forgotten();
-        let lifetime = HostLifetime::Interactive;
         for here in self.built_in.clone().iter() {
             let host: Arc<dyn Host> = here.clone();
-            let (id, place) = (here.id().clone(), here.place().clone());
-            let world = self.shell.outside();
             let attached = Attached {
                 connection: None,
                 kind: here.kind(),
-                place: place.clone(),
-                lifetime,
-                worker: world.worker(&host),
+                place: here.place().clone(),
+                lifetime: HostLifetime::Interactive,
+                worker: self.shell.outside().worker(&host),
                 host,
                 requests: Arc::default(),
             };
-            world.hosts.insert(id.clone(), attached);
-            let serves = here.serves();
-            self.step(Input::Hint(Hint::HostCame { host: id, place, lifetime, serves }));
+            self.attach(here.id().clone(), attached);
         }
+    }
+
+    /// The host can be reached from now on.
+    fn attach(&mut self, host: HostId, attached: Attached) {
+        let (place, lifetime) = (attached.place.clone(), attached.lifetime);
+        let serves = attached.host.serves();
+        self.shell.outside().hosts.insert(host.clone(), attached);
+        self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
     }
 
     pub fn nap(&mut self) -> Duration {
@@ -184,23 +187,21 @@ impl Daemon {
         self.log.info(format_args!("{connection}: {host} of {place} is there, legwork {build}"));
         greet(&send_queue);
         let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
-        let serves = connected.serves();
         let world = self.shell.outside();
         world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue, origin));
         let attached = Attached {
             connection: Some(connection),
             kind,
-            place: place.clone(),
+            place,
             lifetime,
             worker: world.worker(&connected),
             host: connected,
             requests,
         };
-        world.hosts.insert(host.clone(), attached);
-        if let Some(message) = self.set_aside.clone() {
-            self.shell.outside().show(&host, toast::warning(SET_ASIDE_TITLE, message));
+        if let Some(message) = self.set_aside.clone().filter(|_| attached.has_screen()) {
+            attached.worker.show(toast::warning(SET_ASIDE_TITLE, message));
         }
-        self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
+        self.attach(host, attached);
     }
 
     fn refuses_host(&mut self, host: &HostId, kind: &str, origin: &Origin) -> Option<String> {
@@ -212,8 +213,8 @@ impl Daemon {
             .then(|| format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it."))
     }
 
-    /// Ends the idlest of too many clients. If none is idle, the hello cannot stay.
-    fn make_room(&mut self, hello: ConnectionId, send_queue: &SendQueue) -> bool {
+    /// Ends the idlest of too many clients. If none is idle, this one cannot stay.
+    fn make_room(&mut self, connection: ConnectionId, send_queue: &SendQueue) -> bool {
         match self.shell.outside().crowded() {
             Ok(None) => true,
             Ok(Some(idle)) => {
@@ -228,7 +229,7 @@ impl Daemon {
                 let why = format!(
                     "{CLIENTS_MAX} programs wait for answers of the legwork daemon already."
                 );
-                self.log.peer(format_args!("{hello}: {why}"));
+                self.log.peer(format_args!("{connection}: {why}"));
                 send_queue.bye(&why, false);
                 false
             }

@@ -69,6 +69,13 @@ pub struct Attached {
     pub requests: Arc<AtomicU64>,
 }
 
+impl Attached {
+    /// `opencode run` has none, and when it is about to end, a call would only hold it up.
+    pub fn has_screen(&self) -> bool {
+        self.lifetime == HostLifetime::Interactive
+    }
+}
+
 impl World {
     pub fn new(built_in: BuiltIns, findings: Findings, log: Log) -> Self {
         Self {
@@ -152,12 +159,9 @@ impl World {
         }
     }
 
-    /// Shows something on a host's screen, if it is there and has one. `opencode run` has none, and
-    /// when it is about to end, a call would only hold it up.
+    /// Shows something on a host's screen, if it is there and has one.
     pub fn show(&self, host: &HostId, toast: Toast) {
-        if let Some(host) =
-            self.hosts.get(host).filter(|host| host.lifetime == HostLifetime::Interactive)
-        {
+        if let Some(host) = self.hosts.get(host).filter(|host| host.has_screen()) {
             host.worker.show(toast);
         }
     }

@@ -17,6 +17,11 @@ pub fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
+/// How long ago something was.
+pub fn ago(ms: u64) -> String {
+    if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

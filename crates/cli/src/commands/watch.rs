@@ -32,8 +32,8 @@ impl Watch {
         if !screen.is_json() {
             remark(paint(DIM, "Watching. Ctrl-C ends."));
         }
-        let mut deliveries = if screen.is_json() { None } else { mail::connect() };
-        let mut show_mail = || deliveries.as_mut().into_iter().for_each(mail::show_through);
+        let mut mailbox = if screen.is_json() { None } else { mail::connect() };
+        let mut show_mail = || mailbox.as_mut().into_iter().for_each(mail::show_through);
         show_mail();
         for news in news {
             match news {

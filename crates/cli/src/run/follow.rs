@@ -114,7 +114,7 @@ fn look(session: &Context, looks: &Receiver<Look>, tell: &Sender<Event>) -> Resu
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
         for id in due {
-            let (event, is_over) = observe_at(&mut client, session, id)?;
+            let (event, is_over) = look_at(&mut client, session, id)?;
             if tell.send(event).is_err() {
                 return Ok(());
             }
@@ -126,7 +126,7 @@ fn look(session: &Context, looks: &Receiver<Look>, tell: &Sender<Event>) -> Resu
 }
 
 /// How a helper is, and whether that is the end of it.
-fn observe_at(client: &mut Client, session: &Context, id: TaskId) -> Result<(Event, bool), Fault> {
+fn look_at(client: &mut Client, session: &Context, id: TaskId) -> Result<(Event, bool), Fault> {
     let found = task(client, id).and_then(|task| {
         if task.status.is_unfinished() {
             return Ok((Event::Seen(task), false));

@@ -1,5 +1,5 @@
 //! Nobody gets in who should not, and nobody who gets in with rubbish hurts anybody: while real
-//! helpers work, rubbish is thrown at the socket, at a bridge and at the tools. Each way of attempt
+//! helpers work, rubbish is thrown at the socket, at a bridge and at the tools. Each way of sending
 //! rubbish by itself is tried in the daemon's own tests.
 
 use std::fs;

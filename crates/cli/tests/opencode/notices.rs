@@ -207,7 +207,7 @@ fn n5_five_that_end_together_are_one_message_and_one_turn() {
     });
 }
 
-/// Also N7: what it was pending is pending to nobody.
+/// Also N7: what it was still to be told is told to nobody.
 #[test]
 fn k3_n7_a_deleted_parent_takes_its_own_tasks_along_and_no_others() {
     let stage = Stage::shared();

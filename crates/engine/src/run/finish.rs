@@ -66,12 +66,11 @@ impl Engine {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
-        // It is finished, so how long anybody stays is of no matter.
-        let answer = self.launched(&task, HostLifetime::Interactive);
-        self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
         for call in volatile.into_iter().flat_map(|volatile| volatile.callers) {
-            self.answer(call, answer.clone());
+            // It is finished, so how long anybody stays is of no matter.
+            self.answer(call, self.launched(&task, HostLifetime::Interactive));
         }
+        self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
         self.withdraw_questions(id);
         match notify {
             Notify::Yes => self.enqueue(id, About::End, end_headline),

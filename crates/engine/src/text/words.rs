@@ -1,6 +1,6 @@
 //! Small words used in many texts: durations, counts, reasons.
 
-pub use legwork_protocol::amounts::{counted, duration};
+pub use legwork_protocol::amounts::{ago, counted, duration};
 use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::{cut, plain};
@@ -91,10 +91,6 @@ pub fn kept_detail(detail: String) -> String {
         detail.push_str("\n\n(The rest was longer than is kept.)");
     }
     detail
-}
-
-pub fn ago(ms: u64) -> String {
-    if ms < 1000 { "just now".to_owned() } else { format!("{} ago", duration(ms)) }
 }
 
 pub fn ahead(count: usize) -> String {
