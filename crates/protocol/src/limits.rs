@@ -49,6 +49,8 @@ pub const DELIVERY_MAX_NOTICES: usize = 10;
 pub const LAST_TOOLS: usize = 3;
 /// Parents that a host is asked about at once, whether they still exist.
 pub const FIND_MISSING_MAX_SESSIONS: usize = 200;
+/// Hosts of one session that are remembered before those that ended are forgotten.
+pub const HOSTS_MAX_REMEMBERED: usize = 32;
 /// Tasks in one toast: it covers a corner of a terminal.
 pub const TOAST_MAX_TASKS: usize = 5;
 /// Questions of one run that its parent is told of; a helper that asks more is still shown.

@@ -5,6 +5,7 @@ mod presence;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use legwork_protocol::limits::HOSTS_MAX_REMEMBERED;
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
@@ -125,6 +126,14 @@ impl Hosts {
             host.running.insert(task.id);
         } else {
             host.queue.insert((task.run.order, task.id));
+        }
+    }
+
+    /// Forgets those that ended, once there are many: what they said of a session matters to
+    /// nobody but to them.
+    pub fn forget_gone(&self, remembered: &mut BTreeSet<HostId>) {
+        if remembered.len() > HOSTS_MAX_REMEMBERED {
+            remembered.retain(|host| self.presence(host) != Presence::Gone);
         }
     }
 

@@ -37,6 +37,8 @@ impl Engine {
         let recipients = self.outbox.recipients.iter_mut();
         let here = recipients.filter(|(_, recipient)| recipient.parent.place == *place);
         let doubted = here.filter_map(|(session, recipient)| {
+            self.hosts.forget_gone(&mut recipient.seen_by);
+            self.hosts.forget_gone(&mut recipient.unknown_to);
             recipient.unknown_to.remove(host);
             let ask = recipient.announced || recipient.seen_by.contains(host);
             ask.then(|| session.clone())

@@ -144,3 +144,40 @@ impl Engine {
         self.soon(Timer::Gather(session.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::Settings;
+    use legwork_protocol::limits::HOSTS_MAX_REMEMBERED;
+    use legwork_protocol::line::HostLifetime;
+
+    use super::*;
+    use crate::input::Serves;
+
+    #[test]
+    fn g3_hosts_that_ended_are_remembered_up_to_a_bound() {
+        let mut engine = Engine::new(Settings::default());
+        let place: Place = "place".parse().unwrap();
+        let session: SessionId = "ses_parent".parse().unwrap();
+        let window = |number: u32| -> HostId { format!("window-{number}").parse().unwrap() };
+        let come = |engine: &mut Engine, host: &HostId| {
+            engine.host_came(host, &place, HostLifetime::Interactive, Serves::OwnPlace);
+        };
+        let stays = window(0);
+        come(&mut engine, &stays);
+        engine.parent_known(&session, &place, &stays);
+        for number in 1..200 {
+            let (user, stranger) = (window(2 * number), window(2 * number + 1));
+            come(&mut engine, &user);
+            engine.heard_from(&user, &session);
+            come(&mut engine, &stranger);
+            engine.unknown_to(&stranger, &session);
+            engine.host_gone(&user);
+            engine.host_gone(&stranger);
+        }
+        let recipient = &engine.outbox.recipients[&session];
+        assert!(recipient.seen_by.len() <= HOSTS_MAX_REMEMBERED + 1, "{recipient:?}");
+        assert!(recipient.unknown_to.len() <= HOSTS_MAX_REMEMBERED + 1, "{recipient:?}");
+        assert!(recipient.seen_by.contains(&stays), "one that is here is remembered");
+    }
+}

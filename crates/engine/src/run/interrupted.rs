@@ -128,6 +128,7 @@ impl Engine {
     fn asked_in_vain(&mut self, id: TaskId, host: HostId) {
         if let Some(live) = self.tasks.unfinished_mut(id) {
             live.volatile.unknown_to.insert(host);
+            self.hosts.forget_gone(&mut live.volatile.unknown_to);
         }
     }
 
