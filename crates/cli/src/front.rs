@@ -79,7 +79,8 @@ async fn introduce(remote: &Remote, url: &str, data: Data) -> Result<Role, Fault
         Data::ThisUsers => identity::place(project, directory, &Database::of_this_user()),
     };
     let place = place.map_err(refuse)?;
-    Ok(Role::Host { host, place, kind: KIND.to_owned(), lifetime: HostLifetime::Interactive })
+    let (kind, lifetime) = (KIND.to_owned(), HostLifetime::Interactive);
+    Ok(Role::Host { host, place, kind, lifetime, startup: None })
 }
 
 async fn get(remote: &Remote, path: &str) -> Result<Value, Fault> {

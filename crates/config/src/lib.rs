@@ -154,6 +154,10 @@ fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), Strin
         let range = format!("{name}: expected a whole number from 0 (no limit) to {}", u32::MAX);
         whole_number(value).ok_or(range)
     };
+    let yes_or_no = || match value {
+        DeValue::Boolean(yes) => Ok(*yes),
+        _ => Err(format!("{name}: expected true or false")),
+    };
     match name {
         "limits.max_running" => settings.max_running = number()?,
         "limits.max_tasks_per_root" => settings.max_tasks_per_root = number()?,
@@ -161,15 +165,13 @@ fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), Strin
         "limits.max_run_minutes" => settings.max_run_minutes = number()?,
         "limits.max_quiet_minutes" => settings.max_quiet_minutes = number()?,
         "notices.max_result_chars" => settings.max_result_chars = number()?,
-        "notices.start_turns" => match value {
-            DeValue::Boolean(yes) => settings.start_turns = *yes,
-            _ => return Err(format!("{name}: expected true or false")),
-        },
+        "notices.start_turns" => settings.start_turns = yes_or_no()?,
         "recovery.interrupted" => match value.as_str() {
             Some("fail") => settings.interrupted = Interrupted::Fail,
             Some("continue") => settings.interrupted = Interrupted::Continue,
             _ => return Err(format!("{name}: expected \"fail\" or \"continue\"")),
         },
+        "recovery.headless" => settings.headless = yes_or_no()?,
         "run.agent" => {
             let agent =
                 value.as_str().ok_or_else(|| format!("{name}: expected an agent's name"))?;

@@ -37,7 +37,7 @@ fn every_setting_can_be_set() {
         "[limits]\nmax_running = 1\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
          max_run_minutes = 4\nmax_quiet_minutes = 0\n\
          [notices]\nmax_result_chars = 1_000\nstart_turns = false\n\
-         [recovery]\ninterrupted = \"continue\"\n[run]\nagent = \"mine\"\n",
+         [recovery]\ninterrupted = \"fail\"\nheadless = false\n[run]\nagent = \"mine\"\n",
     );
     let settings = Settings {
         max_running: 1,
@@ -47,7 +47,8 @@ fn every_setting_can_be_set() {
         max_quiet_minutes: 0,
         max_result_chars: 1_000,
         start_turns: false,
-        interrupted: Interrupted::Continue,
+        interrupted: Interrupted::Fail,
+        headless: false,
     };
     let run_agent = Some("mine".to_owned());
     assert_eq!(config, Config { settings, run_agent, ..Config::default() });

@@ -110,7 +110,8 @@ impl Daemon {
         let hosts = self.shell.outside().hosts.keys();
         let id = |host: &HostId| process::pid_here(process::mark_in(host.as_str())?);
         let hosts: Vec<u32> = hosts.filter_map(id).filter(|id| *id != std::process::id()).collect();
-        origin.standing(|mark| self.built_in.is_mark(mark), &hosts)
+        let detached = &self.shell.outside().headless.detached;
+        origin.standing(|mark| self.built_in.is_mark(mark), &hosts, detached)
     }
 
     /// What is launched or resumed by this call is to have this environment. A task that somebody

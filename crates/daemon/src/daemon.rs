@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use legwork_engine::text::toast;
 use legwork_engine::{Change, Finding, Hint, HostError, Input, WorkId};
-use legwork_host::{Host, Kind, Link};
+use legwork_host::{Host, Link};
 use legwork_machine::Folders;
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
@@ -19,7 +19,7 @@ use crate::Fault;
 use crate::clock::Clock;
 use crate::connection::{Arrival, ConnectionId, Hello, Origin, Peer, SendQueue};
 use crate::feed::{self, Feed};
-use crate::host::{BuiltIns, Findings};
+use crate::host::{BuiltIns, Findings, HeadlessHosts};
 use crate::life::Options;
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
@@ -38,7 +38,6 @@ pub struct Daemon {
     pub(crate) started: Time,
     /// Set when it is to end: why.
     pub(crate) leaving: Option<String>,
-    kinds: Vec<Box<dyn Kind>>,
     pub(crate) built_in: BuiltIns,
     /// The warning about records that could not be read when this daemon started.
     set_aside: Option<String>,
@@ -58,8 +57,10 @@ impl Daemon {
     ) -> Result<Self, Fault> {
         let mut clock = Clock::default();
         let started = clock.now();
-        let built_in = BuiltIns::open(hosts.built_in, hints, &log)?;
-        let world = World::new(built_in.clone(), findings, log.clone());
+        let detached = Arc::default();
+        let built_in = BuiltIns::open(hosts.built_in, hints, &log, &detached)?;
+        let headless = HeadlessHosts::new(hosts.kinds, detached, hints.clone(), log.clone());
+        let world = World::new(built_in.clone(), findings, headless, log.clone());
         let shell = Shell::start(Feed { store, fresh: Vec::new() }, world, settings, started)?;
         let mut daemon = Self {
             shell,
@@ -68,7 +69,6 @@ impl Daemon {
             started,
             leaving: None,
             set_aside: set_aside.map(|set_aside| set_aside.to_string()),
-            kinds: hosts.kinds,
             built_in,
             wake_at: Some(started),
             screens: Screens::default(),
@@ -161,7 +161,7 @@ impl Daemon {
             self.leaving = Some(format!("legwork {build} takes over from {BUILD}."));
             return;
         }
-        let (host, place, kind, lifetime) = match role {
+        let (host, place, kind, lifetime, startup) = match role {
             Role::Client => {
                 if !self.make_room(connection, &send_queue) {
                     return;
@@ -172,7 +172,9 @@ impl Daemon {
                 self.shell.outside().peers.insert(connection, peer);
                 return;
             }
-            Role::Host { host, place, kind, lifetime } => (host, place, kind, lifetime),
+            Role::Host { host, place, kind, lifetime, startup } => {
+                (host, place, kind, lifetime, startup)
+            }
         };
         if let Some(why) = self.refuses_host(&host, &kind, &origin) {
             self.log.peer(format_args!("{connection}: {why}"));
@@ -180,7 +182,11 @@ impl Daemon {
             return;
         }
         self.displace(&host);
-        let Some(kind) = self.kinds.iter().find(|known| known.name() == kind) else { return };
+        if let Some(startup) = startup {
+            self.shell.outside().headless.remember(&place, *startup);
+        }
+        let kinds = self.shell.outside().headless.kinds.clone();
+        let Some(kind) = kinds.iter().find(|known| known.name() == kind) else { return };
         let link = Link::new(Arc::new(send_queue.clone()), unanswered);
         let requests = link.requests();
         let (kind, connected) = (kind.name(), kind.connect(host.clone(), link));
@@ -208,7 +214,8 @@ impl Daemon {
         if let Some(inside) = self.standing(origin).refuses_host() {
             return Some(inside.text());
         }
-        let is_known = self.kinds.iter().any(|known| known.name() == kind);
+        let kinds = &self.shell.outside().headless.kinds;
+        let is_known = kinds.iter().any(|known| known.name() == kind);
         (!is_known || self.built_in.contains(host))
             .then(|| format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it."))
     }

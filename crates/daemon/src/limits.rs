@@ -19,6 +19,8 @@ pub const SILENT_MAX: usize = 32;
 pub const HELLO_MAX: Duration = Duration::from_secs(5);
 /// How long a new connection waits for the permit of one that has to go.
 pub const PERMIT_MAX: Duration = Duration::from_secs(1);
+/// Places of which it is remembered how their hosts are started; each has an environment.
+pub const STARTUPS_MAX: usize = 32;
 /// Bad lines of one connection before it is disconnected.
 pub const BAD_LINES_MAX: u32 = 100;
 /// Bad lines of one connection that are logged one by one.

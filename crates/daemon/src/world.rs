@@ -9,7 +9,7 @@ use legwork_engine::input::Progress;
 use legwork_engine::text::answers;
 use legwork_engine::text::fence::Fence;
 use legwork_engine::text::toast::Toast;
-use legwork_engine::{HostError, Say, Work, WorkId};
+use legwork_engine::{Headless, HostError, Say, Work, WorkId};
 use legwork_host::Host;
 use legwork_machine::process;
 use legwork_protocol::api::{Answer, Note};
@@ -20,7 +20,7 @@ use legwork_protocol::{CallId, HostId, Place};
 use legwork_shell::Outside;
 
 use crate::connection::{ConnectionId, Open, Peer};
-use crate::host::{BuiltIns, Findings, HostWorker};
+use crate::host::{BuiltIns, Findings, HeadlessHosts, HostWorker};
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
 
@@ -35,6 +35,7 @@ pub struct World {
     in_flight: BTreeMap<WorkId, HostId>,
     built_in: BuiltIns,
     findings: Findings,
+    pub headless: HeadlessHosts,
     pub log: Log,
 }
 
@@ -77,7 +78,7 @@ impl Attached {
 }
 
 impl World {
-    pub fn new(built_in: BuiltIns, findings: Findings, log: Log) -> Self {
+    pub fn new(built_in: BuiltIns, findings: Findings, headless: HeadlessHosts, log: Log) -> Self {
         Self {
             peers: BTreeMap::new(),
             hosts: BTreeMap::new(),
@@ -86,6 +87,7 @@ impl World {
             in_flight: BTreeMap::new(),
             built_in,
             findings,
+            headless,
             log,
         }
     }
@@ -233,6 +235,10 @@ impl Outside for World {
         }
     }
 
+    fn headless(&mut self, order: Headless) {
+        self.headless.order(order);
+    }
+
     fn has_ended(&mut self, host: &HostId) -> bool {
         let ended = |mark| !process::is_alive(mark);
         self.built_in.was_before(host) || process::mark_in(host.as_str()).is_some_and(ended)
@@ -268,8 +274,10 @@ mod tests {
         let (findings, found) = mpsc::unbounded_channel();
         let (hints, _) = mpsc::unbounded_channel();
         let opening: legwork_host::Opening = Box::new(|_| Ok(Arc::new(Mute(host("mute")))));
-        let built_in = BuiltIns::open(vec![opening], &hints, &log).unwrap();
-        (World::new(built_in, findings, log), found)
+        let detached = Arc::default();
+        let built_in = BuiltIns::open(vec![opening], &hints, &log, &detached).unwrap();
+        let headless = HeadlessHosts::new(Vec::new(), detached, hints, log.clone());
+        (World::new(built_in, findings, headless, log), found)
     }
 
     fn work(id: u64) -> Work {

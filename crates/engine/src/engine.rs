@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 
 use legwork_protocol::api::Answer;
-use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Settings, TaskId, Time};
+use legwork_protocol::{
+    Ask, CallId, CallKey, HostId, Place, Refusal, SessionId, Settings, TaskId, Time,
+};
 
 use crate::asks::waits::Wait;
 use crate::hosts::Hosts;
-use crate::input::{Caller, Hint, Input, Progress, Reaction, Say};
+use crate::hosts::headless::Start;
+use crate::input::{Caller, Headless, Hint, Input, Progress, Reaction, Say};
 use crate::outbox::Outbox;
 use crate::record::Change;
 use crate::run::launch::{Launch, PendingLaunch};
@@ -27,6 +30,8 @@ pub struct Engine {
     pub(crate) hosts: Hosts,
     pub(crate) outbox: Outbox,
     pub(crate) stops: Stops,
+    /// Headless hosts that are being started. Not saved: whoever waits for one asks again.
+    pub(crate) starts: BTreeMap<Place, Start>,
     /// Callers who wait. Not saved: a caller whose daemon was restarted asks again.
     pub(crate) waits: BTreeMap<CallId, Wait>,
     /// Launches whose agent is being looked up. Not saved: a caller asks again.
@@ -110,6 +115,7 @@ impl Engine {
             }
             Hint::HostAway { host } => self.host_away(&host),
             Hint::HostGone { host } => self.host_gone(&host),
+            Hint::NotStarted { place, why, again } => self.not_started(&place, why, again),
             Hint::Changed { session } => self.changed(&session, None),
             Hint::Errored { session, why } => self.changed(&session, Some(why)),
             Hint::Deleted { host, session } => self.deletion_announced(&host, &session),
@@ -159,6 +165,7 @@ impl Engine {
             Timer::Gather(parent) => self.tend_outbox(&parent),
             Timer::Delivery(delivery) => self.tend_delivery(&delivery),
             Timer::Stop(task) => self.tend_stop(task),
+            Timer::Idle(host) => self.end_if_idle(&host),
             Timer::Wait(call) => self.wait_over(call),
             Timer::Awake(call) => self.keep_awake(call),
         }
@@ -194,6 +201,10 @@ impl Engine {
         self.in_flight.insert(id, purpose);
         self.out.work.push(Work { id, host, action });
         id
+    }
+
+    pub(crate) fn headless(&mut self, order: Headless) {
+        self.out.headless.push(order);
     }
 
     /// The number of the next work; a restored engine goes on from it, so that work of the one

@@ -79,6 +79,13 @@ pub enum Hint {
     HostGone {
         host: HostId,
     },
+    /// No headless host could be started for the place.
+    NotStarted {
+        place: Place,
+        why: String,
+        /// Whether another try may do better.
+        again: bool,
+    },
     /// Something happened in the session: it fell idle, or changed.
     Changed {
         session: SessionId,
@@ -115,7 +122,10 @@ pub enum Hint {
 impl Hint {
     pub fn session(&self) -> Option<&SessionId> {
         match self {
-            Self::HostCame { .. } | Self::HostAway { .. } | Self::HostGone { .. } => None,
+            Self::HostCame { .. }
+            | Self::HostAway { .. }
+            | Self::HostGone { .. }
+            | Self::NotStarted { .. } => None,
             Self::Changed { session }
             | Self::Deleted { session, .. }
             | Self::Errored { session, .. }
@@ -135,8 +145,23 @@ pub struct Reaction {
     pub save: Vec<Change>,
     pub says: Vec<(CallId, Say)>,
     pub work: Vec<Work>,
+    pub headless: Vec<Headless>,
     /// When to send a `Tick` at the latest.
     pub wake_at: Option<Time>,
+}
+
+/// What is to become of a headless host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Headless {
+    /// One is to be started for the place. `HostCame` or `NotStarted` follows; asked twice, there
+    /// may be two, and the idle one is ended.
+    Start {
+        place: Place,
+        /// A directory of the place, should nothing better be known.
+        directory: String,
+    },
+    /// Nothing needs it. Asked again while it is there, it is to be ended by force.
+    End { host: HostId },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

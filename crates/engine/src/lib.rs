@@ -24,7 +24,7 @@ mod timers;
 pub mod work;
 
 pub use engine::Engine;
-pub use input::{Caller, Hint, Input, Reaction, Say, Serves};
+pub use input::{Caller, Headless, Hint, Input, Reaction, Say, Serves};
 pub use record::{Change, Forget, Journal, Saved};
 pub use run::Volatile;
 pub use run::task::{self, Stage, Task};

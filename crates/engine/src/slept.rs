@@ -18,7 +18,8 @@ impl Engine {
         for id in unfinished {
             let Some(live) = self.tasks.live_mut(id) else { continue };
             live.volatile.slept(ms);
-            if live.task.stage.holds_slot() {
+            // One that nobody works on gets all of that time taken off at once, later.
+            if live.task.stage.holds_slot() && live.volatile.idle_since.is_none() {
                 live.task.run.paused_ms = live.task.run.paused_ms.saturating_add(ms);
                 let (task, from) = (live.task.clone(), live.task.stage.name());
                 self.save(Change::Moved { task, from });

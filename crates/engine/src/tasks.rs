@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::{CallKey, Place, SessionId, Status, TaskId};
+use legwork_protocol::{CallKey, Place, SessionId, Status, TaskId, Time};
 
 use crate::quick::Quick;
 use crate::run::Volatile;
@@ -13,6 +13,14 @@ use crate::task::Task;
 pub(crate) struct Live {
     pub task: Task,
     pub volatile: Volatile,
+}
+
+impl Live {
+    /// How long nobody has worked on the run since it began.
+    pub fn paused_ms(&self, now: Time) -> u64 {
+        let idle = self.volatile.idle_since.map_or(0, |since| now.since(since));
+        self.task.run.paused_ms + idle
+    }
 }
 
 #[derive(Debug, Default)]

@@ -27,6 +27,8 @@ pub(crate) enum Timer {
     Delivery(MessageId),
     /// A session is to be stopped.
     Stop(TaskId),
+    /// A headless host may be needed no more.
+    Idle(HostId),
 }
 
 #[derive(Debug, Default)]

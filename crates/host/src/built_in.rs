@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use legwork_engine::Hint;
+use legwork_machine::process::Detached;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
@@ -18,6 +19,8 @@ pub type Opening = Box<dyn FnOnce(Outside) -> std::io::Result<Arc<dyn BuiltIn>> 
 pub struct Outside {
     pub hints: mpsc::UnboundedSender<Hint>,
     pub warn: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Children of the daemon that are none of a built-in host's.
+    pub detached: Arc<Detached>,
 }
 
 /// A host inside of the daemon.

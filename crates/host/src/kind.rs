@@ -3,9 +3,11 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use legwork_protocol::HostId;
+use legwork_protocol::line::Startup;
+use legwork_protocol::{HostId, Place};
+use tokio::sync::oneshot;
 
-use crate::host::Host;
+use crate::host::{Host, HostFuture};
 use crate::link::Link;
 
 /// A kind of host that connects. The daemon holds one value for each kind, for as long as it runs,
@@ -17,4 +19,28 @@ pub trait Kind: Debug + Send + Sync {
     /// The host at the other end of a new link. Must not wait for the host: it says what it wants
     /// to know with its first action.
     fn connect(&self, id: HostId, link: Link) -> Arc<dyn Host>;
+
+    /// Starts a host of this place without a window, which connects by itself. None if that is not
+    /// a place of this kind, or hosts of this kind are not started by us.
+    fn start_headless(&self, place: &Place, how: HowToStart) -> Option<Starting> {
+        let _ = (place, how);
+        None
+    }
+}
+
+/// What is known of how hosts of a place are started.
+#[derive(Debug)]
+pub enum HowToStart {
+    /// As another one was.
+    Like(Startup),
+    /// Nobody has said it since the daemon was started; this is a directory of the place.
+    In(String),
+}
+
+/// A host that is being started.
+pub struct Starting {
+    /// Its process, once there is one.
+    pub process: oneshot::Receiver<u32>,
+    /// Done when it has connected; else why it did not.
+    pub done: HostFuture<'static, Result<(), String>>,
 }

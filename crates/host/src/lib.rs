@@ -14,5 +14,5 @@ mod link;
 
 pub use built_in::{BuiltIn, Opening, Outside};
 pub use host::{Host, HostFuture, unsupported};
-pub use kind::Kind;
+pub use kind::{HowToStart, Kind, Starting};
 pub use link::{Link, Outgoing, Request, Unanswered, Unreachable};

@@ -2,7 +2,13 @@
 //! themselves; together with the moment at which the process began, the boot that this happened in
 //! and the PID namespace that counts, it is one process for good.
 
-use crate::table;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+pub use rustix::process::Signal;
+use rustix::process::{Pid, kill_process};
+
+use crate::{lock, table};
 
 /// Every agent that the daemon starts has this variable, and what an agent starts. A legwork inside
 /// of it offers no tools, so that helpers have no helpers of their own.
@@ -65,6 +71,32 @@ pub fn has_ended_here(mark: &str) -> bool {
 pub fn pid_here(mark: &str) -> Option<u32> {
     let (pid, world) = pid_and_world(mark)?;
     (whose(world) == Whose::Ours).then_some(pid)
+}
+
+/// Sends a signal to the very process with this mark, if it still runs.
+pub fn signal(mark: &str, signal: Signal) {
+    let running = pid_here(mark).filter(|pid| process_mark(*pid).as_deref() == Some(mark));
+    if let Some(pid) = running.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
+        // It may end in this very moment, which is what is wanted.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Processes below us that are on their own: what they do is not done by what we started them for.
+#[derive(Debug, Default)]
+pub struct Detached(Mutex<BTreeSet<String>>);
+
+impl Detached {
+    pub fn insert(&self, pid: u32) {
+        let mut marks = lock(&self.0);
+        marks.retain(|mark| is_alive(mark));
+        marks.extend(process_mark(pid));
+    }
+
+    pub fn contains(&self, pid: u32) -> bool {
+        let marks = lock(&self.0);
+        !marks.is_empty() && process_mark(pid).is_some_and(|mark| marks.contains(&mark))
+    }
 }
 
 fn pid_and_world(mark: &str) -> Option<(u32, &str)> {

@@ -29,6 +29,14 @@ const SELF = crypto.randomUUID()
 let executions = 0
 const REMEDY = "Run `legwork doctor` in a terminal to see what is wrong."
 
+// legwork started this OpenCode, and nobody sees it. What it starts, and an OpenCode among that, is
+// not to take this for itself, nor the password for a door.
+const HEADLESS = (globalThis[Symbol.for("legwork.headless")] ??= !!process.env.LEGWORK_HEADLESS)
+if (HEADLESS) {
+  delete process.env.LEGWORK_HEADLESS
+  delete process.env.OPENCODE_SERVER_PASSWORD
+}
+
 // OpenCode loads a plugin twice in some modes, and again after a dispose: one link a directory.
 const links = (globalThis[Symbol.for("legwork.links")] ??= new Map())
 
@@ -86,8 +94,12 @@ class Link {
       this.down(child)
     })
     const oneShot = process.argv.slice(2).find((word) => !word.startsWith("-")) === "run"
-    const lifetime = oneShot ? "one-shot" : "interactive"
-    this.send({ type: "init", pid: process.pid, directory, project: project?.id ?? "", lifetime })
+    const lifetime = HEADLESS ? "headless" : oneShot ? "one-shot" : "interactive"
+    // A built OpenCode is a program of its own; another is a script that the program runs.
+    const script = process.argv[1]?.startsWith("/$bunfs/") ? [] : process.argv.slice(1, 2)
+    const program = [process.execPath, ...script]
+    const id = project?.id ?? ""
+    this.send({ type: "init", pid: process.pid, directory, project: id, lifetime, program })
   }
 
   async read(child, heard) {

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use legwork_engine::text::toast::Toast;
 use legwork_engine::{Action, Finding, Hint, HostError};
-use legwork_host::{Host, HostFuture, Kind, Link, Request, Unreachable};
-use legwork_protocol::HostId;
+use legwork_host::{Host, HostFuture, HowToStart, Kind, Link, Request, Starting, Unreachable};
 use legwork_protocol::line::{HostReply, Wanted};
+use legwork_protocol::{HostId, Place};
 use serde_json::Value;
 
-use crate::KIND;
 use crate::cache::event_cache::EventCache;
 use crate::cache::link_cache::LinkCache;
 use crate::operations::{self, toast};
 use crate::wire::events;
 use crate::wire::transport::Transport;
+use crate::{KIND, headless};
 
 /// All OpenCode processes of the user. They share what their events told, because one session may
 /// be open in two windows.
@@ -30,6 +30,10 @@ impl Kind for OpenCode {
         // What happened before the link stood was told to nobody.
         self.0.forget();
         Arc::new(Connected { id, link, cache: LinkCache::with(self.0.clone()) })
+    }
+
+    fn start_headless(&self, place: &Place, how: HowToStart) -> Option<Starting> {
+        headless::start(place, how)
     }
 }
 

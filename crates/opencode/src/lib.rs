@@ -7,6 +7,7 @@
 //! OpenCode are those of 1.18.33.
 
 mod cache;
+mod headless;
 mod host;
 mod limits;
 mod operations;
@@ -20,6 +21,7 @@ pub const PLUGIN: &str = include_str!("../plugin/legwork.js");
 
 pub use cache::event_cache::{EventCache, MISSED};
 pub use cache::link_cache::LinkCache;
+pub use headless::STARTED;
 pub use host::OpenCode;
 pub use operations::perform;
 pub use operations::toast::toast;

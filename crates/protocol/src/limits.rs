@@ -49,6 +49,8 @@ pub const DELIVERY_MAX_NOTICES: usize = 10;
 pub const LAST_TOOLS: usize = 3;
 /// Parents that a host is asked about at once, whether they still exist.
 pub const FIND_MISSING_MAX_SESSIONS: usize = 200;
+/// Words of the command that a host was started with: a program and a script.
+pub const COMMAND_MAX_WORDS: usize = 4;
 /// Hosts of one session that are remembered before those that ended are forgotten.
 pub const HOSTS_MAX_REMEMBERED: usize = 32;
 /// Tasks in one toast: it covers a corner of a terminal.
@@ -95,6 +97,16 @@ pub const DELIVERY_CONFIRM_MS: u64 = 1_000;
 /// read how far it came; then it counts as interrupted. One whose host ended out of our sight waits
 /// for its limits.
 pub const CUT_OFF_GRACE_MS: u64 = 60_000;
+/// A place whose runs have lost their host gets a headless one after this time: a window that is
+/// only being reconnected, after a restart of the daemon, comes first.
+pub const HEADLESS_AFTER_MS: u64 = 2_000;
+/// A headless host that is not there after this time has failed to start. One takes two seconds, on
+/// a busy machine ten.
+pub const HEADLESS_START_MS: u64 = 60_000;
+/// The pause before it is tried again.
+pub const HEADLESS_RETRY_MS: u64 = 10_000;
+/// A headless host that nothing needs is looked at twice, so far apart, and then ended.
+pub const HEADLESS_IDLE_MS: u64 = 10_000;
 /// A run that is past a limit is ended so long after that was noticed, if its host could not be
 /// asked by then whether the answer is there.
 pub const LIMIT_GRACE_MS: u64 = 60_000;
@@ -120,6 +132,8 @@ pub const STOP_MAX_TRIES: u32 = 200;
 /// Polls that do not ask for questions, in a row: half a minute. A helper that does several
 /// things at once can ask and be busy.
 pub const POLLS_UNASKED_MAX: u32 = 5;
+/// Tries to start a headless host before the runs that wait for it end as interrupted.
+pub const HEADLESS_MAX_TRIES: u32 = 3;
 /// Times that one run is asked to go on after its host ended, so that a run that kills its host
 /// cannot do so for ever.
 pub const CONTINUE_MAX: u32 = 3;

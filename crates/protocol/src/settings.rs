@@ -21,6 +21,8 @@ pub struct Settings {
     pub start_turns: bool,
     /// `recovery.interrupted`: what to do with a run that was cut off with its host.
     pub interrupted: Interrupted,
+    /// `recovery.headless`: whether a host without a window is started for such a run.
+    pub headless: bool,
 }
 
 /// What becomes of a run that was cut off with its host.
@@ -43,7 +45,8 @@ impl Default for Settings {
             max_quiet_minutes: 30,
             max_result_chars: 30_000,
             start_turns: true,
-            interrupted: Interrupted::Fail,
+            interrupted: Interrupted::Continue,
+            headless: true,
         }
     }
 }

@@ -8,7 +8,7 @@ mod degraded;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use legwork_engine::{Action, Engine, Hint, HostError, Input, Journal, Say, Work};
+use legwork_engine::{Action, Engine, Headless, Hint, HostError, Input, Journal, Say, Work};
 use legwork_protocol::api::Answer;
 use legwork_protocol::limits::POLL_EVERY_MS;
 use legwork_protocol::{CallId, HostId, Refusal, Settings, TaskId, Time};
@@ -22,6 +22,9 @@ pub trait Outside {
     /// Has a host do something. Its outcome comes back as exactly one `Found`, in bounded time.
     /// Work of one lane takes effect in the order in which it was given.
     fn start(&mut self, work: Work);
+
+    /// Starts or ends a headless host.
+    fn headless(&mut self, order: Headless);
 
     /// Whether the process of this host is known to have ended.
     fn has_ended(&mut self, host: &HostId) -> bool;
@@ -105,6 +108,9 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         }
         for work in reaction.work {
             self.work(work);
+        }
+        for order in reaction.headless {
+            self.outside.headless(order);
         }
         self.wake_at = reaction.wake_at;
         true

@@ -4,9 +4,9 @@
 
 use legwork_engine::record::Parent;
 use legwork_engine::task::{Run, Stage, Task};
-use legwork_engine::{Caller, Change, Input, Journal, Saved, Say, Work};
+use legwork_engine::{Caller, Change, Headless, Input, Journal, Saved, Say, Work};
 use legwork_protocol::api::{Answer, List};
-use legwork_protocol::{Ask, CallId, HostId, Settings, TaskId, Time};
+use legwork_protocol::{Ask, CallId, HostId, Interrupted, Settings, TaskId, Time};
 use legwork_shell::{Outside, Shell};
 
 const NOW: Time = Time(1_000_000);
@@ -44,6 +44,8 @@ impl Outside for World {
     }
 
     fn start(&mut self, _: Work) {}
+
+    fn headless(&mut self, _: Headless) {}
 
     fn has_ended(&mut self, _: &HostId) -> bool {
         true
@@ -95,7 +97,7 @@ fn waiting() -> Saved {
 
 #[test]
 fn k4_a_reader_is_answered_once_when_the_disk_fills_in_the_middle_of_a_step() {
-    let settings = Settings::default();
+    let settings = Settings { interrupted: Interrupted::Fail, ..Settings::default() };
     let mut shell = Shell::start(Full(waiting()), World::default(), settings, NOW).unwrap();
     let ask = Ask::List(List { all: true, ..List::default() });
     let spare = TaskId::from_number(2);

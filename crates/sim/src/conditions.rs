@@ -47,7 +47,8 @@ pub fn settings(dice: &mut Dice) -> Settings {
         max_run_minutes: (LONGEST_RUN_MS / 60_000) as u32,
         max_quiet_minutes: 1,
         start_turns: !dice.chance(100),
-        interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Fail, Interrupted::Continue]),
+        interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Continue]),
+        headless: dice.chance(700),
         ..Settings::default()
     }
 }
@@ -62,5 +63,6 @@ pub fn faults(dice: &mut Dice) -> Faults {
         hint_lost: some(&[0, 0, 100, 500, 1000]),
         hint_doubled: some(&[0, 0, 100, 300]),
         hint_late: some(&[0, 0, 100, 300]),
+        headless_fails: some(&[0, 0, 300, 1000]),
     }
 }

@@ -84,6 +84,7 @@ impl World {
         fuse.put_out();
         let said = std::mem::take(&mut daemon.outside().said);
         let work = std::mem::take(&mut daemon.outside().work);
+        let orders = std::mem::take(&mut daemon.outside().headless);
         for (call, said) in said {
             self.hears(call, said);
         }
@@ -92,6 +93,9 @@ impl World {
                 self.check_intent(&work);
             }
             self.send_work(work);
+        }
+        for order in orders {
+            self.headless(order);
         }
         if fuse.has_blown() {
             self.trace.tell(|| "the daemon dies in the middle of a step".to_owned());

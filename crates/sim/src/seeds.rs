@@ -2,6 +2,7 @@
 //! meanwhile. Then the faults stop, and everything has to settle.
 
 use legwork_protocol::api::{Ask, List, Note, Reply, ToolCall};
+use legwork_protocol::limits::{HEADLESS_IDLE_MS, HEADLESS_START_MS};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Interrupted, SessionId, Status, TaskId};
 
@@ -146,6 +147,14 @@ impl Play {
     }
 
     fn some_window(&mut self) -> usize {
+        match self.world.on_screen() {
+            seen if seen.is_empty() => self.boot_any(),
+            seen => *self.dice.pick(&seen),
+        }
+    }
+
+    /// A window, or a host that nobody sees.
+    fn some_host(&mut self) -> usize {
         match self.world.alive() {
             alive if alive.is_empty() => self.boot_any(),
             alive => *self.dice.pick(&alive),
@@ -155,11 +164,11 @@ impl Play {
     /// A window that has the session in its database.
     fn window_of(&mut self, session: &SessionId) -> usize {
         let database = self.world.oc.once(session).map_or(0, |session| session.database);
-        let mut alive = self.world.alive();
-        alive.retain(|window| {
+        let mut seen = self.world.on_screen();
+        seen.retain(|window| {
             self.world.oc.database(self.world.windows[*window].process) == database
         });
-        if alive.is_empty() { self.boot(database) } else { *self.dice.pick(&alive) }
+        if seen.is_empty() { self.boot(database) } else { *self.dice.pick(&seen) }
     }
 
     /// A conversation, and a window that it can be seen in.
@@ -201,11 +210,11 @@ impl Play {
             78..=79 => self.drop_call(),
             80..=85 => self.world.restart_daemon(),
             86..=91 => {
-                let window = self.some_window();
+                let window = self.some_host();
                 self.world.cut_link(window);
             }
             92..=97 => {
-                let window = self.some_window();
+                let window = self.some_host();
                 self.world.kill_window(window);
                 if self.dice.chance(700) {
                     self.boot_any();
@@ -219,7 +228,7 @@ impl Play {
                 }
             }
             102..=105 => {
-                let window = self.some_window();
+                let window = self.some_host();
                 let deaf = self.dice.chance(500);
                 self.world.deafen(window, deaf);
             }
@@ -417,8 +426,12 @@ impl Play {
         // What is on its way arrives, on the slowest link too.
         self.world.run_for(20_000);
         while !self.is_settled() && self.world.now < end && self.world.step() {}
-        // What still goes on in the hosts comes to its end.
+        // What still goes on in the hosts comes to its end, and they too if nobody sees them.
         self.world.run_for(5_000);
+        if self.world.alive() != self.world.on_screen() {
+            self.world.run_for(HEADLESS_START_MS + 3 * HEADLESS_IDLE_MS);
+            self.world.check_no_headless();
+        }
     }
 
     /// Somebody uses again what was left where nobody could see it end.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use legwork_engine::{Say, Work};
+use legwork_engine::{Headless, Say, Work};
 use legwork_protocol::{CallId, HostId};
 use legwork_shell::Outside;
 
@@ -16,6 +16,8 @@ pub struct Wire {
     pub said: Vec<(CallId, Say)>,
     /// What hosts are to do, in order.
     pub work: Vec<Work>,
+    /// Headless hosts that are to start or to end.
+    pub headless: Vec<Headless>,
     /// Hosts whose process has ended.
     pub ended: BTreeSet<HostId>,
     pub fuse: Fuse,
@@ -31,6 +33,12 @@ impl Outside for Wire {
     fn start(&mut self, work: Work) {
         if self.fuse.burn() {
             self.work.push(work);
+        }
+    }
+
+    fn headless(&mut self, order: Headless) {
+        if self.fuse.burn() {
+            self.headless.push(order);
         }
     }
 

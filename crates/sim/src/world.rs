@@ -37,6 +37,8 @@ pub struct Faults {
     pub hint_doubled: u32,
     /// An event arrives late, after others.
     pub hint_late: u32,
+    /// A headless host does not start.
+    pub headless_fails: u32,
 }
 
 /// An OpenCode process with its plugin and its link to the daemon.
@@ -90,6 +92,8 @@ pub(crate) enum Happening {
     /// The daemon hears no answer in time.
     GivesUp(u32, WorkId),
     Links(usize),
+    /// A headless host is up, with this database.
+    Boots(u8, Place),
     Starts,
 }
 
@@ -252,6 +256,7 @@ impl World {
             Happening::Writes(life, work, write) => self.work_writes(life, work, *write),
             Happening::GivesUp(life, work) => self.work_given_up(life, work),
             Happening::Links(window) => self.link(window),
+            Happening::Boots(database, place) => self.boot_headless(database, place),
             Happening::Starts => self.start_daemon(),
         }
     }

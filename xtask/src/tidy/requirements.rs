@@ -22,7 +22,7 @@ pub enum Shown {
 /// A numbered requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirement {
-    /// Delivery and number, as in L4.
+    /// Letter and number, as in L4.
     pub number: &'static str,
     /// In short.
     pub says: &'static str,
@@ -46,7 +46,7 @@ const fn process(number: &'static str, says: &'static str, why: &'static str) ->
     Requirement { number, says, shown: Shown::Process(why) }
 }
 
-const TABLE: [Requirement; 68] = [
+const TABLE: [Requirement; 69] = [
     scenario("L1", "a launch names every missing argument and leaves nothing behind"),
     scenario("L2", "a new task is running, was never resumed, and knows its origin"),
     scenario("L3", "a launch returns when the session is open, with both ids"),
@@ -95,11 +95,11 @@ const TABLE: [Requirement; 68] = [
     scenario("D5", "a question is shown and can be answered"),
     scenario("D6", "a closed stream is opened again and caught up with"),
     scenario("D7", "the end of a run keeps its time and result"),
-    scenario("N1", "each ended run has pending exactly one notice"),
+    scenario("N1", "each run that ends is told exactly once"),
     scenario("N2", "a notice has its headline, counts and result"),
-    scenario("N3", "the end and the notice pending are saved together, before attempt"),
+    scenario("N3", "the end and its notice are saved together, before anything is sent"),
     scenario("N4", "a notice starts or joins a turn, or waits in the history"),
-    scenario("N5", "notices pending at the same moment become one"),
+    scenario("N5", "notices that are pending at the same moment become one"),
     scenario("N6", "no notice into a session with an undo pending"),
     scenario("N7", "a lost sending is tried again until the parent is gone"),
     process("N8", "a toast shows progress and outcome", "needs a terminal UI"),
@@ -109,6 +109,7 @@ const TABLE: [Requirement; 68] = [
     scenario("K3", "a deleted parent takes its own descendants only"),
     scenario("K4", "an unreadable store is set aside, a full disk loses nothing"),
     scenario("K5", "several clients see one truth"),
+    scenario("K6", "helpers outlive their window, and no process is left behind"),
     in_crate("G1", "files belong to the user alone"),
     scenario("G2", "bad input is refused and hurts nobody"),
     scenario("G3", "everything that waits or grows has a limit"),
@@ -271,10 +272,10 @@ mod tests {
 
     #[test]
     fn every_number_is_there_once_and_in_order() {
-        let counts = [7, 9, 6, 7, 6, 3, 3, 7, 8, 5, 3];
-        let deliveries = "LROBSXCDNKG".chars().zip(counts);
-        let expected: Vec<String> = deliveries
-            .flat_map(|(delivery, count)| (1..=count).map(move |n| format!("{delivery}{n}")))
+        let counts = [7, 9, 6, 7, 6, 3, 3, 7, 8, 6, 3];
+        let letters = "LROBSXCDNKG".chars().zip(counts);
+        let expected: Vec<String> = letters
+            .flat_map(|(letter, count)| (1..=count).map(move |n| format!("{letter}{n}")))
             .collect();
         let known = TABLE.map(|requirement| requirement.number);
         // Chapters of which not every number has a test yet.

@@ -40,7 +40,8 @@ pub fn opening(
     let (folders, settings) = (folders.clone(), Arc::new(settings));
     Box::new(move |outside| {
         let for_family = settings.clone();
-        let family = Family::new(&folders.store, Box::new(move || for_family().keep));
+        let keep = Box::new(move || for_family().keep);
+        let family = Family::new(&folders.store, keep, outside.detached.clone());
         let ended = family.end_all_left();
         if ended > 0 {
             (outside.warn)(&format!("ended {ended} processes that an earlier daemon had left"));
@@ -63,7 +64,7 @@ pub fn opening(
 impl LocalHost {
     /// Keeps the session of a terminal in this directory.
     pub fn keep_terminal(&self, session: &SessionId, directory: &str) -> std::io::Result<()> {
-        if self.0.kept.read(session)?.is_some() {
+        if self.0.kept.has(session)? {
             return Ok(());
         }
         self.0.kept.append(session, &Line::Terminal { directory: directory.into() })
@@ -171,8 +172,12 @@ mod tests {
         let (hints, _) = mpsc::unbounded_channel();
         let setup = Setup {
             agents: Box::new(|_| Vec::new()),
-            family: Family::new(home.path(), Box::new(Vec::new)),
-            outside: legwork_host::Outside { hints, warn: Arc::new(|what| panic!("{what}")) },
+            family: Family::new(home.path(), Box::new(Vec::new), Arc::default()),
+            outside: legwork_host::Outside {
+                hints,
+                warn: Arc::new(|what| panic!("{what}")),
+                detached: Arc::default(),
+            },
         };
         let host = LocalHost::open(home.path(), setup).unwrap();
         let was_before = |id: String| host.was_before(&id.parse().unwrap());

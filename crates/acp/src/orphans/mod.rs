@@ -17,7 +17,7 @@ use std::thread::sleep;
 use std::time::Instant;
 
 pub use legwork_machine::process::INSIDE;
-use legwork_machine::process::{has_ended_here, process_mark};
+use legwork_machine::process::{Detached, has_ended_here, process_mark};
 use legwork_machine::table::{self, Entry, Table, variable};
 use legwork_machine::{hash8, lock};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
@@ -63,6 +63,8 @@ pub struct Family {
     next: AtomicU64,
     adopts: AtomicBool,
     keep: Keep,
+    /// Children of this process that are nobody's agents.
+    detached: Arc<Detached>,
     known: Mutex<Known>,
     started: Notify,
 }
@@ -81,11 +83,12 @@ struct Started {
 }
 
 impl Family {
-    pub fn new(store: &Path, keep: Keep) -> Arc<Self> {
+    pub fn new(store: &Path, keep: Keep, detached: Arc<Detached>) -> Arc<Self> {
         let store = store_name(store);
         let own = format!("{}-{store}", own_mark());
         let (next, adopts, known) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
-        Arc::new(Self { own, store, next, adopts, keep, known, started: Notify::new() })
+        let started = Notify::new();
+        Arc::new(Self { own, store, next, adopts, keep, detached, known, started })
     }
 
     /// Makes orphans our children from now on. Whoever calls this has no children but agents in
@@ -192,7 +195,7 @@ impl Family {
         known.look(table);
         if adopts {
             known.bury(table);
-            known.claim(table, mark, &marks);
+            known.claim(table, mark, &marks, &self.detached);
             known.look(table);
         }
         let begun = known.agents.get(&agent).map_or(0, |agent| agent.at);
@@ -272,7 +275,13 @@ impl Known {
 
     /// What has become our child and was never seen below its agent is taken for one of this
     /// agent's, unless another one that runs may have started it.
-    fn claim(&mut self, table: &Table, mark: &str, marks: &BTreeMap<u32, String>) {
+    fn claim(
+        &mut self,
+        table: &Table,
+        mark: &str,
+        marks: &BTreeMap<u32, String>,
+        detached: &Detached,
+    ) {
         let Some(ourselves) = table.0.get(&std::process::id()) else { return };
         for (id, entry) in &table.0 {
             let is_child = entry.parent == std::process::id() && entry.group != ourselves.group;
@@ -282,7 +291,7 @@ impl Known {
                 continue;
             }
             let mut others = self.agents.values().filter(|agent| agent.mark != mark);
-            if !others.any(|other| other.at <= entry.start) {
+            if !others.any(|other| other.at <= entry.start) && !detached.contains(*id) {
                 self.seen.insert((*id, entry.start), mark.to_owned());
             }
         }

@@ -19,7 +19,7 @@ fn cat(mark: &str) -> std::process::Child {
 }
 
 fn family(store: &Path) -> Arc<Family> {
-    Family::new(store, Box::new(|| vec!["kept".to_owned()]))
+    Family::new(store, Box::new(|| vec!["kept".to_owned()]), Arc::default())
 }
 
 /// A daemon of this process's boot and namespace that is no more.

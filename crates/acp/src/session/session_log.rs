@@ -81,6 +81,11 @@ impl SessionLog {
         read_lines(&self.path(session)?)
     }
 
+    /// Whether there is such a session. Opens nothing, so it can be told when files run short.
+    pub fn has(&self, session: &SessionId) -> io::Result<bool> {
+        self.path(session)?.try_exists()
+    }
+
     /// Adds a line to a session. The first makes it.
     pub fn append(&self, session: &SessionId, line: &Line) -> io::Result<()> {
         append_line(&self.path(session)?, line)

@@ -68,8 +68,12 @@ fn open(home: &Path, agent: &[&str]) -> (LocalHost, mpsc::UnboundedReceiver<Hint
     let (hints, heard) = mpsc::unbounded_channel();
     let setup = Setup {
         agents: Box::new(move |_| vec![agent.clone()]),
-        family: Family::new(home, Box::new(Vec::new)),
-        outside: Outside { hints, warn: Arc::new(|what| panic!("{what}")) },
+        family: Family::new(home, Box::new(Vec::new), Arc::default()),
+        outside: Outside {
+            hints,
+            warn: Arc::new(|what| panic!("{what}")),
+            detached: Arc::default(),
+        },
     };
     (LocalHost::open(home, setup).unwrap(), heard)
 }

@@ -74,7 +74,8 @@ impl Agents {
         let agents = self.chosen(known.known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();
         if !self.no_start {
-            let family = Family::new(&folders.store, Box::new(|| KEPT.map(str::to_owned).to_vec()));
+            let keep = Box::new(|| KEPT.map(str::to_owned).to_vec());
+            let family = Family::new(&folders.store, keep, Arc::default());
             let Some(starts) = start_all(agents, family)? else { return Ok(Exit::Interrupted) };
             for (shown, starts) in all.iter_mut().zip(starts) {
                 shown.starts = Some(starts);

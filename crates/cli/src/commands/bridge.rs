@@ -16,15 +16,15 @@ use legwork_client::{Client, Start};
 use legwork_machine::Folders;
 use legwork_machine::process::process_mark;
 use legwork_opencode::KIND;
-use legwork_protocol::limits::DIRECTORY_MAX_BYTES;
-use legwork_protocol::line::{FromDaemon, HostLifetime, Role, encode};
+use legwork_protocol::limits::{COMMAND_MAX_WORDS, DIRECTORY_MAX_BYTES};
+use legwork_protocol::line::{FromDaemon, HostLifetime, Role, Startup, encode};
 use serde::Deserialize;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::front;
 use crate::identity::{self, Database};
 use crate::plugin::Host;
+use crate::{environment, front, headless};
 
 /// The plugin says who it is as soon as it has started us.
 const FIRST_LINE: Duration = Duration::from_secs(10);
@@ -45,12 +45,18 @@ pub struct Bridge {
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// The project, if the server was started elsewhere
-    #[arg(long, value_name = "DIR", requires = "url")]
+    #[arg(long, value_name = "DIR")]
     directory: Option<String>,
     /// The server has the database open that OpenCode has here: it takes part in what this
     /// project's windows began. Without this its sessions are its own
     #[arg(long, requires = "url")]
     same_data: bool,
+    /// Start the host without a window, and end when it has connected (the daemon does this)
+    #[arg(long, hide = true, requires = "directory", conflicts_with = "url")]
+    headless: bool,
+    /// The host's program, and the script if it is an interpreter
+    #[arg(long, hide = true, requires = "headless", allow_hyphen_values = true)]
+    program: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -63,6 +69,9 @@ enum First {
         project: Option<String>,
         #[serde(default)]
         lifetime: HostLifetime,
+        /// The program that the plugin runs in, and its script.
+        #[serde(default)]
+        program: Vec<String>,
     },
 }
 
@@ -77,6 +86,10 @@ impl Bridge {
         if let Some(url) = &self.url {
             let data = if self.same_data { front::Data::ThisUsers } else { front::Data::ItsOwn };
             return front::run(url, self.directory.as_deref(), data).map(|()| Exit::Done);
+        }
+        if self.headless {
+            let directory = self.directory.unwrap_or_default();
+            return headless::start(&self.program, &directory);
         }
         let (plugin, link) = listen();
         let role = match plugin.recv_timeout(FIRST_LINE) {
@@ -139,8 +152,9 @@ fn listen() -> (Receiver<Vec<u8>>, Sender<Target>) {
 }
 
 fn read_first(line: &[u8]) -> Result<Role, String> {
-    let First::Init { pid, directory, project, lifetime } = serde_json::from_slice(line)
-        .map_err(|error| format!("the plugin's first line cannot be understood ({error})"))?;
+    let First::Init { pid, directory, project, lifetime, program } =
+        serde_json::from_slice(line)
+            .map_err(|error| format!("the plugin's first line cannot be understood ({error})"))?;
     if directory.is_empty() || directory.len() > DIRECTORY_MAX_BYTES {
         return Err("the plugin names no directory that can be one".to_owned());
     }
@@ -149,7 +163,16 @@ fn read_first(line: &[u8]) -> Result<Role, String> {
     let database = Database::of_process(pid, &mark);
     let place = identity::place(project.as_deref(), &directory, &database);
     let place = place.map_err(|bad| bad.to_string())?;
-    Ok(Role::Host { host, place, kind: KIND.to_owned(), lifetime })
+    let startup = startup(program, &directory).map(Box::new);
+    Ok(Role::Host { host, place, kind: KIND.to_owned(), lifetime, startup })
+}
+
+/// How to start the host again: our environment is what it was started with. Without it helpers
+/// do not outlive their window, and everything else works.
+fn startup(command: Vec<String>, directory: &str) -> Option<Startup> {
+    let fits = !command.is_empty() && command.len() <= COMMAND_MAX_WORDS;
+    let environment = environment::own().ok().filter(|_| fits)?;
+    Some(Startup { command, directory: directory.to_owned(), environment })
 }
 
 fn bye(why: &str) -> Result<(), Fault> {
@@ -170,7 +193,10 @@ mod tests {
     fn the_first_line_says_which_host_it_is() {
         let pid = std::process::id();
         let line = format!(r#"{{"type":"init","pid":{pid},"directory":"/p","project":"abc"}}"#);
-        let Ok(Role::Host { host, place, kind, lifetime }) = first(&line) else { panic!() };
+        let Ok(Role::Host { host, place, kind, lifetime, startup }) = first(&line) else {
+            panic!()
+        };
+        assert_eq!(startup, None, "it did not say which program it is");
         let mark = process_mark(pid).unwrap();
         assert!(host.as_str().starts_with(&format!("opencode-{mark}-")), "{host}");
         assert!(place.as_str().starts_with("opencode/abc/"), "{place}");

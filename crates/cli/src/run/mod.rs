@@ -14,18 +14,18 @@ pub mod prompts;
 mod run_view;
 
 use std::env;
-use std::ffi::OsString;
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
 use legwork_machine::since_epoch;
 use legwork_protocol::TaskId;
 use legwork_protocol::api::Refusal;
-use legwork_protocol::line::{Context, Environment};
+use legwork_protocol::line::{BadEnvironment, Context};
 use legwork_protocol::view::{ResultView, TaskView};
 
 pub use self::launch::{LaunchSpec, Launched, detach};
 pub use self::run_view::attend;
+use crate::environment;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
@@ -63,26 +63,12 @@ pub fn terminal() -> Result<Context, Fault> {
             message,
             agent: "terminal".to_owned(),
             directory: directory.to_string_lossy().into_owned(),
-            environment: Some(environment()?),
+            environment: Some(environment::own().map_err(not_passed_on)?),
         }),
         _ => unreachable!("digits make an id"),
     }
 }
 
-/// What helpers are to have of this process. A variable that is no text cannot be sent.
-fn environment() -> Result<Environment, Fault> {
-    let texts = |(name, value): (OsString, OsString)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    };
-    let variables = env::vars_os().filter_map(texts).filter(|(name, _)| !name.is_empty());
-    Environment::new(variables.collect(), umask()).map_err(|bad| {
-        Fault::Refused(format!("The environment of this terminal cannot be passed on: {bad}."))
-    })
-}
-
-/// The file mode mask of this process, where the system shows it; asking for it would change it.
-fn umask() -> Option<u32> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"))?;
-    u32::from_str_radix(mask.trim(), 8).ok()
+fn not_passed_on(bad: BadEnvironment) -> Fault {
+    Fault::Refused(format!("The environment of this terminal cannot be passed on: {bad}."))
 }

@@ -5,7 +5,7 @@ use legwork_testkit::block_on;
 use serde_json::{Value, json};
 
 use crate::processes::{daemon_of, signal, until_ended};
-use crate::stage::{Stage, Task, printed, until};
+use crate::stage::{FAIL, Stage, Task, printed, until};
 
 async fn launch(stage: &Stage, parent: &str, name: &str, prompt: &str) -> Task {
     let arguments = json!({ "description": name, "prompt": prompt, "agent": "rehearsal" });
@@ -108,7 +108,7 @@ fn k2_a_helper_on_an_acp_agent_lives_through_a_kill_of_its_conversations_opencod
 #[test]
 fn k2_a_killed_daemon_interrupts_a_helper_on_an_acp_agent_and_its_conversation_is_told() {
     block_on(async {
-        let stage = Stage::new().await;
+        let stage = Stage::with(json!({}), FAIL).await;
         let parent = stage.parent().await;
         let task = launch(&stage, &parent, "Cut off", "say busy; hang").await;
         stage.until_status(&task, "running").await;

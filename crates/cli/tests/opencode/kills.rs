@@ -5,7 +5,7 @@ use legwork_testkit::{Event, Request, block_on, call};
 use serde_json::{Value, json};
 
 use crate::processes::{bridge, daemon_of, is_alive, signal, until_ended};
-use crate::stage::{Notice, Stage, Task, launch, printed, until};
+use crate::stage::{FAIL, Notice, Stage, Task, launch, printed, until};
 
 /// When somebody is killed, in the life of a task.
 #[derive(Debug, Clone, Copy)]
@@ -208,7 +208,7 @@ async fn told_without_a_turn(stage: &Stage, mark: usize, parent: &str, task: &Ta
 #[test]
 fn k2_a_killed_opencode_interrupts_what_ran_and_completes_what_was_answered() {
     block_on(async {
-        let mut stage = Stage::new().await;
+        let mut stage = Stage::with(json!({}), FAIL).await;
         let (running, answered) = (stage.parent().await, stage.parent().await);
         let cut_off = stage.launch(&running, "cut off", &["gate never\nsay never"]).await;
         let done = stage.launch(&answered, "done", &["gate done\nsay the whole answer"]).await;
@@ -241,7 +241,7 @@ fn k2_a_killed_opencode_interrupts_what_ran_and_completes_what_was_answered() {
 #[test]
 fn n1_a_killed_opencode_leaves_one_task_and_one_notice_or_neither() {
     block_on(async {
-        let mut stage = Stage::new().await;
+        let mut stage = Stage::with(json!({}), FAIL).await;
         for moment in [Moment::Opened, Moment::Answered, Moment::Told] {
             let name = format!("OpenCode {moment:?}");
             let parent = stage.parent().await;
@@ -296,11 +296,11 @@ async fn is_undone(stage: &Stage, moment: Moment, parent: &str) {
     assert!(stage.notices(parent).await.is_empty());
 }
 
-/// With `recovery.interrupted = "continue"`.
+/// Also K6: a window that is there is as good as a host without one.
 #[test]
-fn k2_an_interrupted_helper_is_asked_to_go_on_where_that_is_configured() {
+fn k2_an_interrupted_helper_is_asked_to_go_on() {
     block_on(async {
-        let mut stage = Stage::with(json!({}), "[recovery]\ninterrupted = \"continue\"\n").await;
+        let mut stage = Stage::new().await;
         let parent = stage.parent().await;
         let task = stage.launch(&parent, "long work", &["gate work\nsay done after all"]).await;
         stage.model.wait_for("its work", |one| one.session.as_ref() == Some(&task.session)).await;

@@ -13,6 +13,7 @@ mod cost;
 mod edges;
 mod ends;
 mod gates;
+mod headless;
 mod kills;
 mod launch;
 mod list;

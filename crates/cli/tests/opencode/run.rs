@@ -5,7 +5,7 @@ use legwork_testkit::{Home, Model, Request, block_on, call, script};
 use serde_json::{Value, json};
 
 use crate::processes::until_ended;
-use crate::stage::{Stage, furnish, launch, legwork, printed, until};
+use crate::stage::{FAIL, Stage, furnish, launch, legwork, printed, until};
 
 /// The only task there is.
 async fn only_task(home: &Home) -> Value {
@@ -58,7 +58,7 @@ fn n1_in_opencode_run_whoever_blocks_gets_the_result_in_the_same_conversation() 
 fn k2_in_opencode_run_a_helper_that_nobody_waits_for_is_cut_off_and_says_so() {
     block_on(async {
         let model = Model::start();
-        let home = furnish(&model, json!({}), "");
+        let home = furnish(&model, json!({}), FAIL);
         let begin = call("background_task", &launch("look", &["gate never\nsay never"]));
         let mut run = home.run(&["--agent", "build", &script(&[&begin, "say all done"])]);
         let ended = run.wait().await;

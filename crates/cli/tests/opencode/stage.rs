@@ -15,6 +15,9 @@ use serde_json::{Value, json};
 /// The binary under test.
 pub const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 
+/// What is cut off is not asked to go on.
+pub const FAIL: &str = "[recovery]\ninterrupted = \"fail\"\n";
+
 /// One OpenCode server with legwork in it.
 pub struct Stage {
     pub model: Model,

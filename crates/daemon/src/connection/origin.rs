@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use legwork_machine::process::INSIDE;
+use legwork_machine::process::{Detached, INSIDE};
 use legwork_machine::table::{entry, variable};
 use legwork_protocol::api::{Ask, Inside, Refusal, Request};
 use tokio::net::UnixStream;
@@ -56,13 +56,21 @@ impl Origin {
         traced.ok().and_then(Result::ok).unwrap_or(Self::Lost)
     }
 
-    /// What it may do: `is_ours` tells marks of our agents, `hosts` are the connected ones.
-    pub fn standing(&self, is_ours: impl Fn(&str) -> bool, hosts: &[u32]) -> Standing {
+    /// What it may do: `is_ours` tells marks of our agents, `hosts` are the connected ones. What is
+    /// above a detached process counts for nothing: we started it, and not for an agent.
+    pub fn standing(
+        &self,
+        is_ours: impl Fn(&str) -> bool,
+        hosts: &[u32],
+        detached: &Detached,
+    ) -> Standing {
         match self {
             Self::Unseen => Standing::Free,
             Self::Lost => Standing::Lost,
             Self::Line { ids, marks } => {
-                let above = ids.get(1..).unwrap_or_default();
+                let free = ids.iter().position(|id| detached.contains(*id));
+                let line = &ids[..free.map_or(ids.len(), |at| at + 1)];
+                let above = line.get(1..).unwrap_or_default();
                 if above.contains(&std::process::id()) || marks.iter().any(|mark| is_ours(mark)) {
                     Standing::InAgent
                 } else if above.iter().any(|id| hosts.contains(id)) {
@@ -141,7 +149,7 @@ mod tests {
     fn standing(ids: &[u32], marks: &[&str]) -> Standing {
         let marks = marks.iter().map(|mark| (*mark).to_owned()).collect();
         let origin = Origin::Line { ids: ids.to_vec(), marks };
-        origin.standing(|mark| mark == "ours", &[70, 71])
+        origin.standing(|mark| mark == "ours", &[70, 71], &Detached::default())
     }
 
     #[test]
@@ -155,8 +163,25 @@ mod tests {
         assert_eq!(standing(&[500, 71, 1], &[]), Standing::InHost);
         assert_eq!(standing(&[500, 71, ourselves, 1], &[]), Standing::InAgent);
         assert_eq!(standing(&[71, 1], &[]), Standing::Free, "the host itself");
-        assert_eq!(Origin::Unseen.standing(|_| true, &[]), Standing::Free);
-        assert_eq!(Origin::Lost.standing(|_| false, &[]), Standing::Lost);
+        assert_eq!(Origin::Unseen.standing(|_| true, &[], &Detached::default()), Standing::Free);
+        assert_eq!(Origin::Lost.standing(|_| false, &[], &Detached::default()), Standing::Lost);
+    }
+
+    #[test]
+    fn k6_a_headless_host_of_ours_is_a_host_and_no_agent() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let (detached, host, ourselves) = (Detached::default(), child.id(), std::process::id());
+        let standing = |hosts: &[u32]| {
+            let ids = vec![500, host, ourselves, 1];
+            Origin::Line { ids, marks: Vec::new() }.standing(|_| false, hosts, &detached)
+        };
+        assert_eq!(standing(&[]), Standing::InAgent);
+        detached.insert(host);
+        assert_eq!(standing(&[]), Standing::Free, "the bridge of one that is connecting");
+        assert_eq!(standing(&[host]), Standing::InHost, "a tool of one that is connected");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(standing(&[]), Standing::InAgent, "its number may be another's by now");
     }
 
     #[test]

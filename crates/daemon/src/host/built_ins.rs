@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use legwork_engine::Hint;
 use legwork_host::{BuiltIn, Opening, Outside};
+use legwork_machine::process::Detached;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, SessionId, TaskId};
@@ -23,10 +24,15 @@ impl BuiltIns {
         openings: Vec<Opening>,
         hints: &mpsc::UnboundedSender<Hint>,
         log: &Log,
+        detached: &Arc<Detached>,
     ) -> Result<Self, Fault> {
         let opened = openings.into_iter().map(|open| {
             let log = log.clone();
-            open(Outside { hints: hints.clone(), warn: Arc::new(move |what| log.warn(what)) })
+            open(Outside {
+                hints: hints.clone(),
+                warn: Arc::new(move |what| log.warn(what)),
+                detached: detached.clone(),
+            })
         });
         let opened = opened.collect::<std::io::Result<_>>();
         Ok(Self(opened.map_err(Fault::system("open the folder of its sessions"))?))

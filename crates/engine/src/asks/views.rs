@@ -129,6 +129,8 @@ impl Engine {
 
     fn add_watched(&self, view: &mut TaskView, live: &Live, now: Time) {
         let volatile = &live.volatile;
+        let passed = now.since(live.task.run.started);
+        view.elapsed_ms = passed.saturating_sub(live.paused_ms(now));
         let away = self.hosts.presence(&live.task.run.host) != Presence::Here;
         view.last_tools = volatile.tools.iter().cloned().collect();
         view.quiet_ms = Some(volatile.quiet_ms(now));

@@ -1,6 +1,7 @@
 //! The hosts that are there, or were, and what each has to do: the runs that hold its slots, and
 //! the queue for them.
 
+pub(crate) mod headless;
 mod presence;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,8 @@ pub(crate) struct Host {
     pub ended_unseen: bool,
     /// Parents that may have been deleted, to be asked about.
     pub doubted: BTreeSet<SessionId>,
+    /// Whether a headless host had nothing to do when it was last looked at.
+    pub idle: bool,
 }
 
 #[derive(Debug, Default)]
@@ -79,6 +82,7 @@ impl Hosts {
             away_since: None,
             ended_unseen: false,
             doubted: BTreeSet::new(),
+            idle: false,
         })
     }
 
@@ -100,9 +104,15 @@ impl Hosts {
         here.filter(|(_, host)| host.serves == Serves::Everyone).map(|(id, _)| id)
     }
 
+    /// Those of the place that can be asked, the ones that a person sees first.
     pub fn here_at(&self, place: &Place) -> impl Iterator<Item = &HostId> {
-        let here = self.at(place).filter(|(_, host)| host.presence == Presence::Here);
-        here.map(|(id, _)| id)
+        let here = |headless: bool| {
+            self.at(place).filter(move |(_, host)| {
+                host.presence == Presence::Here
+                    && headless == (host.lifetime == HostLifetime::Headless)
+            })
+        };
+        here(false).chain(here(true)).map(|(id, _)| id)
     }
 
     pub fn at(&self, place: &Place) -> impl Iterator<Item = (&HostId, &Host)> {
@@ -157,7 +167,35 @@ impl Host {
         self.running.iter().copied().chain(self.queue.iter().map(|(_, id)| *id)).collect()
     }
 
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.running.is_empty() && self.queue.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::Settings;
+
+    use super::*;
+    use crate::engine::Engine;
+
+    #[test]
+    fn g3_a_host_that_ended_and_has_no_runs_is_forgotten() {
+        let mut engine = Engine::new(Settings::default());
+        let (host, place) = ("window".parse().unwrap(), "place".parse().unwrap());
+        engine.host_came(&host, &place, HostLifetime::Interactive, Serves::OwnPlace);
+        engine.host_gone(&host);
+        assert!(engine.hosts.0.is_empty(), "{:?}", engine.hosts);
+    }
+
+    #[test]
+    fn d4_time_asleep_does_not_count_as_absence() {
+        let mut hosts = Hosts::default();
+        let (id, place) = ("window".parse().unwrap(), "place".parse().unwrap());
+        let host = hosts.known(&id, &place);
+        (host.came, host.away_since) = (Time(1_000), Some(Time(2_000)));
+        hosts.slept(60_000);
+        let host = hosts.known(&id, &place);
+        assert_eq!((host.came, host.away_since), (Time(61_000), Some(Time(62_000))));
     }
 }

@@ -1,7 +1,7 @@
 //! Hosts come and go. One that is away may be at work, so its runs wait; one whose process ended
 //! is not, so its runs are interrupted (`run/interrupted.rs`).
 
-use legwork_protocol::limits::{POLL_EVERY_MS, POLLS_UNASKED_MAX};
+use legwork_protocol::limits::{HEADLESS_IDLE_MS, POLL_EVERY_MS, POLLS_UNASKED_MAX};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, TaskId};
 
@@ -42,6 +42,10 @@ impl Engine {
         // Those that are past their limit may be looked up through this host.
         for task in elsewhere {
             self.tend_run(task);
+        }
+        self.starts.remove(place);
+        if lifetime == HostLifetime::Headless {
+            self.timers.set(Timer::Idle(id.clone()), self.now.plus(HEADLESS_IDLE_MS));
         }
         self.soon(Timer::Start(id.clone()));
         self.timers.set(Timer::Poll(id.clone()), self.now.plus(POLL_EVERY_MS));

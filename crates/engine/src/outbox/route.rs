@@ -9,7 +9,7 @@ use crate::task::Task;
 use crate::work::Wake;
 
 /// Through which host a session is told, and how.
-pub(super) struct Route {
+pub(crate) struct Route {
     pub host: HostId,
     pub wake: Wake,
 }
@@ -17,7 +17,7 @@ pub(super) struct Route {
 impl Engine {
     /// The host that a session is told through: the one that a person last used it in, while that
     /// is there or may come back; else any of its place that may know it, without starting a turn.
-    pub(super) fn route(&self, to: &SessionId) -> Option<Route> {
+    pub(crate) fn route(&self, to: &SessionId) -> Option<Route> {
         let Recipient { parent, unknown_to, .. } = self.outbox.recipients.get(to)?;
         // A helper is told where it works; elsewhere a second turn would start in its session.
         let helper = self.tasks.at_work_in(to).and_then(|id| self.tasks.live(id));

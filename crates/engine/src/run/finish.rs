@@ -48,14 +48,17 @@ impl Engine {
         notify: Notify,
         halt: Halt,
     ) {
-        let Some(Live { task, .. }) = self.tasks.unfinished_mut(id) else { return };
+        let now = self.now;
+        let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         let from = task.stage.name();
+        if let Some(since) = volatile.idle_since.take() {
+            task.run.paused_ms += now.since(since);
+        }
         self.hosts.release(task);
         if halt == Halt::Needed {
             let task = task.clone();
             self.request_stop(&task);
         }
-        let now = self.now;
         let volatile = self.tasks.change(id, |task| {
             task.stage = Stage::Finished(outcome);
             task.run.ended = Some(now);

@@ -1,13 +1,14 @@
 //! A run whose host ends under it. What came of it is read through another host of its place;
 //! without an answer it fails, or another host is asked to go on with it.
 
-use legwork_protocol::limits::{CONTINUE_MAX, CUT_OFF_GRACE_MS};
+use legwork_protocol::limits::CUT_OFF_GRACE_MS;
 use legwork_protocol::{HostId, Interrupted, QuestionId, TaskId};
 
 use super::observe::observe_action;
 use super::task::Stage;
 use super::volatile::{HostLoss, Request, Validity, pause_ms};
 use crate::engine::Engine;
+use crate::hosts::headless::Start;
 use crate::tasks::Live;
 use crate::text::words;
 use crate::timers::Timer;
@@ -36,8 +37,8 @@ impl Engine {
             (None, None) if self.settings.interrupted == Interrupted::Fail => {
                 self.interrupted(id, None);
             }
-            (_, None) if !patient => self.interrupted(id, None),
-            (_, None) => {}
+            (_, None) if self.awaits_headless(id) || patient => {}
+            (_, None) => self.interrupted(id, None),
         }
     }
 
@@ -49,6 +50,9 @@ impl Engine {
         }
         let since = self.now;
         let unseen = self.hosts.get(&task.run.host).is_some_and(|host| host.ended_unseen);
+        if task.stage.holds_slot() {
+            volatile.idle_since = Some(since);
+        }
         volatile.loss =
             if unseen { HostLoss::Unwatched { since } } else { HostLoss::Watched { since } };
         if let Some(request) = &mut volatile.request
@@ -142,13 +146,17 @@ impl Engine {
     /// The run was cut off with its host, unanswered.
     fn interrupted(&mut self, id: TaskId, elsewhere: Option<HostId>) {
         let Some(Live { task, .. }) = self.tasks.live(id) else { return };
-        let lifetime = self.hosts.lifetime(&task.run.host);
-        let goes_on =
-            self.settings.interrupted == Interrupted::Continue && task.run.continued < CONTINUE_MAX;
+        let goes_on = self.settings.interrupted == Interrupted::Continue && task.may_go_on();
         match elsewhere.filter(|_| goes_on) {
             Some(host) => self.go_on(id, host),
-            None => self.fail(id, words::interrupted(lifetime).to_owned()),
+            None => self.fail(id, self.why_interrupted(id)),
         }
+    }
+
+    pub(super) fn why_interrupted(&self, id: TaskId) -> String {
+        let Some(Live { task, .. }) = self.tasks.live(id) else { return String::new() };
+        let failure = self.starts.get(&task.place).and_then(Start::failure);
+        words::interrupted(self.hosts.lifetime(&task.run.host), failure)
     }
 
     /// Puts the run into another host's queue, to be asked to go on.

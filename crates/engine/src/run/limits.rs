@@ -23,9 +23,9 @@ impl Engine {
         [self.longest_run(live), quiet].into_iter().flatten().min()
     }
 
-    fn longest_run(&self, Live { task, .. }: &Live) -> Option<Time> {
+    fn longest_run(&self, live: &Live) -> Option<Time> {
         // When the run would have begun, had nothing ever stood still.
-        let begun = task.run.started.plus(task.run.paused_ms);
+        let begun = live.task.run.started.plus(live.paused_ms(self.now));
         minutes(begun, self.settings.max_run_minutes)
     }
 
@@ -75,7 +75,7 @@ impl Engine {
         if live.task.stage == Stage::Queued {
             words::waited_too_long(self.settings.max_run_minutes)
         } else if live.volatile.host_ended() {
-            words::interrupted(self.hosts.lifetime(&live.task.run.host)).to_owned()
+            self.why_interrupted(id)
         } else if self.longest_run(live).is_some_and(|longest| longest <= self.now) {
             words::ran_too_long(self.settings.max_run_minutes)
         } else {

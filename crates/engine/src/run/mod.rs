@@ -63,6 +63,9 @@ impl Engine {
         let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         // A host that is there has not ended, whatever was said of it.
         volatile.loss = HostLoss::None;
+        if task.stage.holds_slot() {
+            volatile.idle_since = None;
+        }
         if task.stage == Stage::Queued {
             return self.soon(Timer::Start(host.clone()));
         }
@@ -142,8 +145,9 @@ impl Engine {
             HostLoss::Watched { since } => Some(since.plus(CUT_OFF_GRACE_MS)),
             HostLoss::None | HostLoss::Unwatched { .. } => None,
         };
+        let headless = self.headless_due(id);
         let last_word = volatile.overdue.map(|since| since.plus(LIMIT_GRACE_MS));
-        let moments = [next_try, grace, self.limit_of(live), last_word];
+        let moments = [next_try, grace, headless, self.limit_of(live), last_word];
         match moments.into_iter().flatten().filter(|at| *at > self.now).min() {
             Some(at) => self.timers.set(Timer::Run(id), at),
             None => self.timers.clear(&Timer::Run(id)),

@@ -24,8 +24,10 @@ impl Engine {
         let now = self.now;
         while let Some(id) = self.next_to_start(host) {
             let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
-            task.run.started = now;
-            task.run.paused_ms = 0;
+            match volatile.idle_since.take() {
+                Some(since) => task.run.paused_ms += now.since(since),
+                None => (task.run.started, task.run.paused_ms) = (now, 0),
+            }
             volatile.activity.since = now;
             let opened = task.session.is_some();
             let stage = if opened { self.prompting(id) } else { Stage::Opening };

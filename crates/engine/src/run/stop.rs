@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use legwork_protocol::limits::{STOP_CONFIRM_MS, STOP_MAX_TRIES};
-use legwork_protocol::{Place, SessionId, TaskId, Time};
+use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
 use super::task::{StageName, Task};
 use super::volatile::pause_ms;
@@ -65,6 +65,11 @@ impl Stops {
             Target::Session(target) | Target::Opened(target) => target == session,
             Target::Marked => false,
         })
+    }
+
+    /// Whether something is to be stopped on this host.
+    pub fn on(&self, host: &HostId) -> bool {
+        self.0.values().any(|stopping| stopping.stop.host == *host)
     }
 
     pub fn slept(&mut self, ms: u64) {

@@ -21,6 +21,7 @@
 
 use std::sync::Arc;
 
+use legwork_protocol::limits::CONTINUE_MAX;
 use legwork_protocol::{
     CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId, Time,
 };
@@ -200,6 +201,11 @@ impl Task {
     /// The notice of the present run about this.
     pub fn notice(&self, about: About) -> NoticeId {
         NoticeId { task: self.id, run: self.run.number, about }
+    }
+
+    /// Whether it may be asked to go on after its host ended.
+    pub fn may_go_on(&self) -> bool {
+        self.run.continued < CONTINUE_MAX
     }
 
     pub fn is_finished(&self) -> bool {

@@ -36,6 +36,8 @@ pub struct Volatile {
     pub(crate) stillness: Stillness,
     pub(crate) observed: Option<Time>,
     pub(crate) loss: HostLoss,
+    /// Since when nobody works on it, because its host ended.
+    pub(crate) idle_since: Option<Time>,
     /// Hosts that were asked for it in place of its own, and do not have its session.
     pub(crate) unknown_to: BTreeSet<HostId>,
     pub(crate) deletion_announced: bool,
@@ -112,6 +114,15 @@ pub(crate) enum HostLoss {
     Unwatched {
         since: Time,
     },
+}
+
+impl HostLoss {
+    pub fn since(self) -> Option<Time> {
+        match self {
+            Self::None => None,
+            Self::Watched { since } | Self::Unwatched { since } => Some(since),
+        }
+    }
 }
 
 impl Volatile {

@@ -66,7 +66,9 @@ fn launched(task: &TaskView, lifetime: HostLifetime) -> String {
 /// The end of an answer that promises a notice; a call that is sent again may come after it.
 fn told_later(task: &TaskView, lifetime: HostLifetime) -> String {
     match (task.status, lifetime) {
-        (Status::Running | Status::Resumed, HostLifetime::Interactive) => TOLD_LATER.to_owned(),
+        (Status::Running | Status::Resumed, HostLifetime::Interactive | HostLifetime::Headless) => {
+            TOLD_LATER.to_owned()
+        }
         (Status::Running | Status::Resumed, HostLifetime::OneShot) => TOLD_BEFORE_END.to_owned(),
         (status, _) => format!("Its status is {status} by now."),
     }

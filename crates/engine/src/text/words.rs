@@ -28,10 +28,17 @@ pub const SET_ASIDE: &str = "Note: earlier records of legwork could not be read 
      doctor` tells the person where they are.";
 pub const CLEARED: &str = "it was cleared before it started.";
 
-pub fn interrupted(lifetime: HostLifetime) -> &'static str {
-    match lifetime {
-        HostLifetime::Interactive => INTERRUPTED,
+/// Why a run was interrupted, and why no headless host could go on with it, if one was tried.
+pub fn interrupted(lifetime: HostLifetime, failure: Option<&str>) -> String {
+    let why = match lifetime {
+        HostLifetime::Interactive | HostLifetime::Headless => INTERRUPTED,
         HostLifetime::OneShot => INTERRUPTED_WITH_RUN,
+    };
+    match failure {
+        None => why.to_owned(),
+        Some(failure) => {
+            format!("{why} No host could be started to go on with it: {}.", plain_end(failure))
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 mod code;
 mod environment;
 mod repair;
+mod startup;
 mod waiter;
 mod words;
 
@@ -19,6 +20,7 @@ pub use code::{
 };
 pub use environment::{BadEnvironment, Environment};
 pub use repair::repair_surrogates;
+pub use startup::Startup;
 pub use waiter::{Waiter, waiter_of};
 pub use words::{
     Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Role, ToDaemon, Wanted,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::environment::Environment;
+use super::startup::Startup;
 use crate::api::view::News;
 use crate::api::{Answer, Refusal, Request};
 use crate::ids::{CallKey, HostId, MessageId, Place, SessionId};
@@ -80,6 +81,9 @@ pub enum Role {
         kind: String,
         #[serde(default)]
         lifetime: HostLifetime,
+        /// How to start another without a window, if that can be done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        startup: Option<Box<Startup>>,
     },
     /// A command or the dashboard.
     Client,
@@ -92,8 +96,10 @@ pub enum HostLifetime {
     /// Until somebody closes it.
     #[default]
     Interactive,
-    /// Until its conversation falls idle, and its helpers end with it: `opencode run`.
+    /// Until its conversation falls idle: `opencode run`.
     OneShot,
+    /// Until no helper needs it: legwork started it, and nobody sees it.
+    Headless,
 }
 
 /// The session that a call comes from.
@@ -257,7 +263,7 @@ pub enum Method {
     Delete,
 }
 
-fn bounded<'de, D: Deserializer<'de>, const MAX_BYTES: usize>(
+pub(super) fn bounded<'de, D: Deserializer<'de>, const MAX_BYTES: usize>(
     input: D,
 ) -> Result<String, D::Error> {
     let text = String::deserialize(input)?;

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use legwork_protocol::api::{Answer, Ask, List, Refusal, Request};
 use legwork_protocol::line::{
-    Context, FromDaemon, HostLifetime, HostReply, HostResult, LINE_VERSION, Method, Role, ToDaemon,
-    Wanted, encode,
+    Context, Environment, FromDaemon, HostLifetime, HostReply, HostResult, LINE_VERSION, Method,
+    Role, Startup, ToDaemon, Wanted, encode,
 };
 use legwork_protocol::tools::tools;
 use proptest::collection::vec;
@@ -88,6 +88,11 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         place: "place".parse().unwrap(),
         kind: "opencode".into(),
         lifetime: HostLifetime::OneShot,
+        startup: Some(Box::new(Startup {
+            command: vec!["/bin/opencode".into()],
+            directory: "/a".into(),
+            environment: Environment::default(),
+        })),
     };
     let context = Context {
         session: "ses_1".parse().unwrap(),

@@ -9,8 +9,9 @@
 //! tool NAME [MS] use a tool               nomodel     the model does not exist
 //! ```
 //!
-//! A script that runs out answers `ok`, and so does a prompt that is no script. Nothing here is
-//! run; the rules of a turn are in `turn.rs`.
+//! A script that runs out answers `ok`, and so does a prompt that is no script. A helper that is
+//! asked to go on finds its script at the end. Nothing here is run; the rules of a turn are in
+//! `turn.rs`.
 
 use std::sync::Arc;
 
@@ -43,6 +44,10 @@ pub enum Step {
 
 /// The steps of a prompt; `None` when it is ordinary text.
 pub fn parse(text: &str) -> Option<Arc<[Step]>> {
+    let text = match text.strip_prefix("You were interrupted") {
+        Some(text) => text.rsplit("\n\n").next()?,
+        None => text,
+    };
     // Most texts without a script are long notices: their first byte tells.
     if !text.bytes().next().is_some_and(|first| first.is_ascii_lowercase()) {
         return None;

@@ -11,6 +11,8 @@ use legwork_sim::story::launch;
 use legwork_sim::world::Faults;
 use serde_json::json;
 
+use super::restarts::fails;
+
 /// The stage of a task as saved.
 pub(crate) fn stage(story: &mut Story, task: TaskId) -> Option<StageName> {
     story.world.audit().rows.get(&task).map(|row| row.task.stage.name())
@@ -216,7 +218,7 @@ fn x1_a_task_that_waits_for_a_permission_is_cancelled_with_its_question() {
 
 #[test]
 fn x1_a_task_whose_host_ended_is_cancelled_and_its_parent_told_later() {
-    let mut story = Story::new();
+    let mut story = Story::with(fails(), Nasty::calm());
     let task = story.launch("Cut off", "hang");
     story.pass(3_000);
     story.world.kill_window(0);

@@ -13,6 +13,7 @@ use crate::ends::{
     answered, count, detail, ended, occupy, on_disk, process, question, told_of, until_answered,
     until_prompting,
 };
+use crate::restarts::fails;
 
 #[test]
 fn field_an_unknown_agent_is_refused_and_does_not_stay_running() {
@@ -240,7 +241,7 @@ fn field_a_restart_leaves_nothing_running_by_mistake() {
 
 #[test]
 fn field_a_restart_of_everything_leaves_nothing_running_by_mistake() {
-    let mut story = Story::with(Settings::default(), Nasty::scripted());
+    let mut story = Story::with(fails(), Nasty::scripted());
     let task = story.launch("Cut off", "tool grep 600000; say never");
     story.pass(5_000);
     story.world.kill_daemon();

@@ -11,6 +11,7 @@ mod clear;
 mod ends;
 mod field;
 mod field_asks;
+mod headless;
 mod keeping;
 mod launch;
 mod launch_limits;

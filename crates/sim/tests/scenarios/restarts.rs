@@ -15,8 +15,9 @@ fn one_place() -> Settings {
     Settings { max_running: 1, ..Settings::default() }
 }
 
-fn goes_on() -> Settings {
-    Settings { interrupted: Interrupted::Continue, ..Settings::default() }
+/// What is cut off is not asked to go on.
+pub fn fails() -> Settings {
+    Settings { interrupted: Interrupted::Fail, ..Settings::default() }
 }
 
 /// The task was cut off with its host, and its parent is told without a turn.
@@ -178,7 +179,7 @@ fn k2_finished_before_its_host_ended_it_is_completed_and_told() {
 
 #[test]
 fn k2_cut_off_with_its_host_it_is_interrupted_and_told_without_a_turn() {
-    let mut story = Story::with(Settings::default(), Nasty::scripted());
+    let mut story = Story::with(fails(), Nasty::scripted());
     let task = story.launch("Cut off", "wait 60000; say never");
     story.pass(5_000);
     story.world.kill_window(0);
@@ -189,7 +190,7 @@ fn k2_cut_off_with_its_host_it_is_interrupted_and_told_without_a_turn() {
 
 #[test]
 fn k2_cut_off_while_the_daemon_was_dead_it_is_interrupted_too() {
-    let mut story = Story::with(Settings::default(), Nasty::scripted());
+    let mut story = Story::with(fails(), Nasty::scripted());
     let task = story.launch("Cut off", "wait 60000; say never");
     story.pass(5_000);
     story.world.kill_daemon();
@@ -203,7 +204,7 @@ fn k2_cut_off_while_the_daemon_was_dead_it_is_interrupted_too() {
 
 #[test]
 fn k2_without_another_host_it_is_interrupted_after_the_grace_time() {
-    let mut story = Story::new();
+    let mut story = Story::with(fails(), Nasty::calm());
     let task = story.launch("Alone", "wait 60000; say never");
     story.pass(5_000);
     story.world.kill_window(0);
@@ -220,7 +221,7 @@ fn k2_without_another_host_it_is_interrupted_after_the_grace_time() {
 
 #[test]
 fn k2_unfinished_tasks_of_every_stage_end_with_their_host() {
-    let settings = Settings { max_running: 2, ..Settings::default() };
+    let settings = Settings { max_running: 2, ..fails() };
     let mut story = Story::with(settings, Nasty::scripted());
     let resumed = story.launch("Resumed", "say one");
     story.until_settled();
@@ -244,8 +245,8 @@ fn k2_unfinished_tasks_of_every_stage_end_with_their_host() {
 }
 
 #[test]
-fn k2_a_helper_that_was_cut_off_goes_on_where_that_is_configured() {
-    let mut story = Story::with(goes_on(), Nasty::scripted());
+fn k2_a_helper_that_was_cut_off_goes_on_in_another_window() {
+    let mut story = Story::with(Settings::default(), Nasty::scripted());
     let task = story.launch("Goes on", "wait 60000; say never");
     story.pass(5_000);
     let session = story.session_of(task);
@@ -264,7 +265,7 @@ fn k2_a_helper_that_was_cut_off_goes_on_where_that_is_configured() {
 
 #[test]
 fn k2_a_helper_is_not_asked_to_go_on_for_ever() {
-    let mut story = Story::with(goes_on(), Nasty::calm());
+    let mut story = Story::with(Settings::default(), Nasty::calm());
     let task = story.launch("Dies", "wait 60000; say never");
     let session = story.session_of(task);
     for window in 0..4 {
@@ -298,7 +299,7 @@ fn k2_another_window_ending_changes_nothing() {
 /// A window that is closed aborts what runs in it before it goes; that was nobody's wish.
 #[test]
 fn k2_a_run_that_its_window_aborts_on_closing_was_interrupted() {
-    let mut story = Story::new();
+    let mut story = Story::with(fails(), Nasty::calm());
     let task = story.launch("Explore", "tool grep 600000; say found it");
     story.pass(5_000);
     let session = story.session_of(task);

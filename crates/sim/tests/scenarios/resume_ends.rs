@@ -5,6 +5,7 @@ use legwork_sim::Story;
 use legwork_sim::host::{Finish, Nasty};
 use serde_json::{Value, json};
 
+use crate::restarts::fails;
 use crate::resume::{completed, output, prompts, record, refused, until_asked};
 
 const NOTE: &str = "Note: agent and description are ignored in resume mode.";
@@ -176,7 +177,7 @@ fn r9_a_prompt_that_cannot_be_handed_over_is_told_as_a_failure() {
 
 #[test]
 fn r9_a_resume_cut_off_with_its_host_is_told_as_a_failure() {
-    let mut story = Story::with(Settings::default(), Nasty::scripted());
+    let mut story = Story::with(fails(), Nasty::scripted());
     let task = completed(&mut story, "say one");
     story.resume(task, "wait 60000; say two");
     story.pass(5_000);

@@ -1,0 +1,221 @@
+//! Helpers outlive their window: an OpenCode without one goes on with them, and ends when nothing
+//! needs it. Everything here is the real thing.
+
+use std::fs;
+use std::net::Ipv4Addr;
+
+use legwork_testkit::{Home, Model, Request, block_on, call, script};
+use serde_json::{Value, json};
+
+use crate::processes::{daemon, daemon_of, is_alive, signal, until_ended};
+use crate::stage::{Stage, Task, cast, furnish, launch, legwork, printed, until};
+
+/// The processes of the headless hosts that are connected.
+fn headless(home: &Home) -> Vec<u32> {
+    let daemon = daemon(home);
+    let hosts = daemon["hosts"].as_array().cloned().unwrap_or_default();
+    let headless = hosts.iter().filter(|host| host["lifetime"] == "headless");
+    let pid = |host: &Value| host["host"].as_str()?.split('-').nth(1)?.parse().ok();
+    headless.filter_map(pid).collect()
+}
+
+fn bash(command: &str) -> String {
+    call("bash", &json!({ "command": command, "description": "a command" }))
+}
+
+async fn until_headless(home: &Home) -> u32 {
+    until("a headless host", async || headless(home).pop()).await
+}
+
+/// The helper has been asked to go on, by a prompt of its own in the same session.
+async fn until_asked_again(model: &Model, session: &str) {
+    let again = |one: &Request| {
+        one.session.as_deref() == Some(session) && one.said("user", "You were interrupted")
+    };
+    model.wait_for("the helper to go on", again).await;
+}
+
+async fn told_once(stage: &Stage, parent: &str, task: &Task, words: &str) {
+    stage.until_settled(task).await;
+    let notices = stage.notices(parent).await;
+    let mine: Vec<_> = notices.iter().filter(|notice| notice.headline.contains(&task.id)).collect();
+    let ended: Vec<_> = mine.iter().filter(|notice| !notice.headline.contains("WAITING")).collect();
+    assert_eq!(ended.len(), 1, "{notices:?}");
+    assert!(ended[0].headline.starts_with("[BACKGROUND TASK COMPLETED]"), "{ended:?}");
+    assert!(ended[0].hidden.contains(words), "{ended:?}");
+}
+
+/// One is in the middle of a tool call, one streams, one waits for a permission.
+#[test]
+fn k6_helpers_outlive_a_killed_window_and_are_told_once_when_one_is_back() {
+    block_on(async {
+        let mut stage = Stage::with(cast(), "").await;
+        let parent = stage.parent().await;
+        let long = bash("test -e begun || { touch begun; sleep 600; }");
+        let in_a_tool = [&*long, "gate tool\nsay after the tool"];
+        let tool = stage.launch(&parent, "in a tool", &in_a_tool).await;
+        let begun = stage.home.project().join("begun");
+        until("the tool call", async || begun.exists().then_some(())).await;
+        let streams = ["say so far\ngate stream\nsay streamed"];
+        let streams = stage.launch(&parent, "streams", &streams).await;
+        let echo = bash("echo hi");
+        let asks = [&*echo, "say was allowed"];
+        let asks = stage.launch_agent(&parent, "careful", "asks", &asks).await;
+        stage.until_notices(&parent, 1).await;
+        let window = stage.serve.pid();
+        let mark = stage.model.requests().len();
+        stage.serve.kill9();
+        until_ended(window).await;
+
+        let host = until_headless(&stage.home).await;
+        for task in [&tool, &streams, &asks] {
+            until_asked_again(&stage.model, &task.session).await;
+        }
+        stage.model.open("tool");
+        stage.model.open("stream");
+        until("the question", async || {
+            stage.view(&asks.id)["questions"][0]["id"].is_string().then_some(())
+        })
+        .await;
+        let answered = stage.legwork(&["answer", &asks.id, "once"]);
+        assert!(answered.status.success(), "{answered:?}");
+        for task in [&tool, &streams, &asks] {
+            stage.until_status(task, "completed").await;
+            stage.until_settled(task).await;
+        }
+        let turns = |requests: Vec<Request>| {
+            requests.iter().filter(|one| one.session.as_ref() == Some(&parent)).count()
+        };
+        assert_eq!(turns(stage.model.requests().split_off(mark)), 0, "nobody is there");
+        stage.reopen().await;
+        told_once(&stage, &parent, &tool, "after the tool").await;
+        told_once(&stage, &parent, &streams, "streamed").await;
+        told_once(&stage, &parent, &asks, "was allowed").await;
+        until_ended(host).await;
+        daemon_of(&stage.home, 1).await;
+    });
+}
+
+#[test]
+fn k6_a_headless_host_is_closed_to_everybody_else() {
+    block_on(async {
+        let mut stage = Stage::new().await;
+        let parent = stage.parent().await;
+        let look = bash("env > seen-by-the-helper.txt");
+        let steps = [&*format!("gate first\n{look}"), "gate work\nsay done"];
+        let task = stage.launch(&parent, "looks around", &steps).await;
+        let working = |one: &Request| one.session.as_ref() == Some(&task.session);
+        stage.model.wait_for("its work", working).await;
+        stage.serve.kill9();
+        stage.model.open("first");
+        let host = until_headless(&stage.home).await;
+        let proc = |file: &str| fs::read(format!("/proc/{host}/{file}")).unwrap();
+        let environ = String::from_utf8_lossy(&proc("environ")).into_owned();
+        let password =
+            environ.split('\0').find_map(|one| one.strip_prefix("OPENCODE_SERVER_PASSWORD="));
+        let password = password.unwrap().to_owned();
+        assert_eq!(password.len(), 128, "as much as the dice gave");
+        let line = String::from_utf8_lossy(&proc("cmdline")).into_owned();
+        assert!(!line.contains(&password), "{line}");
+        let port: u16 =
+            line.split('\0').skip_while(|word| *word != "--port").nth(1).unwrap().parse().unwrap();
+        let said = std::process::Command::new("curl")
+            .args(["-s", "-o", "/dev/null", "-w", "%{http_code}"])
+            .arg(format!("http://{}:{port}/session", Ipv4Addr::LOCALHOST))
+            .output()
+            .unwrap();
+        assert_eq!(printed(&said), "401");
+        assert!(
+            fs::read(stage.home.root().join("legwork/headless.log"))
+                .is_ok_and(|said| { !String::from_utf8_lossy(&said).contains(&password) })
+        );
+
+        stage.model.open("work");
+        stage.until_status(&task, "completed").await;
+        let seen = fs::read_to_string(stage.home.project().join("seen-by-the-helper.txt")).unwrap();
+        assert!(seen.contains("PATH="), "{seen}");
+        assert!(!seen.contains("OPENCODE_SERVER_PASSWORD") && !seen.contains("LEGWORK_HEADLESS"));
+        stage.reopen().await;
+        told_once(&stage, &parent, &task, "done").await;
+    });
+}
+
+/// Also K2. The daemon is killed while the headless one works, then the headless one.
+#[test]
+fn k6_a_killed_daemon_finds_the_headless_host_again_and_a_killed_headless_host_is_replaced() {
+    block_on(async {
+        let mut stage = Stage::new().await;
+        let parent = stage.parent().await;
+        let task = stage.launch(&parent, "long work", &["gate work\nsay done after all"]).await;
+        let working = |one: &Request| one.session.as_ref() == Some(&task.session);
+        stage.model.wait_for("its work", working).await;
+        stage.serve.kill9();
+        let first = until_headless(&stage.home).await;
+        until_asked_again(&stage.model, &task.session).await;
+        let before = daemon_of(&stage.home, 1).await;
+        signal(before, "KILL");
+        until_ended(before).await;
+        until("the next daemon", async || (headless(&stage.home) == [first]).then_some(())).await;
+
+        signal(first, "KILL");
+        until_ended(first).await;
+        let second = until_headless(&stage.home).await;
+        assert_ne!(second, first);
+        stage.model.open("work");
+        stage.until_status(&task, "completed").await;
+        stage.until_settled(&task).await;
+        until_ended(second).await;
+        stage.reopen().await;
+        told_once(&stage, &parent, &task, "done after all").await;
+    });
+}
+
+#[test]
+fn k6_the_helpers_of_an_opencode_run_that_ends_go_on() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish(&model, json!({}), "");
+        let begin = call("background_task", &launch("look", &["gate work\nsay the finding"]));
+        let mut run = home.run(&["--agent", "build", &script(&[&begin, "say all done"])]);
+        let ended = run.wait().await;
+        assert!(ended.status.success() && ended.stdout.contains("all done"), "{ended:?}");
+        until_ended(run.pid()).await;
+        let host = until_headless(&home).await;
+        model.open("work");
+        let view = until("its end", async || {
+            let listed = legwork(&home, &["list", "--json"]);
+            let listed: Value = serde_json::from_slice(&listed.stdout).ok()?;
+            let task = listed["tasks"][0].clone();
+            (task["status"] == "completed" && task["notice_pending"] == false).then_some(task)
+        })
+        .await;
+        until_ended(host).await;
+        let stage = Stage::open(model, home).await;
+        let notices = stage.notices(view["parent"].as_str().unwrap()).await;
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(notices[0].hidden.contains("the finding"), "{notices:?}");
+        assert!(!is_alive(host));
+    });
+}
+
+#[test]
+fn k6_switched_off_no_host_is_started() {
+    block_on(async {
+        let mut stage = Stage::with(json!({}), "[recovery]\nheadless = false\n").await;
+        let parent = stage.parent().await;
+        let task = stage.launch(&parent, "long work", &["gate work\nsay done"]).await;
+        let working = |one: &Request| one.session.as_ref() == Some(&task.session);
+        stage.model.wait_for("its work", working).await;
+        stage.serve.kill9();
+        until("it is noticed", async || {
+            let waits = &stage.view(&task.id)["waiting"][0]["for"];
+            (waits == "another-host").then_some(())
+        })
+        .await;
+        stage.model.open("work");
+        stage.reopen().await;
+        stage.until_status(&task, "completed").await;
+        let log = fs::read_to_string(stage.home.root().join("legwork/daemon.log")).unwrap();
+        assert!(!log.contains("headless host"), "{log}");
+    });
+}

@@ -1,0 +1,130 @@
+//! Headless hosts. A run whose host ended goes on at another host of its place. Where there is
+//! none, one without a window is started, and ended again when nothing needs it.
+
+use legwork_protocol::limits::{
+    HEADLESS_AFTER_MS, HEADLESS_IDLE_MS, HEADLESS_MAX_TRIES, HEADLESS_RETRY_MS, HEADLESS_START_MS,
+};
+use legwork_protocol::line::HostLifetime;
+use legwork_protocol::{HostId, Interrupted, Place, TaskId, Time};
+
+use super::Presence;
+use crate::engine::Engine;
+use crate::input::Headless;
+use crate::tasks::Live;
+use crate::timers::Timer;
+
+/// The tries to start a host for a place, until one is there.
+#[derive(Debug)]
+pub(crate) struct Start {
+    tries: u32,
+    last: Try,
+}
+
+#[derive(Debug)]
+enum Try {
+    Begun { at: Time },
+    Failed { at: Time, why: String },
+}
+
+impl Start {
+    /// The moment at which the last try is given up, or followed by another.
+    fn due(&self) -> Time {
+        match self.last {
+            Try::Begun { at } => at.plus(HEADLESS_START_MS),
+            Try::Failed { at, .. } => at.plus(HEADLESS_RETRY_MS),
+        }
+    }
+
+    pub fn failure(&self) -> Option<&str> {
+        match &self.last {
+            Try::Failed { why, .. } => Some(why),
+            Try::Begun { .. } => None,
+        }
+    }
+}
+
+impl Engine {
+    /// Whether a run that lost its host gets a headless one, which is started if it is time to.
+    pub(crate) fn awaits_headless(&mut self, id: TaskId) -> bool {
+        let now = self.now;
+        let Some(due) = self.headless_due(id) else { return false };
+        let Some(Live { task, .. }) = self.tasks.live(id) else { return false };
+        let (place, directory) = (task.place.clone(), task.directory.as_ref().to_owned());
+        if due > now {
+            return true;
+        }
+        let tries = match self.starts.get_mut(&place) {
+            None => 0,
+            Some(start) => {
+                if let Try::Begun { .. } = start.last {
+                    let why = "it was not there in time".to_owned();
+                    start.last = Try::Failed { at: now, why };
+                    return start.tries < HEADLESS_MAX_TRIES;
+                }
+                start.tries
+            }
+        };
+        if tries >= HEADLESS_MAX_TRIES {
+            return false;
+        }
+        self.starts.insert(place.clone(), Start { tries: tries + 1, last: Try::Begun { at: now } });
+        self.headless(Headless::Start { place, directory });
+        true
+    }
+
+    /// When the next step towards a headless host for this run is due. None if it gets none.
+    pub(crate) fn headless_due(&self, id: TaskId) -> Option<Time> {
+        let Live { task, volatile } = self.tasks.live(id)?;
+        let wanted = self.settings.headless && self.settings.interrupted == Interrupted::Continue;
+        let lost = volatile.loss.since().filter(|_| wanted && task.may_go_on())?;
+        // A host that is there and does not have the session is no better without a window.
+        if self.hosts.here_at(&task.place).next().is_some() {
+            return None;
+        }
+        match self.starts.get(&task.place) {
+            None => Some(lost.plus(HEADLESS_AFTER_MS)),
+            Some(Start { tries: HEADLESS_MAX_TRIES.., last: Try::Failed { .. } }) => None,
+            Some(start) => Some(start.due()),
+        }
+    }
+
+    pub(crate) fn not_started(&mut self, place: &Place, why: String, again: bool) {
+        let Some(start) = self.starts.get_mut(place) else { return };
+        if !again {
+            start.tries = HEADLESS_MAX_TRIES;
+        }
+        start.last = Try::Failed { at: self.now, why };
+        let gone = self.hosts.at(place).filter(|(_, host)| host.presence == Presence::Gone);
+        let waiting: Vec<TaskId> = gone.flat_map(|(_, host)| host.unfinished()).collect();
+        waiting.into_iter().for_each(|task| self.tend_run(task));
+    }
+
+    /// Ends a headless host that had nothing to do twice in a row.
+    pub(crate) fn end_if_idle(&mut self, id: &HostId) {
+        let needed = self.is_needed(id);
+        let Some(host) = self.hosts.get_mut(id) else { return };
+        if host.presence != Presence::Here || host.lifetime != HostLifetime::Headless {
+            return;
+        }
+        let end = host.idle && !needed;
+        host.idle = !needed;
+        self.timers.set(Timer::Idle(id.clone()), self.now.plus(HEADLESS_IDLE_MS));
+        if end {
+            self.headless(Headless::End { host: id.clone() });
+        }
+    }
+
+    /// Whether a host has something to do that no other can: a run, a stop, a message for a parent
+    /// whose window is closed.
+    fn is_needed(&self, id: &HostId) -> bool {
+        let Some(host) = self.hosts.get(id) else { return false };
+        let delivers = || {
+            let waiting = self.outbox.recipients.values().filter(|recipient| recipient.waits());
+            let mut here = waiting.filter(|recipient| recipient.parent.place == host.place);
+            here.any(|recipient| {
+                self.route(&recipient.parent.session).is_some_and(|it| it.host == *id)
+            })
+        };
+        !host.is_empty() || self.stops.on(id) || delivers()
+    }
+}
