@@ -149,10 +149,9 @@ fn question() -> Question {
 
 /// The engine at a stage. The task is the parent's; its first call is `call_1`.
 fn at(stage: &str) -> Desk {
-    let mut settings = Settings { max_running: 1, ..Settings::default() };
-    if ["queued cut off", "opening cut off", "read to go on"].contains(&stage) {
-        settings.interrupted = Interrupted::Continue;
-    }
+    let goes_on = ["queued cut off", "opening cut off", "read to go on"].contains(&stage);
+    let interrupted = if goes_on { Interrupted::Continue } else { Interrupted::Fail };
+    let settings = Settings { max_running: 1, interrupted, ..Settings::default() };
     let mut desk = Desk::new(settings);
     let changed = Hint::Changed { session: session_id("ses_child") };
     match stage {

@@ -412,7 +412,6 @@ fn refusing() {
         Refusal::NoSuchTool(text("background_resume")),
         Refusal::HostUnreachable,
         Refusal::NotStarted(words::could_not_start(&HostError::Unreachable, 9)),
-        Refusal::NotStarted(text(words::CLEARED)),
         Refusal::NotStarted(text(words::INTERRUPTED)),
         Refusal::NotDone(text("Permission request per_1 not found")),
         Refusal::CallRepeated,
@@ -521,7 +520,7 @@ fn several_notices_in_one_letter() {
 
 #[test]
 fn a_parent_that_nobody_used_since_is_told_in_its_history() {
-    let mut desk = Desk::new(settings());
+    let mut desk = Desk::new(Settings { interrupted: Interrupted::Fail, ..settings() });
     desk.working(parent("call_1"), "Explore the codebase", "ses_one");
     desk.pass(30_000);
     desk.hint(Hint::HostGone { host: host_id("host_1") });
@@ -533,7 +532,7 @@ fn a_parent_that_nobody_used_since_is_told_in_its_history() {
 
 #[test]
 fn a_prompt_after_an_interruption_says_so() {
-    let mut desk = Desk::new(Settings { interrupted: Interrupted::Continue, ..settings() });
+    let mut desk = Desk::new(settings());
     desk.working(parent("call_1"), "Explore the codebase", "ses_one");
     desk.hint(Hint::HostGone { host: host_id("host_1") });
     desk.host_comes("host_2");

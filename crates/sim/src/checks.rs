@@ -6,7 +6,7 @@ use legwork_engine::task::Stage;
 use legwork_engine::{Action, Work};
 use legwork_protocol::limits::BLOCK_MAX_MS;
 use legwork_protocol::line::HostLifetime;
-use legwork_protocol::{Ask, MessageId, Place, SessionId, TaskId, Time};
+use legwork_protocol::{Ask, Interrupted, MessageId, Place, SessionId, TaskId, Time};
 
 use crate::adapter::Write;
 use crate::calls::CallNo;
@@ -105,7 +105,11 @@ impl World {
             Ask::Launch { .. } | Ask::Resume { .. } if !refused => {
                 let promised = text.contains("A notification") || text.contains("a notification");
                 let warned = text.contains("background_block");
-                if promised && warned != (lifetime == HostLifetime::OneShot) {
+                let ends = text.contains("its helpers end with it");
+                let goes_on =
+                    self.settings.headless && self.settings.interrupted == Interrupted::Continue;
+                let one_shot = lifetime == HostLifetime::OneShot;
+                if promised && (warned, ends) != (one_shot, one_shot && !goes_on) {
                     let what = format!("call {number} of a {lifetime:?} host hears {text:?}");
                     self.audit().broken("told what its host is", what);
                 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use legwork_engine::task::Stage;
 use legwork_protocol::Ask;
 use legwork_protocol::api::ToolCall;
 use legwork_protocol::{MessageId, SessionId, Settings, Status, TaskId};
@@ -117,7 +118,8 @@ impl Story {
         self.world.calls[call].answer.is_some()
     }
 
-    /// `main` launches a helper whose work is this script, and waits until it is accepted.
+    /// `main` launches a helper whose work is this script, and waits until its session is open, or
+    /// it waits for that.
     pub fn launch(&mut self, description: &str, script: &str) -> TaskId {
         let main = self.main.clone();
         self.launch_from(&main, description, script)
@@ -127,10 +129,12 @@ impl Story {
         let arguments = launch(description, script);
         let call = self.start(from, "background_task", arguments);
         let answer = self.answer(call);
-        match self.world.calls[call].task() {
-            Some(task) => task,
-            None => panic!("not launched: {answer}"),
-        }
+        let Some(task) = self.world.calls[call].task() else { panic!("not launched: {answer}") };
+        self.until("its session", |story| {
+            let row = story.world.audit().rows.get(&task);
+            row.is_none_or(|row| row.task.stage != Stage::Opening)
+        });
+        task
     }
 
     /// `main` resumes a task with this script, and waits for the answer.

@@ -83,14 +83,14 @@ mod tests {
     #[test]
     fn calls_are_read() {
         let told = |status: &str, said: &str| {
-            let state = json!({ "status": status, said: "Task ID: bg_1\nSession ID: ses_1",
+            let state = json!({ "status": status, said: "Task ID: bg_1\nStatus: running",
                 "input": { "description": "d" }, "time": { "start": 10, "end": 25 } });
             let call = json!({ "type": "tool", "tool": "t", "state": state });
             json!({ "parts": [{ "type": "text" }, call] })
         };
         let calls = Call::all(&[told("completed", "output"), json!({}), told("error", "error")]);
         assert_eq!(calls.len(), 2);
-        assert_eq!((calls[0].took(), calls[0].line("Session ID:")), (Some(15.0), Some("ses_1")));
+        assert_eq!((calls[0].took(), calls[0].line("Status:")), (Some(15.0), Some("running")));
         assert!(!calls[0].refused() && calls[1].refused());
         assert_eq!((&*calls[1].tool, &calls[1].text), ("t", &calls[0].text));
     }

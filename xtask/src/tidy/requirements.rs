@@ -49,7 +49,7 @@ const fn process(number: &'static str, says: &'static str, why: &'static str) ->
 const TABLE: [Requirement; 69] = [
     scenario("L1", "a launch names every missing argument and leaves nothing behind"),
     scenario("L2", "a new task is running, was never resumed, and knows its origin"),
-    scenario("L3", "a launch returns when the session is open, with both ids"),
+    scenario("L3", "a launch is answered when it is saved and its agent is known"),
     scenario("L4", "an unknown agent is refused with the agents there are"),
     scenario("L5", "the session is a child without the six tools, down to the depth limit"),
     scenario("L6", "the same call twice makes one task"),

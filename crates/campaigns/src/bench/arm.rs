@@ -126,20 +126,27 @@ impl Arm {
         if self == Self::Native { "task" } else { "background_block" }
     }
 
-    /// The helper that a call has launched.
+    /// What notices call the helper that a call has launched.
     ///
     /// # Errors
     /// When it launched none.
-    pub fn child(self, call: &Call) -> Done<Child> {
-        let found = if self == Self::Native {
-            let session = call.metadata["sessionId"].as_str();
-            session.map(|session| Child { id: session.to_owned(), session: session.to_owned() })
-        } else {
-            call.line("Task ID:")
-                .zip(call.line("Session ID:"))
-                .map(|(id, session)| Child { id: id.to_owned(), session: session.to_owned() })
+    pub fn child(self, call: &Call) -> Done<String> {
+        let found = match self {
+            Self::Native => call.metadata["sessionId"].as_str(),
+            Self::Direct | Self::Legwork => call.line("Task ID:"),
         };
+        let found = found.map(str::to_owned);
         found.ok_or_else(|| Fault::trying("launching a helper", &call.text))
+    }
+
+    /// The session of such a helper, of these children of its parent, once it is open.
+    pub fn session_of(self, id: &str, children: &[Value]) -> Option<Child> {
+        let is_its = |child: &&Value| match self {
+            Self::Native => child["id"] == id,
+            Self::Direct | Self::Legwork => child["metadata"]["legwork"]["task"] == id,
+        };
+        let session = children.iter().find(is_its)?["id"].as_str()?.to_owned();
+        Some(Child { id: id.to_owned(), session })
     }
 
     /// What a parent was told.

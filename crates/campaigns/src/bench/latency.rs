@@ -270,7 +270,9 @@ impl<'a> Scene<'a> {
         let calls = Call::all(&self.stage.messages(parent).await);
         let launch = calls.into_iter().find(|call| call.tool == self.arm.tool());
         let launch = launch.ok_or_else(|| Fault::new("a parent has launched nothing"))?;
-        let child = self.arm.child(&launch)?;
+        let id = self.arm.child(&launch)?;
+        let look = async || self.arm.session_of(&id, &self.stage.client.children(parent).await);
+        let child = until("the helper's session", SETTLE, LOOK, look).await?;
         Ok((launch, child))
     }
 

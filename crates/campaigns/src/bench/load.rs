@@ -139,10 +139,14 @@ async fn launch_all(
         }
         let calls = Call::all(&stage.messages(parent).await);
         let launches: Vec<_> = calls.iter().filter(|call| call.tool == arm.tool()).collect();
-        let children: Vec<Child> =
-            launches.iter().filter_map(|call| arm.child(call).ok()).collect();
-        missing = helpers - children.len();
+        let ids: Vec<String> = launches.iter().filter_map(|call| arm.child(call).ok()).collect();
+        missing = helpers - ids.len();
         if missing == 0 {
+            let look = async || {
+                let open = stage.client.children(parent).await;
+                ids.iter().map(|id| arm.session_of(id, &open)).collect()
+            };
+            let children = until("the helpers' sessions", SETTLE, LOOK, look).await?;
             return Ok((children, launches.len() - helpers));
         }
         let refusal = launches.iter().find(|call| call.status == "error");

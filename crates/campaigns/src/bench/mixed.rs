@@ -96,7 +96,7 @@ fn count(arm: Arm, calls: &[Call], notices: &[Notice], helpers: usize) -> Mixed 
                 continue;
             }
         };
-        let id = arm.child(call).map(|child| child.id).unwrap_or_default();
+        let id = arm.child(call).unwrap_or_default();
         let of_it: Vec<&Notice> = notices.iter().filter(|notice| notice.task == id).collect();
         let right = |notice: &&Notice| notice.says == says && notice.result.contains(&words);
         match of_it[..] {
@@ -119,7 +119,7 @@ mod tests {
         Call {
             tool: "background_task".to_owned(),
             status: if fails { "error" } else { "completed" }.to_owned(),
-            text: format!("Task ID: bg_{number}\nSession ID: ses_{number}"),
+            text: format!("Task ID: bg_{number}"),
             input: json!({ "description": format!("Lot {number}") }),
             ended: Some(1),
             ..Call::default()

@@ -101,9 +101,14 @@ impl Host {
             let found = text.lines().find_map(|line| line.strip_prefix(name));
             found.unwrap_or_else(|| panic!("{text}")).to_owned()
         };
-        let (task, session) = (line("Task ID: "), line("Session ID: "));
-        crate::home::eventually("the helper has its prompt", || {
-            self.opencode.lock().unwrap().sessions.get(&session)?.messages.first().map(|_| ())
+        let task = line("Task ID: ");
+        let session = crate::home::eventually("the helper has its prompt", || {
+            let opencode = self.opencode.lock().unwrap();
+            let mut all = opencode.sessions.iter();
+            let (id, _) = all.find(|(_, session)| {
+                session.kept["metadata"]["legwork"]["task"] == *task && !session.messages.is_empty()
+            })?;
+            Some(id.clone())
         });
         (task, session)
     }

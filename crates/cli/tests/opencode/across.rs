@@ -11,7 +11,7 @@ async fn launch(stage: &Stage, parent: &str, name: &str, prompt: &str) -> Task {
     let arguments = json!({ "description": name, "prompt": prompt, "agent": "rehearsal" });
     let call = stage.call(parent, "background_task", arguments).await;
     assert!(!call.refused(), "{call:?}");
-    Task::of(&call.text)
+    stage.task(&call.text).await
 }
 
 #[test]

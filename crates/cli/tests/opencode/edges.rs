@@ -4,7 +4,7 @@
 use legwork_testkit::{Request, block_on, script};
 use serde_json::json;
 
-use crate::stage::{Stage, Task, launch};
+use crate::stage::{Stage, launch};
 
 /// Providers number calls anew in every answer, or not at all.
 #[test]
@@ -21,7 +21,7 @@ fn l6_calls_whose_ids_the_provider_repeats_or_leaves_empty_are_calls_of_their_ow
             stage.turn(&parent, &[&line("second"), "say ok"]).await;
             let calls = stage.calls(&parent).await;
             assert!(calls.iter().all(|call| !call.refused()), "{calls:?}");
-            let tasks: Vec<Task> = calls.iter().map(|call| Task::of(&call.text)).collect();
+            let tasks = stage.tasks(&calls).await;
             assert_eq!(tasks.len(), 2, "{calls:?}");
             assert_ne!(tasks[0].id, tasks[1].id, "{calls:?}");
             for task in &tasks {

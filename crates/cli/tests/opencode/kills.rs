@@ -123,7 +123,7 @@ impl Survivor {
         let notices = stage.until_notices(parent, 1).await;
         let calls = stage.calls(parent).await;
         assert_eq!(calls.len(), 1, "{name}: {calls:?}");
-        let task = Task::of(&calls[0].text);
+        let task = stage.task(&calls[0].text).await;
         stage.until_status(&task, "completed").await;
         stage.until_settled(&task).await;
         assert_eq!(tasks_of(stage, parent).len(), 1, "{name}");

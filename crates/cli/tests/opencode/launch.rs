@@ -95,15 +95,15 @@ fn l1_every_missing_argument_is_named_and_nothing_comes_into_being() {
 
 /// Also L2, as far as a person sees it.
 #[test]
-fn l2_l3_a_launch_answers_with_both_ids_while_the_helper_still_works() {
+fn l2_l3_a_launch_is_answered_while_the_helper_still_works() {
     let stage = Stage::shared();
     block_on(async {
         let parent = stage.parent().await;
         let arguments = launch("Explore  the\ncode", &["gate l3\nsay found"]);
         let answer = stage.call(&parent, "background_task", arguments).await;
-        let task = Task::of(&answer.text);
+        let task = stage.task(&answer.text).await;
         let (id, session) = (&task.id, &task.session);
-        assert_eq!(answer.text, format!("Task ID: {id}\nSession ID: {session}\n{TOLD_LATER}"));
+        assert_eq!(answer.text, format!("Task ID: {id}\n{TOLD_LATER}"));
         assert_eq!(answer.title, "Explore  the\ncode");
         let digits = id.strip_prefix("bg_").unwrap();
         assert!(
@@ -161,7 +161,7 @@ fn l5_a_helper_is_a_child_with_a_title_without_the_six_tools_and_with_its_parent
         // Of OpenCode's own agents this one may ask the person and has all tools.
         let mut arguments = launch("Explore the code", &["say found"]);
         arguments["agent"] = json!("build");
-        let task = Task::of(&stage.call(&parent, "background_task", arguments).await.text);
+        let task = stage.task(&stage.call(&parent, "background_task", arguments).await.text).await;
         let offered = first_request(stage, &parent).await;
         assert!(offered.tool_names().contains(&"question"), "{:?}", offered.tool_names());
 
@@ -206,7 +206,7 @@ fn l5_a_helper_has_the_six_where_the_depth_allows_it_and_is_refused_at_the_limit
         let calls = stage.calls(&first.session).await;
         assert!(!calls[0].refused(), "{calls:?}");
         let second = Task::of(&calls[0].text);
-        assert_eq!(second.session, "none yet (queued, next in line)");
+        assert!(calls[0].text.contains("It is queued, next in line. "), "{calls:?}");
         stage.until_status(&second, "completed").await;
 
         let session = stage.view(&second.id)["session"].as_str().unwrap().to_owned();
@@ -290,7 +290,8 @@ fn l6_a_launch_whose_answer_is_lost_with_the_bridge_is_sent_again_and_makes_one_
             })
             .await;
             assert!(!answer.refused(), "{answer:?}");
-            assert_one_task(&stage, &parent, &Task::of(&answer.text)).await;
+            let task = stage.task(&answer.text).await;
+            assert_one_task(&stage, &parent, &task).await;
         }
     });
 }
@@ -319,8 +320,8 @@ fn l7_over_the_places_tasks_wait_in_order_and_over_the_tasks_of_a_root_they_are_
         let given = given.map(|(name, says)| ("background_task", launch(name, &[says])));
         let queued = stage.call_all(&parent, &given).await;
         let [second, third] = [Task::of(&queued[0].text), Task::of(&queued[1].text)];
-        assert_eq!(second.session, "none yet (queued, next in line)");
-        assert_eq!(third.session, "none yet (queued, 1 task before it)");
+        assert!(queued[0].text.contains("It is queued, next in line. "), "{queued:?}");
+        assert!(queued[1].text.contains("It is queued, 1 task before it. "), "{queued:?}");
         assert_eq!(stage.client.children(&parent).await.len(), 1);
 
         let more = ("background_task", launch("Fourth", &["say no"]));

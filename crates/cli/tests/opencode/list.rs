@@ -107,7 +107,7 @@ fn s4_all_adds_the_tasks_of_other_sessions_of_the_project_and_of_no_other_projec
         let reach = call("background_output", &json!({ "task_id": mine.id }));
         elsewhere.ask(&stranger, &script(&[&begin, &format!("{own}\n{reach}"), "say ok"])).await;
         let calls = stage.calls(&stranger).await;
-        let foreign = Task::of(&calls[0].text);
+        let foreign = stage.task(&calls[0].text).await;
         assert_eq!(calls[1].text.lines().count(), 1, "{}", calls[1].text);
         assert_eq!(cells(&calls[1].text)[0], foreign.id);
         let unknown =

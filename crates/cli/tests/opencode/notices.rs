@@ -127,7 +127,7 @@ async fn launch_five(stage: &Stage, parent: &str, gate: &str) -> Vec<Task> {
     let all: Vec<String> = (1..=5).map(one).collect();
     stage.turn(parent, &[&all.join("\n"), "say launched"]).await;
     let calls = stage.calls(parent).await.split_off(before);
-    let tasks: Vec<Task> = calls.iter().map(|call| Task::of(&call.text)).collect();
+    let tasks = stage.tasks(&calls).await;
     assert_eq!(tasks.len(), 5);
     for task in &tasks {
         stage.until_asked(&task.session, gate).await;

@@ -130,7 +130,7 @@ fn o3_a_result_is_shown_whole_and_one_of_60_kb_in_pages_that_no_host_cuts() {
             ("background_task", launch("Long", &["repeat 60000 0123456789abcdef"])),
         ];
         let answers = stage.call_all(&parent, &given).await;
-        let [short, long] = [Task::of(&answers[0].text), Task::of(&answers[1].text)];
+        let [short, long]: [Task; 2] = stage.tasks(&answers).await.try_into().unwrap();
         stage.until_settled(&short).await;
         stage.until_settled(&long).await;
         let pages = [0, 40_000, 60_000]
@@ -201,7 +201,7 @@ fn o5_a_result_that_was_read_is_not_told_any_more() {
             (calls.len() == 3 && calls[2].status == "running").then_some(calls)
         })
         .await;
-        let [first, second] = [Task::of(&calls[0].text), Task::of(&calls[1].text)];
+        let [first, second]: [Task; 2] = stage.tasks(&calls[..2]).await.try_into().unwrap();
         stage.model.open("o5-first");
         stage.until_status(&first, "completed").await;
         assert_eq!(stage.view(&first.id)["notice_pending"], true);

@@ -168,7 +168,7 @@ fn r6_the_model_of_a_helper_is_its_agents_else_its_parents_and_stays_when_it_is_
         let parent = stage.parent().await;
         let line = call("background_task", &launch("As its parent", &["say one"]));
         stage.turn_with(&parent, with_model(&[&line, "say ok"], "other")).await;
-        let task = Task::of(&stage.calls(&parent).await[0].text);
+        let task = stage.task(&stage.calls(&parent).await[0].text).await;
         stage.until_settled(&task).await;
         assert_eq!(models(&task.session), ["other"]);
 
@@ -181,7 +181,7 @@ fn r6_the_model_of_a_helper_is_its_agents_else_its_parents_and_stays_when_it_is_
         arguments["agent"] = json!("expert");
         let line = call("background_task", &arguments);
         stage.turn_with(&parent, with_model(&[&line, "say ok"], "fake")).await;
-        let task = Task::of(&stage.calls(&parent).await[2].text);
+        let task = stage.task(&stage.calls(&parent).await[2].text).await;
         stage.until_settled(&task).await;
         resumed(&stage, &parent, &task, &["say four"]).await;
         stage.until_notices(&parent, 4).await;

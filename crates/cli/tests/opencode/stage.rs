@@ -206,7 +206,24 @@ impl Stage {
         arguments["agent"] = json!(agent);
         let call = self.call(parent, "background_task", arguments).await;
         assert!(!call.refused(), "{call:?}");
-        Task::of(&call.text)
+        self.task(&call.text).await
+    }
+
+    /// The task that this answer names, once its session is open.
+    pub async fn task(&self, answer: &str) -> Task {
+        let Task { id, .. } = Task::of(answer);
+        let session =
+            until("its session", async || self.view(&id)["session"].as_str().map(str::to_owned))
+                .await;
+        Task { id, session }
+    }
+
+    pub async fn tasks(&self, answers: &[Call]) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for answer in answers {
+            tasks.push(self.task(&answer.text).await);
+        }
+        tasks
     }
 
     /// What the model was asked in the turns of a session.
@@ -232,8 +249,7 @@ impl Stage {
     ) -> [Task; N] {
         let calls = helpers.map(|(name, steps)| ("background_task", launch(name, steps)));
         let made = self.call_all(parent, &calls).await;
-        let tasks: Vec<Task> = made.iter().map(|call| Task::of(&call.text)).collect();
-        tasks.try_into().unwrap()
+        self.tasks(&made).await.try_into().unwrap()
     }
 
     /// All tool calls of a session, oldest first. What an answer quotes is given without its fence.
@@ -333,12 +349,13 @@ pub fn launch(description: &str, steps: &[&str]) -> Value {
 }
 
 impl Task {
+    /// Without its session, which may not be open yet.
     pub fn of(answer: &str) -> Self {
         let line = |name: &str| {
             let found = answer.lines().find_map(|line| line.strip_prefix(name));
             found.unwrap_or_else(|| panic!("no {name} in {answer}")).trim().to_owned()
         };
-        Self { id: line("Task ID:"), session: line("Session ID:") }
+        Self { id: line("Task ID:"), session: String::new() }
     }
 }
 

@@ -5,7 +5,7 @@ use legwork_testkit::{Client, Events, Request, Serve, block_on, call, script};
 use serde_json::json;
 
 use crate::processes::{bridge, daemon_of, signal, until_ended};
-use crate::stage::{Stage, Task, launch, until};
+use crate::stage::{Stage, launch, until};
 
 /// A second window on the project of a stage.
 struct Window {
@@ -87,7 +87,7 @@ async fn launched_in_both_at_once(stage: &Stage, other: &Window) {
     let steps = [&*begin, "say ok"];
     tokio::join!(stage.turn(&left, &steps), other.turn(&right, &steps));
     for parent in [&left, &right] {
-        let task = Task::of(&stage.calls(parent).await[0].text);
+        let task = stage.task(&stage.calls(parent).await[0].text).await;
         stage.until_notices(parent, 1).await;
         stage.until_settled(&task).await;
         assert_eq!(stage.client.children(parent).await.len(), 1);

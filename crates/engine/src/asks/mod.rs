@@ -6,10 +6,10 @@ pub(crate) mod waits;
 
 use std::collections::BTreeSet;
 
-use legwork_protocol::api::{Answer, Reply};
+use legwork_protocol::api::{Answer, Reply, Told};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::view::ResultView;
-use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
+use legwork_protocol::{CallId, HostId, Interrupted, QuestionId, Refusal, TaskId};
 
 use crate::engine::{Answered, Engine, Purpose};
 use crate::input::Caller;
@@ -35,13 +35,22 @@ impl Engine {
         }
     }
 
-    /// The lifetime is that of the caller's host, which may not be the run's.
-    pub(crate) fn launched(&self, task: &Task, lifetime: HostLifetime) -> Answer {
-        Answer::Launched { task: Box::new(self.view_of(task, self.now)), lifetime }
+    pub(crate) fn launched(&self, task: &Task, own: &HostId) -> Answer {
+        Answer::Launched { task: Box::new(self.view_of(task, self.now)), told: self.told(own) }
     }
 
-    pub(crate) fn resumed(&self, task: &Task, lifetime: HostLifetime) -> Answer {
-        Answer::Resumed { task: Box::new(self.view_of(task, self.now)), lifetime }
+    pub(crate) fn resumed(&self, task: &Task, own: &HostId) -> Answer {
+        Answer::Resumed { task: Box::new(self.view_of(task, self.now)), told: self.told(own) }
+    }
+
+    /// How a caller whose own host this is hears of the end.
+    fn told(&self, own: &HostId) -> Told {
+        let goes_on = self.settings.headless && self.settings.interrupted == Interrupted::Continue;
+        match self.hosts.lifetime(own) {
+            HostLifetime::Interactive | HostLifetime::Headless => Told::Here,
+            HostLifetime::OneShot if goes_on => Told::InHistory,
+            HostLifetime::OneShot => Told::BeforeEnd,
+        }
     }
 
     pub(crate) fn output(&mut self, caller: &Caller, name: &str, offset: u64) -> Answered {
@@ -107,9 +116,8 @@ impl Engine {
             self.timers.clear(&Timer::Run(id));
         }
         self.forget_notices(id);
-        let volatile = self.tasks.remove(id).unwrap_or_default();
+        self.tasks.remove(id);
         self.save(Change::Forgotten { task: id, why });
-        self.refuse(volatile.callers, &Refusal::NotStarted(words::CLEARED.to_owned()));
         self.end_waits(id);
         self.soon(Timer::Gather(task.run.asker));
         self.soon(Timer::Gather(task.parent));

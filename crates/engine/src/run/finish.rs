@@ -1,11 +1,10 @@
 //! How a run ends.
 
-use legwork_protocol::line::HostLifetime;
-use legwork_protocol::{Refusal, SessionId, TaskId};
+use legwork_protocol::{SessionId, TaskId};
 
 use super::task::{Outcome, Stage, Task};
 use crate::engine::Engine;
-use crate::record::{About, Change, Forget};
+use crate::record::{About, Change};
 use crate::tasks::Live;
 use crate::text::notices::end_headline;
 use crate::text::words;
@@ -27,15 +26,8 @@ pub(crate) enum Halt {
 }
 
 impl Engine {
-    /// The run failed. A launch that nobody was promised yet is refused and leaves nothing behind.
     pub(super) fn fail(&mut self, id: TaskId, why: String) {
-        let Some(live) = self.tasks.unfinished_mut(id) else { return };
-        let callers = std::mem::take(&mut live.volatile.callers);
-        if callers.is_empty() {
-            return self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
-        }
-        self.forget(id, Forget::Cleared);
-        self.refuse(callers, &Refusal::NotStarted(why));
+        self.finish(id, Outcome::Failed, why, Notify::Yes, Halt::Needed);
     }
 
     /// The run is over: its end and the notice of it are saved together, its slot is free, and
@@ -59,7 +51,7 @@ impl Engine {
             let task = task.clone();
             self.request_stop(&task);
         }
-        let volatile = self.tasks.change(id, |task| {
+        self.tasks.change(id, |task| {
             task.stage = Stage::Finished(outcome);
             task.run.ended = Some(now);
             task.run.prompt = None;
@@ -69,10 +61,6 @@ impl Engine {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
-        for call in volatile.into_iter().flat_map(|volatile| volatile.callers) {
-            // It is finished, so how long anybody stays is of no matter.
-            self.answer(call, self.launched(&task, HostLifetime::Interactive));
-        }
         self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
         self.withdraw_questions(id);
         match notify {

@@ -1,7 +1,7 @@
 //! How a launch is accepted: once its agent was found. Before that nothing is saved, and a refusal
-//! leaves nothing behind.
+//! leaves nothing behind. It is answered as soon as it is saved; what goes wrong later is how the
+//! run ends.
 
-use legwork_protocol::api::Answer;
 use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, TaskId};
@@ -57,8 +57,7 @@ impl Engine {
             {
                 return Err(Refusal::CallRepeated);
             }
-            let known = known.id;
-            return Ok(self.launched_before(call, known, &host));
+            return Ok(Some(self.launched(known, &host)));
         }
         if let Some(pending) = self.pending_launches.get_mut(&key) {
             if pending.launch != launch {
@@ -83,20 +82,6 @@ impl Engine {
         self.work(host.clone(), action, Purpose::CheckAgent(key.clone()));
         pending.asked.push(host);
         self.pending_launches.insert(key, pending);
-    }
-
-    /// The same call again: the same answer, as soon as there is one.
-    fn launched_before(&mut self, call: CallId, id: TaskId, own: &HostId) -> Option<Answer> {
-        let lifetime = self.hosts.lifetime(own);
-        if let Some(live) = self.tasks.live_mut(id)
-            && live.task.stage == Stage::Opening
-        {
-            live.volatile.callers.push(call);
-            live.volatile.callers_host = lifetime;
-            return None;
-        }
-        let task = self.tasks.get(id)?;
-        Some(self.launched(task, lifetime))
     }
 
     /// A helper that failed or was cancelled gets nothing more, though its calls may still arrive.
@@ -202,11 +187,10 @@ impl Engine {
         };
         self.hosts.enlist(&task);
         self.save(Change::Launched { task: task.clone(), origin });
-        self.tasks.insert(task, Volatile::new(self.now));
+        self.tasks.insert(task.clone(), Volatile::new(self.now));
+        let answer = self.launched(&task, &own);
         for call in calls {
-            if let Some(answer) = self.launched_before(call, id, &own) {
-                self.answer(call, answer);
-            }
+            self.answer(call, answer.clone());
         }
         self.tend_run(id);
     }

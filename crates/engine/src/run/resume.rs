@@ -51,7 +51,7 @@ impl Engine {
             if earlier.id != id || launched_it || same_run && other {
                 return Err(Refusal::CallRepeated);
             }
-            return Ok(Some(self.resumed(task, self.hosts.lifetime(&own))));
+            return Ok(Some(self.resumed(task, &own)));
         }
         match (task.status(), task.session.clone()) {
             (Status::Completed, Some(session)) => {
@@ -108,7 +108,6 @@ impl Engine {
         let number = task.run.number + 1;
         let (realm, earlier) = (task.realm.clone(), task.run.key.clone());
         let asker = self.parent_known(&asker, &realm, &own);
-        let lifetime = self.hosts.lifetime(&own);
         let run = self.new_run(number, asker, key, host, prompt);
         self.tasks.change(id, |task| {
             task.run = run;
@@ -119,7 +118,7 @@ impl Engine {
         self.rejoin_waits(id);
         let Some(task) = self.tasks.get(id).cloned() else { return };
         self.hosts.enlist(&task);
-        let answer = self.resumed(&task, lifetime);
+        let answer = self.resumed(&task, &own);
         self.save(Change::Resumed { task });
         for call in calls {
             self.answer(call, answer.clone());

@@ -28,17 +28,8 @@ impl Engine {
 
     fn opened(&mut self, id: TaskId, session: SessionId) {
         self.tasks.set_session(id, session);
-        let Some(live) = self.tasks.unfinished_mut(id) else { return };
-        let callers = std::mem::take(&mut live.volatile.callers);
-        let lifetime = live.volatile.callers_host;
         let stage = self.prompting(id);
         self.advance(id, stage);
-        if let Some(task) = self.tasks.get(id) {
-            let answer = self.launched(task, lifetime);
-            for call in callers {
-                self.answer(call, answer.clone());
-            }
-        }
     }
 
     /// The stage in which the run's prompt is handed over, under an id made now.

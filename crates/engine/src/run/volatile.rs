@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use legwork_protocol::limits::{
     HOST_TEXT_MAX_CHARS, LAST_TOOLS, RETRY_FIRST_MS, RETRY_MAX_MS, STILL_AFTER_ERROR_MS, STILL_MS,
 };
-use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::QuestionView;
-use legwork_protocol::{CallId, HostId, QuestionId, Time};
+use legwork_protocol::{HostId, QuestionId, Time};
 
 use crate::slept::postpone;
 use crate::work::{Retry, Tried, WorkId};
@@ -43,10 +42,6 @@ pub struct Volatile {
     pub(crate) deletion_announced: bool,
     /// Since when it is known to be past a limit.
     pub(crate) overdue: Option<Time>,
-    /// Callers who wait for the session to be open.
-    pub(crate) callers: Vec<CallId>,
-    /// How long their host stays.
-    pub(crate) callers_host: HostLifetime,
 }
 
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,9 +1,8 @@
 //! The answers to a model's tool calls, made of the values that every front gets.
 
 use legwork_protocol::Status;
-use legwork_protocol::api::{Answer, Awaited, Note, Refusal};
+use legwork_protocol::api::{Answer, Awaited, Note, Refusal, Told};
 use legwork_protocol::limits::{BLOCK_MAX_MS, ECHO_MAX_CHARS};
-use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{ResultView, TaskView, Waiting};
 
@@ -12,8 +11,11 @@ use super::words::{self, counted, duration};
 use super::{listing, pages};
 use crate::input::Progress;
 
-const TOLD_LATER: &str = "A notification with the whole result will follow in this conversation \
+const TOLD_HERE: &str = "A notification with the whole result will follow in this conversation \
      when it is done: go on with other work, do not wait or poll.";
+const TOLD_IN_HISTORY: &str = "This conversation ends as soon as you stop. The helper then goes on \
+     without it, and a notification with the whole result is added to its history. If you need the \
+     result in this conversation, call background_block before you finish.";
 const TOLD_BEFORE_END: &str = "This conversation ends as soon as you stop, and its helpers end \
      with it. So before you finish, call background_block with the ids of your tasks; a \
      notification with the whole result will follow then.";
@@ -27,8 +29,8 @@ pub fn text(answered: &Result<Answer, Refusal>, note: Option<Note>, fence: Fence
 /// must not have known it.
 pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
     let text = match answer {
-        Answer::Launched { task, lifetime } => launched(task, *lifetime),
-        Answer::Resumed { task, lifetime } => resumed(task, *lifetime),
+        Answer::Launched { task, told } => launched(task, *told),
+        Answer::Resumed { task, told } => resumed(task, *told),
         Answer::Output(output) if output.task.status.is_unfinished() => progress(&output.task),
         Answer::Output(output) => outcome(output, fence),
         Answer::Waited { tasks, cut } => waited(tasks, *cut),
@@ -52,40 +54,40 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
     }
 }
 
-fn launched(task: &TaskView, lifetime: HostLifetime) -> String {
-    let session = match (&task.session, task.waiting.first()) {
-        (Some(session), _) => session.to_string(),
-        (None, Some(Waiting::Slot { ahead })) => {
-            format!("none yet (queued, {})", words::ahead(*ahead))
-        }
-        (None, _) => "none".to_owned(),
-    };
-    format!("Task ID: {}\nSession ID: {session}\n{}", task.id, told_later(task, lifetime))
+fn launched(task: &TaskView, told: Told) -> String {
+    let queued = task.waiting.iter().find_map(|waiting| match waiting {
+        Waiting::Slot { ahead } => Some(format!("It is queued, {}. ", words::ahead(*ahead))),
+        _ => None,
+    });
+    let queued = queued.unwrap_or_default();
+    format!("Task ID: {}\n{queued}{}", task.id, told_later(task, told))
 }
 
 /// The end of an answer that promises a notice; a call that is sent again may come after it.
-fn told_later(task: &TaskView, lifetime: HostLifetime) -> String {
-    match (task.status, lifetime) {
-        (Status::Running | Status::Resumed, HostLifetime::Interactive | HostLifetime::Headless) => {
-            TOLD_LATER.to_owned()
-        }
-        (Status::Running | Status::Resumed, HostLifetime::OneShot) => TOLD_BEFORE_END.to_owned(),
+fn told_later(task: &TaskView, told: Told) -> String {
+    match (task.status, told) {
+        (Status::Running | Status::Resumed, Told::Here) => TOLD_HERE.to_owned(),
+        (Status::Running | Status::Resumed, Told::InHistory) => TOLD_IN_HISTORY.to_owned(),
+        (Status::Running | Status::Resumed, Told::BeforeEnd) => TOLD_BEFORE_END.to_owned(),
         (status, _) => format!("Its status is {status} by now."),
     }
 }
 
-fn resumed(task: &TaskView, lifetime: HostLifetime) -> String {
+fn resumed(task: &TaskView, told: Told) -> String {
     let mut text = format!("Task ID: {}\n", task.id);
     if task.resumes > 1 {
         text.push_str(&format!("Resume count: {}\n", task.resumes));
     }
-    text.push_str(&told_later(task, lifetime));
+    text.push_str(&told_later(task, told));
     text
 }
 
 fn progress(task: &TaskView) -> String {
     let mut text = format!("Task ID: {}\nStatus: {}\n", task.id, task.status);
     text.push_str(&format!("Description: {}\nAgent: {}\n", task.description, task.agent));
+    if let Some(session) = &task.session {
+        text.push_str(&format!("Session ID: {session}\n"));
+    }
     text.push_str(&format!("Time so far: {}\n", duration(task.elapsed_ms)));
     text.push_str(&format!("Tool calls: {}\n", task.tool_calls));
     if !task.last_tools.is_empty() {

@@ -26,7 +26,6 @@ pub const ASKER_ENDED: &str = "the session that asks was itself a helper that ha
 pub const SET_ASIDE: &str = "Note: earlier records of legwork could not be read as a whole and \
      were set aside, so tasks from before may be missing here. They are not deleted: `legwork \
      doctor` tells the person where they are.";
-pub const CLEARED: &str = "it was cleared before it started.";
 
 /// Why a run was interrupted, and why no headless host could go on with it, if one was tried.
 pub fn interrupted(lifetime: HostLifetime, failure: Option<&str>) -> String {

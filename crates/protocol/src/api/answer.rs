@@ -3,7 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 use super::view::{DaemonView, Mail, News, ResultView, TaskView, TasksView};
-use crate::line::HostLifetime;
+
+/// How the end of a run reaches whoever asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// In its conversation, by itself.
+    Here,
+    /// In the history of its conversation, which ends before that if nobody waits.
+    InHistory,
+    /// Only if it waits: its conversation ends, and its helpers end with it.
+    BeforeEnd,
+}
 
 /// What came of a request that was not refused. Values only: each front has its own words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,13 +22,9 @@ use crate::line::HostLifetime;
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum Answer {
     /// A helper was launched.
-    Launched {
-        task: Box<TaskView>,
-        /// How long the host of whoever asked stays, and so how the result can be told.
-        lifetime: HostLifetime,
-    },
+    Launched { task: Box<TaskView>, told: Told },
     /// A task goes on.
-    Resumed { task: Box<TaskView>, lifetime: HostLifetime },
+    Resumed { task: Box<TaskView>, told: Told },
     /// How a task is doing, or what came of it.
     Output(Box<ResultView>),
     /// The waiting is over.

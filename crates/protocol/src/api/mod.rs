@@ -10,7 +10,7 @@ mod request;
 pub mod tool;
 pub mod view;
 
-pub use answer::{Answer, Awaited, Other};
+pub use answer::{Answer, Awaited, Other, Told};
 pub use refusal::{Inside, Refusal};
 pub use request::{Ask, Cursor, List, Reply, Request};
 pub use tool::{Note, ToolCall};

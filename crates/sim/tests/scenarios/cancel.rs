@@ -111,10 +111,8 @@ fn x1_a_queued_task_is_cancelled_and_never_starts() {
 #[test]
 fn x1_a_task_that_is_being_opened_leaves_no_session() {
     let mut story = Story::with(Settings::default(), Nasty::scripted());
-    let (call, task) = launch_to_opening(&mut story, "hang", all_slow());
+    let (_, task) = launch_to_opening(&mut story, "hang", all_slow());
     is_cancelled(&mut story, task);
-    let answer = story.answer(call);
-    assert!(answer.contains("Its status is cancelled by now."), "{answer}");
     story.world.faults = calm();
     story.until_settled();
     assert_eq!(story.world.oc.ever_marked(task), 1, "it was opened after all");

@@ -268,17 +268,18 @@ fn field_a_daemon_that_dies_while_it_opens_a_session_leaves_no_zombie() {
 }
 
 #[test]
-fn field_a_session_that_cannot_be_opened_is_refused_and_leaves_nothing() {
+fn field_a_session_that_cannot_be_opened_is_told_as_a_failure() {
     let mut story = Story::new();
     let main = story.main.clone();
     let call = story.start(&main, "background_task", launch("Explore", "say found it"));
     story.until("the agent", |story| count(story, "is there an agent") == 1);
     story.world.faults.lost_before = 1000;
-    let answer = story.answer(call);
-    assert!(answer.starts_with("The helper could not be started and nothing is left"), "{answer}");
+    story.answer(call);
+    let task = story.world.calls[call].task().unwrap();
+    story.until_status(task, Status::Error);
     story.world.faults.lost_before = 0;
     story.until_settled();
-    assert!(story.world.audit().rows.is_empty());
+    assert_eq!(story.told().len(), 1);
     assert_eq!(story.world.oc.children(&main).count(), 0);
     insta::assert_snapshot!(story.end());
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::restarts::fails;
 use legwork_engine::record::Origin;
 use legwork_engine::text::answers;
 use legwork_engine::text::fence::Fence;
@@ -189,18 +190,26 @@ fn l2_the_callers_message_agent_call_directory_and_time_are_saved_with_the_task(
 }
 
 #[test]
-fn l3_the_answer_comes_when_the_session_is_open_and_not_when_the_work_is_done() {
+fn l3_the_answer_comes_when_the_task_is_saved_and_not_when_its_session_is_open() {
     let mut story = Story::new();
-    let task = story.launch("Explore", "wait 5000; say found it");
-    let answer = last_answer(&story);
-    let session = story.session_of(task);
+    let main = story.main.clone();
+    let call = story.start(&main, "background_task", launch("Explore", "say found it"));
+    until_asked(&mut story);
+    delay_host(&mut story, 5_000);
+    let answer = story.answer(call);
+    let task = story.world.calls[call].task().unwrap();
     assert!(answer.lines().any(|line| line == format!("Task ID: {task}")));
-    assert!(answer.lines().any(|line| line == format!("Session ID: {session}")));
     assert!(answer.contains("notification"));
-    assert_eq!(story.status(task), Some(Status::Running));
-    let call = story.world.calls.last().unwrap();
-    let (answered, _) = call.answer.as_ref().unwrap();
-    assert!(answered.since(call.made) < 100);
+    assert_eq!(record(&mut story, task).stage, Stage::Opening);
+    assert_eq!(helpers(&story), 0, "no session is open yet");
+    story.until_settled();
+    assert_eq!(story.told().len(), 1);
+    let session = story.session_of(task);
+    let again = story.launch("Look", "wait 5000; say found it");
+    let session_of_another = story.session_of(again);
+    let shown = story.ask("background_output", json!({ "task_id": again.to_string() }));
+    assert!(shown.contains(&format!("Session ID: {session_of_another}")), "{shown}");
+    assert_ne!(session, session_of_another);
     insta::assert_snapshot!(story.end());
 }
 
@@ -217,7 +226,7 @@ fn l3_a_helper_that_never_comes_back_keeps_no_caller_waiting() {
 }
 
 #[test]
-fn l3_an_opening_whose_answer_is_lost_is_found_again_and_answered_then() {
+fn l3_an_opening_whose_answer_is_lost_is_found_again() {
     let mut story = Story::new();
     let main = story.main.clone();
     let call = story.start(&main, "background_task", launch("Explore", "say hi"));
@@ -226,28 +235,31 @@ fn l3_an_opening_whose_answer_is_lost_is_found_again_and_answered_then() {
     until_asked(&mut story);
     story.world.faults.lost_after = 0;
     story.pass(2_000);
-    assert_eq!((helpers(&story), story.is_answered(call)), (1, false));
-    let answer = story.answer(call);
-    let opened = story.world.oc.ever().last().unwrap().id.to_string();
-    assert_eq!(line(&answer, "Session ID: "), opened);
+    assert_eq!((helpers(&story), story.is_answered(call)), (1, true));
+    let opened = story.world.oc.ever().last().unwrap().id.clone();
+    let task = story.world.calls[call].task().unwrap();
     story.until_settled();
+    assert_eq!(story.session_of(task), opened);
     assert_eq!(helpers(&story), 1);
     insta::assert_snapshot!(story.end());
 }
 
 #[test]
-fn l3_a_session_that_cannot_be_opened_is_refused_in_the_end_and_leaves_nothing() {
+fn l3_a_session_that_cannot_be_opened_is_a_failed_run_with_its_notice() {
     let mut story = Story::new();
     let main = story.main.clone();
     let call = story.start(&main, "background_task", launch("Explore", "say hi"));
     until_asked(&mut story);
     story.world.faults.lost_before = 1_000;
-    let answer = story.answer(call);
+    story.answer(call);
+    let task = story.world.calls[call].task().unwrap();
+    story.until_status(task, Status::Error);
     story.world.faults.lost_before = 0;
-    assert!(story.world.calls[call].refused());
-    assert!(answer.starts_with("The helper could not be started and nothing is left behind: "));
     story.until_settled();
-    assert_nothing_is_left(&mut story);
+    let told = story.told();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].headline.starts_with(&format!("[BACKGROUND TASK FAILED] {task} ")));
+    assert_eq!(helpers(&story), 0);
     insta::assert_snapshot!(story.end());
 }
 
@@ -310,11 +322,8 @@ fn l6_the_same_call_again_while_its_agent_is_looked_up_makes_one_task() {
     story.world.send_call(call);
     story.pass(100);
     assert_eq!((tasks(&mut story), story.is_answered(call)), (0, false));
-    let answer = story.answer(call);
-    assert_one_task(&mut story);
-    let task = story.world.calls[call].task().unwrap();
-    assert_eq!(line(&answer, "Session ID: "), story.session_of(task).as_str());
-    assert_eq!(times_answered(&story, call), 2);
+    story.answer(call);
+    assert_eq!((tasks(&mut story), times_answered(&story, call)), (1, 2));
     story.until_settled();
     assert_one_task(&mut story);
     assert_eq!(story.told().len(), 1);
@@ -328,16 +337,10 @@ fn l6_the_same_call_again_while_its_session_is_opened_makes_one_task() {
     let call = story.start(&main, "background_task", launch("Explore", "say hi"));
     until_asked(&mut story);
     delay_host(&mut story, 500);
-    story.until("a task", |story| tasks(story) == 1);
-    let task = *story.world.audit().rows.keys().next().unwrap();
-    story.world.send_call(call);
-    story.pass(100);
+    let first = story.answer(call);
+    assert_eq!(lose_and_send_again(&mut story, call), first);
+    let task = story.world.calls[call].task().unwrap();
     assert_eq!(record(&mut story, task).stage, Stage::Opening);
-    assert!(!story.is_answered(call));
-    let answer = story.answer(call);
-    assert_eq!(line(&answer, "Task ID: "), task.to_string());
-    assert_eq!(line(&answer, "Session ID: "), story.session_of(task).as_str());
-    assert_eq!(times_answered(&story, call), 2);
     story.until_settled();
     assert_one_task(&mut story);
     insta::assert_snapshot!(story.end());
@@ -356,7 +359,6 @@ fn l6_the_same_call_again_after_it_was_accepted_gets_the_same_answer() {
     story.until_settled();
     let after = lose_and_send_again(&mut story, call);
     assert_eq!(line(&after, "Task ID: "), line(&first, "Task ID: "));
-    assert_eq!(line(&after, "Session ID: "), line(&first, "Session ID: "));
     assert!(!story.world.calls[call].refused() && after.contains("completed"), "{after}");
     assert_one_task(&mut story);
     insta::assert_snapshot!(story.end());
@@ -381,13 +383,11 @@ fn l6_the_same_call_again_after_a_restart_makes_one_task() {
     let mut story = Story::new();
     let task = story.launch("Explore", "wait 5000; say hi");
     let call = story.world.calls.len() - 1;
-    let session = story.session_of(task);
     story.world.kill_daemon();
     story.world.start_daemon();
     story.pass(1_000);
     let answer = lose_and_send_again(&mut story, call);
     assert_eq!(line(&answer, "Task ID: "), task.to_string());
-    assert_eq!(line(&answer, "Session ID: "), session.as_str());
     story.until_settled();
     assert_one_task(&mut story);
     insta::assert_snapshot!(story.end());
@@ -437,9 +437,18 @@ fn l6_two_calls_that_only_look_alike_are_two_tasks() {
     insta::assert_snapshot!(story.end());
 }
 
-/// `opencode run` ends with its conversation, and its helpers with it.
+/// `opencode run` ends with its conversation.
 #[test]
-fn l3_where_the_host_ends_with_the_conversation_the_answer_says_to_block_first() {
+fn l3_where_the_host_ends_with_the_conversation_the_answer_says_what_becomes_of_the_helper() {
+    let text = answer_to_one_shot(Settings::default());
+    assert!(text.contains("goes on without it"), "{text}");
+    assert!(text.contains("call background_block before you finish"), "{text}");
+    let text = answer_to_one_shot(fails());
+    assert!(text.contains("its helpers end with it"), "{text}");
+    assert!(text.contains("background_block"), "{text}");
+}
+
+fn answer_to_one_shot(settings: Settings) -> String {
     let (host, place) = (name("opencode-1"), name("project"));
     let caller = Caller::Session {
         host: name("opencode-1"),
@@ -450,19 +459,18 @@ fn l3_where_the_host_ends_with_the_conversation_the_answer_says_to_block_first()
         directory: "/projects/one".to_owned(),
     };
     let ask = ToolCall::read("background_task", launch("Explore", "look")).unwrap().ask;
-    let mut engine = Engine::new(Settings::default());
+    let mut engine = Engine::new(settings);
     let lifetime = HostLifetime::OneShot;
     let came = Hint::HostCame { host, place, lifetime, serves: Serves::OwnPlace };
     drop(engine.on(Input::Hint(came), Time(1_000)));
     let spare = TaskId::from_number(1);
     let mut reaction = engine.on(Input::Ask { call: CallId(1), caller, ask, spare }, Time(2_000));
-    for found in [Finding::AgentKnown, Finding::Opened { session: name("ses_child") }] {
-        let work = reaction.work[0].id;
-        reaction = engine.on(Input::Found { work, found: Ok(found) }, Time(3_000));
-    }
+    let work = reaction.work[0].id;
+    let found = Ok(Finding::AgentKnown);
+    reaction = engine.on(Input::Found { work, found }, Time(3_000));
     let [(_, Say::Answer(answer))] = &reaction.says[..] else { panic!("{:?}", reaction.says) };
     let text = answers::text(answer, None, Fence::of("", ""));
-    assert!(text.starts_with("Task ID: bg_00000001\nSession ID: ses_child\n"), "{text}");
-    assert!(text.contains("background_block"), "{text}");
+    assert!(text.starts_with("Task ID: bg_00000001\n"), "{text}");
     assert!(text.contains("notification"), "{text}");
+    text
 }

@@ -97,7 +97,7 @@ impl Bare {
         let open = self.done(&check_agent, Finding::AgentKnown);
         let prompt = self.done(&open, Finding::Opened { session: name(helper) });
         let _ = self.done(&prompt, Finding::Done);
-        let answer = text_of(&prompt);
+        let answer = text_of(&open);
         let id = answer.lines().find_map(|line| line.strip_prefix("Task ID: "));
         id.and_then(|id| id.parse().ok()).unwrap()
     }

@@ -435,6 +435,7 @@ fn o5_a_result_read_through_another_window_while_the_first_is_away_is_not_told()
     let launch = legwork_sim::story::launch("Explore", "wait 2000; say done");
     let call = story.start_in(second, &main, "background_task", launch);
     story.answer(call);
+    story.pass(100);
     let task = story.world.calls[call].task().unwrap();
     // From here on the parent is told through the first window.
     story.ask("background_list", json!({}));
