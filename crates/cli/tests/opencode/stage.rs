@@ -209,12 +209,15 @@ impl Stage {
         self.task(&call.text).await
     }
 
-    /// The task that this answer names, once its session is open.
+    /// The task that this answer names, once its session is open; without one if it is queued.
     pub async fn task(&self, answer: &str) -> Task {
         let Task { id, .. } = Task::of(answer);
-        let session =
-            until("its session", async || self.view(&id)["session"].as_str().map(str::to_owned))
-                .await;
+        let session = until("its session", async || {
+            let view = self.view(&id);
+            let queued = (view["waiting"][0]["for"] == "slot").then_some("");
+            view["session"].as_str().or(queued).map(str::to_owned)
+        })
+        .await;
         Task { id, session }
     }
 

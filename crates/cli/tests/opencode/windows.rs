@@ -94,10 +94,10 @@ async fn launched_in_both_at_once(stage: &Stage, other: &Window) {
     }
 }
 
-/// Whoever still has the other window is told there what became of it, and goes on from there.
+/// What ran in one goes on in the other, and whoever has that is told there.
 async fn one_window_ends(stage: &mut Stage, other: &Window) {
     let parent = stage.parent().await;
-    let lost = stage.launch(&parent, "lost", &["gate never\nsay never"]).await;
+    let lost = stage.launch(&parent, "lost", &["gate lost\nsay found again"]).await;
     let resumed = stage.launch(&parent, "kept", &["say first"]).await;
     stage.until_settled(&resumed).await;
     stage.model.wait_for("its work", of(&lost.session)).await;
@@ -108,9 +108,10 @@ async fn one_window_ends(stage: &mut Stage, other: &Window) {
     until_ended(front).await;
     stage.serve.kill9();
     stage.client = other.client.clone();
-    stage.until_status(&lost, "error").await;
+    stage.model.open("lost");
+    stage.until_status(&lost, "completed").await;
     stage.until_settled(&lost).await;
-    let told = |one: &Request| of(&parent)(one) && one.said("user", "[BACKGROUND TASK FAILED]");
+    let told = |one: &Request| of(&parent)(one) && one.said("user", "found again");
     stage.model.wait_for("its turn", told).await;
 
     let again = json!({ "resume": resumed.id, "prompt": script(&["say second"]) });
