@@ -18,8 +18,6 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::signals;
 
-/// Cut-off helpers go on, which is what the demo shows.
-const SETTINGS: &str = "[recovery]\ninterrupted = \"continue\"\n";
 /// Longer than a helper of the demo takes to start on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -35,7 +33,6 @@ impl Stage {
         DirBuilder::new().mode(0o700).create(&home).map_err(at_home)?;
         let program = env::current_exe().map_err(at_home)?;
         let stage = Self { program, home: home.clone() };
-        fs::write(home.join("config.toml"), SETTINGS).map_err(at_home)?;
         fs::create_dir(home.join("project")).map_err(at_home)?;
         break_off_cleanly(stage.program.clone(), home.clone());
         Ok(stage)
