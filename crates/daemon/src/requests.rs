@@ -108,7 +108,7 @@ impl Daemon {
 
     fn view(&mut self) -> Result<DaemonView, Refusal> {
         let tally = self.read(|engine, _| Ok(engine.tally()))?;
-        let set_aside = self.store().set_aside().iter().map(|path| path.display().to_string());
+        let set_aside = self.store().set_aside().into_iter().map(|path| path.display().to_string());
         let set_aside = set_aside.collect();
         Ok(DaemonView {
             pid: std::process::id(),

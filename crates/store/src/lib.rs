@@ -11,6 +11,7 @@ mod columns;
 mod compact;
 mod fault;
 mod files;
+mod inspect;
 mod load;
 mod open;
 mod outbox;
@@ -40,6 +41,7 @@ use legwork_protocol::{TaskId, Time};
 use rusqlite::Connection;
 
 pub use fault::Fault;
+pub use inspect::{ask_for_check, inspect};
 pub use open::{Claim, Opened, SetAside};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use timeline::{Entry, TIMELINE_MAX_LINES};
@@ -87,8 +89,9 @@ impl Store {
     }
 
     /// Earlier stores that could not be read and lie beside this one, the oldest first.
-    pub fn set_aside(&self) -> &[PathBuf] {
-        &self.set_aside
+    pub fn set_aside(&self) -> Vec<&Path> {
+        // A person may have taken one away since.
+        self.set_aside.iter().map(PathBuf::as_path).filter(|path| path.exists()).collect()
     }
 
     /// What is left of a task whose session was deleted lately.

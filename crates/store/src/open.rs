@@ -13,7 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::fault::Fault;
-use crate::{Store, files, load, rescue, schema};
+use crate::{Store, files, inspect, load, rescue, schema};
 
 /// Others can only be a person with a database browser; they are given this long.
 const BUSY_MS: u64 = 2_000;
@@ -82,7 +82,7 @@ impl Claim {
         } else if known && files::is_emptied(dir)? {
             "it is empty".to_owned()
         } else {
-            match read(dir) {
+            match read(dir).and_then(|read| checked(read, dir)) {
                 Ok(read) => return Ok(Opened { store: read.with(dir, lock)?, set_aside: None }),
                 Err(Fault::Damaged { source, .. }) => source.to_string(),
                 Err(Fault::Unknown { what }) => what,
@@ -102,6 +102,26 @@ impl Claim {
         begun.saved = load::load(&begun.db)?;
         let set_aside = Some(SetAside { path, why, rescued });
         Ok(Opened { store: begun.with(dir, lock)?, set_aside })
+    }
+}
+
+/// Reads every page too, if somebody asked for it who had found damage.
+fn checked(read: Read, dir: &Path) -> Result<Read, Fault> {
+    let wanted = files::check_wanted(dir);
+    if !files::there(&wanted)? {
+        return Ok(read);
+    }
+    let found = inspect::check(&read.db);
+    // The check is over; if this cannot be removed, it is made again.
+    let _ = std::fs::remove_file(&wanted);
+    match found? {
+        None => Ok(read),
+        Some(what) => {
+            // What is set aside stays as it was found.
+            let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            read.db.set_db_config(keep_log, true).map_err(Fault::when("check the store"))?;
+            Err(Fault::Unknown { what })
+        }
     }
 }
 
