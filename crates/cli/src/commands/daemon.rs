@@ -7,17 +7,16 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use legwork_client::{Client, Fault as ClientFault, Holder, Record, Start, holder};
+use legwork_client::{Fault as ClientFault, Holder, Record, Start, holder};
 use legwork_config::Config;
 use legwork_daemon::{Hosts, Options, Outcome};
 use legwork_machine::Folders;
 use legwork_opencode::OpenCode;
 use legwork_protocol::api::Request;
-use legwork_protocol::line::Role;
 use legwork_protocol::view::DaemonView;
 use serde_json::json;
 
-use crate::asking::get;
+use crate::asking::{connect_soon, get};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{BAD, GOOD, Screen, agrees, paint, remark};
@@ -111,7 +110,7 @@ fn hosts(folders: &Folders) -> Hosts {
 }
 
 fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault> {
-    match Client::connect(folders, Role::Client, start) {
+    match connect_soon(folders, start) {
         Ok(mut client) => get(&mut client, Request::Status).map(Some),
         Err(ClientFault::NotRunning) => Ok(None),
         Err(fault) => Err(fault.into()),
@@ -214,7 +213,7 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
             format!("End the daemon and cut off {} with it?", counted(helpers, "helper"));
         Ok::<bool, Fault>(helpers == 0 || yes || agrees(&question)?)
     };
-    let done = match Client::connect(folders, Role::Client, Start::Never) {
+    let done = match connect_soon(folders, Start::Never) {
         Ok(mut client) => {
             if !may_end(get::<DaemonView>(&mut client, Request::Status)?.at_work)? {
                 return Ok(Exit::Refused);
