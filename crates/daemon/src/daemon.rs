@@ -44,6 +44,8 @@ pub struct Daemon {
     set_aside: Option<String>,
     wake_at: Option<Time>,
     screens: Screens,
+    /// Something that was forgotten could not be removed from the files.
+    forgotten_left: bool,
     pub(crate) log: Log,
 }
 
@@ -72,10 +74,19 @@ impl Daemon {
             built_in,
             wake_at: Some(started),
             screens: Screens::default(),
+            forgotten_left: false,
             log,
         };
+        daemon.expire();
         daemon.attach_built_in();
         Ok(daemon)
+    }
+
+    /// What was kept for a while of tasks whose sessions were deleted.
+    fn expire(&mut self) {
+        if let Err(fault) = self.shell.journal().store.expire(self.started) {
+            self.log.warn(format_args!("what is too old cannot be removed: {fault}"));
+        }
     }
 
     /// The built-in hosts are there from the beginning to the end.
@@ -329,17 +340,28 @@ impl Daemon {
     /// What was forgotten leaves the files too, and the intent to remove it is a record: what no
     /// record names may belong to records that cannot be read, and stays. The session of a task
     /// that was at work goes when it is stopped.
+    ///
+    /// The record goes last: whatever ends this daemon before, the next one begins again.
     fn remove_forgotten(&mut self) {
         let store = &mut self.shell.journal().store;
         let removed = store.to_remove().and_then(|tasks| {
             if tasks.is_empty() {
                 return Ok(());
             }
-            store.removed(&self.built_in.forget(&tasks))?;
-            store.compact()
+            let gone = self.built_in.forget(&tasks);
+            store.compact()?;
+            store.removed(&gone)
         });
+        self.forgotten_left = removed.is_err();
         if let Err(fault) = removed {
             self.log.warn(format_args!("what was forgotten is still in the files: {fault}"));
+        }
+    }
+
+    /// Tries again what could not be removed, on a full disk say.
+    pub fn remove_what_is_left(&mut self) {
+        if self.forgotten_left {
+            self.remove_forgotten();
         }
     }
 

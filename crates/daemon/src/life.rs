@@ -199,6 +199,7 @@ impl Life {
                 && self.daemon.check_records().is_none()
             {
                 self.rendezvous.check(self.daemon.store());
+                self.daemon.remove_what_is_left();
             }
             let at_work = self.daemon.built_in.at_work();
             self.rendezvous.at_work(at_work, self.daemon.store());

@@ -99,7 +99,19 @@ impl Store {
         tombstones::find(&self.db, task, now)
     }
 
-    /// Removes from the files what was forgotten. The records are the same before and after.
+    /// Removes what is left of tasks whose sessions were deleted long ago.
+    pub fn expire(&mut self, now: Time) -> Result<(), Fault> {
+        tombstones::expire(&self.db, now)
+    }
+
+    /// Removes what is left of all tasks whose sessions were deleted, from the files too.
+    pub fn remove_tombstones(&mut self) -> Result<(), Fault> {
+        tombstones::remove_all(&self.db)?;
+        self.compact()
+    }
+
+    /// Removes from the files what was forgotten. The records are the same before and after. While
+    /// somebody else reads the file that cannot be done, which is a fault: try again.
     pub fn compact(&mut self) -> Result<(), Fault> {
         compact::compact(&self.db)
     }

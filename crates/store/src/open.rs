@@ -16,7 +16,7 @@ use crate::fault::Fault;
 use crate::{Store, files, inspect, load, rescue, schema};
 
 /// Others can only be a person with a database browser; they are given this long.
-const BUSY_MS: u64 = 2_000;
+pub const BUSY: Duration = Duration::from_secs(2);
 /// Page cache, as large as SQLite's own default. What is read often is in the engine; a larger one
 /// fills up with results that nobody reads again.
 const CACHE_KIB: i64 = 2 << 10;
@@ -151,7 +151,7 @@ fn read(dir: &Path) -> Result<Read, Fault> {
     // Until the file is known to be ours to change, closing it must not write to it.
     let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
     db.set_db_config(keep_log, true).map_err(Fault::when(tried))?;
-    db.busy_timeout(Duration::from_millis(BUSY_MS)).map_err(Fault::when(tried))?;
+    db.busy_timeout(BUSY).map_err(Fault::when(tried))?;
     let version = schema::identify(&db, &path)?;
     configure(&db, &path)?;
     schema::migrate(&mut db, version)?;
