@@ -19,6 +19,7 @@ mod mail;
 mod plugin;
 mod programs;
 mod progress;
+mod purge;
 mod run;
 mod screen;
 mod sentences;

@@ -9,6 +9,7 @@
 )]
 
 mod agents;
+mod cleared;
 mod demo;
 #[path = "../cli/home.rs"]
 mod home;
