@@ -121,8 +121,8 @@ impl Link {
         self.lines.get_mut().write_all(&bytes).map_err(Fault::Broken)
     }
 
-    /// The next line, which is no bye; waits for it no longer than told. That a daemon was suspended
-    /// meanwhile is said at once.
+    /// The next line, which is no bye; waits for it no longer than told. That a daemon was
+    /// suspended meanwhile is said at once.
     pub fn read(&mut self, patience: Option<Duration>) -> Result<FromDaemon, Fault> {
         let began = Instant::now();
         while !self.has_words(LOOK_EVERY)? {

@@ -5,7 +5,7 @@ use legwork_protocol::refusal::plain;
 use strsim::levenshtein;
 
 /// Every setting there is, but for those of agents.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 12] = [
     "limits.max_running",
     "limits.max_tasks_per_root",
     "limits.max_depth",
@@ -15,6 +15,9 @@ pub const NAMES: [&str; 9] = [
     "notices.start_turns",
     "recovery.interrupted",
     "run.agent",
+    "notify.command",
+    "notify.desktop",
+    "notify.on",
 ];
 
 pub fn unknown_setting(name: &str) -> String {

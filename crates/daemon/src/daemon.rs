@@ -23,6 +23,7 @@ use crate::host::{BuiltIns, Findings};
 use crate::life::Options;
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
+use crate::notify::Notifier;
 use crate::screens::Screens;
 use crate::version::{BUILD, is_newer};
 use crate::world::{Attached, World};
@@ -46,6 +47,7 @@ pub struct Daemon {
     screens: Screens,
     /// Something that was forgotten could not be removed from the files.
     forgotten_left: bool,
+    pub(crate) notifier: Notifier,
     pub(crate) log: Log,
 }
 
@@ -53,7 +55,7 @@ impl Daemon {
     /// Starts from what the store holds.
     pub fn start(
         Opened { store, set_aside }: Opened,
-        Options { folders, settings, hosts, .. }: Options,
+        Options { folders, settings, hosts, notify, .. }: Options,
         findings: Findings,
         hints: &mpsc::UnboundedSender<Hint>,
         log: Log,
@@ -75,6 +77,7 @@ impl Daemon {
             wake_at: Some(started),
             screens: Screens::default(),
             forgotten_left: false,
+            notifier: Notifier::new(notify, log.clone()),
             log,
         };
         daemon.expire();
@@ -163,6 +166,7 @@ impl Daemon {
     pub fn has_nothing_to_do(&mut self) -> bool {
         let now = self.clock.now();
         !self.shell.is_degraded()
+            && !self.notifier.is_busy()
             && self.shell.read(now, |engine| engine.tally().unfinished) == Some(0)
     }
 
@@ -325,6 +329,7 @@ impl Daemon {
                 self.shell.outside().tell(&news);
             }
         }
+        self.notify(&changes, now);
         let forgets =
             |change: &Change| matches!(change, Change::Forgotten { .. } | Change::StopDone { .. });
         if changes.iter().any(forgets) {

@@ -63,8 +63,8 @@ impl Daemon {
         Ok(())
     }
 
-    /// A person who clears the last task wants nothing to be left, nor of sessions that were deleted
-    /// before.
+    /// A person who clears the last task wants nothing to be left, nor of sessions that were
+    /// deleted before.
     fn remove_last_traces(&mut self) {
         if !self.read(|engine, _| Ok(engine.tally().tasks == 0)).unwrap_or(false) {
             return;

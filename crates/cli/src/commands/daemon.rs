@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use legwork_client::{Fault as ClientFault, Holder, Record, Start, holder};
 use legwork_config::Config;
-use legwork_daemon::{Hosts, Options, Outcome};
+use legwork_daemon::{Hosts, Options, Outcome, ReadNotify};
 use legwork_machine::Folders;
 use legwork_opencode::OpenCode;
 use legwork_protocol::api::Request;
@@ -92,7 +93,10 @@ impl Daemon {
 fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
     let (config, complaints) = Config::read(&folders.config);
     let (settings, hosts) = (config.settings, hosts(&folders));
-    let options = Options { folders, settings, complaints, hosts, log_to_stderr: foreground };
+    let path = folders.config.clone();
+    let notify: ReadNotify = Arc::new(move || Config::read(&path).0.notify);
+    let options =
+        Options { folders, settings, complaints, hosts, notify, log_to_stderr: foreground };
     if legwork_daemon::run(options)? == Outcome::AlreadyRunning && foreground {
         remark("Another daemon is running already.");
     }

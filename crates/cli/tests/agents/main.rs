@@ -15,6 +15,7 @@ mod demo;
 mod home;
 mod leaving;
 mod mail;
+mod notify;
 mod run;
 mod running;
 mod terminal;
