@@ -371,6 +371,21 @@ fn p7_an_agent_that_cannot_be_started_is_named_with_the_reason() {
 }
 
 #[test]
+fn p7_a_program_to_notify_with_that_is_not_there_is_found() {
+    let home = well();
+    let config = home.path("legwork/config.toml");
+    fs::write(&config, "[notify]\ncommand = [\"tell-me\", \"x\"]\n").unwrap();
+    let missing = found(&home, 1, "notify.no-program");
+    assert!(missing["says"].as_str().unwrap().contains("tell-me"), "{missing}");
+    executable(&home.path("bin/tell-me"), "exit 0");
+    findings(&home, 0);
+    let desktop = if cfg!(target_os = "macos") { "osascript" } else { "notify-send" };
+    fs::write(&config, "[notify]\ndesktop = true\n").unwrap();
+    executable(&home.path("bin").join(desktop), "exit 0");
+    findings(&home, 0);
+}
+
+#[test]
 fn p7_p9_a_home_whose_name_is_too_long_for_a_socket_is_well() {
     let home = Home::new();
     let long = home.path(&"x".repeat(120));

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use legwork_config::Config;
 use legwork_machine::Folders;
 use legwork_protocol::view::DaemonView;
 
@@ -20,6 +21,7 @@ const QUIET: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Ground {
     pub folders: Folders,
+    pub config: Config,
     /// What is wrong with the settings.
     pub mistakes: Vec<String>,
     /// What the daemon said of itself, once it has been asked.

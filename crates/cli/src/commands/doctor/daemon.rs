@@ -108,8 +108,8 @@ fn socket(folders: &Folders) -> Finding {
     if socket == folders.socket {
         return Finding::good("socket", listens.to_string());
     }
-    // Everybody goes by the daemon's record, so a terminal with another TMPDIR, or a home whose name
-    // is too long for a socket, finds it all the same.
+    // Everybody goes by the daemon's record, so a terminal with another TMPDIR, or a home whose
+    // name is too long for a socket, finds it all the same.
     Finding::good("socket", format!("{listens} (not {}, and found)", folders.socket.display()))
 }
 

@@ -24,7 +24,7 @@ const FULL_BYTES: u64 = 4 << 20;
 /// Room for a day of work.
 const SCARCE_BYTES: u64 = 32 << 20;
 /// As much as an ordinary result: a full disk takes less than that for a while.
-const TRIAL: [u8; 64 << 10] = [b'x'; 64 << 10];
+static TRIAL: [u8; 64 << 10] = [b'x'; 64 << 10];
 const TRIAL_NAME: &str = ".doctor-trial";
 
 fn disk(ground: &Ground) -> Vec<Finding> {

@@ -7,6 +7,7 @@ mod daemon;
 mod disk;
 mod finding;
 mod folders;
+mod notify;
 mod opencode;
 mod plugin;
 mod program;
@@ -28,7 +29,7 @@ use crate::screen::{BAD, DIM, GOOD, MIND, Screen, paint};
 use crate::words::counted;
 
 /// In the order of a start: what the daemon needs, the daemon, what needs the daemon.
-const CHECKS: [Check; 12] = [
+const CHECKS: [Check; 13] = [
     program::PROGRAM,
     program::FILES,
     settings::SETTINGS,
@@ -38,6 +39,7 @@ const CHECKS: [Check; 12] = [
     records::RECORDS,
     daemon::HOSTS,
     agents::AGENTS,
+    notify::NOTIFY,
     plugin::PLUGIN,
     opencode::OPENCODE,
     project::PROJECT,
@@ -90,8 +92,8 @@ impl Doctor {
 }
 
 fn ground(folders: Folders) -> Ground {
-    let (_, mistakes) = Config::read(&folders.config);
-    Ground { folders, mistakes, daemon: OnceLock::new() }
+    let (config, mistakes) = Config::read(&folders.config);
+    Ground { folders, config, mistakes, daemon: OnceLock::new() }
 }
 
 fn show(finding: &Finding, screen: &Screen) -> Result<(), Fault> {

@@ -58,7 +58,7 @@ mod tests {
         let outer = tempfile::tempdir().unwrap();
         let inner = outer.path().join("a/b");
         std::fs::create_dir_all(&inner).unwrap();
-        assert_eq!(folders_of_project(&inner), [inner.clone()]);
+        assert_eq!(folders_of_project(&inner), std::slice::from_ref(&inner));
         std::fs::create_dir(outer.path().join(".git")).unwrap();
         let all = [inner.clone(), outer.path().join("a"), outer.path().to_owned()];
         assert_eq!(folders_of_project(&inner), all);
