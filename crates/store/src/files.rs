@@ -124,6 +124,17 @@ pub fn is_emptied(dir: &Path) -> Result<bool, Fault> {
     }
 }
 
+/// Removes a database that was just made and could not be begun, on a full disk say.
+pub fn remove_empty(dir: &Path) {
+    let path = database(dir);
+    if fs::metadata(&path).is_ok_and(|found| found.len() == 0) {
+        for end in [BESIDE[0], BESIDE[1], ""] {
+            // One that is not there need not be removed.
+            let _ = fs::remove_file(with_end(&path, end));
+        }
+    }
+}
+
 /// Gives the database and its companions the first name that none of them would take from another
 /// file; says which.
 pub fn set_aside(dir: &Path) -> Result<PathBuf, Fault> {

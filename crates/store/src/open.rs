@@ -77,6 +77,7 @@ impl Claim {
     pub fn open(self) -> Result<Opened, Fault> {
         let Self { dir, lock, known } = self;
         let dir = dir.as_path();
+        let is_new = !files::there(&files::database(dir))?;
         let why = if files::is_orphaned(dir)? {
             "its changes lie there without it".to_owned()
         } else if known && files::is_emptied(dir)? {
@@ -93,7 +94,13 @@ impl Claim {
                     source.to_string()
                 }
                 Err(Fault::Foreign { .. }) => "it is not a store of legwork".to_owned(),
-                Err(fault) => return Err(fault),
+                Err(fault) => {
+                    if is_new {
+                        // Else the next start would take it for one that somebody has emptied.
+                        files::remove_empty(dir);
+                    }
+                    return Err(fault);
+                }
             }
         };
         let path = files::set_aside(dir)?;

@@ -154,10 +154,18 @@ fn p7_a_full_disk_is_found_and_all_is_well_when_it_has_room() {
         fs::create_dir(home.path(folder)).unwrap();
     }
     home.run(["install", "opencode"]).with_code(0);
+    let filler = own.join("filler");
+    let fill = || drop(fs::write(&filler, vec![b'x'; 64 << 20]));
+    // Before there is anything, and it says so each time.
+    fill();
+    for _ in 0..2 {
+        let full = home.run(["list"]).with_code(6);
+        assert!(full.err.contains("the disk is full"), "{full:?}");
+    }
+    fs::remove_file(&filler).unwrap();
     start(&home);
     findings(&home, 0);
-    let filler = own.join("filler");
-    let _ = fs::write(&filler, vec![b'x'; 64 << 20]);
+    fill();
     let disk = findings(&home, 1).into_iter().find(|one| one["check"] == "disk").unwrap();
     assert!(disk["remedy"].as_str().unwrap().contains("Make room"), "{disk}");
     assert!(disk["code"].as_str().unwrap().starts_with("disk."), "{disk}");

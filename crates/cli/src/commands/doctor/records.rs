@@ -39,10 +39,10 @@ fn records(ground: &Ground) -> Vec<Finding> {
         let says = format!("{says}, which cannot be written");
         return vec![Finding::problem("records", "records.cannot-be-saved", says, remedy)];
     }
-    match view.set_aside.last() {
-        Some(last) => vec![set_aside(&says, Path::new(last))],
-        None => vec![Finding::good("records", says)],
+    if !view.set_aside.is_empty() {
+        return vec![set_aside(&says, &view.set_aside)];
     }
+    vec![Finding::good("records", says)]
 }
 
 /// The next start is asked to look as closely, else it would trust what it need not read.
@@ -66,14 +66,16 @@ fn too_new(store: &Path, fault: &StoreFault) -> Finding {
     Finding::problem("records", "records.newer", fault.to_string(), remedy)
 }
 
-fn set_aside(says: &str, last: &Path) -> Finding {
-    let last_word = word(last);
+fn set_aside(says: &str, files: &[String]) -> Finding {
+    let names = files.iter().flat_map(|file| ["", "-wal", "-shm"].map(|end| file.clone() + end));
+    let names: Vec<String> = names.map(|name| word(Path::new(&name))).collect();
     let remedy = Remedy::run(
-        format!("rm -f {last_word} {last_word}-wal {last_word}-shm"),
+        format!("rm -f {}", names.join(" ")),
         "if nothing is missing. What could be read of them was taken over, and nothing of them is \
          deleted: results that are missing here may be in that file, and the conversations of \
          helpers are kept",
     );
-    let says = format!("{says}; earlier records could not be read as a whole: {}", last.display());
+    let files = files.join(", ");
+    let says = format!("{says}; earlier records could not be read as a whole: {files}");
     Finding::problem("records", "records.set-aside", says, remedy)
 }
