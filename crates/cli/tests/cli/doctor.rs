@@ -442,3 +442,26 @@ fn p7_every_problem_says_what_to_do_and_has_a_code_that_stays() {
     ];
     assert_eq!(checks, expected);
 }
+
+#[test]
+fn p7_every_code_is_documented() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("../../docs/doctor.md")).unwrap();
+    let is_code = |text: &&str| {
+        let parts = text.split_once('.');
+        parts.is_some_and(|(check, rest)| {
+            let is_word = |c: char| c.is_ascii_lowercase() || c == '-';
+            page.contains(&format!("`{check}."))
+                && [check, rest].iter().all(|part| !part.is_empty() && part.chars().all(is_word))
+        })
+    };
+    let mut codes = 0;
+    for entry in fs::read_dir(root.join("src/commands/doctor")).unwrap() {
+        let source = fs::read_to_string(entry.unwrap().path()).unwrap();
+        for code in source.split('"').filter(is_code) {
+            assert!(page.contains(&format!("`{code}`")), "{code} is not in docs/doctor.md");
+            codes += 1;
+        }
+    }
+    assert!(codes > 40, "{codes}");
+}
