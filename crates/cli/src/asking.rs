@@ -1,5 +1,6 @@
 //! Asking the daemon on behalf of a person, who may write a task's id in short.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use legwork_client::{Client, Start};
@@ -12,6 +13,7 @@ use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{ResultView, TaskView, TasksView};
 
 use crate::fault::Fault;
+use crate::screen::remark;
 
 /// Candidates that are named when a short id fits several tasks.
 const NAMED: usize = 5;
@@ -21,10 +23,20 @@ const PERSIST: Duration = Duration::from_secs(30);
 
 /// The daemon, started if it is not there.
 pub fn connect() -> Result<Client, Fault> {
-    Ok(Client::connect(&Folders::from_env()?, Role::Client, Start::IfNeeded)?)
+    let tell = &mut |fault: &legwork_client::Fault| {
+        remark(format_args!("{fault} Still waiting."));
+        ControlFlow::Continue(())
+    };
+    Ok(Client::connect_telling(&Folders::from_env()?, Role::Client, Start::IfNeeded, tell)?)
 }
 
-/// The same for something that takes long: a daemon that dies meanwhile is not noticed.
+/// The daemon, or at once the reason if it takes long to answer: for whoever deals with that.
+pub fn connect_soon(folders: &Folders, start: Start) -> Result<Client, legwork_client::Fault> {
+    let give_up = &mut |_: &legwork_client::Fault| ControlFlow::Break(());
+    Client::connect_telling(folders, Role::Client, start, give_up)
+}
+
+/// The daemon for something that takes long: one that dies meanwhile is not noticed.
 pub fn connect_for_long() -> Result<Client, Fault> {
     Ok(connect()?.persist(PERSIST))
 }

@@ -2,11 +2,12 @@
 //! daemon. One file a command in `commands/`.
 //!
 //! A thin client: it asks the daemon and shows what it says. It decides nothing about tasks and
-//! does not open the records. Output for people goes to stdout, everything else to stderr; a
-//! closed pipe ends it quietly.
+//! does not open the records; only `doctor` has them checked, through the store. Output for people
+//! goes to stdout, everything else to stderr; a closed pipe ends it quietly.
 
 mod agents;
 mod asking;
+mod bytes;
 mod commands;
 mod demo;
 mod environment;
@@ -18,7 +19,9 @@ mod identity;
 mod inside;
 mod mail;
 mod plugin;
+mod programs;
 mod progress;
+mod purge;
 mod run;
 mod screen;
 mod sentences;

@@ -1,5 +1,6 @@
 //! Asking the daemon: typed requests, a model's tool calls, and what happens from now on.
 
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -45,7 +46,18 @@ pub struct Client {
 impl Client {
     /// Connects to the daemon, starting it if that is allowed.
     pub fn connect(folders: &Folders, role: Role, start: Start) -> Result<Self, Fault> {
-        let link = Link::open(folders, &role, start)?;
+        Self::connect_telling(folders, role, start, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// The same for somebody who wants to hear what it waits for, if that takes long, and says
+    /// whether to go on.
+    pub fn connect_telling(
+        folders: &Folders,
+        role: Role,
+        start: Start,
+        tell: &mut dyn FnMut(&Fault) -> ControlFlow<()>,
+    ) -> Result<Self, Fault> {
+        let link = Link::open(folders, &role, start, tell)?;
         Ok(Self { folders: folders.clone(), role, start, link, last_id: 0, persist: None })
     }
 
@@ -164,7 +176,9 @@ impl Client {
     fn open_again(&mut self) -> Result<(), Fault> {
         let deadline = Instant::now() + self.persist.unwrap_or_default();
         loop {
-            match Link::open(&self.folders, &self.role, self.start) {
+            match Link::open(&self.folders, &self.role, self.start, &mut |_| {
+                ControlFlow::Continue(())
+            }) {
                 Ok(link) => {
                     self.link = link;
                     return Ok(());

@@ -29,7 +29,7 @@ pub enum Fault {
         "A legwork daemon{} has the records in {} open and was not ready within {seconds} s. A \
          slow disk may be the reason: `legwork daemon log` says what it does. `legwork daemon \
          stop` ends it.",
-        pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(),
+        process(*pid),
         store.display()
     )]
     TooSlow {
@@ -71,10 +71,16 @@ pub enum Fault {
     #[error("The daemon's socket {} cannot be used. See `legwork doctor`.", socket.display())]
     Unreachable { socket: PathBuf, source: io::Error },
     #[error(
-        "The legwork daemon has said nothing for {seconds} s. See `legwork daemon log`; if it \
-         hangs, `legwork daemon stop` and try again."
+        "The legwork daemon{} does not answer: it has said nothing for {seconds} s. `legwork daemon \
+         stop` ends it, and the next command starts another; tasks are kept. `legwork daemon log` \
+         may say why.",
+        process(*pid)
     )]
-    Silent { seconds: u64 },
+    Silent {
+        /// Its process, if it says so.
+        pid: Option<u32>,
+        seconds: u64,
+    },
     /// The link broke, and again after it was opened anew.
     #[error("The link to the legwork daemon broke. Try again; `legwork daemon log` may say why.")]
     Broken(#[source] io::Error),
@@ -93,6 +99,10 @@ pub enum Fault {
          `kill -9 {pid}` ends it; tasks are kept."
     )]
     StillThere { pid: u32, seconds: u64 },
+}
+
+fn process(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" (process {pid})")).unwrap_or_default()
 }
 
 fn ended(how: &std::process::ExitStatus, said: &str) -> String {

@@ -6,52 +6,77 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use legwork_machine::Folders;
+use legwork_machine::process::{Effort, is_suspended};
 use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
     BadLine, FromDaemon, LINE_VERSION, Role, ToDaemon, check_size, decode_from_daemon, encode,
 };
 
 use crate::fault::Fault;
-use crate::start::{Start, reach};
+use crate::start::{Start, Tell, reach};
 
-/// The daemon greets at once; one that does not is stopped or hangs.
+/// The daemon greets at once. One that has not by now and does nothing hangs; whoever waits for
+/// one that works is told.
+const GREETING_SOON: Duration = Duration::from_secs(2);
+/// The same for one that works, on a machine that is busy.
 const GREETING: Duration = Duration::from_secs(10);
-/// Between two attempts to find a daemon that stays; doubles. Some ten seconds altogether, in which
-/// a leaving one has written what it had to write.
+/// How often whoever waits for an answer looks whether the daemon was suspended.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Between two attempts to find a daemon that stays; doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LAST_PAUSE: Duration = Duration::from_secs(6);
+/// Some ten seconds altogether, in which a leaving one has written what it had to write.
+const LEAVING_PAUSE: Duration = Duration::from_secs(6);
+/// Some two seconds altogether, in which one that closes every connection may come to itself.
+const BROKEN_PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct Link {
     lines: BufReader<UnixStream>,
     /// The daemon's hello as it came, for whoever passes it on.
     hello: Vec<u8>,
+    /// The daemon's process, if it is one that we see.
+    pid: Option<u32>,
 }
 
 impl Link {
     /// Connects and exchanges greetings. A daemon that is leaving is followed by another, which
     /// may be started by somebody else meanwhile.
-    pub fn open(folders: &Folders, role: &Role, start: Start) -> Result<Self, Fault> {
+    pub fn open(
+        folders: &Folders,
+        role: &Role,
+        start: Start,
+        tell: &mut Tell<'_>,
+    ) -> Result<Self, Fault> {
         let mut pause = FIRST_PAUSE;
         loop {
-            match Self::greet(reach(folders, start)?, role) {
+            let (stream, pid) = reach(folders, start, tell)?;
+            let most = match Self::greet(stream, pid, role, tell) {
+                Err(Fault::Leaving) => LEAVING_PAUSE,
                 // It may also have left between our knocking and our greeting.
-                Err(Fault::Leaving | Fault::Broken(_)) if pause < LAST_PAUSE => {
-                    thread::sleep(pause);
-                    pause *= 2;
-                }
+                Err(Fault::Broken(_)) if pause < BROKEN_PAUSE => BROKEN_PAUSE,
                 result => return result,
+            };
+            if pause >= most {
+                return Err(Fault::Leaving);
             }
+            thread::sleep(pause);
+            pause *= 2;
         }
     }
 
-    fn greet(stream: UnixStream, role: &Role) -> Result<Self, Fault> {
+    fn greet(
+        stream: UnixStream,
+        pid: Option<u32>,
+        role: &Role,
+        tell: &mut Tell<'_>,
+    ) -> Result<Self, Fault> {
         let lines = BufReader::with_capacity(64 << 10, stream);
-        let mut link = Self { lines, hello: Vec::new() };
+        let mut link = Self { lines, hello: Vec::new(), pid };
         let build = env!("CARGO_PKG_VERSION").to_owned();
         // A daemon that turns us away may have closed already; its reason can still be read.
         let sent = link.send(&ToDaemon::Hello { version: LINE_VERSION, build, role: role.clone() });
-        let line = match (link.read_bytes(Some(GREETING)), sent) {
+        let heard = link.is_at_work(tell).and_then(|()| link.read_bytes(Some(GREETING)));
+        let line = match (heard, sent) {
             (Ok(line), _) => line,
             (Err(_), Err(fault)) | (Err(fault), Ok(())) => return Err(fault),
         };
@@ -64,14 +89,50 @@ impl Link {
         }
     }
 
+    /// Waits for the first word of a daemon for as long as that ought to take. After that one that
+    /// does nothing is given up, and whoever waits for one that works is told.
+    fn is_at_work(&mut self, tell: &mut Tell<'_>) -> Result<(), Fault> {
+        let effort = self.pid.map(Effort::so_far);
+        if self.has_words(GREETING_SOON)? {
+            return Ok(());
+        }
+        let fault = Fault::Silent { pid: self.pid, seconds: GREETING_SOON.as_secs() };
+        match self.pid.zip(effort) {
+            Some((pid, _)) if is_suspended(pid) => Err(Fault::Suspended { pid }),
+            Some((pid, effort)) if !effort.has_grown(pid) => Err(fault),
+            _ if tell(&fault).is_break() => Err(fault),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether something can be read, now or soon. An end of the link is something.
+    fn has_words(&mut self, soon: Duration) -> Result<bool, Fault> {
+        self.lines.get_ref().set_read_timeout(Some(soon)).map_err(Fault::Broken)?;
+        match self.lines.fill_buf() {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(Fault::Broken(error)),
+        }
+    }
+
     pub fn send(&mut self, line: &ToDaemon) -> Result<(), Fault> {
         let bytes = encode(line);
         check_size(&bytes).map_err(Fault::TooLong)?;
         self.lines.get_mut().write_all(&bytes).map_err(Fault::Broken)
     }
 
-    /// The next line, which is no bye; waits for it no longer than told.
+    /// The next line, which is no bye; waits for it no longer than told. That a daemon was
+    /// suspended meanwhile is said at once.
     pub fn read(&mut self, patience: Option<Duration>) -> Result<FromDaemon, Fault> {
+        let began = Instant::now();
+        while !self.has_words(LOOK_EVERY)? {
+            if let Some(pid) = self.pid.filter(|pid| is_suspended(*pid)) {
+                return Err(Fault::Suspended { pid });
+            }
+            if let Some(patience) = patience.filter(|patience| began.elapsed() >= *patience) {
+                return Err(Fault::Silent { pid: self.pid, seconds: patience.as_secs() });
+            }
+        }
         understand(&self.read_bytes(patience)?)
     }
 
@@ -94,7 +155,7 @@ impl Link {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let seconds = patience.unwrap_or_default().as_secs();
-                    return Err(Fault::Silent { seconds });
+                    return Err(Fault::Silent { pid: self.pid, seconds });
                 }
                 Err(error) => return Err(Fault::Broken(error)),
             }

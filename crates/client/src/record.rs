@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use legwork_machine::process::{is_alive, process_mark};
+use legwork_machine::process::{Effort, is_alive, process_mark};
 use legwork_machine::{STORE_LOCK, hash8};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,10 @@ use crate::fault::Fault;
 const RECORD_MAX_BYTES: u64 = 16 << 10;
 /// A daemon that is told to end does so within 2 s.
 const FAREWELL: Duration = Duration::from_secs(10);
+/// One that did not answer before is given so long. A kill costs it nothing that is saved.
+const FAREWELL_OF_SILENT: Duration = Duration::from_secs(4);
+/// The same for one that does nothing even then.
+const FAREWELL_OF_IDLE: Duration = Duration::from_secs(1);
 
 /// The daemon that holds a store's lock, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,17 +92,31 @@ impl Record {
         self.signal(Signal::HUP);
     }
 
+    /// Ends a daemon that does not answer: one that hangs hears no signal but the last.
     pub fn end(&self, store: &Path) -> Result<(), Fault> {
         self.signal(Signal::TERM);
         // One that was stopped by a signal hears nothing else before.
         self.signal(Signal::CONT);
+        let effort = Effort::so_far(self.pid);
+        let mut ended = self.wait_for(store, FAREWELL_OF_IDLE);
+        if matches!(ended, Err(Fault::StillThere { .. })) && effort.has_grown(self.pid) {
+            ended = self.wait_for(store, FAREWELL_OF_SILENT);
+        }
+        if !matches!(ended, Err(Fault::StillThere { .. })) {
+            return ended;
+        }
+        self.signal(Signal::KILL);
         self.wait_for_end(store)
     }
 
     /// Waits until this daemon, which was told to end, has: its process, or where we do not see
     /// that, its hold on the store.
     pub(crate) fn wait_for_end(&self, store: &Path) -> Result<(), Fault> {
-        let deadline = Instant::now() + FAREWELL;
+        self.wait_for(store, FAREWELL)
+    }
+
+    fn wait_for(&self, store: &Path, at_most: Duration) -> Result<(), Fault> {
+        let deadline = Instant::now() + at_most;
         let is_here = self.is_process_here();
         loop {
             let is_there = if is_here { is_alive(&self.mark) } else { self.holds(store)? };
@@ -106,7 +124,7 @@ impl Record {
                 return Ok(());
             }
             if Instant::now() > deadline {
-                let (pid, seconds, store) = (self.pid, FAREWELL.as_secs(), store.to_owned());
+                let (pid, seconds, store) = (self.pid, at_most.as_secs(), store.to_owned());
                 return Err(if is_here {
                     Fault::StillThere { pid, seconds }
                 } else {

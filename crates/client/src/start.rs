@@ -3,6 +3,7 @@
 //! everybody here only waits for the record.
 
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 use legwork_machine::inherited::close_for_children;
-use legwork_machine::process::{INSIDE, is_suspended};
+use legwork_machine::process::{Effort, INSIDE, is_suspended};
 use legwork_machine::{Folders, check_owner, check_private, program, var};
 
 use crate::fault::Fault;
@@ -20,6 +21,11 @@ use crate::record::{Holder, Record, holder};
 /// A cold start opens the store and looks up what was unfinished: some 50 ms, more on a slow disk.
 /// A plugin gives its bridge 10 s, and should hear why there is no daemon.
 const PATIENCE: Duration = Duration::from_secs(8);
+/// Whoever waits longer is told what for.
+const SAY_AFTER: Duration = Duration::from_secs(2);
+/// A daemon that starts and has done nothing at all for this long hangs: longer than it waits for
+/// another program that has its records locked.
+const IDLE_MAX: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(15);
 /// Between the starts of two daemons: the first may have found a leaving one in its way.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -36,7 +42,8 @@ pub enum Start {
 }
 
 enum Knocked {
-    In(UnixStream),
+    /// And its process, if we see it.
+    In(UnixStream, Option<u32>),
     Free,
     /// A daemon that does not listen yet, or not any more; and its process.
     Busy(u32),
@@ -44,25 +51,34 @@ enum Knocked {
     Unreached(Option<Record>),
 }
 
-pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault> {
+/// Told why it takes long, once, while there is still hope; says whether to go on.
+pub(crate) type Tell<'a> = dyn FnMut(&Fault) -> ControlFlow<()> + 'a;
+
+/// A connection to the daemon, and its process if we see it.
+pub(crate) fn reach(
+    folders: &Folders,
+    start: Start,
+    tell: &mut Tell<'_>,
+) -> Result<(UnixStream, Option<u32>), Fault> {
     check_owner(folders)?;
     let deadline = Instant::now() + PATIENCE;
     let mut starter = Starter::default();
     let mut unreached: Option<Instant> = None;
+    let mut getting_ready: Option<GettingReady> = None;
     loop {
         let knocked = knock(folders)?;
         if !matches!(knocked, Knocked::Unreached(_)) {
             unreached = None;
         }
         let pid = match knocked {
-            Knocked::In(stream) => {
+            Knocked::In(stream, pid) => {
                 starter.succeeded();
-                return Ok(stream);
+                return Ok((stream, pid));
             }
             Knocked::Free if start == Start::Never => return Err(Fault::NotRunning),
             Knocked::Free => {
                 starter.start(folders)?;
-                None
+                starter.child.as_ref().map(Child::id)
             }
             Knocked::Busy(pid) => Some(pid),
             Knocked::Unreached(record) => {
@@ -76,12 +92,56 @@ pub(crate) fn reach(folders: &Folders, start: Start) -> Result<UnixStream, Fault
                 record.map(|record| record.pid)
             }
         };
+        if getting_ready.as_ref().is_none_or(|daemon| daemon.pid != pid) {
+            getting_ready = Some(GettingReady::new(pid));
+        }
+        if let Some(daemon) = &mut getting_ready {
+            daemon.check(&folders.store, tell)?;
+        }
         if Instant::now() > deadline {
             let store = folders.store.clone();
             return Err(Fault::TooSlow { pid, store, seconds: PATIENCE.as_secs() });
         }
         starter.look()?;
         thread::sleep(PAUSE);
+    }
+}
+
+/// A daemon that is there and is not ready.
+struct GettingReady {
+    pid: Option<u32>,
+    since: Instant,
+    said: bool,
+    /// Since when it has done nothing.
+    idle: Instant,
+    effort: Option<Effort>,
+}
+
+impl GettingReady {
+    fn new(pid: Option<u32>) -> Self {
+        let now = Instant::now();
+        Self { pid, since: now, said: false, idle: now, effort: pid.map(Effort::so_far) }
+    }
+
+    /// Gives up one that does nothing, and says what is waited for.
+    fn check(&mut self, store: &Path, tell: &mut Tell<'_>) -> Result<(), Fault> {
+        if self.since.elapsed() < SAY_AFTER {
+            return Ok(());
+        }
+        let seconds = self.since.elapsed().as_secs();
+        let fault = Fault::TooSlow { pid: self.pid, store: store.to_owned(), seconds };
+        if let Some((pid, effort)) = self.pid.zip(self.effort) {
+            if effort.has_grown(pid) {
+                (self.idle, self.effort) = (Instant::now(), Some(Effort::so_far(pid)));
+            } else if self.idle.elapsed() > IDLE_MAX {
+                return Err(fault);
+            }
+        }
+        if !self.said && tell(&fault).is_break() {
+            return Err(fault);
+        }
+        self.said = true;
+        Ok(())
     }
 }
 
@@ -105,7 +165,7 @@ fn knock(folders: &Folders) -> Result<Knocked, Fault> {
     let named = record.as_ref().and_then(|record| record.socket.as_ref());
     for socket in named.into_iter().chain(usual) {
         if let Some(stream) = connect(socket, here)? {
-            return Ok(Knocked::In(stream));
+            return Ok(Knocked::In(stream, here.map(|record| record.pid)));
         }
     }
     Ok(Knocked::Unreached(record))

@@ -124,7 +124,8 @@ impl Reading<'_> {
 
 const LIKE: &str = "like command = [\"program\", \"--acp\"]";
 
-fn command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
+/// A program and its arguments.
+pub fn command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     if let Some(text) = value.as_str() {
         let words: Vec<String> = text.split_whitespace().map(|word| format!("{word:?}")).collect();
         let list = plain(&words.join(", "), ECHO_MAX_CHARS);
@@ -139,7 +140,7 @@ fn command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
         .ok_or_else(|| format!("{name}: expected a program and its arguments as texts, {LIKE}"))
 }
 
-fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
+pub fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|text| text.get_ref().as_str().map(str::to_owned)).collect()
 }
 

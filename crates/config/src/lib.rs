@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use legwork_acp::AgentSettings;
 use legwork_acp::agents::Agent;
 use legwork_acp::orphans::KEPT;
+use legwork_protocol::notify::Notify;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{Interrupted, Settings};
 use toml::de::{DeTable, DeValue};
@@ -39,6 +40,8 @@ pub struct Config {
     pub distrusted: Option<String>,
     /// Programs that do not end with the agent that started them, by their names.
     pub keep: Vec<String>,
+    /// How a person who is elsewhere is told.
+    pub notify: Notify,
 }
 
 impl Config {
@@ -63,6 +66,7 @@ impl Default for Config {
             run_agent: None,
             distrusted: None,
             keep,
+            notify: Notify::default(),
         }
     }
 }
@@ -80,8 +84,10 @@ fn read(path: &Path, home: Option<&Path>) -> (Config, Vec<String>) {
         Ok(text) => mistakes = config.take(&text, home),
         Err(why) => mistakes.push((None, why)),
     }
-    if let Some(why) = distrusted.filter(|_| !config.agents.is_empty()) {
+    let names_programs = !config.agents.is_empty() || !config.notify.command.is_empty();
+    if let Some(why) = distrusted.filter(|_| names_programs) {
         config.agents.clear();
+        config.notify.command.clear();
         mistakes.push((None, why.clone()));
         config.distrusted = Some(why);
     }
@@ -178,9 +184,26 @@ fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), Strin
             agents::check_name(agent).map_err(|what| format!("{name}: {what}"))?;
             config.run_agent = Some(agent.to_owned());
         }
+        "notify.command" => config.notify.command = agents::command(name, value)?,
+        "notify.desktop" => match value {
+            DeValue::Boolean(yes) => config.notify.desktop = *yes,
+            _ => return Err(format!("{name}: expected true or false")),
+        },
+        "notify.on" => (config.notify.ends, config.notify.questions) = events(name, value)?,
         _ => return Err(unknown_setting(name)),
     }
     Ok(())
+}
+
+/// Whether ends and questions are among these.
+fn events(name: &str, value: &DeValue<'_>) -> Result<(bool, bool), String> {
+    let wrong = || format!("{name}: expected a list of \"end\" and \"question\"");
+    let texts = agents::texts(value).ok_or_else(wrong)?;
+    if texts.iter().any(|text| text != "end" && text != "question") {
+        return Err(wrong());
+    }
+    let has = |wanted: &str| texts.iter().any(|text| text == wanted);
+    Ok((has("end"), has("question")))
 }
 
 fn whole_number(value: &DeValue<'_>) -> Option<u32> {

@@ -5,7 +5,7 @@ use legwork_protocol::refusal::plain;
 use strsim::levenshtein;
 
 /// Every setting there is, but for those of agents.
-pub const NAMES: [&str; 10] = [
+pub const NAMES: [&str; 13] = [
     "limits.max_running",
     "limits.max_tasks_per_root",
     "limits.max_depth",
@@ -16,6 +16,9 @@ pub const NAMES: [&str; 10] = [
     "recovery.interrupted",
     "recovery.headless",
     "run.agent",
+    "notify.command",
+    "notify.desktop",
+    "notify.on",
 ];
 
 pub fn unknown_setting(name: &str) -> String {

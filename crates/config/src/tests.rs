@@ -37,7 +37,8 @@ fn every_setting_can_be_set() {
         "[limits]\nmax_running = 1\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
          max_run_minutes = 4\nmax_quiet_minutes = 0\n\
          [notices]\nmax_result_chars = 1_000\nstart_turns = false\n\
-         [recovery]\ninterrupted = \"fail\"\nheadless = false\n[run]\nagent = \"mine\"\n",
+         [recovery]\ninterrupted = \"fail\"\nheadless = false\n[run]\nagent = \"mine\"\n\
+         [notify]\ncommand = [\"tell\", \"me\"]\ndesktop = true\non = [\"question\"]\n",
     );
     let settings = Settings {
         max_running: 1,
@@ -51,7 +52,9 @@ fn every_setting_can_be_set() {
         headless: false,
     };
     let run_agent = Some("mine".to_owned());
-    assert_eq!(config, Config { settings, run_agent, ..Config::default() });
+    let command = ["tell", "me"].map(str::to_owned).to_vec();
+    let notify = Notify { command, desktop: true, ends: false, questions: true };
+    assert_eq!(config, Config { settings, run_agent, notify, ..Config::default() });
     for name in NAMES {
         let set = set(&mut Config::default(), name, &DeValue::Boolean(true));
         assert_ne!(set, Err(unknown_setting(name)));
@@ -266,4 +269,39 @@ fn x1_what_is_kept_can_be_said_and_has_defaults() {
     }
     let agent = right("[agents.keep]\ncommand = [\"x\"]\n");
     assert_eq!((agent.agents.len(), agent.keep), (1, defaults));
+}
+
+#[test]
+fn g1_a_program_to_notify_with_that_others_could_have_written_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("config.toml");
+    std::fs::write(&path, "[notify]\ncommand = [\"x\"]\ndesktop = true\n").unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o646)).unwrap();
+    let (config, mistakes) = Config::read(&path);
+    assert_eq!(config.notify, Notify { desktop: true, ..Notify::default() });
+    assert!(mistakes[0].contains("notify.command"), "{mistakes:?}");
+}
+
+#[test]
+fn what_is_wrong_with_a_notification_is_named_and_nothing_is_sent_by_default() {
+    assert!(!right("").notify.is_on() && !right("[notify]\non = [\"end\"]\n").notify.is_on());
+    assert!(!right("[notify]\ndesktop = true\non = []\n").notify.is_on());
+    assert!(right("[notify]\ndesktop = true\n").notify.is_on());
+    let like = "like command = [\"program\", \"--acp\"]";
+    for (key, what) in [
+        (
+            "command = \"tell me\"",
+            "notify.command: expected a list; write command = [\"tell\", \"me\"]",
+        ),
+        (
+            "command = []",
+            &format!("notify.command: expected a program and its arguments as texts, {like}"),
+        ),
+        ("desktop = 1", "notify.desktop: expected true or false"),
+        ("on = \"end\"", "notify.on: expected a list of \"end\" and \"question\""),
+        ("on = [\"ends\"]", "notify.on: expected a list of \"end\" and \"question\""),
+    ] {
+        assert_eq!(mistakes(&format!("[notify]\n{key}\n")), format!("c:2: {what}"));
+    }
 }

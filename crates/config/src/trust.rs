@@ -19,8 +19,8 @@ pub fn distrust(path: &Path, file: &File) -> Option<String> {
             Err(error) => Some(format!("nobody knows whose {shown} is ({error})")),
             Ok(found) => wrong(&found, user).map(|(why, remedy)| {
                 format!(
-                    "its agents are not used, because {shown} {why}, and agents are programs to \
-                     run: `{remedy} {shown}`"
+                    "its agents and its notify.command are not used, because {shown} {why}, and \
+                     these are programs to run: `{remedy} {shown}`"
                 )
             }),
         }

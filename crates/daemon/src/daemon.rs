@@ -23,6 +23,7 @@ use crate::host::{BuiltIns, Findings, HeadlessHosts};
 use crate::life::Options;
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
+use crate::notify::Notifier;
 use crate::screens::Screens;
 use crate::version::{BUILD, is_newer};
 use crate::world::{Attached, World};
@@ -43,6 +44,9 @@ pub struct Daemon {
     set_aside: Option<String>,
     wake_at: Option<Time>,
     screens: Screens,
+    /// Something that was forgotten could not be removed from the files.
+    forgotten_left: bool,
+    pub(crate) notifier: Notifier,
     pub(crate) log: Log,
 }
 
@@ -50,7 +54,7 @@ impl Daemon {
     /// Starts from what the store holds.
     pub fn start(
         Opened { store, set_aside }: Opened,
-        Options { folders, settings, hosts, .. }: Options,
+        Options { folders, settings, hosts, notify, .. }: Options,
         findings: Findings,
         hints: &mpsc::UnboundedSender<Hint>,
         log: Log,
@@ -72,10 +76,20 @@ impl Daemon {
             built_in,
             wake_at: Some(started),
             screens: Screens::default(),
+            forgotten_left: false,
+            notifier: Notifier::new(notify, log.clone()),
             log,
         };
+        daemon.expire();
         daemon.attach_built_in();
         Ok(daemon)
+    }
+
+    /// What was kept for a while of tasks whose sessions were deleted.
+    fn expire(&mut self) {
+        if let Err(fault) = self.shell.journal().store.expire(self.started) {
+            self.log.warn(format_args!("what is too old cannot be removed: {fault}"));
+        }
     }
 
     /// The built-in hosts are there from the beginning to the end.
@@ -152,6 +166,7 @@ impl Daemon {
     pub fn has_nothing_to_do(&mut self) -> bool {
         let now = self.clock.now();
         !self.shell.is_degraded()
+            && !self.notifier.is_busy()
             && self.shell.read(now, |engine| engine.tally().unfinished) == Some(0)
     }
 
@@ -321,6 +336,7 @@ impl Daemon {
                 self.shell.outside().tell(&news);
             }
         }
+        self.notify(&changes, now);
         let forgets =
             |change: &Change| matches!(change, Change::Forgotten { .. } | Change::StopDone { .. });
         if changes.iter().any(forgets) {
@@ -336,17 +352,28 @@ impl Daemon {
     /// What was forgotten leaves the files too, and the intent to remove it is a record: what no
     /// record names may belong to records that cannot be read, and stays. The session of a task
     /// that was at work goes when it is stopped.
+    ///
+    /// The record goes last: whatever ends this daemon before, the next one begins again.
     fn remove_forgotten(&mut self) {
         let store = &mut self.shell.journal().store;
         let removed = store.to_remove().and_then(|tasks| {
             if tasks.is_empty() {
                 return Ok(());
             }
-            store.removed(&self.built_in.forget(&tasks))?;
-            store.compact()
+            let gone = self.built_in.forget(&tasks);
+            store.compact()?;
+            store.removed(&gone)
         });
+        self.forgotten_left = removed.is_err();
         if let Err(fault) = removed {
             self.log.warn(format_args!("what was forgotten is still in the files: {fault}"));
+        }
+    }
+
+    /// Tries again what could not be removed, on a full disk say.
+    pub fn remove_what_is_left(&mut self) {
+        if self.forgotten_left {
+            self.remove_forgotten();
         }
     }
 

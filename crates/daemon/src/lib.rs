@@ -18,6 +18,7 @@ mod host;
 mod life;
 mod limits;
 mod log;
+mod notify;
 mod rendezvous;
 mod requests;
 mod screens;
@@ -26,3 +27,4 @@ mod world;
 
 pub use fault::Fault;
 pub use life::{Hosts, Options, Outcome, run};
+pub use notify::ReadNotify;

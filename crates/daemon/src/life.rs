@@ -7,7 +7,7 @@ use std::time::Duration;
 use legwork_client::Record;
 use legwork_engine::{Hint, Input};
 use legwork_host::{Kind, Opening};
-use legwork_machine::{Folders, inherited};
+use legwork_machine::{Folders, children, inherited};
 use legwork_protocol::Settings;
 use legwork_protocol::line::LINE_VERSION;
 use legwork_store::{Opened, Store};
@@ -24,6 +24,7 @@ use crate::fault::chain;
 use crate::host::Found;
 use crate::limits::{FAREWELL_MAX, INBOX_MAX_LINES, LINGER};
 use crate::log::Log;
+use crate::notify::ReadNotify;
 use crate::rendezvous::Rendezvous;
 use crate::version::BUILD;
 
@@ -40,6 +41,8 @@ pub struct Options {
     /// What is wrong with the settings, for the log.
     pub complaints: Vec<String>,
     pub hosts: Hosts,
+    /// How a person who is elsewhere is told.
+    pub notify: ReadNotify,
     /// Run in the foreground: the log goes to stderr as well, and Ctrl-C ends the daemon.
     pub log_to_stderr: bool,
 }
@@ -153,6 +156,8 @@ impl Born {
         };
         // Whoever does not listen by then does not hear it.
         let _ = timeout(FAREWELL_MAX, farewell).await;
+        // Nobody would look after them any more.
+        children::end_all();
     }
 }
 
@@ -199,6 +204,7 @@ impl Life {
                 && self.daemon.check_records().is_none()
             {
                 self.rendezvous.check(self.daemon.store());
+                self.daemon.remove_what_is_left();
             }
             let at_work = self.daemon.built_in.at_work();
             self.rendezvous.at_work(at_work, self.daemon.store());

@@ -73,6 +73,21 @@ pub const PROGRESS_PAUSE_FIRST_MS: u64 = 10_000;
 /// The longest pause between two showings of progress.
 pub const PROGRESS_PAUSE_MAX_MS: u64 = 60_000;
 
+// Notifications.
+
+/// Under way at once: a burst of ends. What is more is left out, and listed all the same.
+pub const NOTIFY_AT_ONCE: usize = 16;
+/// How long one may take: a program that sends a message over a slow network.
+pub const NOTIFY_MAX: Duration = Duration::from_secs(10);
+/// How often it is looked whether one has ended.
+pub const NOTIFY_LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Of a result or a reason that a notification carries: more than any message shows.
+pub const NOTIFY_DETAIL_MAX_CHARS: usize = 2_000;
+/// How often it is looked whether one that has ended has said all that it said.
+pub const NOTIFY_WORDS_LOOKS: u32 = 10;
+/// Of what a program says of its failure, for the log.
+pub const NOTIFY_WORDS_MAX_BYTES: u64 = 1 << 10;
+
 // Life.
 
 /// How long the daemon stays when nobody is connected and nothing is unfinished: a window that is

@@ -2,7 +2,7 @@
 
 use legwork_protocol::CallKey;
 use legwork_protocol::api::view::{DaemonView, News, TaskView};
-use legwork_protocol::api::{Answer, Refusal, Request};
+use legwork_protocol::api::{Answer, Ask, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon};
 
 use crate::calls::Number;
@@ -33,7 +33,12 @@ impl Daemon {
         let data = match request {
             Request::Ask(ask) => {
                 ask.check()?;
-                return self.ask((connection, id), from, ask, Form::Values);
+                let forgets = matches!(ask, Ask::Forget { .. });
+                self.ask((connection, id), from, ask, Form::Values)?;
+                if forgets {
+                    self.remove_last_traces();
+                }
+                return Ok(());
             }
             Request::Follow => {
                 peer.open.insert(id, Open::Follow(None));
@@ -56,6 +61,17 @@ impl Daemon {
             from.send(id, &FromDaemon::Data { id, data });
         }
         Ok(())
+    }
+
+    /// A person who clears the last task wants nothing to be left, nor of sessions that were
+    /// deleted before.
+    fn remove_last_traces(&mut self) {
+        if !self.read(|engine, _| Ok(engine.tally().tasks == 0)).unwrap_or(false) {
+            return;
+        }
+        if let Err(fault) = self.shell.journal().store.remove_tombstones() {
+            self.log.warn(format_args!("what was forgotten is still in the files: {fault}"));
+        }
     }
 
     fn read<T>(
@@ -108,7 +124,7 @@ impl Daemon {
 
     fn view(&mut self) -> Result<DaemonView, Refusal> {
         let tally = self.read(|engine, _| Ok(engine.tally()))?;
-        let set_aside = self.store().set_aside().iter().map(|path| path.display().to_string());
+        let set_aside = self.store().set_aside().into_iter().map(|path| path.display().to_string());
         let set_aside = set_aside.collect();
         Ok(DaemonView {
             pid: std::process::id(),

@@ -3,10 +3,12 @@
 //! for people get the two things back that people set for them: the umask and the limit on open
 //! files.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use rustix::fs::{Mode, RawMode};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
+
+use crate::lock::lock;
 
 /// Nobody but the user gets at anything that the daemon makes.
 const PRIVATE: RawMode = 0o077;
@@ -25,6 +27,7 @@ struct StartedWith {
 }
 
 static STARTED_WITH: OnceLock<StartedWith> = OnceLock::new();
+static SPAWNING: Mutex<()> = Mutex::new(());
 
 /// Keeps what is open here from every program that is started from now on.
 pub fn close_for_children() {
@@ -50,6 +53,8 @@ pub fn leave_behind() {
 /// writes is theirs, and with their limit on open files, because some programs set aside memory for
 /// each file that they may open.
 pub fn spawning<T>(mask: Option<u32>, spawn: impl FnOnce() -> T) -> T {
+    // One at a time, else one would take for ours what another has just set.
+    let _one = lock(&SPAWNING);
     let before = STARTED_WITH.get();
     let theirs = mask.map(mode).or(before.map(|before| before.umask));
     // Both are for the whole process, but whatever the daemon makes has its mode named, and its

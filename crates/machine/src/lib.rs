@@ -3,6 +3,7 @@
 //!
 //! Depends on no other crate of ours, and knows neither tasks nor hosts nor the daemon.
 
+pub mod children;
 mod clock;
 mod fault;
 mod folders;

@@ -60,6 +60,23 @@ pub fn is_suspended(pid: u32) -> bool {
     table::entry(pid).is_some_and(|entry| entry.state == 'T')
 }
 
+/// What a process has done so far, to see later whether it does anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort(Option<u64>);
+
+impl Effort {
+    pub fn so_far(pid: u32) -> Self {
+        Self(table::stat(pid).ok().and_then(|stat| table::used(&stat)))
+    }
+
+    /// Whether the process has done something since, wants to, or waits for a disk. One that does
+    /// not, though somebody waits for it, hangs. In doubt it has.
+    pub fn has_grown(self, pid: u32) -> bool {
+        let waits = table::entry(pid).is_none_or(|entry| matches!(entry.state, 'R' | 'D'));
+        waits || self.0.is_none() || Self::so_far(pid) != self
+    }
+}
+
 /// Whether this mark is that of a process of this boot and PID namespace which runs no more. Unlike
 /// what [`is_alive`] says, in doubt it is not.
 pub fn has_ended_here(mark: &str) -> bool {
@@ -220,6 +237,28 @@ mod tests {
         child.wait().unwrap();
         assert!(!is_alive(&mark));
         assert_eq!(process_mark(pid), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn p9_a_process_that_only_waits_is_told_from_one_that_works() {
+        let spawn = |script: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+        };
+        let (mut works, mut waits) = (spawn("while :; do :; done"), spawn("echo; read line"));
+        // It has begun to wait when it has said so, or soon after.
+        std::io::Read::read_exact(waits.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while Effort::so_far(waits.id()).has_grown(waits.id()) {
+            assert!(std::time::Instant::now() < deadline, "it waits");
+        }
+        assert!(Effort::so_far(works.id()).has_grown(works.id()));
+        for process in [&mut works, &mut waits] {
+            process.kill().unwrap();
+            process.wait().unwrap();
+        }
+        assert!(Effort(None).has_grown(std::process::id()), "in doubt");
     }
 
     #[test]

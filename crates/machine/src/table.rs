@@ -107,6 +107,13 @@ pub(crate) fn parse(stat: &str) -> Option<Entry> {
     Some(Entry { parent, group, start, state, name })
 }
 
+/// The time of the processor that a process has used, in ticks: fields 14 and 15.
+pub(crate) fn used(stat: &str) -> Option<u64> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    Some(user + system)
+}
+
 /// A variable in a process's environment. Only that of our own user's processes can be read.
 pub fn variable(id: u32, name: &str) -> Option<String> {
     variable_in(&std::fs::read(format!("/proc/{id}/environ")).ok()?, name)
@@ -138,6 +145,8 @@ mod tests {
         let expected = Entry { parent: 4, group: 5, start: 2222, state: 'S', name };
         assert_eq!(read, expected);
         assert_eq!(parse("7 (a) S 1"), None);
+        assert_eq!(used(&format!("7 (a) b) Z (c) S 4 5 {rest} 2222 23 24")), Some(14 + 15));
+        assert_eq!(used("7 (a) S 1"), None);
     }
 
     #[cfg(target_os = "linux")]

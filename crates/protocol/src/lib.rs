@@ -11,6 +11,7 @@ pub mod api;
 pub mod ids;
 pub mod limits;
 pub mod line;
+pub mod notify;
 pub mod settings;
 pub mod status;
 pub mod tools;

@@ -1,9 +1,12 @@
 //! Removes forgotten data for good: from the pages that it stood in, from the write-ahead log and,
 //! where much became free, from the size of the file.
 
+use std::time::Duration;
+
 use rusqlite::Connection;
 
 use crate::fault::Fault;
+use crate::open::BUSY;
 
 const TRIED: &str = "remove what was forgotten";
 /// Less than this is not worth writing the file anew: it is used for what comes next.
@@ -34,7 +37,14 @@ pub fn compact(db: &Connection) -> Result<(), Fault> {
     if much || live <= LIVE_SMALL_BYTES {
         db.execute_batch("VACUUM").map_err(Fault::when(TRIED))?;
     }
-    number(db, "PRAGMA wal_checkpoint(TRUNCATE)").map(|_| ())
+    // Whoever reads the file is not waited for: everybody else would wait too.
+    db.busy_timeout(Duration::ZERO).map_err(Fault::when(TRIED))?;
+    let done = number(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    db.busy_timeout(BUSY).map_err(Fault::when(TRIED))?;
+    match done? {
+        0 => Ok(()),
+        _ => Err(Fault::Reading),
+    }
 }
 
 fn number(db: &Connection, pragma: &str) -> Result<i64, Fault> {

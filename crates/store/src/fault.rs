@@ -33,6 +33,10 @@ pub enum Fault {
     Io { tried: &'static str, source: rusqlite::Error },
     #[error("could not {tried}: another program holds the file locked; close that program")]
     Busy { tried: &'static str, source: rusqlite::Error },
+    #[error(
+        "could not remove what was forgotten: another program reads the file; it is tried again"
+    )]
+    Reading,
     #[error("could not {tried}: the file is damaged; a restart sets it aside if it must")]
     Damaged { tried: &'static str, source: rusqlite::Error },
     #[error("{} is not a store of legwork; move it away", path.display())]

@@ -13,6 +13,8 @@ use legwork_machine::{STORE_LOCK as LOCK, create_folder, private_file};
 use crate::fault::Fault;
 
 const DATABASE: &str = "legwork.db";
+/// Wanted by whoever has found damage, and gone after a start that has read every page.
+const CHECK: &str = "legwork.check";
 /// What a database is called that could not be read, with a number behind it.
 const UNREADABLE: &str = "legwork.db.unreadable-";
 const LOCK_TRIES: u32 = 25;
@@ -93,6 +95,20 @@ pub fn is_orphaned(dir: &Path) -> Result<bool, Fault> {
     Ok(!there(&path)? && there(&with_end(&path, BESIDE[0]))?)
 }
 
+pub fn database(dir: &Path) -> PathBuf {
+    dir.join(DATABASE)
+}
+
+/// Whether somebody has the database open, or left it without closing it.
+pub fn has_log(dir: &Path) -> Result<bool, Fault> {
+    there(&with_end(&database(dir), BESIDE[0]))
+}
+
+/// The file that asks for a start that reads every page.
+pub fn check_wanted(dir: &Path) -> PathBuf {
+    dir.join(CHECK)
+}
+
 pub fn was_claimed(dir: &Path) -> Result<bool, Fault> {
     there(&dir.join(LOCK))
 }
@@ -105,6 +121,17 @@ pub fn is_emptied(dir: &Path) -> Result<bool, Fault> {
         Ok(found) => Ok(found.len() == 0),
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(why) => Err(Fault::file("look at", path)(why)),
+    }
+}
+
+/// Removes a database that was just made and could not be begun, on a full disk say.
+pub fn remove_empty(dir: &Path) {
+    let path = database(dir);
+    if fs::metadata(&path).is_ok_and(|found| found.len() == 0) {
+        for end in [BESIDE[0], BESIDE[1], ""] {
+            // One that is not there need not be removed.
+            let _ = fs::remove_file(with_end(&path, end));
+        }
     }
 }
 
@@ -161,7 +188,7 @@ fn protect(path: &Path) -> Result<(), Fault> {
     legwork_machine::protect(path).map_err(Fault::file("protect", path))
 }
 
-fn there(path: &Path) -> Result<bool, Fault> {
+pub fn there(path: &Path) -> Result<bool, Fault> {
     match fs::symlink_metadata(path) {
         Ok(_) => Ok(true),
         Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(false),

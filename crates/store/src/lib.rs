@@ -11,6 +11,7 @@ mod columns;
 mod compact;
 mod fault;
 mod files;
+mod inspect;
 mod load;
 mod open;
 mod outbox;
@@ -40,6 +41,7 @@ use legwork_protocol::{TaskId, Time};
 use rusqlite::Connection;
 
 pub use fault::Fault;
+pub use inspect::{ask_for_check, inspect};
 pub use open::{Claim, Opened, SetAside};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use timeline::{Entry, TIMELINE_MAX_LINES};
@@ -87,8 +89,9 @@ impl Store {
     }
 
     /// Earlier stores that could not be read and lie beside this one, the oldest first.
-    pub fn set_aside(&self) -> &[PathBuf] {
-        &self.set_aside
+    pub fn set_aside(&self) -> Vec<&Path> {
+        // A person may have taken one away since.
+        self.set_aside.iter().map(PathBuf::as_path).filter(|path| path.exists()).collect()
     }
 
     /// What is left of a task whose session was deleted lately.
@@ -96,7 +99,19 @@ impl Store {
         tombstones::find(&self.db, task, now)
     }
 
-    /// Removes from the files what was forgotten. The records are the same before and after.
+    /// Removes what is left of tasks whose sessions were deleted long ago.
+    pub fn expire(&mut self, now: Time) -> Result<(), Fault> {
+        tombstones::expire(&self.db, now)
+    }
+
+    /// Removes what is left of all tasks whose sessions were deleted, from the files too.
+    pub fn remove_tombstones(&mut self) -> Result<(), Fault> {
+        tombstones::remove_all(&self.db)?;
+        self.compact()
+    }
+
+    /// Removes from the files what was forgotten. The records are the same before and after. While
+    /// somebody else reads the file that cannot be done, which is a fault: try again.
     pub fn compact(&mut self) -> Result<(), Fault> {
         compact::compact(&self.db)
     }

@@ -13,10 +13,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::fault::Fault;
-use crate::{Store, files, load, rescue, schema};
+use crate::{Store, files, inspect, load, rescue, schema};
 
 /// Others can only be a person with a database browser; they are given this long.
-const BUSY_MS: u64 = 2_000;
+pub const BUSY: Duration = Duration::from_secs(2);
 /// Page cache, as large as SQLite's own default. What is read often is in the engine; a larger one
 /// fills up with results that nobody reads again.
 const CACHE_KIB: i64 = 2 << 10;
@@ -77,12 +77,13 @@ impl Claim {
     pub fn open(self) -> Result<Opened, Fault> {
         let Self { dir, lock, known } = self;
         let dir = dir.as_path();
+        let is_new = !files::there(&files::database(dir))?;
         let why = if files::is_orphaned(dir)? {
             "its changes lie there without it".to_owned()
         } else if known && files::is_emptied(dir)? {
             "it is empty".to_owned()
         } else {
-            match read(dir) {
+            match read(dir).and_then(|read| checked(read, dir)) {
                 Ok(read) => return Ok(Opened { store: read.with(dir, lock)?, set_aside: None }),
                 Err(Fault::Damaged { source, .. }) => source.to_string(),
                 Err(Fault::Unknown { what }) => what,
@@ -93,7 +94,13 @@ impl Claim {
                     source.to_string()
                 }
                 Err(Fault::Foreign { .. }) => "it is not a store of legwork".to_owned(),
-                Err(fault) => return Err(fault),
+                Err(fault) => {
+                    if is_new {
+                        // Else the next start would take it for one that somebody has emptied.
+                        files::remove_empty(dir);
+                    }
+                    return Err(fault);
+                }
             }
         };
         let path = files::set_aside(dir)?;
@@ -102,6 +109,26 @@ impl Claim {
         begun.saved = load::load(&begun.db)?;
         let set_aside = Some(SetAside { path, why, rescued });
         Ok(Opened { store: begun.with(dir, lock)?, set_aside })
+    }
+}
+
+/// Reads every page too, if somebody asked for it who had found damage.
+fn checked(read: Read, dir: &Path) -> Result<Read, Fault> {
+    let wanted = files::check_wanted(dir);
+    if !files::there(&wanted)? {
+        return Ok(read);
+    }
+    let found = inspect::check(&read.db);
+    // The check is over; if this cannot be removed, it is made again.
+    let _ = std::fs::remove_file(&wanted);
+    match found? {
+        None => Ok(read),
+        Some(what) => {
+            // What is set aside stays as it was found.
+            let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            read.db.set_db_config(keep_log, true).map_err(Fault::when("check the store"))?;
+            Err(Fault::Unknown { what })
+        }
     }
 }
 
@@ -131,7 +158,7 @@ fn read(dir: &Path) -> Result<Read, Fault> {
     // Until the file is known to be ours to change, closing it must not write to it.
     let keep_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
     db.set_db_config(keep_log, true).map_err(Fault::when(tried))?;
-    db.busy_timeout(Duration::from_millis(BUSY_MS)).map_err(Fault::when(tried))?;
+    db.busy_timeout(BUSY).map_err(Fault::when(tried))?;
     let version = schema::identify(&db, &path)?;
     configure(&db, &path)?;
     schema::migrate(&mut db, version)?;

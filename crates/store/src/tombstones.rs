@@ -28,10 +28,23 @@ pub struct Tombstone {
     pub detail: Option<String>,
 }
 
-/// Keeps what a person may want of a task that is about to be forgotten. Old ones go.
+/// Removes those that are too old.
+pub fn expire(db: &Connection, now: Time) -> Result<(), Fault> {
+    remove_before(db, words::int(now.0.saturating_sub(KEPT_MS)))
+}
+
+pub fn remove_all(db: &Connection) -> Result<(), Fault> {
+    remove_before(db, i64::MAX)
+}
+
+fn remove_before(db: &Connection, oldest: i64) -> Result<(), Fault> {
+    let tried = "remove what is left of forgotten tasks";
+    let sql = "DELETE FROM tombstones WHERE forgotten < ?1";
+    db.execute(sql, [oldest]).map(drop).map_err(Fault::when(tried))
+}
+
+/// Keeps what a person may want of a task that is about to be forgotten.
 pub fn put(tx: &Transaction<'_>, at: Time, task: TaskId) -> Result<(), Fault> {
-    let oldest = words::int(at.0.saturating_sub(KEPT_MS));
-    run(tx, "DELETE FROM tombstones WHERE forgotten < ?1", [oldest])?;
     run(
         tx,
         "INSERT OR REPLACE INTO tombstones

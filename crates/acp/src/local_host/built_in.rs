@@ -15,10 +15,10 @@ use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
 
 use super::{LocalHost, Setup, marked};
 use crate::KIND;
-use crate::agents::{Agent, known};
+use crate::agents::{Agent, REHEARSAL, known};
 use crate::limits::TERMINALS_KEPT;
 use crate::orphans::{Family, own_mark};
-use crate::session::session_log::Line;
+use crate::session::session_log::{Line, bound};
 
 /// The sessions of terminals are told from those of hosts by how they begin.
 const TERMINAL: &str = "term_";
@@ -77,12 +77,27 @@ impl LocalHost {
         for task in tasks {
             let Ok(session) = marked(*task) else { continue };
             if self.0.turns.of(&session).is_none() {
+                // First, because the session names it.
+                self.remove_memory(&session)?;
                 self.0.kept.remove(&session)?;
                 gone.push(*task);
             }
         }
         lock(&self.0.mail).forget(&gone)?;
         Ok(gone)
+    }
+}
+
+impl LocalHost {
+    /// Removes what the built-in agent remembers of a session. Other agents keep their own.
+    fn remove_memory(&self, session: &SessionId) -> std::io::Result<()> {
+        let lines = self.0.kept.read(session)?.unwrap_or_default();
+        let is_built_in =
+            |line: &Line| matches!(line, Line::Helper { agent, .. } if agent == REHEARSAL);
+        match bound(&lines).filter(|_| lines.iter().any(is_built_in)) {
+            Some((name, _)) => self.0.kept.remove_in(REHEARSAL, name),
+            None => Ok(()),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Instant;
 
+use legwork_machine::children::is_own_child;
 pub use legwork_machine::process::INSIDE;
 use legwork_machine::process::{Detached, has_ended_here, process_mark};
 use legwork_machine::table::{self, Entry, Table, variable};
@@ -89,6 +90,11 @@ impl Family {
         let (next, adopts, known) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
         let started = Notify::new();
         Arc::new(Self { own, store, next, adopts, keep, detached, known, started })
+    }
+
+    /// Of a command that starts agents to look at them, and keeps what is kept by default.
+    pub fn of_command(store: &Path) -> Arc<Self> {
+        Self::new(store, Box::new(|| KEPT.map(str::to_owned).to_vec()), Arc::default())
     }
 
     /// Makes orphans our children from now on. Whoever calls this has no children but agents in
@@ -287,7 +293,12 @@ impl Known {
             let is_child = entry.parent == std::process::id() && entry.group != ourselves.group;
             let is_known =
                 self.agents.contains_key(id) || self.seen.contains_key(&(*id, entry.start));
-            if !is_child || is_known || entry.is_zombie() || marks.contains_key(id) {
+            if !is_child
+                || is_own_child(*id)
+                || is_known
+                || entry.is_zombie()
+                || marks.contains_key(id)
+            {
                 continue;
             }
             let mut others = self.agents.values().filter(|agent| agent.mark != mark);
@@ -301,7 +312,7 @@ impl Known {
     fn bury(&self, table: &Table) {
         for (id, entry) in &table.0 {
             let is_ours = entry.parent == std::process::id() && !self.agents.contains_key(id);
-            if is_ours && entry.is_zombie() {
+            if is_ours && !is_own_child(*id) && entry.is_zombie() {
                 let id = i32::try_from(*id).ok().and_then(Pid::from_raw);
                 // It is no child of ours any more if somebody was quicker.
                 let _ = id.map(|id| waitpid(Some(id), WaitOptions::NOHANG));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use legwork_machine::private_file;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, TaskId};
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,8 @@ impl Mailbox {
     /// Reads the file, and writes it anew without what nobody needs any more.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut mailbox = Self { path: path.to_owned(), unread: vec![], shown: VecDeque::new() };
+        // What a crash has left of writing it anew may hold what is forgotten later.
+        let _ = fs::remove_file(mailbox.draft());
         let lines = read_lines(path)?.unwrap_or_default();
         let had = lines.len();
         for line in lines {
@@ -114,9 +117,14 @@ impl Mailbox {
         }
     }
 
+    fn draft(&self) -> PathBuf {
+        self.path.with_extension("new")
+    }
+
     fn rewrite(&self) -> io::Result<()> {
-        let new = self.path.with_extension("new");
-        let _ = fs::remove_file(&new);
+        let new = self.draft();
+        // Also if nothing is left to be written.
+        private_file().write(true).create(true).truncate(true).open(&new)?;
         for message in &self.shown {
             append_line(&new, &Line::Shown { message: message.clone() })?;
         }
@@ -200,6 +208,28 @@ mod tests {
         let old = r#"{"is":"came","message":"msg_1","session":"term_1","at":7,"text":"done"}"#;
         let Line::Came(read) = serde_json::from_str(old).unwrap() else { panic!() };
         assert_eq!(read, delivery(1));
+    }
+
+    #[test]
+    fn p8_a_file_of_which_nothing_is_left_is_emptied() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mail");
+        let mut mailbox = Mailbox::open(&path).unwrap();
+        let gone = TaskId::from_number(1);
+        let mail = Mail { text: format!("Completed: {gone}"), ..mail(1) };
+        mailbox.put(Delivery { mail, tasks: Some(vec![gone]) }).unwrap();
+        mailbox.forget(&[gone]).unwrap();
+        assert!(mailbox.unread().is_empty());
+        assert_eq!(fs::read(&path).unwrap(), b"");
+    }
+
+    #[test]
+    fn p8_what_a_crash_left_of_writing_the_file_anew_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mail");
+        fs::write(folder.path().join("mail.new"), "a secret").unwrap();
+        Mailbox::open(&path).unwrap();
+        assert!(!folder.path().join("mail.new").exists());
     }
 
     #[test]

@@ -106,6 +106,15 @@ impl SessionLog {
         if_there(fs::remove_file(self.path(session)?)).map(drop)
     }
 
+    /// Removes the file that an agent keeps in a folder of its own in ours under this name. A name
+    /// that could lead elsewhere is none.
+    pub fn remove_in(&self, folder: &str, name: &str) -> io::Result<()> {
+        if !name.chars().all(is_plain) {
+            return Ok(());
+        }
+        if_there(fs::remove_file(self.folder.join(folder).join(format!("{name}.jsonl")))).map(drop)
+    }
+
     /// Removes terminals that no helper was asked for by and that are older than this; none if some
     /// helper's file does not say by whom. Gives back how many.
     pub fn remove_old_terminals(&self, age: Duration) -> io::Result<usize> {
@@ -133,13 +142,16 @@ impl SessionLog {
 
     fn path(&self, session: &SessionId) -> io::Result<PathBuf> {
         let name = session.as_str();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if !name.chars().all(is_plain) {
             let why = "a session that legwork keeps has a plain name";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         Ok(self.folder.join(format!("{name}.jsonl")))
     }
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
 /// That a file is not there is no error.

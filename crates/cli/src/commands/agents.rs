@@ -8,7 +8,6 @@ use std::sync::Arc;
 use clap::Args;
 use legwork_acp::agents::{Agent, Source};
 use legwork_acp::orphans::Family;
-use legwork_acp::orphans::KEPT;
 use legwork_acp::{Introduction, check};
 use legwork_machine::Folders;
 use legwork_protocol::limits::ECHO_MAX_CHARS;
@@ -74,8 +73,7 @@ impl Agents {
         let agents = self.chosen(known.known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();
         if !self.no_start {
-            let keep = Box::new(|| KEPT.map(str::to_owned).to_vec());
-            let family = Family::new(&folders.store, keep, Arc::default());
+            let family = Family::of_command(&folders.store);
             let Some(starts) = start_all(agents, family)? else { return Ok(Exit::Interrupted) };
             for (shown, starts) in all.iter_mut().zip(starts) {
                 shown.starts = Some(starts);

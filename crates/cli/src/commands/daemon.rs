@@ -3,21 +3,21 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use legwork_client::{Client, Fault as ClientFault, Holder, Record, Start, holder};
+use legwork_client::{Fault as ClientFault, Holder, Record, Start, holder};
 use legwork_config::Config;
-use legwork_daemon::{Hosts, Options, Outcome};
+use legwork_daemon::{Hosts, Options, Outcome, ReadNotify};
 use legwork_machine::Folders;
 use legwork_opencode::OpenCode;
 use legwork_protocol::api::Request;
-use legwork_protocol::line::Role;
 use legwork_protocol::view::DaemonView;
 use serde_json::json;
 
-use crate::asking::get;
+use crate::asking::{connect_soon, get};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{BAD, GOOD, Screen, agrees, paint, remark};
@@ -93,7 +93,10 @@ impl Daemon {
 fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
     let (config, complaints) = Config::read(&folders.config);
     let (settings, hosts) = (config.settings, hosts(&folders));
-    let options = Options { folders, settings, complaints, hosts, log_to_stderr: foreground };
+    let path = folders.config.clone();
+    let notify: ReadNotify = Arc::new(move || Config::read(&path).0.notify);
+    let options =
+        Options { folders, settings, complaints, hosts, notify, log_to_stderr: foreground };
     if legwork_daemon::run(options)? == Outcome::AlreadyRunning && foreground {
         remark("Another daemon is running already.");
     }
@@ -111,7 +114,7 @@ fn hosts(folders: &Folders) -> Hosts {
 }
 
 fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault> {
-    match Client::connect(folders, Role::Client, start) {
+    match connect_soon(folders, start) {
         Ok(mut client) => get(&mut client, Request::Status).map(Some),
         Err(ClientFault::NotRunning) => Ok(None),
         Err(fault) => Err(fault.into()),
@@ -214,7 +217,7 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
             format!("End the daemon and cut off {} with it?", counted(helpers, "helper"));
         Ok::<bool, Fault>(helpers == 0 || yes || agrees(&question)?)
     };
-    let done = match Client::connect(folders, Role::Client, Start::Never) {
+    let done = match connect_soon(folders, Start::Never) {
         Ok(mut client) => {
             if !may_end(get::<DaemonView>(&mut client, Request::Status)?.at_work)? {
                 return Ok(Exit::Refused);

@@ -9,11 +9,13 @@
 )]
 
 mod agents;
+mod cleared;
 mod demo;
 #[path = "../cli/home.rs"]
 mod home;
 mod leaving;
 mod mail;
+mod notify;
 mod run;
 mod running;
 mod terminal;

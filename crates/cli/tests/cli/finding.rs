@@ -185,14 +185,20 @@ fn p9_a_daemon_that_was_suspended_is_named_at_once_and_can_be_stopped() {
     home.run(["list"]).with_code(0);
 }
 
-/// A daemon of another line format, which has helpers at work.
+/// A daemon that listens and never says a word, and hears no signal but the last.
 #[cfg(target_os = "linux")]
-fn foreign_daemon(home: &Home) -> (Child, JoinHandle<()>) {
+pub fn hung_daemon(home: &Home) -> (Child, UnixListener) {
+    stand_in(home, "trap '' TERM; exec cat", |_| {})
+}
+
+/// A process that has the store's lock and a record that says where it listens.
+#[cfg(target_os = "linux")]
+fn stand_in(home: &Home, script: &str, change: impl FnOnce(&mut Record)) -> (Child, UnixListener) {
     fs::create_dir_all(home.path("legwork/store")).unwrap();
     let lock = home.path("legwork/store/legwork.lock");
-    let script = "flock 9; echo locked; exec cat";
+    let script = format!("exec 9>>\"$0\"; flock 9; echo locked; {script}");
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", &format!("exec 9>>\"$0\"; {script}")]).arg(&lock);
+    shell.args(["-c", &script]).arg(&lock);
     let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
@@ -200,8 +206,16 @@ fn foreign_daemon(home: &Home) -> (Child, JoinHandle<()>) {
     let listener = UnixListener::bind(&socket).unwrap();
     let mut record = Record::of_this_process("0.0.1", 0);
     (record.pid, record.mark) = (child.id(), process_mark(child.id()).unwrap());
-    (record.socket, record.at_work) = (Some(socket), 3);
+    record.socket = Some(socket);
+    change(&mut record);
     fs::write(&lock, record.text()).unwrap();
+    (child, listener)
+}
+
+/// A daemon of another line format, which has helpers at work.
+#[cfg(target_os = "linux")]
+fn foreign_daemon(home: &Home) -> (Child, JoinHandle<()>) {
+    let (child, listener) = stand_in(home, "exec cat", |record| record.at_work = 3);
     let turns_away = std::thread::spawn(move || {
         for _ in 0..2 {
             let (mut stream, _) = listener.accept().unwrap();
@@ -251,5 +265,110 @@ fn p9_after_a_kill_at_any_step_of_its_start_the_next_one_is_there() {
             assert_eq!(started["done"], "started", "step {step}, round {round}");
             signal(started["daemon"]["pid"].as_u64().unwrap(), Signal::KILL);
         }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_daemon_that_hangs_is_named_with_its_process_and_the_remedy() {
+    let home = Home::new();
+    let (mut hung, _listener) = hung_daemon(&home);
+    let _stdin = hung.stdin.take();
+    for args in [["list"].as_slice(), &["daemon", "status"], &["run", "--agent", "x", "say y"]] {
+        let silent = ran(home.command(args)).with_code(6);
+        let expected = format!("(process {}) does not answer", hung.id());
+        assert!(silent.err.contains(&expected), "{silent:?}");
+        assert!(silent.err.contains("legwork daemon stop"), "{silent:?}");
+        // It does nothing, so nobody is asked to wait for it.
+        assert!(!silent.err.contains("Still waiting"), "{silent:?}");
+    }
+    assert_eq!(home.run(["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
+    assert!(!hung.wait().unwrap().success());
+    home.run(["list"]).with_code(0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_daemon_that_is_busy_is_waited_for_and_that_is_said() {
+    let home = Home::new();
+    let (mut busy, listener) = stand_in(&home, "while :; do :; done", |_| {});
+    let mut list = home.command(["list"]).spawn().unwrap();
+    // What comes of it is another daemon's answer: this one turns the command away when it has said
+    // that it waits.
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut said = BufReader::new(list.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains(&format!("(process {})", busy.id())), "{line}");
+    assert!(line.contains("Still waiting"), "{line}");
+    stream.write_all(b"{\"type\":\"bye\",\"why\":\"Not today.\"}\n").unwrap();
+    line.clear();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("Not today."), "{line}");
+    assert_eq!(list.wait().unwrap().code(), Some(6));
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_daemon_that_hangs_while_it_starts_is_named_and_stopped() {
+    let home = Home::new();
+    home.configure("");
+    // Whoever opens it waits for a reader that never comes.
+    let log = home.path("legwork/daemon.log");
+    assert!(Command::new("mkfifo").arg(&log).status().unwrap().success());
+    let slow = home.run(["list"]).with_code(6);
+    let Ok(Holder::Daemon(Some(record))) = holder(&home.path("legwork/store")) else { panic!() };
+    assert!(slow.err.contains(&format!("(process {})", record.pid)), "{slow:?}");
+    assert!(slow.err.contains("was not ready") && slow.err.contains("daemon stop"), "{slow:?}");
+    assert_eq!(home.run(["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
+    assert!(!is_alive(&record.mark));
+    fs::remove_file(&log).unwrap();
+    home.run(["list"]).with_code(0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_daemon_that_is_suspended_while_somebody_waits_is_named() {
+    let home = Home::new();
+    let daemon = pid(home.command(["daemon", "start", "--json"]));
+    let run = home.command(["run", "--agent", "rehearsal", "wait 600s"]).spawn().unwrap();
+    let unfinished =
+        || home.run(["daemon", "status", "--json"]).json()["daemon"]["unfinished"] == 1;
+    eventually("the helper is at work", || unfinished().then_some(()));
+    signal(daemon, Signal::STOP);
+    let output = run.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains(&format!("kill -CONT {daemon}")), "{said}");
+    signal(daemon, Signal::CONT);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn p9_a_daemon_that_closes_every_connection_is_given_up() {
+    let home = Home::new();
+    let (mut daemon, listener) = stand_in(&home, "exec cat", |_| {});
+    std::thread::spawn(move || listener.incoming().for_each(drop));
+    let broken = home.run(["list"]).with_code(6);
+    assert!(broken.err.contains("link to the legwork daemon broke"), "{broken:?}");
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+}
+
+#[test]
+fn p9_a_daemon_that_cannot_be_started_passes_its_last_words_on() {
+    let home = Home::new();
+    home.configure("");
+    let program = home.path("legwork-that-ends");
+    fs::write(&program, "#!/bin/sh\necho 'legwork: no memory for the engine' >&2\nexit 9\n")
+        .unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, executable).unwrap();
+    for args in [["list"].as_slice(), &["daemon", "start"], &["show", "x"]] {
+        let mut command = home.command(args);
+        command.env("LEGWORK_BIN", &program);
+        let ended = ran(command).with_code(6);
+        assert!(ended.err.contains("no memory for the engine"), "{ended:?}");
     }
 }

@@ -9,6 +9,7 @@
 
 mod bridge;
 mod daemon;
+mod doctor;
 mod finding;
 mod front;
 mod ground;

@@ -10,6 +10,7 @@ mod cancel;
 mod clear;
 mod commands;
 mod cost;
+mod doctor;
 mod edges;
 mod ends;
 mod gates;

@@ -99,7 +99,8 @@ pub fn be_the_daemon() {
         built_in: vec![legwork_acp::opening(&folders, agents)],
     };
     let settings = config.settings;
-    run(Options { folders, settings, complaints, hosts, log_to_stderr: false }).unwrap();
+    let notify = std::sync::Arc::new(legwork_protocol::notify::Notify::default);
+    run(Options { folders, settings, complaints, hosts, notify, log_to_stderr: false }).unwrap();
 }
 
 pub fn be_a_stranger(socket: &Path) {

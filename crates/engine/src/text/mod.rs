@@ -8,6 +8,7 @@ pub mod answers;
 pub mod fence;
 pub mod listing;
 pub mod notices;
+pub mod notification;
 pub mod pages;
 pub mod story;
 pub mod toast;

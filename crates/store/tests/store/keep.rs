@@ -326,10 +326,7 @@ fn k3_what_a_task_found_can_be_read_for_a_while_after_its_session_was_deleted() 
     assert_eq!(store.tombstone(cleared.id, NOW).unwrap(), None, "cleared is cleared");
     let later = left.until.plus(1);
     assert_eq!(store.tombstone(deleted.id, later).unwrap(), None);
-    // The next one to be put there takes the old ones away.
-    let third = task(3);
-    store.save(later, &[launched(&third)]).unwrap();
-    store.save(later, &[forget(&third, Forget::ParentDeleted)]).unwrap();
+    store.expire(later).unwrap();
     assert_eq!(store.tombstone(deleted.id, NOW).unwrap(), None);
 }
 
@@ -367,6 +364,42 @@ fn p8_what_was_forgotten_is_in_no_file_and_the_file_shrinks() {
     assert!(after < before / 5, "{before} became {after}");
     assert_eq!(store.load().unwrap().tasks.len(), 1);
     assert!(store.detail(kept.id, 0).unwrap().is_some());
+}
+
+#[test]
+fn p8_while_somebody_reads_the_file_it_is_known_that_it_still_holds_what_was_forgotten() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let mut task = task(1);
+    store.save(NOW, &[launched(&task), ended(&mut task, Outcome::Failed, "a secret")]).unwrap();
+    let other = rusqlite::Connection::open(store.path()).unwrap();
+    other.execute_batch("BEGIN; SELECT * FROM tasks").unwrap();
+    store.save(NOW, &[Change::Forgotten { task: task.id, why: Forget::Cleared }]).unwrap();
+    assert!(store.compact().is_err());
+    other.execute_batch("COMMIT").unwrap();
+    store.compact().unwrap();
+    assert!(!holds(&home, "a secret"));
+}
+
+#[test]
+fn p8_what_is_left_of_deleted_sessions_can_be_removed_and_does_not_outlive_its_time() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let [mut deleted, mut cleared] = [1, 2].map(task);
+    for one in [&mut deleted, &mut cleared] {
+        let changes = [launched(one), ended(one, Outcome::Failed, "a secret")];
+        store.save(NOW, &changes).unwrap();
+    }
+    let forget = |task: &Task| Change::Forgotten { task: task.id, why: Forget::ParentDeleted };
+    store.save(NOW, &[forget(&deleted)]).unwrap();
+    let left = store.tombstone(deleted.id, NOW).unwrap().unwrap();
+    store.expire(left.until).unwrap();
+    assert!(store.tombstone(deleted.id, NOW).unwrap().is_some());
+    store.expire(left.until.plus(1)).unwrap();
+    assert!(store.tombstone(deleted.id, NOW).unwrap().is_none());
+    store.save(NOW, &[forget(&cleared)]).unwrap();
+    store.remove_tombstones().unwrap();
+    assert!(!holds(&home, "a secret"));
 }
 
 fn store_log(store: &legwork_store::Store) -> u64 {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::common::{NOW, finish, id, launched, open, task};
 use legwork_engine::record::{Journal, Saved};
-use legwork_store::{Fault, SCHEMA_VERSION, Store};
+use legwork_store::{Fault, SCHEMA_VERSION, Store, ask_for_check, inspect};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -96,7 +96,7 @@ fn k4_a_file_that_is_no_database_is_set_aside() {
     // As long as it lies there, what is missing may be in it.
     let mut later = open(home.path());
     assert!(later.load().unwrap().incomplete);
-    assert_eq!(later.set_aside(), std::slice::from_ref(&aside.path));
+    assert_eq!(later.set_aside(), [aside.path.as_path()]);
     drop(later);
     fs::remove_file(&aside.path).unwrap();
     assert!(!open(home.path()).load().unwrap().incomplete);
@@ -284,4 +284,46 @@ fn a_folder_that_cannot_be_made_is_a_fault_with_its_path() {
     fs::write(&file, "").unwrap();
     let fault = Store::open(&file.join("store")).unwrap_err();
     assert!(fault.to_string().contains("file/store"), "{fault}");
+}
+
+#[test]
+fn p7_damage_that_no_start_notices_is_found_from_outside_and_set_aside_when_asked_for() {
+    let home = TempDir::new().unwrap();
+    assert_eq!(inspect(home.path()).unwrap(), None, "nothing is there");
+    with_rows(home.path(), 300);
+    let names = || fs::read_dir(home.path()).unwrap().count();
+    let before = names();
+    assert_eq!(inspect(home.path()).unwrap(), None);
+    assert_eq!(names(), before, "looking leaves nothing behind");
+    damage(&home.path().join("legwork.db"), "runs");
+    assert!(inspect(home.path()).unwrap().is_some());
+    let store = open(home.path());
+    assert!(inspect(home.path()).unwrap().is_some(), "beside one who has it open");
+    drop(store);
+    ask_for_check(home.path()).unwrap();
+    let opened = Store::open(home.path()).unwrap();
+    assert!(opened.set_aside.is_some());
+    assert_eq!(inspect(home.path()).unwrap(), None);
+    drop(opened);
+    assert!(Store::open(home.path()).unwrap().set_aside.is_none(), "once");
+}
+
+#[test]
+fn p7_a_whole_store_is_not_set_aside_because_somebody_asked() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 3);
+    ask_for_check(home.path()).unwrap();
+    let mut opened = Store::open(home.path()).unwrap();
+    assert!(opened.set_aside.is_none());
+    assert_eq!(opened.store.load().unwrap().tasks.len(), 3);
+}
+
+#[test]
+fn p7_a_store_from_the_future_is_told_from_a_damaged_one() {
+    let home = TempDir::new().unwrap();
+    with_rows(home.path(), 1);
+    let db = Connection::open(home.path().join("legwork.db")).unwrap();
+    db.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
+    drop(db);
+    assert!(matches!(inspect(home.path()), Err(Fault::TooNew { .. })));
 }

@@ -1,0 +1,138 @@
+//! Programs of others: where the PATH has them, and what they say, within a bounded time.
+
+use std::env;
+use std::ffi::OsStr;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use legwork_protocol::refusal::plain;
+use rustix::fs::{Access, access};
+
+/// What is kept of what a program says; the rest is read and dropped, so that it can go on.
+const SAID_MAX_BYTES: usize = 16 << 10;
+/// The same for a person's screen.
+const SHOWN_MAX_CHARS: usize = 400;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What a program said before it ended.
+#[derive(Debug)]
+pub struct Said {
+    /// Nothing if a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to stdout, on one line.
+    pub out: String,
+    /// The last that it wrote to stderr, on one line.
+    pub err: String,
+}
+
+/// Every program of this name that a shell could find, the one that it takes first.
+pub fn all_on_path(name: &str, path: &OsStr) -> Vec<PathBuf> {
+    let candidates = env::split_paths(path).map(|folder| folder.join(name));
+    let is_program =
+        |path: &PathBuf| path.is_file() && access(path.as_path(), Access::EXEC_OK).is_ok();
+    candidates.filter(is_program).collect()
+}
+
+/// The program that a command begins with, as a shell would find it.
+pub fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
+    if program.contains('/') {
+        let path = PathBuf::from(program);
+        return (path.is_file() && access(&path, Access::EXEC_OK).is_ok()).then_some(path);
+    }
+    all_on_path(program, path).into_iter().next()
+}
+
+/// Runs a program and hears it out. One that takes too long is ended.
+pub fn said_by(
+    program: &Path,
+    args: &[&str],
+    folder: Option<&Path>,
+    at_most: Duration,
+) -> io::Result<Said> {
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
+    let mut child = command.spawn()?;
+    let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
+    let status = ended(&mut child, at_most)?;
+    // What it started and left behind may hold its output open: that is not waited for.
+    let heard = |said: JoinHandle<Vec<u8>>| {
+        let deadline = Instant::now() + PAUSE * 20;
+        while !said.is_finished() && Instant::now() < deadline {
+            thread::sleep(PAUSE);
+        }
+        if said.is_finished() { said.join().unwrap_or_default() } else { Vec::new() }
+    };
+    Ok(Said { code: status.code(), out: first(&heard(out)), err: last(&heard(err)) })
+}
+
+fn ended(child: &mut Child, at_most: Duration) -> io::Result<std::process::ExitStatus> {
+    let deadline = Instant::now() + at_most;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() > deadline {
+            child.kill()?;
+            child.wait()?;
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+fn listen(from: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut said = Vec::new();
+        if let Some(mut from) = from {
+            // What cannot be read was not said.
+            let _ = from.by_ref().take(SAID_MAX_BYTES as u64).read_to_end(&mut said);
+            let _ = io::copy(&mut from, &mut io::sink());
+        }
+        said
+    })
+}
+
+fn first(said: &[u8]) -> String {
+    plain(String::from_utf8_lossy(said).trim(), SHOWN_MAX_CHARS)
+}
+
+/// The last lines, as far as there is room.
+fn last(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let text = lines[lines.len().saturating_sub(6)..].join("; ");
+    plain(&text, SHOWN_MAX_CHARS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, at_most: Duration) -> io::Result<Said> {
+        said_by(Path::new("/bin/sh"), &["-c", script], None, at_most)
+    }
+
+    #[test]
+    fn what_a_program_says_is_heard_and_one_that_hangs_is_ended() {
+        let long = Duration::from_secs(60);
+        let said = sh("echo out; echo one >&2; echo two >&2; exit 3", long).unwrap();
+        assert_eq!((said.code, said.out.as_str(), said.err.as_str()), (Some(3), "out", "one; two"));
+        let fault = sh("exec sleep 600", Duration::from_millis(50)).unwrap_err();
+        assert_eq!(fault.kind(), io::ErrorKind::TimedOut);
+        let much = sh("head -c 1000000 /dev/zero | tr '\\0' x", long).unwrap();
+        assert_eq!(much.code, Some(0), "one that says much is not held up");
+    }
+
+    #[test]
+    fn a_program_is_found_as_a_shell_finds_it() {
+        let path = OsStr::new("/nowhere:/bin:/usr/bin");
+        assert!(find("sh", path).is_some() && find("/bin/sh", path).is_some());
+        assert!(find("no-such-program", path).is_none() && find("/etc/passwd", path).is_none());
+    }
+}

@@ -1,0 +1,188 @@
+//! Removing everything that legwork keeps. What is removed is listed first, with its size. The
+//! store's lock is held meanwhile, so that no daemon begins to write what is being removed.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use legwork_client::{Client, Fault as ClientFault, Holder, Start, holder};
+use legwork_machine::{Folders, STORE_LOCK};
+use legwork_protocol::api::{Ask, List, Request};
+use legwork_protocol::limits::LIST_MAX_TASKS;
+use legwork_protocol::view::DaemonView;
+
+use crate::asking::{connect_soon, get, list};
+use crate::bytes::size;
+use crate::fault::Fault;
+use crate::words::counted;
+
+/// A file or folder of legwork's.
+#[derive(Debug)]
+pub struct Item {
+    what: &'static str,
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+pub struct Plan {
+    folders: Folders,
+    items: Vec<Item>,
+    tasks: Option<usize>,
+    client: Option<Client>,
+}
+
+impl Plan {
+    /// Finds what there is to remove. Refuses while somebody works with it, unless told not to.
+    pub fn new(force: bool) -> Result<Self, Fault> {
+        let folders = Folders::from_env()?;
+        legwork_machine::check_owner(&folders)?;
+        let (mut client, mut tasks) = (None, None);
+        match connect_soon(&folders, Start::Never) {
+            Err(ClientFault::NotRunning) => {}
+            // It is ended by its record.
+            Err(_) if force => {}
+            Err(fault) => return Err(fault.into()),
+            Ok(mut found) => {
+                let view: DaemonView = get(&mut found, Request::Status)?;
+                if !force {
+                    check_idle(&view)?;
+                }
+                (client, tasks) = (Some(found), Some(view.tasks));
+            }
+        }
+        let items = items(&folders);
+        Ok(Self { folders, items, tasks, client })
+    }
+
+    /// What would be removed, for a person to read.
+    pub fn shown(&self, plugin: Option<&Path>) -> Vec<String> {
+        let mut shown = vec!["This removes for good:".to_owned()];
+        shown.extend(lines(&self.items, plugin));
+        if let Some(tasks) = self.tasks {
+            shown.push(format!("The records hold {}.", counted(tasks, "task")));
+        }
+        shown
+    }
+
+    /// Ends the daemon and removes everything. Gives back what was removed.
+    pub fn carry_out(mut self) -> Result<Vec<Item>, Fault> {
+        let store = self.folders.store.clone();
+        if let Some(mut client) = self.client.take() {
+            call_off(&mut client)?;
+            client.leave()?;
+        } else if let Holder::Daemon(Some(record)) = holder(&store)? {
+            record.end(&store)?;
+        }
+        let _lock = lock(&store)?;
+        // The daemon may have written until its end.
+        let items = items(&self.folders);
+        for item in &items {
+            let removed = match fs::symlink_metadata(&item.path) {
+                Ok(found) if found.is_dir() => fs::remove_dir_all(&item.path),
+                Ok(_) => fs::remove_file(&item.path),
+                Err(error) => Err(error),
+            };
+            if_there(removed).map_err(Fault::file("remove", &item.path))?;
+            // Fails if anything else is in the folder, and that is right.
+            let _ = item.path.parent().map(fs::remove_dir);
+        }
+        Ok(items)
+    }
+}
+
+fn check_idle(view: &DaemonView) -> Result<(), Fault> {
+    if view.unfinished > 0 {
+        return Err(Fault::Refused(format!(
+            "{} not finished (`legwork list`). Wait, or call them off with --force. Nothing was \
+             removed.",
+            if view.unfinished == 1 {
+                "1 task is".to_owned()
+            } else {
+                format!("{} are", counted(view.unfinished, "task"))
+            }
+        )));
+    }
+    if let Some(host) = view.hosts.first() {
+        return Err(Fault::Refused(format!(
+            "{} is open with legwork in it ({}) and would start the daemon again. Close it first, \
+             or give --force. Nothing was removed.",
+            host.kind, host.host
+        )));
+    }
+    Ok(())
+}
+
+/// Forgets all tasks, so that those at work are stopped in their hosts too.
+fn call_off(client: &mut Client) -> Result<(), Fault> {
+    let tasks = list(client, List::default(), usize::MAX)?.tasks;
+    let ids: Vec<String> = tasks.iter().map(|task| task.id.to_string()).collect();
+    for some in ids.chunks(LIST_MAX_TASKS) {
+        // What cannot be forgotten is removed all the same.
+        let _ = client
+            .request::<legwork_protocol::api::Answer>(Ask::Forget { tasks: some.to_vec() })?;
+    }
+    Ok(())
+}
+
+/// The lock of the store, if there is one: whoever has it keeps every daemon out.
+fn lock(store: &Path) -> Result<Option<File>, Fault> {
+    let path = store.join(STORE_LOCK);
+    let Some(file) = if_there(File::open(&path)).map_err(Fault::file("open", &path))? else {
+        return Ok(None);
+    };
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(_) => Err(Fault::Refused(
+            "A daemon was started again meanwhile, by an OpenCode that is open perhaps. Close it, \
+             then try again. The plugin is removed, the rest is not."
+                .to_owned(),
+        )),
+    }
+}
+
+fn items(folders: &Folders) -> Vec<Item> {
+    let Folders { config, store, sessions, socket, log } = folders;
+    let mut all = vec![
+        ("records", store.clone()),
+        ("conversations", sessions.clone()),
+        ("settings", config.clone()),
+        ("log", log.clone()),
+    ];
+    all.extend((1..=9).map(|number| ("old log", log.with_extension(format!("log.{number}")))));
+    // One that somebody listens on is another daemon's, with other records.
+    let sockets = folders.other_sockets().into_iter().chain([socket.clone()]);
+    let sockets = sockets.filter(|path| UnixStream::connect(path).is_err());
+    all.extend(sockets.filter(|path| !path.starts_with(store)).map(|path| ("socket", path)));
+    let found = all.into_iter().filter_map(|(what, path)| {
+        let found = fs::symlink_metadata(&path).ok()?;
+        let bytes = weigh(&path, &found);
+        Some(Item { what, path, bytes })
+    });
+    found.collect()
+}
+
+/// What is in it. What vanishes meanwhile weighs nothing.
+fn weigh(path: &Path, found: &Metadata) -> u64 {
+    if !found.is_dir() {
+        return found.len();
+    }
+    let inside = fs::read_dir(path).into_iter().flatten().flatten();
+    let weights = inside.filter_map(|entry| Some(weigh(&entry.path(), &entry.metadata().ok()?)));
+    weights.sum()
+}
+
+/// A line for each.
+pub fn lines(items: &[Item], plugin: Option<&Path>) -> Vec<String> {
+    let plugin = plugin.map(|path| format!("  {:<14} {}", "plugin", path.display()));
+    let item =
+        |item: &Item| format!("  {:<14} {} ({})", item.what, item.path.display(), size(item.bytes));
+    plugin.into_iter().chain(items.iter().map(item)).collect()
+}
+
+fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        done => done.map(Some),
+    }
+}
