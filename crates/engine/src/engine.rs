@@ -3,15 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use legwork_protocol::api::Answer;
-use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Settings, TaskId, Time};
+use legwork_protocol::api::{Answer, Reply};
+use legwork_protocol::{
+    Ask, CallId, CallKey, HostId, QuestionId, Refusal, SessionId, Settings, TaskId, Time,
+};
 
 use crate::asks::waits::Wait;
 use crate::hosts::Hosts;
 use crate::input::{Caller, Hint, Input, Progress, Reaction, Say};
 use crate::outbox::Outbox;
-use crate::record::Change;
+use crate::record::{Change, Settled};
+use crate::run::budget::Ledgers;
 use crate::run::launch::{Launch, PendingLaunch};
+use crate::run::questions::Replying;
 use crate::run::resume::Resuming;
 use crate::run::stop::Stops;
 use crate::tasks::Tasks;
@@ -33,6 +37,9 @@ pub struct Engine {
     pub(crate) pending_launches: BTreeMap<CallKey, PendingLaunch>,
     /// Tasks whose session is being looked up for a resume. Not saved either.
     pub(crate) resuming: BTreeMap<TaskId, Resuming>,
+    /// Questions that a person's answer is on its way to. Not saved: it asks again.
+    pub(crate) replying: BTreeMap<QuestionId, Replying>,
+    pub(crate) ledgers: Ledgers,
     pub(crate) timers: Timers,
     in_flight: BTreeMap<WorkId, Purpose>,
     pub(crate) next_work: u64,
@@ -51,7 +58,7 @@ pub(crate) enum Purpose {
     Delivery(HostId, legwork_protocol::MessageId),
     Stop(TaskId),
     FindMissing(HostId, Vec<SessionId>),
-    Reply(CallId, TaskId, legwork_protocol::QuestionId),
+    Reply(CallId, QuestionId, Reply),
 }
 
 impl Engine {
@@ -113,17 +120,15 @@ impl Engine {
             Hint::Changed { session } => self.changed(&session, None),
             Hint::Errored { session, why } => self.changed(&session, Some(why)),
             Hint::Deleted { host, session } => self.deletion_announced(&host, &session),
-            Hint::Progress { session, tool, tokens, cost_micros } => {
-                self.progressed(&session, tool, tokens, cost_micros);
-            }
+            Hint::Progress { session, tool, used } => self.progressed(&session, tool, used),
             Hint::Asked { session, question } => {
                 if let Some(task) = self.tasks.at_work_in(&session) {
                     self.question_open(task, question);
                 }
             }
-            Hint::Answered { session, question } => {
+            Hint::Answered { session, question, reply } => {
                 if let Some(task) = self.tasks.at_work_in(&session) {
-                    self.question_closed(task, &question);
+                    self.question_closed(task, &question, Settled::InHost(reply));
                 }
             }
             Hint::Used { host, session } => {
@@ -145,7 +150,7 @@ impl Engine {
             Purpose::Delivery(host, delivery) => self.delivery_answered(&host, &delivery, found),
             Purpose::Stop(task) => self.stop_answered(task, found),
             Purpose::FindMissing(host, asked) => self.missing_found(&host, asked, found),
-            Purpose::Reply(call, task, question) => self.replied(call, task, &question, found),
+            Purpose::Reply(call, question, reply) => self.replied(call, &question, reply, found),
         }
     }
 

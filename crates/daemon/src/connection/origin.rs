@@ -107,6 +107,7 @@ impl Standing {
         match request {
             Request::Show { .. }
             | Request::Log { .. }
+            | Request::Cost { .. }
             | Request::Follow
             | Request::Status
             | Request::Mail => None,

@@ -5,7 +5,7 @@ use legwork_protocol::{Refusal, SessionId, TaskId};
 
 use super::task::{Outcome, Stage, Task};
 use crate::engine::Engine;
-use crate::record::{About, Change, Forget};
+use crate::record::{About, Change, Forget, Settled};
 use crate::tasks::Live;
 use crate::text::notices::end_headline;
 use crate::text::words;
@@ -66,10 +66,15 @@ impl Engine {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
-        for call in volatile.into_iter().flat_map(|volatile| volatile.callers) {
+        let volatile = volatile.unwrap_or_default();
+        for question in volatile.questions.into_values() {
+            self.question_settled(&task, question, Settled::RunEnded);
+        }
+        for call in volatile.callers {
             // It is finished, so how long anybody stays is of no matter.
             self.answer(call, self.launched(&task, HostLifetime::Interactive));
         }
+        self.settle_cost(&task);
         self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
         self.withdraw_questions(id);
         match notify {

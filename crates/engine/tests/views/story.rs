@@ -1,5 +1,6 @@
 //! The timeline: each kind of change as a sentence.
 
+use legwork_engine::Usage;
 use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Forget, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
@@ -41,6 +42,8 @@ fn task(stage: Stage, number: u32) -> Task {
             paused_ms: 0,
             ended: matches!(stage, Stage::Finished(_)).then_some(LATER),
             tool_calls: 2,
+            usage: Usage::default(),
+            used_before: Usage::default(),
             asked: Vec::new(),
         },
         stage,
@@ -141,6 +144,11 @@ fn name(change: &Change) -> &'static str {
         Change::Resumed { .. } => "resumed",
         Change::Moved { .. } => "moved",
         Change::Ended { .. } => "ended",
+        Change::Used { .. } => "used",
+        Change::Asked { .. } => "asked",
+        Change::Answered { .. } => "answered",
+        Change::LedgerKept { .. } => "ledger kept",
+        Change::LedgerForgotten { .. } => "ledger forgotten",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
         Change::Enqueued(_) => "pending",
