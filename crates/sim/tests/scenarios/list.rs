@@ -12,6 +12,7 @@ use legwork_engine::{
 use legwork_protocol::Ask;
 use legwork_protocol::api::{List, ToolCall};
 use legwork_protocol::line::HostLifetime;
+use legwork_protocol::view::TaskView;
 use legwork_protocol::{CallId, MessageId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
@@ -105,6 +106,10 @@ impl Bare {
             }),
         )
         .work
+    }
+
+    pub fn view(&self, task: TaskId) -> TaskView {
+        self.engine.view(&task.to_string(), self.now).unwrap()
     }
 
     /// A task that is at work in this session.
