@@ -70,7 +70,7 @@ fn sentence(total: &CostSum) -> String {
     let runs = counted(total.runs as usize, "run");
     let have = if total.runs == 1 { "has" } else { "have" };
     let cost = match total.costs.is_empty() {
-        true => format!("{runs} {have} run"),
+        true => format!("{runs} {have} an unknown cost"),
         false => format!("{runs} {have} cost {}", sentences::costs(&total.costs)),
     };
     if total.tokens_unknown == total.runs {

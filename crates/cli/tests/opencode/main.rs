@@ -12,6 +12,7 @@ mod commands;
 mod cost;
 mod edges;
 mod ends;
+mod figures;
 mod gates;
 mod kills;
 mod launch;
