@@ -130,7 +130,8 @@ pub const POLLS_UNASKED_MAX: u32 = 5;
 /// cannot do so for ever.
 pub const CONTINUE_MAX: u32 = 3;
 
-/// The part of `limits.max_cost`, in percent, at which the person is told that it is nearly used up.
+/// The part of `limits.max_cost`, in percent, at which the person is told that it is nearly used
+/// up.
 pub const BUDGET_WARN_PERCENT: u64 = 80;
 
 // Lines between our processes.

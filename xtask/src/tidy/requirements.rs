@@ -280,7 +280,7 @@ mod tests {
             .collect();
         let known = TABLE.map(|requirement| requirement.number);
         // Chapters of which not every number has a test yet.
-        let late = ["N10", "P2", "P8", "P9"];
+        let late = ["N10", "P2", "P4", "P6", "P8", "P9"];
         assert!(late.iter().all(|number| known.contains(number)));
         let known: Vec<&str> = known.into_iter().filter(|number| !late.contains(number)).collect();
         assert_eq!(known, expected);

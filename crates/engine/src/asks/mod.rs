@@ -1,4 +1,5 @@
-//! The asks that are answered at once from what is known: output, cancel, clear. Waiting is in `waits.rs`, and what anybody sees of a task in `views.rs`.
+//! The asks that are answered at once from what is known: output, cancel, clear. Waiting is in
+//! `waits.rs`, and what anybody sees of a task in `views.rs`.
 
 mod views;
 pub(crate) mod waits;

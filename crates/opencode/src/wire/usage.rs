@@ -1,5 +1,5 @@
-//! What messages used up. OpenCode writes tokens and cost into each reply when its step is over, and
-//! tells them with every change of it. The cost is in US dollars.
+//! What messages used up. OpenCode writes tokens and cost into each reply when its step is over,
+//! and tells them with every change of it. The cost is in US dollars.
 
 use std::collections::BTreeMap;
 
