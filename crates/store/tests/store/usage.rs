@@ -2,10 +2,10 @@
 
 use crate::common::{NOW, ended, finish, id, launched, moved, msg, open, resumed, task};
 use legwork_engine::Usage;
-use legwork_engine::record::{Change, Forget, Journal, Ledger};
+use legwork_engine::record::{Change, Forget, Journal, Ledger, Settled};
 use legwork_engine::task::{Outcome, Stage, Task};
-use legwork_protocol::api::CostBy;
-use legwork_protocol::view::{CostSum, RunView};
+use legwork_protocol::api::{CostBy, Reply};
+use legwork_protocol::view::{CostSum, QuestionKind, QuestionView, RunView};
 use legwork_protocol::{Cost, Currency, Time};
 use legwork_store::Store;
 use rusqlite::Connection;
@@ -174,4 +174,29 @@ fn k4_figures_and_ledgers_survive_damage_elsewhere_and_a_bad_ledger_costs_only_i
     assert_eq!(store.load().unwrap().ledgers, [ledger("ses_b")]);
     assert_eq!(store.runs(id(1)).unwrap()[0].tokens, Some(100));
     assert_eq!(store.load().unwrap().tasks[0].run.usage, usage(100, 20));
+}
+
+#[test]
+fn p6_the_same_question_twice_is_in_the_history_twice_with_both_answers() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    store.save(NOW, &[launched(&task(1))]).unwrap();
+    let question = QuestionView {
+        id: "per_1".parse().unwrap(),
+        kind: QuestionKind::Permission,
+        subject: "bash: ls".to_owned(),
+        options: Vec::new(),
+        since: NOW,
+    };
+    for _ in 0..2 {
+        let (asked, how) = (question.clone(), Settled::ByPerson(Reply::Once));
+        store.save(NOW, &[Change::Asked { task: id(1), run: 0, question: asked }]).unwrap();
+        let question = question.clone();
+        store.save(NOW, &[Change::Answered { task: id(1), run: 0, question, how }]).unwrap();
+    }
+    let lines: Vec<String> =
+        store.timeline(id(1)).unwrap().into_iter().skip(1).map(|(_, _, line)| line).collect();
+    let asks = "asks for a permission: bash: ls";
+    let answered = "answered by a person through legwork: yes, this once (bash: ls)";
+    assert_eq!(lines, [asks, answered, asks, answered]);
 }
