@@ -4,8 +4,9 @@ use legwork_acp::agents::REHEARSAL;
 use legwork_protocol::Refusal;
 use legwork_protocol::api::Answer;
 use legwork_protocol::limits::ECHO_MAX_CHARS;
+use legwork_protocol::money::{Cost, amount};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{QuestionKind, QuestionView, TaskView, Waiting};
+use legwork_protocol::view::{BudgetView, QuestionKind, QuestionView, TaskView, Waiting};
 
 use crate::words::{counted, duration};
 
@@ -36,6 +37,12 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::TooManyTasks { limit, held, .. } => format!(
             "This session and its helpers hold {held} of {limit} places \
              (limits.max_tasks_per_root). `legwork clear --finished` makes room."
+        ),
+        Refusal::OverBudget { spent_micros, limit_micros, currency } => format!(
+            "The helpers of this session have cost {} of {} {currency} (limits.max_cost). Raise \
+             limits.max_cost in config.toml and run `legwork daemon stop`, or begin a new session.",
+            amount(*spent_micros),
+            amount(*limit_micros)
         ),
         Refusal::CannotCancel(status) => {
             format!("The task is {status} already. Only an unfinished task can be cancelled.")
@@ -98,6 +105,35 @@ pub fn question(question: &QuestionView) -> String {
 pub fn all_waiting(task: &TaskView) -> Vec<String> {
     let questions = task.questions.iter().map(question);
     questions.chain(task.waiting.iter().map(waiting)).collect()
+}
+
+/// Amounts of several currencies.
+pub fn costs(costs: &[Cost]) -> String {
+    costs.iter().map(Cost::to_string).collect::<Vec<_>>().join(" + ")
+}
+
+/// A number in groups of three digits.
+pub fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// That a budget is nearly used up, or more.
+pub fn budget(budget: &BudgetView) -> String {
+    let BudgetView { spent_micros, limit_micros, currency, .. } = budget;
+    let (spent, limit) = (amount(*spent_micros), amount(*limit_micros));
+    let then = match spent_micros >= limit_micros {
+        true => "none can be launched or resumed",
+        false => "at the limit none can be launched or resumed",
+    };
+    format!("{spent} of {limit} {currency} are used up (limits.max_cost); {then}")
 }
 
 /// How to answer a question, a line for each way.

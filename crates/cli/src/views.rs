@@ -1,16 +1,24 @@
 //! Tasks as a person sees them: a line in a list, a page of facts.
 
+use std::collections::BTreeMap;
+
 use anstyle::Style;
-use legwork_protocol::Status;
-use legwork_protocol::view::TaskView;
+use legwork_protocol::view::{BudgetView, RunView, TaskView};
+use legwork_protocol::{Cost, Currency, SessionId, Status};
 
 use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
-use crate::sentences::all_waiting;
+use crate::sentences::{self, all_waiting, number};
 use crate::table::{self, Cell, table_within};
 use crate::words::{ago, counted, duration, moment};
 
 /// The columns of a list that are cut on a narrow screen: description, then activity.
 const YIELDING: [usize; 2] = [2, 5];
+
+/// What a host does not tell.
+const UNKNOWN: &str = "unknown";
+
+/// Budgets of which a list says that they are nearly used up.
+const BUDGETS_SHOWN: usize = 10;
 
 /// One line a task, under headings.
 pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
@@ -39,7 +47,9 @@ pub fn activity(task: &TaskView) -> String {
     }
     if !task.status.is_unfinished() {
         let calls = counted(task.tool_calls as usize, "tool call");
-        return if task.notice_pending { format!("{calls}, parent not told yet") } else { calls };
+        let cost = task.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
+        let untold = if task.notice_pending { ", parent not told yet" } else { "" };
+        return format!("{calls}{cost}{untold}");
     }
     match (task.last_tools.last(), task.quiet_ms) {
         (Some(tool), Some(quiet)) => format!("{tool}, {}", ago(quiet)),
@@ -73,12 +83,11 @@ pub fn page(task: &TaskView) -> Vec<String> {
     if let Some(quiet) = task.quiet_ms {
         facts.push(("Last active", Cell::new(ago(quiet))));
     }
-    if let Some(tokens) = task.tokens {
-        facts.push(("Tokens", Cell::new(tokens.to_string())));
-    }
-    if let Some(micros) = task.cost_micros {
-        let (whole, part) = (micros / 1_000_000, micros % 1_000_000 / 100);
-        facts.push(("Cost", Cell::new(format!("{whole}.{part:04}"))));
+    facts.push(("Model", Cell::new(task.model.as_deref().unwrap_or(UNKNOWN))));
+    facts.push(("Tokens", Cell::new(task.tokens.map_or(UNKNOWN.to_owned(), number))));
+    facts.push(("Cost", Cell::new(cost(task))));
+    if let Some(budget) = &task.budget {
+        facts.push(("Budget", Cell::new(sentences::budget(budget)).styled(MIND)));
     }
     for waiting in all_waiting(task) {
         facts.push(("Waiting", Cell::new(waiting).styled(MIND)));
@@ -91,7 +100,55 @@ pub fn page(task: &TaskView) -> Vec<String> {
     if task.notice_pending {
         facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
     }
-    table::facts(facts)
+    let mut lines = table::facts(facts);
+    if task.runs.len() > 1 {
+        lines.push(String::new());
+        lines.extend(runs(task));
+    }
+    lines
+}
+
+/// What the last run cost, and all of them where there are several.
+fn cost(task: &TaskView) -> String {
+    let last = task.cost().map_or(UNKNOWN.to_owned(), |cost| cost.to_string());
+    let mut all: BTreeMap<Currency, u64> = BTreeMap::new();
+    for cost in task.runs.iter().filter_map(RunView::cost) {
+        let sum = all.entry(cost.currency).or_default();
+        *sum = sum.saturating_add(cost.micros);
+    }
+    if task.runs.len() < 2 || all.is_empty() {
+        return last;
+    }
+    let all = all.into_iter().map(|(currency, micros)| Cost { micros, currency });
+    format!("{last} (all runs: {})", sentences::costs(&all.collect::<Vec<_>>()))
+}
+
+/// Every run of a task, a line for each.
+fn runs(task: &TaskView) -> Vec<String> {
+    let names = ["RUN", "BEGAN", "OUTCOME", "TOOL CALLS", "TOKENS", "COST", "MODEL"];
+    let mut rows = vec![table::headings(names)];
+    rows.extend(task.runs.iter().map(|run| {
+        let known = |value: Option<String>| Cell::new(value.unwrap_or(UNKNOWN.to_owned()));
+        vec![
+            Cell::new(run.run.to_string()),
+            Cell::new(moment(run.started)),
+            Cell::new(run.outcome.as_deref().unwrap_or("unfinished")),
+            known(run.tool_calls.map(|calls| calls.to_string())),
+            known(run.tokens.map(number)),
+            known(run.cost().map(|cost| cost.to_string())),
+            known(run.model.clone()),
+        ]
+    }));
+    table::table(&rows)
+}
+
+/// That budgets are nearly used up, a line for each of those that these tasks belong to.
+pub fn budgets(tasks: &[TaskView]) -> Vec<String> {
+    let near: BTreeMap<&SessionId, &BudgetView> =
+        tasks.iter().filter_map(|task| task.budget.as_ref()).map(|it| (&it.root, it)).collect();
+    let line =
+        |budget: &BudgetView| format!("Budget of one session: {}.", sentences::budget(budget));
+    near.values().map(|budget| line(budget)).take(BUDGETS_SHOWN).collect()
 }
 
 fn parent(task: &TaskView) -> String {

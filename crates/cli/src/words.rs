@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use legwork_protocol::Time;
 pub use legwork_protocol::amounts::{ago, counted, duration};
@@ -50,6 +51,23 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs(seconds))
 }
 
+/// A moment as a person names it: a day (`2026-11-01`), or a time ago (`24h`, `7d`).
+pub fn parse_since(text: &str) -> Result<Time, String> {
+    since(text, Timestamp::now(), TimeZone::system())
+}
+
+fn since(text: &str, now: Timestamp, zone: TimeZone) -> Result<Time, String> {
+    let wrong = || "write a day like 2026-11-01, or a time ago like 24h or 7d".to_owned();
+    let moment = match text.trim().parse::<Date>() {
+        Ok(day) => day.to_zoned(zone).map_err(|_| wrong())?.timestamp(),
+        Err(_) => {
+            let ago = parse_duration(text).map_err(|_| wrong())?;
+            now.checked_sub(ago).map_err(|_| wrong())?
+        }
+    };
+    Ok(Time(u64::try_from(moment.as_millisecond()).unwrap_or(0)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +79,18 @@ mod tests {
         }
         for text in ["", "m", "10x", "-1", "1.5m", "99999999999999999999", "999999999999999999d"] {
             assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn p4_a_moment_in_the_past_is_a_day_or_a_time_ago() {
+        let now = Timestamp::from_second(1_700_000_000).unwrap();
+        let read = |text| since(text, now, TimeZone::UTC).map(|time| time.0 / 1000);
+        assert_eq!(read("2023-11-14"), Ok(1_699_920_000));
+        assert_eq!(read("24h"), Ok(1_700_000_000 - 86_400));
+        assert_eq!(read("7d"), Ok(1_700_000_000 - 7 * 86_400));
+        for text in ["", "yesterday", "2023-13-01", "14.11.2023", "99999999999d"] {
+            assert!(read(text).is_err(), "{text}");
         }
     }
 

@@ -21,13 +21,16 @@ use legwork_acp::agents::Agent;
 use legwork_acp::orphans::KEPT;
 use legwork_protocol::notify::Notify;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::{Interrupted, Settings};
+use legwork_protocol::{Cost, Currency, Interrupted, Settings};
 use toml::de::{DeTable, DeValue};
 
 use self::names::unknown_setting;
 
 /// A hundred times the longest sensible config file.
 const CONFIG_MAX_BYTES: u64 = 64 << 10;
+
+/// The largest budget: more is no limit at all.
+const MAX_COST: f64 = 1_000_000.0;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -170,6 +173,7 @@ fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), Strin
         "limits.max_depth" => settings.max_depth = number()?,
         "limits.max_run_minutes" => settings.max_run_minutes = number()?,
         "limits.max_quiet_minutes" => settings.max_quiet_minutes = number()?,
+        "limits.max_cost" => settings.max_cost_micros = amount(name, value)?,
         "notices.max_result_chars" => settings.max_result_chars = number()?,
         "notices.start_turns" => settings.start_turns = yes_or_no()?,
         "recovery.interrupted" => match value.as_str() {
@@ -204,6 +208,17 @@ fn events(name: &str, value: &DeValue<'_>) -> Result<(bool, bool), String> {
     }
     let has = |wanted: &str| texts.iter().any(|text| text == wanted);
     Ok((has("end"), has("question")))
+}
+
+/// An amount of money in millionths, from `2`, `2.5` or `0.25`.
+fn amount(name: &str, value: &DeValue<'_>) -> Result<u64, String> {
+    let wrong = || format!("{name}: expected an amount like 2.50, or 0 for no limit");
+    let amount = match value {
+        DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
+        _ => whole_number(value).map(f64::from),
+    };
+    let amount = amount.filter(|amount| *amount <= MAX_COST).ok_or_else(wrong)?;
+    Cost::of(amount, Currency::USD).map(|cost| cost.micros).ok_or_else(wrong)
 }
 
 fn whole_number(value: &DeValue<'_>) -> Option<u32> {

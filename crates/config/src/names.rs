@@ -5,12 +5,13 @@ use legwork_protocol::refusal::plain;
 use strsim::levenshtein;
 
 /// Every setting there is, but for those of agents.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "limits.max_running",
     "limits.max_tasks_per_root",
     "limits.max_depth",
     "limits.max_run_minutes",
     "limits.max_quiet_minutes",
+    "limits.max_cost",
     "notices.max_result_chars",
     "notices.start_turns",
     "recovery.interrupted",

@@ -35,7 +35,7 @@ fn a_file_that_is_missing_or_empty_sets_nothing() {
 fn every_setting_can_be_set() {
     let config = right(
         "[limits]\nmax_running = 1\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
-         max_run_minutes = 4\nmax_quiet_minutes = 0\n\
+         max_run_minutes = 4\nmax_quiet_minutes = 0\nmax_cost = 2.5\n\
          [notices]\nmax_result_chars = 1_000\nstart_turns = false\n\
          [recovery]\ninterrupted = \"fail\"\nheadless = false\n[run]\nagent = \"mine\"\n\
          [notify]\ncommand = [\"tell\", \"me\"]\ndesktop = true\non = [\"question\"]\n",
@@ -46,6 +46,7 @@ fn every_setting_can_be_set() {
         max_depth: 3,
         max_run_minutes: 4,
         max_quiet_minutes: 0,
+        max_cost_micros: 2_500_000,
         max_result_chars: 1_000,
         start_turns: false,
         interrupted: Interrupted::Fail,
@@ -58,6 +59,21 @@ fn every_setting_can_be_set() {
     for name in NAMES {
         let set = set(&mut Config::default(), name, &DeValue::Boolean(true));
         assert_ne!(set, Err(unknown_setting(name)));
+    }
+}
+
+#[test]
+fn p4_a_budget_is_an_amount_of_money() {
+    for (text, micros) in
+        [("0", 0), ("3", 3_000_000), ("0.05", 50_000), ("1_000.25", 1_000_250_000)]
+    {
+        let config = right(&format!("[limits]\nmax_cost = {text}\n"));
+        assert_eq!(config.settings.max_cost_micros, micros, "{text}");
+    }
+    for text in ["-1", "-0.5", "nan", "inf", "1e30", "\"2\"", "true"] {
+        let wrong = mistakes(&format!("[limits]\nmax_cost = {text}\n"));
+        let expected = "c:2: limits.max_cost: expected an amount like 2.50, or 0 for no limit";
+        assert_eq!(wrong, expected, "{text}");
     }
 }
 

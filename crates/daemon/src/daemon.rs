@@ -331,7 +331,9 @@ impl Daemon {
         }
         self.screens.stir();
         for change in &changes {
-            self.log.info(feed::log_line(change));
+            if let Some(line) = feed::log_line(change) {
+                self.log.info(line);
+            }
             for news in feed::news(now, change) {
                 self.shell.outside().tell(&news);
             }

@@ -43,7 +43,20 @@ pub fn news(at: Time, change: &Change) -> impl Iterator<Item = News> {
 
 /// A change as a line of the log, without a word of what a helper wrote or was told. What a task is
 /// called is left out too: `legwork run` calls it after its prompt.
-pub fn log_line(change: &Change) -> String {
+pub fn log_line(change: &Change) -> Option<String> {
+    if let Change::Used { .. } = change {
+        // Every step of every helper; the records have it.
+        return None;
+    }
+    if let Change::Asked { task, .. } | Change::Answered { task, .. } = change {
+        let settled = matches!(change, Change::Answered { .. });
+        let what = if settled { "its question is settled" } else { "asks a person" };
+        return Some(format!("{task}: {what}"));
+    }
+    Some(said(change))
+}
+
+fn said(change: &Change) -> String {
     if let Change::Launched { task, .. } = change {
         let called = format!(" as \"{}\"", task.description);
         return story::sentence(change).replacen(&called, "", 1);

@@ -44,8 +44,12 @@ impl Daemon {
                 peer.open.insert(id, Open::Follow(None));
                 return Ok(());
             }
-            Request::Show { task } => Answer::Task(Box::new(self.task(&task)?)),
+            Request::Show { task } => Answer::Task(Box::new(self.task_with_runs(&task)?)),
             Request::Log { task } => Answer::Log(self.timeline(&task)?),
+            Request::Cost { by, since } => {
+                let costs = self.store().costs(by, since);
+                Answer::Costs(Box::new(costs.map_err(|fault| self.cannot_read(&fault))?))
+            }
             Request::Status => Answer::Status(Box::new(self.view()?)),
             Request::Mail => Answer::Mail(self.built_in.mail()),
             Request::MailShown { messages } => {
@@ -84,6 +88,19 @@ impl Daemon {
 
     fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
         self.read(|engine, now| engine.view(name, now))
+    }
+
+    /// A task and each of its runs. What the last one has used up so far is the engine's to say.
+    fn task_with_runs(&mut self, name: &str) -> Result<TaskView, Refusal> {
+        let mut task = self.task(name)?;
+        let runs = self.store().runs(task.id);
+        task.runs = runs.map_err(|fault| self.cannot_read(&fault))?;
+        if let Some(last) = task.runs.last_mut().filter(|last| last.run == task.resumes) {
+            (last.started, last.tool_calls) = (task.started, Some(task.tool_calls));
+            (last.tokens, last.model) = (task.tokens, task.model.clone());
+            (last.cost_micros, last.currency) = (task.cost_micros, task.currency);
+        }
+        Ok(task)
     }
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {

@@ -14,7 +14,7 @@ use legwork_engine::input::{Caller, Hint, Input, Reaction, Serves};
 use legwork_engine::record::{Parent, Saved};
 use legwork_engine::task::{Outcome, Run, Stage, Task};
 use legwork_engine::work::{Action, Finding, Observation, RunState};
-use legwork_engine::{Engine, WorkId};
+use legwork_engine::{Engine, Usage, WorkId};
 use legwork_protocol::api::List;
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{
@@ -75,6 +75,8 @@ impl Common {
                 paused_ms: 0,
                 ended: finished.then_some(NOW),
                 tool_calls: 3,
+                usage: Usage::default(),
+                used_before: Usage::default(),
                 asked: Vec::new(),
             },
             retrieved: finished.then_some(NOW),
@@ -214,7 +216,7 @@ fn caller(session: &str, key: &str) -> Caller {
 }
 
 fn seen(state: RunState) -> Finding {
-    Finding::Observed(Observation { state, tool_calls: 3, moved: None })
+    Finding::Observed(Observation { state, tool_calls: 3, usage: Usage::default(), moved: None })
 }
 
 /// One measurement, with few and with many tasks kept.
@@ -233,9 +235,8 @@ fn measure(bench: &mut Criterion, name: &str, inputs: u64, mut act: impl FnMut(&
 fn hints(bench: &mut Criterion) {
     measure(bench, "progress hint", 1, |desk| {
         let session = desk.at_work();
-        let (tool, tokens, cost_micros) = (Some("grep".to_owned()), Some(100), None);
-        let _ =
-            black_box(desk.on(Input::Hint(Hint::Progress { session, tool, tokens, cost_micros })));
+        let tool = Some("grep".to_owned());
+        let _ = black_box(desk.on(Input::Hint(Hint::Progress { session, tool, used: None })));
     });
     measure(bench, "changed, then seen busy", 2, |desk| {
         let session = desk.at_work();

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use legwork_protocol::api::Answer;
+use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::{
-    Ask, CallId, CallKey, HostId, Place, Refusal, SessionId, Settings, TaskId, Time,
+    Ask, CallId, CallKey, HostId, Place, QuestionId, Refusal, SessionId, Settings, TaskId, Time,
 };
 
 use crate::asks::waits::Wait;
@@ -13,8 +13,10 @@ use crate::hosts::Hosts;
 use crate::hosts::headless::Start;
 use crate::input::{Caller, Headless, Hint, Input, Progress, Reaction, Say};
 use crate::outbox::Outbox;
-use crate::record::Change;
+use crate::record::{Change, Settled};
+use crate::run::budget::Ledgers;
 use crate::run::launch::{Launch, PendingLaunch};
+use crate::run::questions::Replying;
 use crate::run::resume::Resuming;
 use crate::run::stop::Stops;
 use crate::tasks::Tasks;
@@ -38,6 +40,9 @@ pub struct Engine {
     pub(crate) pending_launches: BTreeMap<CallKey, PendingLaunch>,
     /// Tasks whose session is being looked up for a resume. Not saved either.
     pub(crate) resuming: BTreeMap<TaskId, Resuming>,
+    /// Questions that a person's answer is on its way to. Not saved: it asks again.
+    pub(crate) replying: BTreeMap<QuestionId, Replying>,
+    pub(crate) ledgers: Ledgers,
     pub(crate) timers: Timers,
     in_flight: BTreeMap<WorkId, Purpose>,
     pub(crate) next_work: u64,
@@ -56,7 +61,7 @@ pub(crate) enum Purpose {
     Delivery(HostId, legwork_protocol::MessageId),
     Stop(TaskId),
     FindMissing(HostId, Vec<SessionId>),
-    Reply(CallId, TaskId, legwork_protocol::QuestionId),
+    Reply(CallId, QuestionId, Reply),
 }
 
 impl Engine {
@@ -119,17 +124,15 @@ impl Engine {
             Hint::Changed { session } => self.changed(&session, None),
             Hint::Errored { session, why } => self.changed(&session, Some(why)),
             Hint::Deleted { host, session } => self.deletion_announced(&host, &session),
-            Hint::Progress { session, tool, tokens, cost_micros } => {
-                self.progressed(&session, tool, tokens, cost_micros);
-            }
+            Hint::Progress { session, tool, used } => self.progressed(&session, tool, used),
             Hint::Asked { session, question } => {
                 if let Some(task) = self.tasks.at_work_in(&session) {
                     self.question_open(task, question);
                 }
             }
-            Hint::Answered { session, question } => {
+            Hint::Answered { session, question, reply } => {
                 if let Some(task) = self.tasks.at_work_in(&session) {
-                    self.question_closed(task, &question);
+                    self.question_closed(task, &question, Settled::InHost(reply));
                 }
             }
             Hint::Used { host, session } => {
@@ -151,7 +154,7 @@ impl Engine {
             Purpose::Delivery(host, delivery) => self.delivery_answered(&host, &delivery, found),
             Purpose::Stop(task) => self.stop_answered(task, found),
             Purpose::FindMissing(host, asked) => self.missing_found(&host, asked, found),
-            Purpose::Reply(call, task, question) => self.replied(call, task, &question, found),
+            Purpose::Reply(call, question, reply) => self.replied(call, &question, reply, found),
         }
     }
 

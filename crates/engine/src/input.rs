@@ -1,12 +1,13 @@
 //! Everything that can happen to the engine, and everything that it does about it.
 
-use legwork_protocol::api::{Answer, Refusal};
+use legwork_protocol::api::{Answer, Refusal, Reply};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{
     Ask, CallId, CallKey, HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time,
 };
 
 use crate::record::Change;
+use crate::usage::PromptUsage;
 use crate::work::{Finding, HostError, Question, Work, WorkId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,9 +102,8 @@ pub enum Hint {
     Progress {
         session: SessionId,
         tool: Option<String>,
-        tokens: Option<u64>,
-        /// Cost of the session so far, in millionths of the host's currency.
-        cost_micros: Option<u64>,
+        /// What the prompt that is worked on used up so far.
+        used: Option<PromptUsage>,
     },
     Asked {
         session: SessionId,
@@ -112,6 +112,8 @@ pub enum Hint {
     Answered {
         session: SessionId,
         question: QuestionId,
+        /// How, if the host tells.
+        reply: Option<Reply>,
     },
     Used {
         host: HostId,

@@ -3,9 +3,12 @@
 
 use std::fmt;
 
-use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, TaskId, Time};
+use legwork_protocol::api::Reply;
+use legwork_protocol::view::{BudgetView, QuestionView};
+use legwork_protocol::{CallKey, Currency, HostId, MessageId, Place, SessionId, TaskId, Time};
 
 use crate::task::{StageName, Task};
+use crate::usage::Usage;
 
 /// Where a launch came from; kept for people, not needed for decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -79,6 +82,29 @@ pub struct Parent {
     pub active_host: Option<HostId>,
 }
 
+/// What the ended runs of one root session have cost, in one currency. It outlives its tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ledger {
+    pub root: SessionId,
+    pub currency: Currency,
+    pub micros: u64,
+    /// The `limits.max_cost` of which the person was told that it is nearly used up; 0 for none.
+    pub warned_micros: u64,
+    /// When it last changed. The oldest are forgotten when there are too many.
+    pub at: Time,
+}
+
+/// How a helper's question was settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// A person answered it through legwork.
+    ByPerson(Reply),
+    /// In the host's own dialog, with this answer if the host tells it.
+    InHost(Option<Reply>),
+    RunEnded,
+    HostEnded,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeliveryEnd {
     Delivered,
@@ -116,6 +142,35 @@ pub enum Change {
         from: StageName,
         /// The result, or the reason why there is none.
         detail: String,
+    },
+    /// What a run used up so far. Fails if the run is over or another.
+    Used {
+        task: TaskId,
+        run: u32,
+        tool_calls: u32,
+        usage: Usage,
+    },
+    /// A helper asks a person something. Kept for people.
+    Asked {
+        task: TaskId,
+        run: u32,
+        question: QuestionView,
+    },
+    /// A helper's question is settled. Kept for people.
+    Answered {
+        task: TaskId,
+        run: u32,
+        question: QuestionView,
+        how: Settled,
+    },
+    LedgerKept {
+        ledger: Ledger,
+        /// What the person is told with it, once.
+        warning: Option<BudgetView>,
+    },
+    /// The ledgers of a root session, in every currency.
+    LedgerForgotten {
+        root: SessionId,
     },
     /// The result was read for the first time.
     Retrieved {
@@ -167,6 +222,7 @@ pub struct Saved {
     pub deliveries: Vec<Delivery>,
     pub stops: Vec<Stop>,
     pub parents: Vec<Parent>,
+    pub ledgers: Vec<Ledger>,
     /// The calls that earlier runs of resumed tasks came of, in the order of task and run.
     pub earlier_calls: Vec<(TaskId, CallKey)>,
     /// Earlier records could not be read and lie beside these: what is not in here may be in there.

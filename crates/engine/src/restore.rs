@@ -28,6 +28,9 @@ impl Engine {
         for delivery in saved.deliveries {
             engine.outbox.carry(Attempt::restored(delivery));
         }
+        for ledger in saved.ledgers {
+            engine.ledgers.insert((ledger.root.clone(), ledger.currency), ledger);
+        }
         for stop in saved.stops {
             engine.hosts.known(&stop.host, &stop.place);
             engine.stops.restore(stop);

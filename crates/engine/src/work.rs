@@ -9,6 +9,7 @@ use legwork_protocol::{HostId, MessageId, PartId, QuestionId, SessionId, TaskId,
 
 use crate::record::Target;
 use crate::text::pages::Excerpt;
+use crate::usage::Usage;
 
 /// Counts what is asked of hosts, so that each answer finds its question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -181,6 +182,8 @@ pub struct Observation {
     pub state: RunState,
     /// Tool calls in the answer so far.
     pub tool_calls: u32,
+    /// What the prompt used up so far, as far as the host tells.
+    pub usage: Usage,
     /// When it last moved, if the host tells.
     pub moved: Option<Time>,
 }

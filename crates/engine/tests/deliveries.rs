@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use legwork_engine::work::{Action, Finding, HostError, Observation, RunState, Tried, Work};
-use legwork_engine::{Caller, Engine, Hint, Input, Serves};
+use legwork_engine::{Caller, Engine, Hint, Input, Serves, Usage};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
 
@@ -59,7 +59,7 @@ fn with_a_delivery() -> (Engine, Work) {
     step(found(&prompt, Ok(Finding::Done)), 5_003);
     let look = step(Input::Hint(Hint::Changed { session }), 6_000).remove(0);
     let state = RunState::Answered { text: "found it".to_owned() };
-    let observation = Observation { state, tool_calls: 0, moved: None };
+    let observation = Observation { state, tool_calls: 0, usage: Usage::default(), moved: None };
     let tell = step(found(&look, Ok(Finding::Observed(observation))), 6_001).remove(0);
     assert!(matches!(tell.action, Action::Deliver { tried: Tried::Never, .. }));
     assert_eq!(tell.host, host("first"));

@@ -332,12 +332,9 @@ fn hint(name: &str) -> Option<Hint> {
         "errored" => Hint::Errored { session, why: "no such model".to_owned() },
         "session deleted" => Hint::Deleted { host: host_id("host_1"), session },
         "parent deleted" => Hint::Deleted { host: host_id("host_1"), session: session_id(PARENT) },
-        "progress" => {
-            let (tool, tokens) = (Some("grep".to_owned()), Some(100));
-            Hint::Progress { session, tool, tokens, cost_micros: None }
-        }
+        "progress" => Hint::Progress { session, tool: Some("grep".to_owned()), used: None },
         "asked" => Hint::Asked { session, question: question() },
-        "answered" => Hint::Answered { session, question: question().id },
+        "answered" => Hint::Answered { session, question: question().id, reply: None },
         "used" => Hint::Used { host: host_id("host_1"), session: session_id(PARENT) },
         _ => return None,
     })

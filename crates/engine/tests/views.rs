@@ -19,8 +19,11 @@ use legwork_engine::text::{answers, words};
 use legwork_engine::work::{
     Action, Finding, HostError, Part, Question, Retry, RunState, Shown, Wake,
 };
+use legwork_engine::{PromptUsage, Usage};
 use legwork_protocol::api::{Answer, List, Note, Reply};
-use legwork_protocol::{Ask, CallId, Interrupted, Refusal, SessionId, Settings, Status, TaskId};
+use legwork_protocol::{
+    Ask, CallId, Cost, Currency, Interrupted, Refusal, SessionId, Settings, Status, TaskId,
+};
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -143,13 +146,12 @@ fn question(id: &str, text: &str) -> Question {
     Question::permission(id.parse().unwrap(), text)
 }
 
-fn progress(session: &str, tool: &str) -> Hint {
-    Hint::Progress {
-        session: session_id(session),
-        tool: Some(tool.to_owned()),
-        tokens: Some(48_213),
-        cost_micros: Some(132_460),
-    }
+fn progress(desk: &Desk, session: &str, tool: &str) -> Hint {
+    let task = desk.tasks.values().find(|task| task.session == Some(session_id(session))).unwrap();
+    let cost = Some(Cost { micros: 132_460, currency: Currency::USD });
+    let usage = Usage { tokens: Some(48_213), cost, model: None };
+    let used = Some(PromptUsage { prompt: task.stage.prompt().unwrap().clone(), usage });
+    Hint::Progress { session: session_id(session), tool: Some(tool.to_owned()), used }
 }
 
 #[test]
@@ -200,7 +202,8 @@ fn output_of_a_run() {
     page.add("queued", desk.output(third, 0, false));
     desk.pass(75_000);
     for tool in ["glob", "grep", "read", "bash"] {
-        desk.hint(progress("ses_one", tool));
+        let hint = progress(&desk, "ses_one", tool);
+        desk.hint(hint);
     }
     desk.pass(12_000);
     page.add("with tools, tokens and cost", desk.output(first, 0, false));
@@ -328,7 +331,8 @@ fn many_kinds() -> Desk {
     desk.working(parent("call_6"), "翻訳する 日本語のファイル", "ses_six");
     desk.resume(back, "call_7", false);
     desk.pass(100_000);
-    desk.hint(progress("ses_six", "grep"));
+    let hint = progress(&desk, "ses_six", "grep");
+    desk.hint(hint);
     desk.pass(5_000);
     desk.asked("ses_one", "per_1", "Allow bash: rm -r target?");
     desk.opening(parent("call_8"), "Open a session");

@@ -65,8 +65,10 @@ impl Host for Connected {
     }
 
     fn hints(&self, name: &str, properties: &Value) -> Vec<Hint> {
-        self.cache.event_cache.hear(name, properties);
-        events::hints(&self.id, name, properties)
+        let used = self.cache.event_cache.hear(name, properties);
+        let used =
+            used.map(|(session, used)| Hint::Progress { session, tool: None, used: Some(used) });
+        used.into_iter().chain(events::hints(&self.id, name, properties)).collect()
     }
 
     fn toast<'a>(&'a self, toast: &'a Toast) -> HostFuture<'a, ()> {

@@ -31,6 +31,10 @@ pub const REPLIES_KEPT: usize = 1_000;
 /// The longest reply that is kept in mind instead of being read.
 pub const REPLY_MAX_BYTES: usize = 64 << 10;
 
+/// Replies to one prompt whose figures are kept apart: more than any run has. Of further ones the
+/// oldest are added up.
+pub const SPENDING_MAX_REPLIES: usize = 2_000;
+
 /// An HTTP request, from connecting to the last byte. A directory's first request boots an
 /// instance, which was seen to take 3.5 s.
 pub const REQUEST: Duration = Duration::from_secs(10);

@@ -36,11 +36,9 @@ fn words(hint: &Hint) -> String {
         Hint::Deleted { session, .. } => format!("{session} deleted"),
         Hint::Errored { session, why } => format!("{session} errored: {why}"),
         Hint::Asked { session, question } => format!("{session} asks {}", question.subject),
-        Hint::Answered { session, .. } => format!("{session} answered"),
+        Hint::Answered { session, reply, .. } => format!("{session} answered {reply:?}"),
         Hint::Used { session, .. } => format!("{session} used"),
-        Hint::Progress { session, tool, tokens, cost_micros } => {
-            format!("{session} goes on: {tool:?} {tokens:?} {cost_micros:?}")
-        }
+        Hint::Progress { session, tool, used: None } => format!("{session} goes on: {tool:?}"),
         other => format!("{other:?}"),
     }
 }
@@ -60,13 +58,7 @@ fn a_call_of_a_tool_is_heard_once() {
     let tools = heard(|name, _| name == "message.part.updated");
     let bash: Vec<&String> = tools.iter().filter(|line| line.contains("bash")).collect();
     assert_eq!(bash.len(), 2, "two calls, announced nine times");
-    assert_eq!(bash[0], "ses_helper goes on: Some(\"bash\") None None");
-}
-
-#[test]
-fn what_a_helper_used_up_is_heard_as_a_total() {
-    let totals = heard(|name, told| name == "session.updated" && told["sessionID"] == "ses_helper");
-    assert_eq!(totals.last().unwrap(), "ses_helper goes on: None Some(30) Some(40)");
+    assert_eq!(bash[0], "ses_helper goes on: Some(\"bash\")");
 }
 
 #[test]
@@ -91,9 +83,9 @@ fn d5_questions_are_heard_with_their_text() {
         |name: &str, _: &Value| name.starts_with("permission.") || name.starts_with("question.");
     let expected = [
         "ses_permission asks bash: echo permitted",
-        "ses_permission answered",
+        "ses_permission answered Some(Once)",
         "ses_question asks Which colour?",
-        "ses_question answered",
+        "ses_question answered Some(Reject(None))",
     ];
     assert_eq!(heard(about), expected);
 }

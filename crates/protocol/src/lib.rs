@@ -11,6 +11,7 @@ pub mod api;
 pub mod ids;
 pub mod limits;
 pub mod line;
+pub mod money;
 pub mod notify;
 pub mod settings;
 pub mod status;
@@ -20,5 +21,6 @@ pub use api::{Ask, Refusal, refusal, view};
 pub use ids::{
     CallId, CallKey, HostId, MessageId, PartId, Place, QuestionId, SessionId, TaskId, Time,
 };
+pub use money::{Cost, Currency};
 pub use settings::{Interrupted, Settings};
 pub use status::Status;

@@ -61,6 +61,12 @@ pub const QUESTIONS_MAX_TOLD: u32 = 100;
 pub const QUESTIONS_MAX_OPEN: usize = 32;
 /// Options of one question that are shown; a dialog of a host has fewer.
 pub const OPTIONS_MAX: usize = 16;
+/// Root sessions whose costs are remembered for `limits.max_cost`, also when their tasks are
+/// cleared. Each takes some hundred bytes; a person opens so many in years.
+pub const LEDGERS_MAX: usize = 10_000;
+/// Tokens of one run, or millionths that it costs: a million dollars. A host that says more is
+/// wrong, and sums over all runs stay far from overflowing.
+pub const USED_UP_MAX: u64 = 1_000_000_000_000;
 /// A question, a reason or another text from a host, as shown on one line.
 pub const HOST_TEXT_MAX_CHARS: usize = 500;
 
@@ -137,6 +143,10 @@ pub const HEADLESS_MAX_TRIES: u32 = 3;
 /// Times that one run is asked to go on after its host ended, so that a run that kills its host
 /// cannot do so for ever.
 pub const CONTINUE_MAX: u32 = 3;
+
+/// The part of `limits.max_cost`, in percent, at which the person is told that it is nearly used
+/// up.
+pub const BUDGET_WARN_PERCENT: u64 = 80;
 
 // Lines between our processes.
 

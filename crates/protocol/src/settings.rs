@@ -15,6 +15,9 @@ pub struct Settings {
     pub max_run_minutes: u32,
     /// `limits.max_quiet_minutes`: longest silence of a run.
     pub max_quiet_minutes: u32,
+    /// `limits.max_cost`: what all runs of one root session may cost, in millionths of the host's
+    /// currency.
+    pub max_cost_micros: u64,
     /// `notices.max_result_chars`: characters of one result in a notice.
     pub max_result_chars: u32,
     /// `notices.start_turns`: whether a notice may start a turn in an idle parent.
@@ -43,6 +46,7 @@ impl Default for Settings {
             max_depth: 1,
             max_run_minutes: 120,
             max_quiet_minutes: 30,
+            max_cost_micros: 0,
             max_result_chars: 30_000,
             start_turns: true,
             interrupted: Interrupted::Continue,

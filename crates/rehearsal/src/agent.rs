@@ -255,6 +255,7 @@ impl Agent {
             tell: self.tell.clone(),
             answer: String::new(),
             calls: 0,
+            tokens: None,
         };
         self.turns.spawn(turn.run(request.clone(), prompt, cancel));
         Ok(())
@@ -276,16 +277,23 @@ impl Agent {
                 None
             }
             News::Over { end: End::Crash(code), .. } => Some(Ending::Crashed(code)),
-            News::Over { session, request, end, answer, settled } => {
+            News::Over { session, request, end, answer, settled, tokens } => {
                 // Those that are over; only an end of the process is waited for otherwise.
                 while self.turns.try_join_next().is_some() {}
-                self.close(&session, &request, end, answer, settled);
+                self.close(&session, &request, (end, tokens), answer, settled);
                 None
             }
         }
     }
 
-    fn close(&mut self, id: &str, request: &Value, end: End, said: String, settled: Settled) {
+    fn close(
+        &mut self,
+        id: &str,
+        request: &Value,
+        (end, tokens): (End, Option<u64>),
+        said: String,
+        settled: Settled,
+    ) {
         let Some(session) = self.sessions.get_mut(id) else { return };
         session.turn = None;
         session.settled = settled;
@@ -293,7 +301,13 @@ impl Agent {
             if said.is_empty() { Ok(()) } else { session.conversation.keep(Entry::Answered(said)) };
         self.out.post(match (kept, end) {
             (Err(cause), _) => refusal(request, INTERNAL, &forgetful(&cause).message),
-            (Ok(()), End::Stop(reason)) => answer(request, &json!({ "stopReason": reason })),
+            (Ok(()), End::Stop(reason)) => {
+                let mut result = json!({ "stopReason": reason });
+                if let Some(tokens) = tokens {
+                    result["usage"] = json!({ "totalTokens": tokens });
+                }
+                answer(request, &result)
+            }
             (Ok(()), End::Failed(code, why)) => refusal(request, code, &why),
             (Ok(()), End::Crash(_)) => return,
         });

@@ -12,7 +12,7 @@ const NUMBER_MAX: u64 = 1_000_000;
 const REPEATS_NESTED_MAX: usize = 8;
 
 /// Every command as it is written, and what it does.
-pub const COMMANDS: [(&str, &str); 22] = [
+pub const COMMANDS: [(&str, &str); 24] = [
     ("say TEXT", "answers with the text; several are several paragraphs"),
     ("wait 2s", "waits; also 300ms, 1m"),
     ("tool NAME [for 2s] [fails]", "uses a tool"),
@@ -23,6 +23,8 @@ pub const COMMANDS: [(&str, &str); 22] = [
     ("count", "says how many prompts this conversation has had"),
     ("fail TEXT", "ends with an error"),
     ("stop REASON", "ends for this reason: max_tokens, refusal, ..."),
+    ("cost 0.25 USD", "tells what the conversation has cost so far"),
+    ("tokens N", "tells at its end how many tokens it took"),
     ("hang", "never answers, and ignores being cancelled"),
     ("crash [CODE]", "ends the process"),
     ("stderr TEXT", "writes to stderr"),
@@ -49,6 +51,8 @@ pub enum Step {
     Count,
     Fail(String),
     Stop(String),
+    Cost { amount: String, currency: String },
+    Tokens(u64),
     Hang,
     Crash(u8),
     Stderr(String),
@@ -144,6 +148,8 @@ fn command(text: &str, nested: usize) -> Option<Step> {
         "count" => alone(Step::Count),
         "fail" => said().map(Step::Fail),
         "stop" => one_word(rest).map(Step::Stop),
+        "cost" => cost(rest),
+        "tokens" => number(rest).map(Step::Tokens),
         "hang" => alone(Step::Hang),
         "crash" if rest.is_empty() => Some(Step::Crash(1)),
         "crash" => rest.parse().ok().map(Step::Crash),
@@ -167,6 +173,13 @@ fn one_word(text: &str) -> Option<String> {
 
 fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| (1..=NUMBER_MAX).contains(number))
+}
+
+/// An amount and a word, both as they are told.
+fn cost(rest: &str) -> Option<Step> {
+    let (amount, currency) = rest.split_once(' ')?;
+    amount.parse::<f64>().ok()?;
+    Some(Step::Cost { amount: amount.to_owned(), currency: one_word(currency.trim())? })
 }
 
 fn duration(text: &str) -> Option<Duration> {
@@ -250,6 +263,8 @@ mod tests {
             ("count", Step::Count),
             ("fail out of luck", Step::Fail("out of luck".into())),
             ("stop max_tokens", Step::Stop("max_tokens".into())),
+            ("cost 0.5 USD", Step::Cost { amount: "0.5".into(), currency: "USD".into() }),
+            ("tokens 300", Step::Tokens(300)),
             ("hang", Step::Hang),
             ("crash", Step::Crash(1)),
             ("crash 7", Step::Crash(7)),
@@ -324,6 +339,10 @@ mod tests {
             "plan |",
             "stop",
             "stop it now",
+            "cost 5",
+            "cost five USD",
+            "cost 5 US dollars",
+            "tokens",
             "crash 256",
             "flood 0",
             "flood 1000001",

@@ -29,8 +29,18 @@ const QUOTE_MAX_CHARS: usize = 500;
 
 #[derive(Debug)]
 pub enum News {
-    Ask { params: Value, reply: oneshot::Sender<Result<Value, RpcError>> },
-    Over { session: String, request: Value, end: End, answer: String, settled: Settled },
+    Ask {
+        params: Value,
+        reply: oneshot::Sender<Result<Value, RpcError>>,
+    },
+    Over {
+        session: String,
+        request: Value,
+        end: End,
+        answer: String,
+        settled: Settled,
+        tokens: Option<u64>,
+    },
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -55,6 +65,8 @@ pub struct Turn {
     pub tell: mpsc::UnboundedSender<News>,
     pub answer: String,
     pub calls: usize,
+    /// What it says that it took.
+    pub tokens: Option<u64>,
 }
 
 enum Next {
@@ -75,9 +87,9 @@ impl Turn {
             Next::End(end) => end,
             Next::Hang => pending().await,
         };
-        let Self { session, answer, settled, tell, .. } = self;
+        let Self { session, answer, settled, tell, tokens, .. } = self;
         // Without an ear the process is about to end.
-        let _ = tell.send(News::Over { session, request, end, answer, settled });
+        let _ = tell.send(News::Over { session, request, end, answer, settled, tokens });
     }
 
     async fn play(&mut self, prompt: &str) -> Next {
@@ -128,6 +140,14 @@ impl Turn {
             Step::Count => self.say(&(self.past.asked + 1).to_string()).await,
             Step::Fail(text) => return failed(INTERNAL, text),
             Step::Stop(reason) => return Next::End(End::Stop(reason)),
+            Step::Cost { amount, currency } => {
+                let amount: f64 = amount.parse().unwrap_or_default();
+                let cost = json!({ "amount": amount, "currency": currency });
+                let usage =
+                    json!({ "sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost });
+                self.update(usage).await;
+            }
+            Step::Tokens(count) => self.tokens = Some(count),
             Step::Hang => return Next::Hang,
             Step::Crash(code) => {
                 self.err.line("rehearsal: crashing as told\n".to_owned()).await;

@@ -4,7 +4,7 @@
 
 use legwork_engine::record::Parent;
 use legwork_engine::task::{Run, Stage, Task};
-use legwork_engine::{Caller, Change, Headless, Input, Journal, Saved, Say, Work};
+use legwork_engine::{Caller, Change, Headless, Input, Journal, Saved, Say, Usage, Work};
 use legwork_protocol::api::{Answer, List};
 use legwork_protocol::{Ask, CallId, HostId, Interrupted, Settings, TaskId, Time};
 use legwork_shell::{Outside, Shell};
@@ -73,6 +73,8 @@ fn waiting() -> Saved {
         paused_ms: 0,
         ended: None,
         tool_calls: 0,
+        usage: Usage::default(),
+        used_before: Usage::default(),
         asked: Vec::new(),
     };
     let task = Task {

@@ -4,17 +4,18 @@
 
 use std::sync::Arc;
 
+use legwork_engine::Usage;
 use legwork_engine::record::Target;
 use legwork_engine::work::{
     Action, Finding, HostError, Observation, Part, Question, Retry, RunState, Scope, Shown, Tried,
     Wake,
 };
 use legwork_protocol::api::Reply as Said;
-use legwork_protocol::{MessageId, QuestionId, SessionId, TaskId};
+use legwork_protocol::{Cost, Currency, MessageId, QuestionId, SessionId, TaskId};
 
 use crate::host::{
-    self, ApiError, Assistant, Body, Finish, NewSession, OpenCode, ProcessNo, Prompt, Reply,
-    Session, Status,
+    self, ApiError, Assistant, Body, NewSession, OpenCode, ProcessNo, Prompt, Reply, Session,
+    Spent, Status,
 };
 
 /// What the host calls the error of a turn that was aborted.
@@ -249,7 +250,8 @@ fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &Messa
     }
     let busy = host.status(process).any(|(at, _)| at == session);
     let tool_calls = replies.iter().map(|reply| reply.tool_calls).sum();
-    let state = match replies.iter().find(|reply| is_end(reply)) {
+    let usage = there.spent(prompt).map(usage).unwrap_or_default();
+    let state = match replies.iter().find(|reply| reply.is_end()) {
         Some(reply) => match &reply.error {
             Some(why) if why.starts_with(ABORTED) => {
                 RunState::Aborted { text: reply.text.to_string() }
@@ -263,11 +265,13 @@ fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &Messa
             RunState::Still { text }
         }
     };
-    Ok(Finding::Observed(Observation { state, tool_calls, moved }))
+    Ok(Finding::Observed(Observation { state, tool_calls, usage, moved }))
 }
 
-fn is_end(reply: &Assistant) -> bool {
-    reply.completed.is_some() && (reply.error.is_some() || reply.finish == Some(Finish::Stop))
+/// As the host tells it: in dollars, and with the model.
+pub fn usage(spent: Spent) -> Usage {
+    let cost = Some(Cost { micros: spent.micros, currency: Currency::USD });
+    Usage { tokens: Some(spent.tokens), cost, model: Some("virtual/model".into()) }
 }
 
 fn error(error: ApiError) -> HostError {

@@ -5,10 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use legwork_engine::Usage;
 use legwork_engine::record::{About, Change, Delivery, DeliveryEnd, Forget, NoticeId, Target};
 use legwork_engine::task::{Outcome, Stage, StageName, Task};
 use legwork_engine::text::{notices, words};
 use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, Status, TaskId, Time};
+
+use crate::figures::Figures;
 
 /// What the auditor found wrong: which check, and what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub struct RunFact {
     pub taken: bool,
     /// How often it was asked to go on.
     pub continued: u32,
+    /// What it used up.
+    pub usage: Usage,
     /// The ids under which it was to be sent; more than one if it was asked to go on.
     pub prompts: Vec<MessageId>,
 }
@@ -97,13 +102,14 @@ pub struct Audit {
     pub places_here: BTreeSet<Place>,
     /// Slots per host; 0 for no limit.
     pub max_running: u32,
+    pub(crate) figures: Figures,
     pub found: Vec<Broken>,
 }
 
 impl Audit {
-    /// An auditor who knows how many may run at once.
-    pub fn new(max_running: u32) -> Self {
-        Self { max_running, ..Self::default() }
+    /// An auditor who knows how many may run at once, and what runs may cost.
+    pub fn new(max_running: u32, max_cost_micros: u64) -> Self {
+        Self { max_running, figures: Figures::within(max_cost_micros), ..Self::default() }
     }
 
     pub fn broken(&mut self, check: &'static str, what: String) {
@@ -113,11 +119,15 @@ impl Audit {
     /// A transaction was committed.
     pub fn committed(&mut self, _at: Time, changes: &[Change]) {
         for change in changes {
+            self.figures.apply(change);
             self.apply(change);
         }
         self.check_ends(changes);
         self.check_trees(changes);
         self.check_places();
+        if let Some(what) = self.figures.wrong() {
+            self.broken("the budget", what);
+        }
     }
 
     fn apply(&mut self, change: &Change) {
@@ -126,7 +136,16 @@ impl Audit {
             Change::Resumed { task } => self.begun(task, Some(StageName::Completed)),
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
-            Change::Retrieved { .. } => {}
+            Change::Used { task, usage, .. } => {
+                if let Some(row) = self.rows.get_mut(task) {
+                    row.task.run.usage = usage.clone();
+                }
+            }
+            Change::Retrieved { .. }
+            | Change::Asked { .. }
+            | Change::Answered { .. }
+            | Change::LedgerKept { .. }
+            | Change::LedgerForgotten { .. } => {}
             Change::Forgotten { task, why } => {
                 if *why == Forget::ParentDeleted
                     && let Some(row) = self.rows.get(task)
@@ -206,6 +225,7 @@ impl Audit {
             prompt: task.run.prompt.clone().unwrap_or_default(),
             taken: false,
             continued: 0,
+            usage: Usage::default(),
             prompts: Vec::new(),
         };
         if self.runs.insert((task.id, task.run.number), fact).is_some() {
@@ -240,6 +260,7 @@ impl Audit {
         }
         if let Some(run) = self.runs.get_mut(&(task.id, task.run.number)) {
             run.ended = task.outcome();
+            run.usage = task.run.usage.clone();
             run.ended_at = task.run.ended.unwrap_or_default();
             run.readable = self.places_here.contains(&task.place);
             detail.clone_into(&mut run.detail);
@@ -423,7 +444,8 @@ impl Audit {
     /// The same auditor with empty books: what was found stays found.
     pub fn begun_anew(&mut self) -> Self {
         let found = std::mem::take(&mut self.found);
-        Self { max_running: self.max_running, life: self.life, found, ..Self::default() }
+        let (max_running, figures) = (self.max_running, self.figures.begun_anew());
+        Self { max_running, life: self.life, figures, found, ..Self::default() }
     }
 }
 

@@ -151,7 +151,13 @@ impl Journal for Books {
             return Err(why);
         }
         for change in changes {
-            self.trace.tell(|| format!("    {}", story::sentence(change)));
+            // Figures change with every step.
+            if !matches!(
+                change,
+                Change::Used { .. } | Change::LedgerKept { .. } | Change::LedgerForgotten { .. }
+            ) {
+                self.trace.tell(|| format!("    {}", story::sentence(change)));
+            }
         }
         self.audit.committed(at, changes);
         Ok(())

@@ -46,6 +46,7 @@ pub fn settings(dice: &mut Dice) -> Settings {
         max_depth: *dice.pick(&[1, 2, 0]),
         max_run_minutes: (LONGEST_RUN_MS / 60_000) as u32,
         max_quiet_minutes: 1,
+        max_cost_micros: *dice.pick(&[0, 0, 0, 60, 300]),
         start_turns: !dice.chance(100),
         interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Continue]),
         headless: dice.chance(700),

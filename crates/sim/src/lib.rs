@@ -13,6 +13,7 @@ mod checks;
 mod conditions;
 mod daemon;
 pub mod fence;
+mod figures;
 mod headless;
 pub mod host;
 mod links;

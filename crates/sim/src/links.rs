@@ -1,14 +1,14 @@
 //! The links between the daemon and the windows: requests take time and get lost before or after
 //! their effect; events come late, twice or never. Requests of one lane keep their order.
 
-use legwork_engine::{Action, Finding, Hint, HostError, Input, Work, WorkId};
+use legwork_engine::{Action, Finding, Hint, HostError, Input, PromptUsage, Work, WorkId};
 
 use legwork_protocol::SessionId;
 
 use legwork_engine::record::Target;
-use legwork_engine::work::Wake;
+use legwork_engine::work::{RunState, Wake};
 
-use crate::adapter::{self, Plan, Write};
+use crate::adapter::{self, Plan, Write, usage};
 use crate::host::{Event, Kind, ProcessNo, Status};
 use crate::world::{Happening, Window, World};
 
@@ -202,10 +202,21 @@ impl World {
             return;
         }
         let given_up = in_flight.given_up;
+        let action = in_flight.action.clone();
         self.in_flight.remove(&(life, work));
         if !given_up && life == self.life {
+            self.note_answer(action, &found);
             let ms = self.dice.between(0, 4);
             self.arrives(ms, Input::Found { work, found });
+        }
+    }
+
+    /// Remembers what an answer is said to have used up.
+    fn note_answer(&mut self, action: Action, found: &Result<Finding, HostError>) {
+        if let (Action::Observe { message, .. }, Ok(Finding::Observed(seen))) = (action, found)
+            && matches!(seen.state, RunState::Answered { .. })
+        {
+            self.answers_told.insert(message, seen.usage.clone());
         }
     }
 
@@ -283,17 +294,15 @@ fn hint(event: Event, host: legwork_protocol::HostId) -> Option<Hint> {
         Kind::Status(Status::Busy | Status::Retry { .. }) => return None,
         Kind::Error { why } => Hint::Errored { session, why: why.to_string() },
         Kind::Deleted => Hint::Deleted { host, session },
-        Kind::Progress { tool, tokens } => Hint::Progress {
-            session,
-            tool: tool.map(|tool| tool.to_string()),
-            tokens: Some(tokens),
-            cost_micros: None,
-        },
+        Kind::Progress { tool, spent } => {
+            let used = spent.map(|(prompt, spent)| PromptUsage { prompt, usage: usage(spent) });
+            Hint::Progress { session, tool: tool.map(|tool| tool.to_string()), used }
+        }
         Kind::Asked { question, text } => {
             let question = legwork_engine::work::Question::permission(question, text.to_string());
             Hint::Asked { session, question }
         }
-        Kind::Replied { question } => Hint::Answered { session, question },
+        Kind::Replied { question } => Hint::Answered { session, question, reply: None },
         Kind::Used => Hint::Used { host, session },
     })
 }

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use legwork_engine::Usage;
 use legwork_engine::record::{
-    About, Change, Delivery, DeliveryEnd, Journal, Notice, NoticeId, Parent, Saved, Stop,
+    About, Change, Delivery, DeliveryEnd, Journal, Ledger, Notice, NoticeId, Parent, Saved, Stop,
 };
 use legwork_engine::task::{StageName, Task};
-use legwork_protocol::{CallKey, MessageId, SessionId, TaskId, Time};
+use legwork_protocol::{CallKey, Currency, MessageId, SessionId, TaskId, Time};
 
 /// A change that does not follow from what is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,7 @@ pub struct Memory {
     deliveries: BTreeMap<MessageId, Delivery>,
     stops: BTreeMap<TaskId, Stop>,
     parents: BTreeMap<SessionId, Parent>,
+    ledgers: BTreeMap<(SessionId, Currency), Ledger>,
     earlier_calls: BTreeMap<(TaskId, u32), CallKey>,
     /// Earlier records were set aside.
     pub incomplete: bool,
@@ -63,6 +65,7 @@ enum Undo {
     Delivery(MessageId, Option<Delivery>),
     Stop(TaskId, Option<Stop>),
     Parent(SessionId, Option<Parent>),
+    Ledger((SessionId, Currency), Option<Ledger>),
     EarlierCall((TaskId, u32), Option<CallKey>),
 }
 
@@ -94,6 +97,7 @@ impl Journal for Memory {
             deliveries: self.deliveries.values().cloned().collect(),
             stops: self.stops.values().cloned().collect(),
             parents: self.parents.values().cloned().collect(),
+            ledgers: self.ledgers.values().cloned().collect(),
             earlier_calls: self
                 .earlier_calls
                 .iter()
@@ -115,6 +119,16 @@ impl Memory {
             Change::Resumed { task } => self.resumed(task),
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
+            Change::Used { task, run, tool_calls, usage } => {
+                self.used(*task, *run, *tool_calls, usage)
+            }
+            Change::Asked { .. } | Change::Answered { .. } => Ok(()),
+            Change::LedgerKept { ledger, .. } => {
+                let key = (ledger.root.clone(), ledger.currency);
+                self.put_ledger(key, Some(ledger.clone()));
+                Ok(())
+            }
+            Change::LedgerForgotten { root } => self.ledger_forgotten(root),
             Change::Retrieved { task, at } => self.retrieved(*task, *at),
             Change::Forgotten { task, .. } => self.forgotten(*task),
             Change::Enqueued(notice) => self.pending(notice),
@@ -188,6 +202,31 @@ impl Memory {
             now.run.prompt = before.run.prompt.clone();
         }
         self.put_task(task.id, Some(now));
+        Ok(())
+    }
+
+    fn used(
+        &mut self,
+        task: TaskId,
+        run: u32,
+        tool_calls: u32,
+        usage: &Usage,
+    ) -> Result<(), Impossible> {
+        let under_way = |task: &&Task| !task.is_finished() && task.run.number == run;
+        let Some(mut now) = self.tasks.get(&task).filter(under_way).cloned() else {
+            return refuse(|| format!("usage of {task}: its run {run} is not under way"));
+        };
+        (now.run.tool_calls, now.run.usage) = (tool_calls, usage.clone());
+        self.put_task(task, Some(now));
+        Ok(())
+    }
+
+    fn ledger_forgotten(&mut self, root: &SessionId) -> Result<(), Impossible> {
+        let own = self.ledgers.keys().filter(|(of, _)| of == root).cloned().collect::<Vec<_>>();
+        guard(!own.is_empty(), || format!("forgetting of the ledger of {root}: there is none"))?;
+        for key in own {
+            self.put_ledger(key, None);
+        }
         Ok(())
     }
 
@@ -351,6 +390,11 @@ impl Memory {
         self.undo.push(Undo::Parent(key.clone(), before));
     }
 
+    fn put_ledger(&mut self, key: (SessionId, Currency), value: Option<Ledger>) {
+        let before = set(&mut self.ledgers, key.clone(), value);
+        self.undo.push(Undo::Ledger(key, before));
+    }
+
     fn put_earlier_call(&mut self, key: (TaskId, u32), value: Option<CallKey>) {
         let before = set(&mut self.earlier_calls, key, value);
         self.undo.push(Undo::EarlierCall(key, before));
@@ -376,6 +420,9 @@ impl Memory {
                 }
                 Undo::Stop(key, before) => {
                     set(&mut self.stops, key, before);
+                }
+                Undo::Ledger(key, before) => {
+                    set(&mut self.ledgers, key, before);
                 }
                 Undo::Parent(key, before) => {
                     set(&mut self.parents, key, before);

@@ -9,9 +9,9 @@ use legwork_engine::text::words;
 use legwork_protocol::{Ask, MessageId, TaskId};
 
 use crate::audit::{Audit, Broken, NoticeFact, RunFact};
-use crate::fence;
 use crate::host::{Body, Finish, Message, OpenCode, Session, User};
 use crate::world::World;
+use crate::{fence, figures};
 
 /// An answer is found within this time: two polls and the slowest link.
 const FOUND_MS: u64 = 30_000;
@@ -32,6 +32,7 @@ impl World {
         told(&mut audit, &self.oc);
         stored_once(&mut audit, &self);
         fenced(&mut audit, &self);
+        figures::check(&mut audit, &self);
         for session in self.oc.ever() {
             if let Some(mark) = session.mark.filter(|mark| !self.set_aside.contains(mark)) {
                 helper(&mut audit, &self, session, mark);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_engine::{Hint, Input, Lane, Serves, WorkId};
+use legwork_engine::{Hint, Input, Lane, Serves, Usage, WorkId};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, HostId, MessageId, Place, SessionId, Settings, TaskId, Time};
 use legwork_shell::Shell;
@@ -136,6 +136,8 @@ pub struct World {
     pub(crate) hidden_database: bool,
     /// Tasks whose records were set aside.
     pub(crate) set_aside: BTreeSet<TaskId>,
+    /// What prompts used up, as it was told with their answers.
+    pub(crate) answers_told: BTreeMap<MessageId, Usage>,
     pub(crate) agenda: BTreeMap<(Time, u64), Happening>,
     count: u64,
     pub(crate) alarm: Option<Time>,
@@ -148,7 +150,7 @@ impl World {
         let mut dice = Dice::new(seed);
         let mut oc = OpenCode::new(0, dice.roll(), nasty);
         oc.advance(START, &mut Vec::new());
-        let audit = Audit::new(settings.max_running);
+        let audit = Audit::new(settings.max_running, settings.max_cost_micros);
         let mut world = Self {
             now: START,
             faults: Faults::default(),
@@ -176,6 +178,7 @@ impl World {
             keys: Keys::Own,
             hidden_database: false,
             set_aside: BTreeSet::new(),
+            answers_told: BTreeMap::new(),
             agenda: BTreeMap::new(),
             count: 0,
             alarm: None,

@@ -50,6 +50,10 @@ impl<'r> Columns<'r> {
         Ok(self.plain::<i64>()?.cast_unsigned())
     }
 
+    pub fn maybe_number(&mut self) -> Result<Option<u64>, Fault> {
+        Ok(self.plain::<Option<i64>>()?.map(i64::cast_unsigned))
+    }
+
     pub fn time(&mut self) -> Result<Time, Fault> {
         self.number().map(Time)
     }
@@ -103,12 +107,21 @@ impl Known {
     /// The next column, as a text that many rows share.
     pub fn shared(&mut self, from: &mut Columns<'_>) -> Result<Arc<str>, Fault> {
         let text = from.text()?;
+        Ok(self.keep(text))
+    }
+
+    /// The same, where there may be none.
+    pub fn maybe_shared(&mut self, from: &mut Columns<'_>) -> Result<Option<Arc<str>>, Fault> {
+        Ok(from.maybe_text()?.map(|text| self.keep(text)))
+    }
+
+    fn keep(&mut self, text: &str) -> Arc<str> {
         if let Some(text) = self.texts.get(text) {
-            return Ok(text.clone());
+            return text.clone();
         }
         let text: Arc<str> = text.into();
         self.texts.insert(text.clone());
-        Ok(text)
+        text
     }
 }
 

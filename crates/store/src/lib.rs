@@ -22,6 +22,7 @@ mod schema;
 mod tasks;
 mod timeline;
 mod tombstones;
+mod usage;
 mod words;
 
 #[cfg(test)]
@@ -37,6 +38,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use legwork_engine::record::{Change, Journal, Saved};
+use legwork_protocol::api::CostBy;
+use legwork_protocol::view::{CostsView, RunView};
 use legwork_protocol::{TaskId, Time};
 use rusqlite::Connection;
 
@@ -124,6 +127,16 @@ impl Store {
     /// Their files are removed.
     pub fn removed(&mut self, tasks: &[TaskId]) -> Result<(), Fault> {
         removals::done(&mut self.db, tasks)
+    }
+
+    /// What all kept runs used up, that began at this moment or later.
+    pub fn costs(&self, by: CostBy, since: Option<Time>) -> Result<CostsView, Fault> {
+        usage::costs(&self.db, by, since)
+    }
+
+    /// The runs of a task that are over or under way, the oldest first.
+    pub fn runs(&self, task: TaskId) -> Result<Vec<RunView>, Fault> {
+        usage::runs(&self.db, task)
     }
 
     /// A task's history in words, the oldest line first.

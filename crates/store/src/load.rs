@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use legwork_engine::record::{Delivery, Notice, NoticeId, Parent, Saved, Stop, Target};
+use legwork_engine::Usage;
+use legwork_engine::record::{Delivery, Ledger, Notice, NoticeId, Parent, Saved, Stop, Target};
 use legwork_engine::task::{Run, Task};
 use legwork_protocol::MessageId;
 use rusqlite::Connection;
 
 use crate::columns::{Columns, Known, all};
 use crate::fault::Fault;
-use crate::words;
+use crate::{usage, words};
 
 const TRIED: &str = "read the store";
 
@@ -18,6 +19,7 @@ const TASKS: &str = "SELECT
         id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
         retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
         paused_ms, realm, directory,
+        tokens, cost_micros, currency, model, tokens_before, cost_micros_before, currency_before,
         CASE WHEN stage IN ('queued', 'opening', 'prompting', 'working') THEN (
             SELECT prompt FROM runs WHERE runs.task = tasks.id AND runs.run = tasks.run
         ) END AS prompt
@@ -27,6 +29,9 @@ const NOTICES: &str = "SELECT task, run, question, recipient, headline, made, de
 const DELIVERIES: &str = "SELECT id, recipient, counts FROM deliveries ORDER BY id";
 const STOPS: &str = "SELECT task, place, host, session, prompted FROM stops ORDER BY task";
 const PARENTS: &str = "SELECT session, place, active_host FROM parents ORDER BY session";
+
+const LEDGERS: &str = "SELECT root, currency, micros, warned_micros, at FROM ledgers
+    ORDER BY root, currency";
 
 const EARLIER_CALLS: &str = "SELECT runs.task, runs.key
     FROM tasks JOIN runs ON runs.task = tasks.id AND runs.run < tasks.run
@@ -52,6 +57,7 @@ pub fn load(db: &Connection) -> Result<Saved, Fault> {
         deliveries,
         stops: all(db, TRIED, STOPS, (), |row| stop(row, &mut known))?,
         parents: all(db, TRIED, PARENTS, (), |row| parent(row, &mut known))?,
+        ledgers: all(db, TRIED, LEDGERS, (), |row| ledger(row, &mut known))?,
         earlier_calls: all(db, TRIED, EARLIER_CALLS, (), |row| Ok((row.parsed()?, row.parsed()?)))?,
         incomplete: false,
     })
@@ -90,8 +96,14 @@ fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
         asked: words::questions(row.text()?)?,
         paused_ms: row.number()?,
         prompt: None,
+        usage: Usage::default(),
+        used_before: Usage::default(),
     };
     let (realm, directory) = (known.places.one(row)?, known.shared(row)?);
+    let (tokens, cost) = (row.maybe_number()?, usage::cost(row)?);
+    run.usage = Usage { tokens, cost, model: known.maybe_shared(row)? };
+    let (tokens, cost) = (row.maybe_number()?, usage::cost(row)?);
+    run.used_before = Usage { tokens, cost, model: None };
     run.prompt = row.maybe_text()?.map(Into::into);
     Ok(Task {
         id,
@@ -160,5 +172,15 @@ fn parent(row: &mut Columns<'_>, known: &mut Known) -> Result<Parent, Fault> {
         session: known.sessions.one(row)?,
         place: known.places.one(row)?,
         active_host: row.maybe_parsed()?,
+    })
+}
+
+fn ledger(row: &mut Columns<'_>, known: &mut Known) -> Result<Ledger, Fault> {
+    Ok(Ledger {
+        root: known.sessions.one(row)?,
+        currency: row.parsed()?,
+        micros: row.number()?,
+        warned_micros: row.number()?,
+        at: row.time()?,
     })
 }

@@ -15,7 +15,7 @@ use crate::save::begin;
 const TRIED: &str = "take over what can be read of the old store";
 
 /// What is worth taking over, and how each is read backwards. Tasks first: the rest refers to them.
-const TABLES: [(&str, &str); 8] = [
+const TABLES: [(&str, &str); 10] = [
     ("tasks", "rowid"),
     ("origins", "task"),
     ("runs", "rowid"),
@@ -24,6 +24,8 @@ const TABLES: [(&str, &str); 8] = [
     ("stops", "task"),
     ("parents", "session"),
     ("timeline", "task, number"),
+    ("usage", "task, run"),
+    ("ledgers", "root, currency"),
 ];
 
 /// Tables and columns that had another name in an earlier version.
@@ -36,7 +38,9 @@ const EARLIER: &str = "
     UPDATE notices SET state = 'delivered' WHERE state = 'told';
     UPDATE tasks SET realm = place, directory = coalesce(
         (SELECT directory FROM origins WHERE origins.task = tasks.id), ''
-    ) WHERE realm = '';";
+    ) WHERE realm = '';
+    INSERT OR IGNORE INTO usage (task, run, started) SELECT task, run, started
+        FROM runs WHERE ended IS NOT NULL;";
 
 /// Mends what refers to a row that could not be read.
 const MEND: &str = "
@@ -54,13 +58,16 @@ const MEND: &str = "
     DELETE FROM deliveries WHERE NOT EXISTS (
         SELECT 1 FROM notices WHERE delivery = deliveries.id AND state = 'pending'
     );
+    -- What is no ledger.
+    DELETE FROM ledgers WHERE root = '' OR currency NOT GLOB '[A-Z][A-Z][A-Z]';
     -- The order of launches, without gaps and doubles.
     UPDATE tasks SET seq = ranked.seq FROM (
         SELECT id, row_number() OVER (ORDER BY seq, created, id) AS seq FROM tasks
     ) AS ranked WHERE tasks.id = ranked.id;";
 
 /// What is done without, one after the other, while what is left cannot be read.
-const LESS: [&str; 4] = ["", "DELETE FROM stops", "DELETE FROM parents", "DELETE FROM notices"];
+const LESS: [&str; 5] =
+    ["", "DELETE FROM ledgers", "DELETE FROM stops", "DELETE FROM parents", "DELETE FROM notices"];
 
 /// Takes over what can be read; says how many tasks that is. If what comes of it is no store, it is
 /// nothing.

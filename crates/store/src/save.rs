@@ -6,7 +6,7 @@ use legwork_protocol::Time;
 use rusqlite::{Connection, Params, Transaction, TransactionBehavior};
 
 use crate::fault::Fault;
-use crate::{outbox, tasks, timeline, words};
+use crate::{outbox, tasks, timeline, usage, words};
 
 pub const TRIED: &str = "save a change";
 
@@ -30,6 +30,13 @@ pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Faul
         Change::Resumed { task } => tasks::resumed(tx, task),
         Change::Moved { task, from } => tasks::moved(tx, task, *from),
         Change::Ended { task, from, detail } => tasks::ended(tx, task, *from, detail),
+        Change::Used { task, run, tool_calls, usage } => {
+            usage::used(tx, *task, *run, *tool_calls, usage)
+        }
+        // A line of the task's history, and nothing else.
+        Change::Asked { .. } | Change::Answered { .. } => Ok(()),
+        Change::LedgerKept { ledger, .. } => usage::ledger_kept(tx, ledger),
+        Change::LedgerForgotten { root } => usage::ledger_forgotten(tx, root),
         Change::Retrieved { task, at } => tasks::retrieved(tx, *task, *at),
         Change::Forgotten { task, why } => tasks::forgotten(tx, at, *task, *why),
         Change::Enqueued(notice) => outbox::pending(tx, notice),

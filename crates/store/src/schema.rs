@@ -11,8 +11,12 @@ use rusqlite::Connection;
 use crate::fault::Fault;
 use crate::save::begin;
 
-const STEPS: [&str; 3] =
-    [include_str!("schema/v1.sql"), include_str!("schema/v2.sql"), include_str!("schema/v3.sql")];
+const STEPS: [&str; 4] = [
+    include_str!("schema/v1.sql"),
+    include_str!("schema/v2.sql"),
+    include_str!("schema/v3.sql"),
+    include_str!("schema/v4.sql"),
+];
 
 /// The version that this legwork writes.
 pub const VERSION: u32 = STEPS.len() as u32;

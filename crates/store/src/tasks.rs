@@ -1,6 +1,7 @@
 //! Changes to tasks and their runs. Each update is guarded by the stage and run that it starts
 //! from, and changes nothing if the task is elsewhere.
 
+use legwork_engine::Usage;
 use legwork_engine::record::{Forget, Origin};
 use legwork_engine::task::{StageName, Task};
 use legwork_protocol::{TaskId, Time};
@@ -9,15 +10,17 @@ use rusqlite::{Statement, ToSql, Transaction};
 use crate::columns::all;
 use crate::fault::Fault;
 use crate::save::{TRIED, run, run_one};
-use crate::{tombstones, words};
+use crate::{tombstones, usage, words};
 
 const INSERT: &str = "INSERT INTO tasks (
         id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
         retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
-        paused_ms, realm, directory
+        paused_ms, realm, directory,
+        tokens, cost_micros, currency, model, tokens_before, cost_micros_before, currency_before
     ) VALUES (
         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
-        ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26
+        ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
+        ?27, ?28, ?29, ?30, ?31, ?32, ?33
     ) ON CONFLICT DO NOTHING";
 
 const UPDATE: &str = "UPDATE tasks SET
@@ -25,8 +28,9 @@ const UPDATE: &str = "UPDATE tasks SET
         created = ?9, session = ?10, stage = ?11, message = ?12, retrieved = ?13, run = ?14,
         asker = ?15, key = ?16, host = ?17, queue_order = ?18, continued = ?19, started = ?20,
         ended = ?21, tool_calls = ?22, asked = ?23, paused_ms = ?24,
-        realm = ?25, directory = ?26
-    WHERE id = ?1 AND stage = ?27 AND run = ?28";
+        realm = ?25, directory = ?26, tokens = ?27, cost_micros = ?28, currency = ?29, model = ?30,
+        tokens_before = ?31, cost_micros_before = ?32, currency_before = ?33
+    WHERE id = ?1 AND stage = ?34 AND run = ?35";
 
 pub fn launched(tx: &Transaction<'_>, task: &Task, origin: &Origin) -> Result<(), Fault> {
     let what = |why| Fault::impossible(format!("launch of {}: {why}", task.id));
@@ -89,7 +93,8 @@ pub fn ended(
             detail,
         ),
         || format!("end of {}: run {} never began", task.id, task.run.number),
-    )
+    )?;
+    usage::run_ended(tx, task)
 }
 
 pub fn retrieved(tx: &Transaction<'_>, task: TaskId, at: Time) -> Result<(), Fault> {
@@ -170,7 +175,7 @@ fn write(
     tx.prepare_cached(sql)
         .and_then(|mut statement| {
             bind(&mut statement, task)?;
-            for (number, value) in (27..).zip(guard) {
+            for (number, value) in (34..).zip(guard) {
                 statement.raw_bind_parameter(number, value)?;
             }
             statement.raw_execute()
@@ -208,5 +213,14 @@ fn bind(to: &mut Statement<'_>, task: &Task) -> rusqlite::Result<()> {
     to.raw_bind_parameter(23, asked)?;
     to.raw_bind_parameter(24, words::int(last.paused_ms))?;
     to.raw_bind_parameter(25, task.realm.as_str())?;
-    to.raw_bind_parameter(26, task.directory.as_ref())
+    to.raw_bind_parameter(26, task.directory.as_ref())?;
+    let Usage { tokens, cost, model } = &last.usage;
+    to.raw_bind_parameter(27, tokens.map(words::int))?;
+    to.raw_bind_parameter(28, cost.map(|cost| words::int(cost.micros)))?;
+    to.raw_bind_parameter(29, cost.as_ref().map(|cost| cost.currency.as_str()))?;
+    to.raw_bind_parameter(30, model.as_deref())?;
+    let Usage { tokens, cost, .. } = &last.used_before;
+    to.raw_bind_parameter(31, tokens.map(words::int))?;
+    to.raw_bind_parameter(32, cost.map(|cost| words::int(cost.micros)))?;
+    to.raw_bind_parameter(33, cost.as_ref().map(|cost| cost.currency.as_str()))
 }

@@ -19,10 +19,17 @@ pub const TIMELINE_MAX_LINES: u32 = 500;
 pub type Entry = (Time, u32, String);
 
 pub fn append(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fault> {
-    story::lines(change).into_iter().try_for_each(|line| append_line(tx, at, line))
+    // A helper may ask the same thing twice, and be answered twice.
+    let again = matches!(change, Change::Asked { .. } | Change::Answered { .. });
+    story::lines(change).into_iter().try_for_each(|line| append_line(tx, at, line, again))
 }
 
-fn append_line(tx: &Transaction<'_>, at: Time, line: story::Line) -> Result<(), Fault> {
+fn append_line(
+    tx: &Transaction<'_>,
+    at: Time,
+    line: story::Line,
+    again: bool,
+) -> Result<(), Fault> {
     let (task, run_number, line) = line;
     let id = words::id(task);
     // A task that was just forgotten has no history any more. What goes round in circles (a notice
@@ -33,12 +40,13 @@ fn append_line(tx: &Transaction<'_>, at: Time, line: story::Line) -> Result<(), 
              SELECT ?1, coalesce((SELECT max(number) FROM timeline WHERE task = ?1), 0) + 1,
                  ?2, ?3, ?4
              WHERE EXISTS (SELECT 1 FROM tasks WHERE id = ?1)
-                 AND ?4 NOT IN (SELECT line FROM timeline WHERE task = ?1 AND run = ?3
-                     ORDER BY number DESC LIMIT 2)
+                 AND (?5 OR ?4 NOT IN (SELECT line FROM timeline WHERE task = ?1 AND run = ?3
+                     ORDER BY number DESC LIMIT 2))
              RETURNING number",
         )
         .and_then(|mut insert| {
-            insert.query_row((&id, words::int(at.0), run_number, line), |row| row.get(0)).optional()
+            let values = (&id, words::int(at.0), run_number, line, again);
+            insert.query_row(values, |row| row.get(0)).optional()
         })
         .map_err(Fault::when(TRIED))?;
     let too_old = number.unwrap_or(0) - i64::from(TIMELINE_MAX_LINES);

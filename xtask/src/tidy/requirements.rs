@@ -46,7 +46,7 @@ const fn process(number: &'static str, says: &'static str, why: &'static str) ->
     Requirement { number, says, shown: Shown::Process(why) }
 }
 
-const TABLE: [Requirement; 70] = [
+const TABLE: [Requirement; 72] = [
     scenario("L1", "a launch names every missing argument and leaves nothing behind"),
     scenario("L2", "a new task is running, was never resumed, and knows its origin"),
     scenario("L3", "a launch is answered when it is saved and its agent is known"),
@@ -114,6 +114,8 @@ const TABLE: [Requirement; 70] = [
     scenario("G2", "bad input is refused and hurts nobody"),
     scenario("G3", "everything that waits or grows has a limit"),
     in_crate("P2", "a helper gets the environment of whoever launched it, in memory only"),
+    scenario("P4", "what every run used up is kept, shown, summed and held against a budget"),
+    scenario("P6", "a question is in the log with its answer and who gave it"),
     in_crate("P7", "the doctor finds every known fault and names a remedy that works"),
     in_crate("P8", "what is cleared is removed from every file"),
     in_crate("P9", "the daemon is found, or the reason is said at once"),
@@ -280,7 +282,7 @@ mod tests {
             .collect();
         let known = TABLE.map(|requirement| requirement.number);
         // Chapters of which not every number has a test yet.
-        let late = ["N10", "P2", "P7", "P8", "P9"];
+        let late = ["N10", "P2", "P4", "P6", "P7", "P8", "P9"];
         assert!(late.iter().all(|number| known.contains(number)));
         let known: Vec<&str> = known.into_iter().filter(|number| !late.contains(number)).collect();
         assert_eq!(known, expected);

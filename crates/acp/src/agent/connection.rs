@@ -22,6 +22,8 @@ const QUIET: &str = "_legwork/quiet";
 pub struct AgentConnection {
     pub process: Process,
     pub introduction: Introduction,
+    /// The model of the session, if the agent tells it.
+    pub model: Option<String>,
     last_id: u64,
     pub agent: Agent,
     deadline: Instant,
@@ -62,7 +64,8 @@ impl AgentConnection {
         let process = Process::start(agent, directory, environment, family)?;
         let deadline = Instant::now() + agent.start_max;
         let (introduction, agent) = (Introduction::default(), agent.clone());
-        let mut talk = Self { process, introduction, last_id: 0, agent, deadline };
+        let (model, last_id) = (None, 0);
+        let mut talk = Self { process, introduction, model, last_id, agent, deadline };
         let params = json!({
             "protocolVersion": ACP_VERSION,
             "clientInfo": { "name": "legwork", "version": env!("CARGO_PKG_VERSION") },
@@ -83,6 +86,7 @@ impl AgentConnection {
         const METHOD: &str = "session/new";
         let params = json!({ "cwd": self.folder(directory), "mcpServers": [] });
         let answer = self.call(METHOD, &params).await?.map_err(|e| self.refused(METHOD, &e))?;
+        self.model = model(&answer);
         let id = answer["sessionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
         id.map(str::to_owned).ok_or_else(|| {
             self.process.failure(What::Incomplete { method: METHOD, missing: "a session id" })
@@ -98,7 +102,7 @@ impl AgentConnection {
         let folder = self.folder(directory);
         let params = json!({ "sessionId": session, "cwd": folder, "mcpServers": [] });
         let answer = self.call(method, &params).await?;
-        answer.map_err(|e| self.refused(method, &e))?;
+        self.model = model(&answer.map_err(|e| self.refused(method, &e))?);
         if !self.introduction.resumes {
             self.hear_out().await?;
         }
@@ -196,6 +200,12 @@ impl AgentConnection {
     fn folder<'a>(&'a self, directory: &'a Path) -> &'a Path {
         self.agent.cwd.as_deref().unwrap_or(directory)
     }
+}
+
+/// The model of a session that was opened or taken up (`{models: {currentModelId}}`).
+fn model(answer: &Value) -> Option<String> {
+    let model = answer["models"]["currentModelId"].as_str()?;
+    Some(plain(model, NAME_MAX_CHARS)).filter(|model| !model.trim().is_empty())
 }
 
 /// We offer an agent nothing but permissions.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use legwork_engine::record::Target;
 use legwork_engine::work::{Observation, Part, RunState, Shown};
-use legwork_engine::{Action, Finding, HostError};
+use legwork_engine::{Action, Finding, HostError, Usage};
 use legwork_host::Outside;
 use legwork_machine::{lock, process};
 use legwork_protocol::api::Reply;
@@ -214,18 +214,19 @@ impl LocalHost {
         if let Some(going) = self.0.turns.of(session).filter(|going| going.message == *message) {
             let state = going.end.map_or(RunState::Busy, run_state);
             let (tool_calls, moved) = (going.tool_calls, Some(going.moved));
-            return Ok(Finding::Observed(Observation { state, tool_calls, moved }));
+            let usage = going.used.usage();
+            return Ok(Finding::Observed(Observation { state, tool_calls, usage, moved }));
         }
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
         let end = lines.into_iter().find_map(|line| match line {
-            Line::End { message: id, end, tool_calls } if id == *message => Some((end, tool_calls)),
+            Line::End { message: id, end, tool_calls, used } if id == *message => {
+                Some((run_state(end), tool_calls, used.usage()))
+            }
             _ => None,
         });
-        let (state, tool_calls) = match end {
-            Some((end, tool_calls)) => (run_state(end), tool_calls),
-            None => (RunState::Still { text: String::new() }, 0),
-        };
-        Ok(Finding::Observed(Observation { state, tool_calls, moved: None }))
+        let still = || (RunState::Still { text: String::new() }, 0, Usage::default());
+        let (state, tool_calls, usage) = end.unwrap_or_else(still);
+        Ok(Finding::Observed(Observation { state, tool_calls, usage, moved: None }))
     }
 
     fn poll(&self) -> Finding {

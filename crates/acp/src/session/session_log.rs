@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use legwork_machine::{create_folder, private_file};
-use legwork_protocol::{MessageId, SessionId, TaskId};
+use legwork_protocol::{Cost, MessageId, SessionId, TaskId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::turn::used::Used;
 
 #[derive(Debug, Clone)]
 pub struct SessionLog {
@@ -51,6 +53,8 @@ pub enum Line {
         message: MessageId,
         end: End,
         tool_calls: u32,
+        #[serde(default, skip_serializing_if = "Used::is_unknown")]
+        used: Used,
     },
 }
 
@@ -181,6 +185,14 @@ pub fn bound(lines: &[Line]) -> Option<(&str, bool)> {
     })
 }
 
+/// What a session with these lines has cost, as the agent counted it.
+pub fn session_cost(lines: &[Line]) -> Option<Cost> {
+    lines.iter().rev().find_map(|line| match line {
+        Line::End { used, .. } => used.session_cost,
+        _ => None,
+    })
+}
+
 /// The lines of a file; nothing if it is not there. What is no line is passed over: half a line is
 /// what a crash leaves.
 pub fn read_lines<T: DeserializeOwned>(path: &Path) -> io::Result<Option<Vec<T>>> {
@@ -248,7 +260,8 @@ mod tests {
         assert_eq!(kept.read(&session).unwrap(), None);
         let message: MessageId = "msg_1".parse().unwrap();
         let end = End::Answered { text: "two\nlines".to_owned() };
-        let lines = [helper(1, "term_1"), Line::End { message, end, tool_calls: 3 }];
+        let used = Used { tokens: Some(7), ..Used::default() };
+        let lines = [helper(1, "term_1"), Line::End { message, end, tool_calls: 3, used }];
         for line in &lines {
             kept.append(&session, line).unwrap();
         }

@@ -8,6 +8,7 @@ use legwork_engine::work::Question;
 use legwork_machine::{lock, since_epoch};
 use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
 
+use super::used::Used;
 use crate::session::session_log::End;
 
 #[derive(Debug, Clone)]
@@ -15,6 +16,7 @@ pub struct ActiveTurn {
     /// The prompt that it answers.
     pub message: MessageId,
     pub tool_calls: u32,
+    pub used: Used,
     pub moved: Time,
     pub questions: Vec<Question>,
     /// Its end, while that is not written down yet.
@@ -27,12 +29,17 @@ pub struct Turns(Mutex<BTreeMap<SessionId, ActiveTurn>>);
 impl Turns {
     pub fn begin(&self, session: &SessionId, message: MessageId) {
         let (moved, questions) = (now(), Vec::new());
-        let going = ActiveTurn { message, tool_calls: 0, moved, questions, end: None };
+        let (used, end) = (Used::default(), None);
+        let going = ActiveTurn { message, tool_calls: 0, used, moved, questions, end };
         lock(&self.0).insert(session.clone(), going);
     }
 
     pub fn moved(&self, session: &SessionId, tool_calls: u32) {
         self.change(session, |going| (going.moved, going.tool_calls) = (now(), tool_calls));
+    }
+
+    pub fn used(&self, session: &SessionId, used: Used) {
+        self.change(session, |going| going.used = used);
     }
 
     pub fn asked(&self, session: &SessionId, question: Question) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use legwork_engine::{Hint, HostError};
 use legwork_protocol::api::Reply;
-use legwork_protocol::{MessageId, QuestionId, SessionId};
+use legwork_protocol::{Cost, MessageId, QuestionId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
@@ -17,7 +17,7 @@ use crate::agent::connection::AgentConnection;
 use crate::agent::failure::{Failure, What};
 use crate::limits::{LOADED_MAX, SAVE_AGAIN, START_AGAIN, START_AGAIN_MAX};
 use crate::local_host::Inner;
-use crate::session::session_log::{End, Line, bound};
+use crate::session::session_log::{End, Line, bound, session_cost};
 use crate::turn::Turn;
 
 #[derive(Debug)]
@@ -57,6 +57,8 @@ pub struct Facts {
 pub struct Conversation {
     commands: Commands,
     agent: AgentSession,
+    /// What its turns have cost, as the agent counts them.
+    session_cost: Option<Cost>,
 }
 
 /// All but the commands, which can come while it starts.
@@ -120,7 +122,8 @@ impl Facts {
 impl Conversation {
     pub fn new(host: Arc<Inner>, facts: Facts, commands: Commands, lines: &[Line]) -> Self {
         let theirs = bound(lines).map(|(session, _)| session.to_owned());
-        Self { commands, agent: AgentSession { host, facts, theirs, talk: None } }
+        let session_cost = session_cost(lines);
+        Self { commands, session_cost, agent: AgentSession { host, facts, theirs, talk: None } }
     }
 
     pub async fn run(mut self) {
@@ -145,7 +148,7 @@ impl Conversation {
     }
 
     async fn next(&mut self) -> Option<Command> {
-        let Self { commands, agent } = self;
+        let Self { commands, agent, .. } = self;
         loop {
             let Some(talk) = &mut agent.talk else {
                 return agent.host.retire(&agent.facts.session, commands);
@@ -168,11 +171,13 @@ impl Conversation {
     async fn turn(&mut self, message: MessageId, text: String) {
         let (host, session) = (self.agent.host.clone(), self.agent.facts.session.clone());
         host.turns.begin(&session, message.clone());
-        let end = self.work(&text).await;
-        let tool_calls = host.turns.of(&session).map_or(0, |going| going.tool_calls);
+        let end = self.work(message.clone(), &text).await;
+        let going = host.turns.of(&session).map(|going| (going.tool_calls, going.used));
+        let (tool_calls, used) = going.unwrap_or_default();
+        self.session_cost = used.session_cost.or(self.session_cost);
         let is_over = !matches!(end, End::Answered { .. });
         host.turns.ended(&session, end.clone());
-        self.agent.save(&Line::End { message: message.clone(), end, tool_calls }).await;
+        self.agent.save(&Line::End { message: message.clone(), end, tool_calls, used }).await;
         host.turns.forget(&session, &message);
         self.agent.facts.hint(Hint::Changed { session: session.clone() });
         let resumes = self.agent.talk.as_ref().is_none_or(|talk| talk.introduction.resumes);
@@ -183,7 +188,7 @@ impl Conversation {
         }
     }
 
-    async fn work(&mut self, text: &str) -> End {
+    async fn work(&mut self, message: MessageId, text: &str) -> End {
         let started = tokio::select! {
             started = self.agent.start_in_time() => started,
             () = self.commands.cancelled() => {
@@ -197,7 +202,8 @@ impl Conversation {
         else {
             return End::Failed { reason: "The agent has no session.".to_owned() };
         };
-        Turn::new(facts, &host.turns, talk, theirs).run(text, &mut self.commands).await
+        let prompt = (message, self.session_cost);
+        Turn::new(facts, &host.turns, talk, theirs, prompt).run(text, &mut self.commands).await
     }
 }
 

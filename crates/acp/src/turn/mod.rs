@@ -5,10 +5,11 @@ pub mod active_turn;
 pub mod conversation;
 mod permission;
 mod transcript;
+pub mod used;
 
-use legwork_engine::{Hint, HostError};
+use legwork_engine::{Hint, HostError, PromptUsage};
 use legwork_protocol::api::Reply;
-use legwork_protocol::{QuestionId, SessionId};
+use legwork_protocol::{Cost, MessageId, QuestionId, SessionId};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
@@ -16,6 +17,7 @@ use self::active_turn::{Turns, now};
 use self::conversation::{Command, Commands, Facts};
 use self::permission::Options;
 use self::transcript::{Transcript, Update};
+use self::used::Used;
 use crate::agent::connection::{AgentConnection, refuse_unknown};
 use crate::agent::failure::{Failure, What};
 use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
@@ -31,6 +33,11 @@ pub struct Turn<'a> {
     /// The agent's id for the session.
     theirs: &'a str,
     transcript: Transcript,
+    /// The prompt that it answers.
+    message: MessageId,
+    used: Used,
+    /// What the session had cost before, as the agent counts it.
+    cost_before: Option<Cost>,
     /// Requests for a permission without an answer.
     open: Vec<Asked>,
     asked: u32,
@@ -53,8 +60,13 @@ impl<'a> Turn<'a> {
         turns: &'a Turns,
         talk: &'a mut AgentConnection,
         theirs: &'a str,
+        (message, cost_before): (MessageId, Option<Cost>),
     ) -> Self {
+        let used = Used { model: talk.model.clone(), ..Used::default() };
         Self {
+            message,
+            used,
+            cost_before,
             facts,
             turns,
             talk,
@@ -101,6 +113,8 @@ impl<'a> Turn<'a> {
                 message = self.talk.process.next("in the middle of a turn") => match message? {
                     Message::Response { id, outcome } if id == prompt => {
                         let answer = outcome.map_err(|error| self.talk.refused(PROMPT, &error))?;
+                        self.used.answered(&answer);
+                        self.turns.used(&self.facts.session, self.used.clone());
                         return Ok(Some(answer["stopReason"].as_str().unwrap_or("").to_owned()));
                     }
                     message => self.heard(message)?,
@@ -136,11 +150,12 @@ impl<'a> Turn<'a> {
 
     fn progress(&mut self, update: Update) {
         let session = self.facts.session.clone();
-        let (mut tool, mut tokens, mut cost_micros) = (None, None, None);
+        let mut tool = None;
         match update {
             Update::Tool(title) => tool = Some(title),
-            Update::Usage { tokens: used, cost_micros: cost } => {
-                (tokens, cost_micros) = (used, cost);
+            Update::Cost(cost) => {
+                self.used.session_costs(cost, self.cost_before);
+                self.turns.used(&session, self.used.clone());
             }
             Update::Life => {}
         }
@@ -154,7 +169,9 @@ impl<'a> Turn<'a> {
             if is_due || self.tools_shown == 1 {
                 self.next_progress = Instant::now() + PROGRESS_EVERY;
             }
-            self.facts.hint(Hint::Progress { session, tool, tokens, cost_micros });
+            let (prompt, usage) = (self.message.clone(), self.used.usage());
+            let used = Some(PromptUsage { prompt, usage }).filter(|_| !self.used.is_unknown());
+            self.facts.hint(Hint::Progress { session, tool, used });
         }
     }
 
@@ -203,7 +220,8 @@ impl<'a> Turn<'a> {
         self.open.retain(|asked| asked.question != *question);
         let session = self.facts.session.clone();
         self.turns.answered(&session, question);
-        self.facts.hint(Hint::Answered { session, question: question.clone() });
+        let (question, reply) = (question.clone(), Some(reply.clone()));
+        self.facts.hint(Hint::Answered { session, question, reply });
         Ok(())
     }
 

@@ -4,9 +4,11 @@
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 
+use legwork_protocol::Cost;
 use legwork_protocol::refusal::plain;
 use serde_json::Value;
 
+use super::used::cost;
 use crate::limits::{TEXT_MAX_BYTES, TITLE_MAX_CHARS, TOOL_CALLS_MAX};
 
 #[derive(Debug, Default)]
@@ -25,11 +27,8 @@ pub struct Transcript {
 #[derive(Debug, PartialEq)]
 pub enum Update {
     Tool(String),
-    Usage {
-        tokens: Option<u64>,
-        /// Millionths of the agent's currency.
-        cost_micros: Option<u64>,
-    },
+    /// What the session has cost so far.
+    Cost(Cost),
     Life,
 }
 
@@ -47,13 +46,7 @@ impl Transcript {
             }
             Some("tool_call") => self.tool(update),
             Some("tool_call_update") => self.mentioned(update),
-            Some("usage_update") => {
-                let cost = update["cost"]["amount"].as_f64().filter(|cost| *cost >= 0.0);
-                Update::Usage {
-                    tokens: update["used"].as_u64(),
-                    cost_micros: cost.map(|cost| (cost * 1e6) as u64),
-                }
-            }
+            Some("usage_update") => cost(&update["cost"]).map_or(Update::Life, Update::Cost),
             _ => Update::Life,
         }
     }
@@ -101,6 +94,7 @@ pub fn tool_title(call: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use legwork_protocol::Currency;
     use serde_json::json;
 
     use super::*;
@@ -155,8 +149,10 @@ mod tests {
         let mut turn = Transcript::default();
         let cost = json!({ "amount": 0.25, "currency": "USD" });
         let usage = json!({ "sessionUpdate": "usage_update", "used": 7, "size": 9, "cost": cost });
-        let used = Update::Usage { tokens: Some(7), cost_micros: Some(250_000) };
-        assert_eq!(turn.take(&usage), used);
+        let cost = Cost { micros: 250_000, currency: Currency::USD };
+        assert_eq!(turn.take(&usage), Update::Cost(cost));
+        let usage = json!({ "sessionUpdate": "usage_update", "used": 7, "size": 9 });
+        assert_eq!(turn.take(&usage), Update::Life, "how full the context is, is no usage");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use legwork_protocol::view::DaemonView;
 use crate::asking::{connect, get, list};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::Screen;
+use crate::screen::{MIND, Screen, paint};
 use crate::views;
 
 /// Show all tasks, unfinished ones first
@@ -64,6 +64,7 @@ impl List {
         } else {
             screen.lines(views::list(&found.tasks, screen))?;
         }
+        screen.lines(views::budgets(&found.tasks).into_iter().map(|line| paint(MIND, line)))?;
         if found.next.is_some() {
             let (shown, total) = (found.tasks.len(), found.total);
             screen.line(format!("({shown} of {total} are shown; --limit shows more.)"))?;

@@ -6,6 +6,7 @@ mod bridge;
 mod cancel;
 mod clear;
 mod completions;
+mod cost;
 mod daemon;
 mod demo;
 mod doctor;
@@ -43,6 +44,7 @@ pub enum Command {
     Wait(wait::Wait),
     Watch(watch::Watch),
     Log(log::Log),
+    Cost(cost::Cost),
     Answer(answer::Answer),
     Cancel(cancel::Cancel),
     Clear(clear::Clear),
@@ -69,6 +71,7 @@ impl Command {
             Self::Wait(command) => command.run(screen),
             Self::Watch(command) => command.run(screen),
             Self::Log(command) => command.run(screen),
+            Self::Cost(command) => command.run(screen),
             Self::Answer(command) => command.run(screen),
             Self::Cancel(command) => command.run(screen),
             Self::Clear(command) => command.run(screen),

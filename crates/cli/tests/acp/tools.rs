@@ -191,3 +191,30 @@ fn a_helper_works_in_the_folder_of_its_terminal() {
     let folder = stage.home.path("work").display().to_string();
     assert_eq!(stage.result(&task), ("completed".to_owned(), folder));
 }
+
+#[test]
+fn p4_an_agent_that_tells_its_cost_has_each_run_its_own_also_after_a_kill_of_the_daemon() {
+    let mut stage = Stage::new();
+    let task = stage.launch("cost 0.25 EUR; tokens 300; say one");
+    stage.finish(&task);
+    let view = stage.view(&task);
+    assert_eq!((view.tokens, view.cost().unwrap().to_string()), (Some(300), "0.2500 EUR".into()));
+    stage.kill_daemon();
+    // The agent counts for the whole conversation.
+    stage.resume(&task, "cost 0.3 EUR; cost 0.4 EUR; say two");
+    stage.result(&task);
+    let view = stage.view(&task);
+    let costs: Vec<_> = view.runs.iter().map(|run| run.cost().unwrap().to_string()).collect();
+    assert_eq!(costs, ["0.2500 EUR", "0.1500 EUR"]);
+    let tokens: Vec<_> = view.runs.iter().map(|run| run.tokens).collect();
+    assert_eq!(tokens, [Some(300), None], "what it does not tell is unknown");
+}
+
+#[test]
+fn p4_an_agent_that_tells_nothing_has_unknown_figures() {
+    let mut stage = Stage::new();
+    let task = stage.launch("tool grep; say one");
+    stage.finish(&task);
+    let view = stage.view(&task);
+    assert_eq!((view.tokens, view.cost(), view.model, view.tool_calls), (None, None, None, 1));
+}

@@ -6,7 +6,7 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 2] = ["bridge", "rehearsal"];
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "demo",
     "install",
     "uninstall",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 19] = [
     "wait",
     "watch",
     "log",
+    "cost",
     "answer",
     "cancel",
     "clear",

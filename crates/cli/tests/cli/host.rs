@@ -86,17 +86,7 @@ impl Host {
 
     /// A session launches a helper; gives back the task's id and the helper's session.
     pub fn launch(&mut self, description: &str) -> (String, String) {
-        self.calls += 1;
-        self.send(&json!({
-            "type": "call", "id": self.calls, "key": format!("call-{}", self.calls),
-            "tool": "background_task",
-            "arguments": { "prompt": "work", "description": description, "agent": "general" },
-            "context": {
-                "session": "ses_parent", "message": "msg_1", "agent": "build", "directory": "/d",
-            },
-        }));
-        let answer = self.next("answer");
-        let text = answer["text"].as_str().unwrap();
+        let text = self.try_launch(description);
         let line = |name: &str| {
             let found = text.lines().find_map(|line| line.strip_prefix(name));
             found.unwrap_or_else(|| panic!("{text}")).to_owned()
@@ -113,10 +103,39 @@ impl Host {
         (task, session)
     }
 
+    /// A session tries to launch a helper; gives back what it hears.
+    pub fn try_launch(&mut self, description: &str) -> String {
+        self.calls += 1;
+        self.send(&json!({
+            "type": "call", "id": self.calls, "key": format!("call-{}", self.calls),
+            "tool": "background_task",
+            "arguments": { "prompt": "work", "description": description, "agent": "general" },
+            "context": {
+                "session": "ses_parent", "message": "msg_1", "agent": "build", "directory": "/d",
+            },
+        }));
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).unwrap();
+            if line["type"] == "answer" || line["type"] == "refused" {
+                return line["text"].as_str().unwrap_or_else(|| panic!("{line}")).to_owned();
+            }
+        }
+    }
+
     /// The helper in this session answers.
     pub fn finish(&self, session: &str, text: &str) {
         let part = json!([{ "type": "text", "text": text }]);
         self.end(session, json!({ "finish": "stop" }), part);
+    }
+
+    /// The helper in this session answers, and the host tells what that took.
+    pub fn finish_for(&self, session: &str, text: &str, tokens: u64, dollars: f64) {
+        let part = json!([{ "type": "text", "text": text }]);
+        let info = json!({
+            "finish": "stop", "cost": dollars, "providerID": "acme", "modelID": "large",
+            "tokens": { "input": tokens, "output": 0, "reasoning": 0 },
+        });
+        self.end(session, info, part);
     }
 
     /// The helper in this session fails.
@@ -128,7 +147,7 @@ impl Host {
     fn end(&self, id: &str, mut info: Value, parts: Value) {
         let mut opencode = self.opencode.lock().unwrap();
         let session = opencode.sessions.get_mut(id).unwrap();
-        info["id"] = json!("msg_zzz");
+        info["id"] = json!(format!("msg_zzz{}", session.messages.len()));
         info["role"] = json!("assistant");
         info["parentID"] = session.messages.last().unwrap()["info"]["id"].clone();
         info["time"] = json!({ "created": 1, "completed": 2 });

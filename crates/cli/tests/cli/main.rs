@@ -8,6 +8,7 @@
 )]
 
 mod bridge;
+mod cost;
 mod daemon;
 mod doctor;
 mod finding;

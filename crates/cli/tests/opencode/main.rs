@@ -13,6 +13,7 @@ mod cost;
 mod doctor;
 mod edges;
 mod ends;
+mod figures;
 mod gates;
 mod headless;
 mod kills;

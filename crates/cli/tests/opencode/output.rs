@@ -76,7 +76,7 @@ fn o2_o6_a_running_task_shows_its_calls_its_last_tools_and_what_it_used_up() {
         assert_eq!(known("Last tools"), "glob, grep, read");
         assert!(known("Time so far").ends_with('s'), "{text}");
         assert!(known("Last activity") == "just now" || known("Last activity").ends_with("s ago"));
-        assert_eq!(known("Cost"), "0.0003");
+        assert_eq!(known("Cost"), "0.0003 USD");
         assert_eq!(line(&text, "Waiting"), None);
         assert!(text.ends_with("\nThe result comes by itself as a notification."));
 

@@ -25,6 +25,36 @@ fn about_waiting(notices: &[Notice]) -> Vec<&Notice> {
     notices.iter().filter(|notice| notice.headline.starts_with(WAITING)).collect()
 }
 
+/// Who answered, and how, is in the log; in OpenCode's own dialog as well as with legwork.
+#[test]
+fn p6_question_and_answer_are_in_the_log_wherever_it_was_given() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let (first, second) = (bash("echo one"), bash("echo two"));
+        let steps = [&*first, &*second, "say done"];
+        let task = stage.launch_agent(&parent, "careful", "Ask", &steps).await;
+        let asked = questions(stage, &task, 1).await;
+        stage.client.permit(asked[0]["id"].as_str().unwrap(), "once", None).await.ok();
+        until("the second question", async || {
+            (stage.view(&task.id)["questions"][0]["subject"] == "bash: echo two").then_some(())
+        })
+        .await;
+        let answered = stage.legwork(&["answer", &task.id, "reject", "--words", "not now"]);
+        assert!(answered.status.success(), "{answered:?}");
+        stage.until_settled(&task).await;
+        let log = printed(&stage.legwork(&["log", &task.id]));
+        for line in [
+            "asks for a permission: bash: echo one",
+            "answered in the host's own dialog: yes, this once (bash: echo one)",
+            "asks for a permission: bash: echo two",
+            "answered by a person through legwork: no, with the words: not now (bash: echo two)",
+        ] {
+            assert_eq!(log.lines().filter(|told| told.ends_with(line)).count(), 1, "{line}: {log}");
+        }
+    });
+}
+
 /// Also O2, S1 and N8: the whole way of a permission that a person gives on the command line.
 #[test]
 fn d5_a_permission_is_shown_told_once_without_a_turn_and_given_from_the_command_line() {

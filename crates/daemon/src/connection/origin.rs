@@ -115,6 +115,7 @@ impl Standing {
         match request {
             Request::Show { .. }
             | Request::Log { .. }
+            | Request::Cost { .. }
             | Request::Follow
             | Request::Status
             | Request::Mail => None,

@@ -92,6 +92,7 @@ fn the_daemon_tells_about_itself() {
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
     host.launched(1, "call-1");
+    host.until(|opencode| !opencode.said("ses_1").is_empty());
     let view = daemon.client().view();
     assert_eq!((&view["healthy"], &view["unfinished"]), (&json!(true), &json!(1)));
     assert_eq!(view["hosts"][0]["host"], "opencode-1");

@@ -122,6 +122,7 @@ fn l6_after_a_kill_in_the_middle_the_same_call_makes_one_task() {
         let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
         host.launch(1, &key);
         let task = task_id(&host.answer(1));
+        host.until(|opencode| opencode.helpers().len() > number);
         assert_eq!(host.opencode.helpers().len(), number + 1, "killed at {asked}");
         let all = daemon.client().data(json!({ "what": "list" }));
         assert_eq!(all["total"], number + 1);

@@ -212,10 +212,13 @@ impl<'a> Host<'a> {
         line["text"].as_str().unwrap().to_owned()
     }
 
-    /// Launches a helper and gives back the id of its task.
+    /// Launches a helper, has its session opened and gives back the id of its task.
     pub fn launched(&mut self, id: u64, key: &str) -> String {
+        let before = self.opencode.helpers().len();
         self.launch(id, key);
-        task_id(&self.answer(id))
+        let task = task_id(&self.answer(id));
+        self.until(|opencode| opencode.helpers().len() > before);
+        task
     }
 
     pub fn event(&mut self, name: &str, session: &str) {

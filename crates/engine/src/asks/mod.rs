@@ -1,24 +1,23 @@
-//! The asks that are answered at once from what is known: output, cancel, clear; and a person's
-//! reply to a helper. Waiting is in `waits.rs`, and what anybody sees of a task in `views.rs`.
+//! The asks that are answered at once from what is known: output, cancel, clear. Waiting is in
+//! `waits.rs`, and what anybody sees of a task in `views.rs`.
 
 mod views;
 pub(crate) mod waits;
 
 use std::collections::BTreeSet;
 
-use legwork_protocol::api::{Answer, Reply, Told};
+use legwork_protocol::api::{Answer, Told};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::view::ResultView;
-use legwork_protocol::{CallId, HostId, Interrupted, QuestionId, Refusal, TaskId};
+use legwork_protocol::{HostId, Interrupted, Refusal, TaskId};
 
-use crate::engine::{Answered, Engine, Purpose};
+use crate::engine::{Answered, Engine};
 use crate::input::Caller;
 use crate::record::{About, Change, Forget};
 use crate::run::finish::{Halt, Notify};
 use crate::task::{Outcome, Stage, Task};
 use crate::text::words;
 use crate::timers::Timer;
-use crate::work::{Action, Finding, HostError};
 
 impl Engine {
     /// The task that a caller means. A session sees the tasks of its place, a person all.
@@ -116,43 +115,14 @@ impl Engine {
             self.timers.clear(&Timer::Run(id));
         }
         self.forget_notices(id);
+        if !task.is_finished() {
+            self.settle_cost(&task);
+        }
         self.tasks.remove(id);
         self.save(Change::Forgotten { task: id, why });
         self.end_waits(id);
         self.soon(Timer::Gather(task.run.asker));
         self.soon(Timer::Gather(task.parent));
         self.soon(Timer::Start(task.run.host));
-    }
-
-    pub(crate) fn reply(&mut self, call: CallId, question: QuestionId, reply: Reply) -> Answered {
-        let asked = self.tasks.unfinished().find_map(|live| {
-            let kind = live.volatile.questions.get(&question)?.kind;
-            let session = live.task.session.clone()?;
-            Some((live.task.id, live.task.run.host.clone(), session, kind))
-        });
-        let unknown = || Refusal::NoSuchQuestion(question.as_str().to_owned());
-        let (id, host, session, kind) = asked.ok_or_else(unknown)?;
-        let action = Action::Answer { session, question: question.clone(), kind, reply };
-        self.work(host, action, Purpose::Reply(call, id, question));
-        Ok(None)
-    }
-
-    pub(crate) fn replied(
-        &mut self,
-        call: CallId,
-        id: TaskId,
-        question: &QuestionId,
-        found: Result<Finding, HostError>,
-    ) {
-        if matches!(found, Ok(_) | Err(HostError::Gone)) {
-            self.question_closed(id, question);
-        }
-        let refusal = match found {
-            Ok(_) => return self.answer(call, Answer::Replied),
-            Err(HostError::Gone) => Refusal::NoSuchQuestion(question.as_str().to_owned()),
-            Err(HostError::Rejected { why }) => Refusal::NotDone(why),
-            Err(HostError::Unreachable | HostError::Busy) => Refusal::HostUnreachable,
-        };
-        self.refuse(vec![call], &refusal);
     }
 }

@@ -115,8 +115,12 @@ impl Engine {
             tool_calls: task.run.tool_calls,
             last_tools: Vec::new(),
             quiet_ms: None,
-            tokens: None,
-            cost_micros: None,
+            tokens: task.run.usage.tokens,
+            cost_micros: task.run.usage.cost.map(|cost| cost.micros),
+            currency: task.run.usage.cost.map(|cost| cost.currency),
+            model: task.run.usage.model.as_deref().map(str::to_owned),
+            budget: self.budget_of(&task.root),
+            runs: Vec::new(),
             waiting: Vec::new(),
             questions: Vec::new(),
             notice_pending: self.outbox.notices.contains_key(&task.notice(About::End)),
@@ -134,8 +138,6 @@ impl Engine {
         let away = self.hosts.presence(&live.task.run.host) != Presence::Here;
         view.last_tools = volatile.tools.iter().cloned().collect();
         view.quiet_ms = Some(volatile.quiet_ms(now));
-        view.tokens = volatile.tokens;
-        view.cost_micros = volatile.cost_micros;
         let slot = self.ahead(&live.task).map(|ahead| Waiting::Slot { ahead });
         let host = match volatile.host_ended() {
             true => Some(Waiting::AnotherHost),
@@ -178,6 +180,10 @@ impl Engine {
             Change::Enqueued(notice) if notice.id.about != About::End => {
                 let host = self.asker_host(self.tasks.get(notice.id.task)?)?;
                 Some((host.clone(), toast::asks(&notice.headline)))
+            }
+            Change::LedgerKept { warning: Some(budget), .. } => {
+                let host = self.outbox.recipients.get(&budget.root)?.parent.active_host.clone()?;
+                Some((host, toast::near_budget(budget)))
             }
             _ => None,
         }

@@ -136,6 +136,9 @@ impl Engine {
     /// is told of them.
     fn end_parent(&mut self, session: &SessionId, why: Forget) {
         self.forget_family(session, why);
+        if why == Forget::ParentDeleted {
+            self.forget_ledgers(session);
+        }
         let Some(recipient) = self.outbox.recipients.get(session) else { return };
         let deliveries: Vec<_> = recipient.deliveries.iter().cloned().collect();
         let pending: Vec<NoticeId> = recipient.pending.iter().copied().collect();

@@ -4,7 +4,7 @@ use legwork_protocol::{SessionId, TaskId};
 
 use super::task::{Outcome, Stage, Task};
 use crate::engine::Engine;
-use crate::record::{About, Change};
+use crate::record::{About, Change, Settled};
 use crate::tasks::Live;
 use crate::text::notices::end_headline;
 use crate::text::words;
@@ -51,7 +51,7 @@ impl Engine {
             let task = task.clone();
             self.request_stop(&task);
         }
-        self.tasks.change(id, |task| {
+        let volatile = self.tasks.change(id, |task| {
             task.stage = Stage::Finished(outcome);
             task.run.ended = Some(now);
             task.run.prompt = None;
@@ -61,6 +61,10 @@ impl Engine {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
+        for question in volatile.unwrap_or_default().questions.into_values() {
+            self.question_settled(&task, question, Settled::RunEnded);
+        }
+        self.settle_cost(&task);
         self.save(Change::Ended { task, from, detail: words::kept_detail(detail) });
         self.withdraw_questions(id);
         match notify {

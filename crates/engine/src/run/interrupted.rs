@@ -9,9 +9,11 @@ use super::task::Stage;
 use super::volatile::{HostLoss, Request, Validity, pause_ms};
 use crate::engine::Engine;
 use crate::hosts::headless::Start;
+use crate::record::Settled;
 use crate::tasks::Live;
 use crate::text::words;
 use crate::timers::Timer;
+use crate::usage::Usage;
 use crate::work::{Finding, HostError, RunState};
 
 impl Engine {
@@ -63,7 +65,9 @@ impl Engine {
         volatile.retry = None;
         // Nobody can answer what a host asked that has ended.
         let questions: Vec<QuestionId> = volatile.questions.keys().cloned().collect();
-        questions.iter().for_each(|question| self.question_closed(id, question));
+        for question in &questions {
+            self.question_closed(id, question, Settled::HostEnded);
+        }
         // Those from before a restart are known by their notices only.
         self.withdraw_questions(id);
     }
@@ -167,6 +171,7 @@ impl Engine {
         // One that had only waited waits elsewhere.
         task.run.continued += u32::from(task.stage != Stage::Queued);
         volatile.loss = HostLoss::None;
+        task.run.used_before = Usage { model: None, ..task.run.usage.clone() };
         self.advance(id, Stage::Queued);
         if let Some(live) = self.tasks.live(id) {
             self.hosts.enlist(&live.task);

@@ -13,6 +13,7 @@ use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Origin};
 use crate::text::words;
+use crate::usage::Usage;
 use crate::work::{Action, Finding, HostError};
 
 /// A launch whose agent is being looked up: at the asker's own host, and if that has no such agent,
@@ -106,7 +107,7 @@ impl Engine {
             let (finished, unfinished) = self.tasks.counts(&root);
             return Err(Refusal::TooManyTasks { limit, held, finished, unfinished });
         }
-        Ok(())
+        self.may_spend(&root)
     }
 
     fn depth_below(&self, session: &SessionId) -> u32 {
@@ -215,6 +216,8 @@ impl Engine {
             paused_ms: 0,
             ended: None,
             tool_calls: 0,
+            usage: Usage::default(),
+            used_before: Usage::default(),
             asked: Vec::new(),
         }
     }

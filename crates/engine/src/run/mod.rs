@@ -7,7 +7,7 @@
 //! | `queue.rs` | how it waits for a slot of its host |
 //! | `start.rs` | how its session is opened and its prompt handed over |
 //! | `observe.rs`, `poll.rs`, `questions.rs` | how we learn what it does, and how it ends |
-//! | `limits.rs` | how long it may take |
+//! | `limits.rs`, `budget.rs` | how long it may take, and what it may cost |
 //! | `interrupted.rs` | what becomes of it when its host ends first |
 //! | `finish.rs`, `stop.rs` | its end, and a session that must not go on |
 //!
@@ -15,13 +15,14 @@
 //! looks at the record and not at how it got there. What is known and not saved is in
 //! `volatile.rs`.
 
+pub(crate) mod budget;
 pub(crate) mod finish;
 pub(crate) mod interrupted;
 pub(crate) mod launch;
 mod limits;
 mod observe;
 mod poll;
-mod questions;
+pub(crate) mod questions;
 mod queue;
 pub(crate) mod resume;
 mod start;

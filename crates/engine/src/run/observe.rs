@@ -10,6 +10,7 @@ use super::volatile::{Activity, Handover, Stillness, Validity, pause_ms};
 use crate::engine::Engine;
 use crate::tasks::Live;
 use crate::text::words;
+use crate::usage::PromptUsage;
 use crate::work::{Action, Finding, HostError, Observation, RunState};
 
 impl Engine {
@@ -67,6 +68,8 @@ impl Engine {
         volatile.tries = 0;
         volatile.activity.host_tells(observation.moved.map(|moved| moved.min(now)));
         task.run.tool_calls = task.run.tool_calls.max(observation.tool_calls);
+        self.learn_usage(id, observation.usage, observation.state.is_end());
+        let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) else { return };
         match observation.state {
             RunState::Answered { text } => {
                 let text = if text.trim().is_empty() { words::NO_TEXT.to_owned() } else { text };
@@ -113,8 +116,7 @@ impl Engine {
         &mut self,
         session: &SessionId,
         tool: Option<String>,
-        tokens: Option<u64>,
-        cost_micros: Option<u64>,
+        used: Option<PromptUsage>,
     ) {
         let now = self.now;
         let Some(id) = self.tasks.at_work_in(session) else { return };
@@ -126,8 +128,9 @@ impl Engine {
             task.run.tool_calls = task.run.tool_calls.saturating_add(1);
             volatile.used_tool(&name);
         }
-        volatile.tokens = tokens.or(volatile.tokens);
-        volatile.cost_micros = cost_micros.or(volatile.cost_micros);
+        if let Some(used) = used {
+            self.used(id, used);
+        }
     }
 }
 

@@ -55,6 +55,7 @@ impl Engine {
         }
         match (task.status(), task.session.clone()) {
             (Status::Completed, Some(session)) => {
+                self.may_spend(&task.root)?;
                 let host = self.host_to_resume(task, &own).ok_or(Refusal::HostUnreachable)?;
                 self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
                 let calls = vec![call];
@@ -94,7 +95,10 @@ impl Engine {
         let ended = |host: &HostId| self.hosts.presence(host) == Presence::Gone;
         let gone = ended(&resuming.host) || ended(&resuming.own);
         let refusal = refusal.or(gone.then_some(Refusal::HostUnreachable));
-        match refusal.or_else(|| self.may_ask(&resuming.asker).err()) {
+        // Others may have gone on while the host was asked.
+        let over_budget = || self.tasks.get(id).and_then(|task| self.may_spend(&task.root).err());
+        let refusal = refusal.or_else(|| self.may_ask(&resuming.asker).err());
+        match refusal.or_else(over_budget) {
             Some(refusal) => self.refuse(resuming.calls, &refusal),
             None => self.accept_resume(id, resuming),
         }

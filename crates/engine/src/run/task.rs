@@ -27,6 +27,7 @@ use legwork_protocol::{
 };
 
 use crate::record::{About, NoticeId};
+use crate::usage::Usage;
 
 /// What is saved of a task. What a restart may forget is in [`crate::Volatile`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,9 @@ pub struct Run {
     pub ended: Option<Time>,
     /// Tool calls, as far as they are known.
     pub tool_calls: u32,
+    pub usage: Usage,
+    /// What of that was used up before it was last asked to go on, by its earlier prompts.
+    pub used_before: Usage,
     /// The questions that its asker was told of, in order, so that none is told twice. Dropped from
     /// memory when it is finished.
     pub asked: Vec<QuestionId>,

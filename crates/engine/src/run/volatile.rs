@@ -18,9 +18,6 @@ pub struct Volatile {
     pub(crate) activity: Activity,
     /// The tools that the helper last used, oldest first.
     pub tools: VecDeque<String>,
-    pub tokens: Option<u64>,
-    /// Cost of its session, in millionths.
-    pub cost_micros: Option<u64>,
     pub retry: Option<Retry>,
     pub questions: BTreeMap<QuestionId, QuestionView>,
     /// The request in flight for it; one at a time.

@@ -39,9 +39,12 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
         Answer::Cleared { tasks, unfinished } => cleared(*tasks, *unfinished),
         Answer::Replied => "The helper has your answer.".to_owned(),
         // No tool is answered so.
-        Answer::Task(_) | Answer::Log(_) | Answer::Status(_) | Answer::Mail(_) | Answer::Done => {
-            String::new()
-        }
+        Answer::Costs(_)
+        | Answer::Task(_)
+        | Answer::Log(_)
+        | Answer::Status(_)
+        | Answer::Mail(_)
+        | Answer::Done => String::new(),
     };
     match note {
         None => text,
@@ -98,8 +101,8 @@ fn progress(task: &TaskView) -> String {
     if let Some(tokens) = task.tokens {
         text.push_str(&format!("Tokens: {tokens}\n"));
     }
-    if let Some(micros) = task.cost_micros {
-        text.push_str(&format!("Cost: {}.{:04}\n", micros / 1_000_000, micros % 1_000_000 / 100));
+    if let Some(cost) = task.cost() {
+        text.push_str(&format!("Cost: {cost}\n"));
     }
     for waiting in waiting_for(task) {
         text.push_str(&format!("Waiting: {waiting}\n"));

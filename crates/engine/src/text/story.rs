@@ -1,10 +1,15 @@
 //! Changes as sentences: a task's timeline, and the simulation's trace.
 
-use legwork_protocol::TaskId;
+use legwork_protocol::api::Reply;
+use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
+use legwork_protocol::refusal::{cut, plain};
+use legwork_protocol::view::{QuestionKind, QuestionView};
+use legwork_protocol::{Cost, TaskId};
 
-use super::words::duration;
-use crate::record::{About, Change, DeliveryEnd, Forget, NoticeId, Target};
+use super::words::{self, duration};
+use crate::record::{About, Change, DeliveryEnd, Forget, Ledger, NoticeId, Settled, Target};
 use crate::task::{Stage, StageName};
+use crate::usage::Usage;
 
 /// A line of a task's timeline: which task, which run, and a sentence.
 pub type Line = (TaskId, u32, String);
@@ -74,8 +79,16 @@ fn line(change: &Change) -> Option<Line> {
             };
             Some((stop.task, 0, what))
         }
+        Change::Asked { task, run, question } => Some((*task, *run, asks(question))),
+        Change::Answered { task, run, question, how } => {
+            let what = cut(&question.subject, 80);
+            Some((*task, *run, format!("{} ({what})", settled(how))))
+        }
         Change::StopDone { task } => Some((*task, 0, "nothing of it runs any more".to_owned())),
-        Change::DeliveryCreated(_)
+        Change::Used { .. }
+        | Change::LedgerKept { .. }
+        | Change::LedgerForgotten { .. }
+        | Change::DeliveryCreated(_)
         | Change::DeliveryWithdrawn { .. }
         | Change::DeliveryDone { .. }
         | Change::ParentKnown(_)
@@ -99,9 +112,62 @@ pub fn sentence(change: &Change) -> String {
             Some(host) => format!("{} is told through {host} from now on", parent.session),
             None => format!("{} is known", parent.session),
         },
+        Change::Used { task, usage, .. } => format!("{task}: {}", used(usage)),
+        Change::LedgerKept { ledger, .. } => {
+            let Ledger { root, currency, micros, .. } = ledger;
+            format!(
+                "{root}: ended runs have cost {}",
+                Cost { micros: *micros, currency: *currency }
+            )
+        }
+        Change::LedgerForgotten { root } => format!("{root}: its costs are forgotten"),
         Change::ParentForgotten { session } => format!("{session} has nothing to expect"),
         other => format!("{other:?}"),
     }
+}
+
+fn asks(question: &QuestionView) -> String {
+    let kind = match question.kind {
+        QuestionKind::Permission => "asks for a permission",
+        QuestionKind::Question => "asks a person",
+    };
+    format!("{kind}: {}", words::question(question))
+}
+
+fn settled(how: &Settled) -> String {
+    match how {
+        Settled::ByPerson(reply) => {
+            format!("answered by a person through legwork: {}", said(reply))
+        }
+        Settled::InHost(Some(reply)) => {
+            format!("answered in the host's own dialog: {}", said(reply))
+        }
+        Settled::InHost(None) => "answered or dismissed in the host itself".to_owned(),
+        Settled::RunEnded => "withdrawn unanswered, because the run ended".to_owned(),
+        Settled::HostEnded => "withdrawn unanswered, because its host ended".to_owned(),
+    }
+}
+
+fn said(reply: &Reply) -> String {
+    match reply {
+        Reply::Once => "yes, this once".to_owned(),
+        Reply::Always => "yes, from now on".to_owned(),
+        Reply::Reject(None) => "no".to_owned(),
+        Reply::Reject(Some(words)) => format!("no, with the words: {}", one_line(words)),
+        Reply::Words(words) => one_line(words),
+    }
+}
+
+fn one_line(words: &str) -> String {
+    plain(words, HOST_TEXT_MAX_CHARS)
+}
+
+fn used(usage: &Usage) -> String {
+    let tokens = usage.tokens.map(|tokens| format!("{tokens} tokens"));
+    let cost = usage.cost.map(|cost| cost.to_string());
+    let model = usage.model.as_deref().map(str::to_owned);
+    let known: Vec<String> = [tokens, cost, model].into_iter().flatten().collect();
+    format!("used up so far: {}", known.join(", "))
 }
 
 fn delivery_end(end: DeliveryEnd) -> &'static str {

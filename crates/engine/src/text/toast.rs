@@ -2,7 +2,9 @@
 
 use legwork_protocol::Time;
 use legwork_protocol::limits::TOAST_MAX_TASKS;
+use legwork_protocol::money::amount;
 use legwork_protocol::refusal::cut;
+use legwork_protocol::view::BudgetView;
 
 use super::words::{counted, duration};
 use crate::task::{Outcome, Task};
@@ -84,6 +86,16 @@ pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
 pub fn warning(title: &str, message: String) -> Toast {
     let title = title.to_owned();
     Toast { title, message, kind: ToastKind::Warning, duration_ms: QUESTION_MS }
+}
+
+/// The budget of a session is nearly used up, or more.
+pub(crate) fn near_budget(budget: &BudgetView) -> Toast {
+    let BudgetView { spent_micros, limit_micros, currency, .. } = budget;
+    let (spent, limit) = (amount(*spent_micros), amount(*limit_micros));
+    let message = format!(
+        "They have cost {spent} of {limit} {currency}. At limits.max_cost no more can be launched."
+    );
+    warning("Background tasks are near their budget", message)
 }
 
 pub(crate) fn asks(headline: &str) -> Toast {

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use legwork_engine::Engine;
 use legwork_engine::input::{Caller, Hint, Input, Reaction, Say, Serves};
 use legwork_engine::record::{Change, Notice, NoticeId, Target};
 use legwork_engine::task::Task;
 use legwork_engine::work::{Action, Finding, HostError, Observation, RunState, Work};
+use legwork_engine::{Engine, Usage};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
 
@@ -104,7 +104,12 @@ impl Desk {
                     self.pending.remove(&id);
                 }
             }
-            Change::Retrieved { .. }
+            Change::Used { .. }
+            | Change::Asked { .. }
+            | Change::Answered { .. }
+            | Change::LedgerKept { .. }
+            | Change::LedgerForgotten { .. }
+            | Change::Retrieved { .. }
             | Change::DeliveryWithdrawn { .. }
             | Change::StopRequested(_)
             | Change::StopDone { .. }
@@ -209,7 +214,7 @@ pub fn launch(description: &str) -> Ask {
 }
 
 pub fn seen(state: RunState) -> Finding {
-    Finding::Observed(Observation { state, tool_calls: 2, moved: None })
+    Finding::Observed(Observation { state, tool_calls: 2, usage: Usage::default(), moved: None })
 }
 
 pub fn answered(text: &str) -> RunState {

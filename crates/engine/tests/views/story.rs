@@ -1,11 +1,15 @@
 //! The timeline: each kind of change as a sentence.
 
+use legwork_engine::Usage;
 use legwork_engine::record::{
-    About, Change, Delivery, DeliveryEnd, Forget, Notice, NoticeId, Origin, Parent, Stop, Target,
+    About, Change, Delivery, DeliveryEnd, Forget, Ledger, Notice, NoticeId, Origin, Parent,
+    Settled, Stop, Target,
 };
 use legwork_engine::task::{Outcome, Run, Stage, StageName, Task};
 use legwork_engine::text::story;
-use legwork_protocol::{MessageId, TaskId, Time};
+use legwork_protocol::api::Reply;
+use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
+use legwork_protocol::{Cost, Currency, MessageId, TaskId, Time};
 
 use crate::desk::{DAWN, host_id, session_id, task_id};
 
@@ -41,6 +45,8 @@ fn task(stage: Stage, number: u32) -> Task {
             paused_ms: 0,
             ended: matches!(stage, Stage::Finished(_)).then_some(LATER),
             tool_calls: 2,
+            usage: Usage::default(),
+            used_before: Usage::default(),
             asked: Vec::new(),
         },
         stage,
@@ -96,6 +102,42 @@ fn notices() -> Vec<Change> {
     ]
 }
 
+fn question(kind: QuestionKind) -> QuestionView {
+    let option = |id: &str| QuestionOption { id: id.to_owned(), label: format!("Answer {id}") };
+    QuestionView {
+        id: "per_1".parse().unwrap(),
+        kind,
+        subject: "bash: cargo test".to_owned(),
+        options: ["1", "2"].map(option).to_vec(),
+        since: DAWN,
+    }
+}
+
+fn answers() -> [Settled; 7] {
+    [
+        Settled::ByPerson(Reply::Once),
+        Settled::ByPerson(Reply::Always),
+        Settled::ByPerson(Reply::Reject(Some("not\nhere".to_owned()))),
+        Settled::InHost(Some(Reply::Words("the second".to_owned()))),
+        Settled::InHost(None),
+        Settled::RunEnded,
+        Settled::HostEnded,
+    ]
+}
+
+fn figures(task: TaskId) -> [Change; 3] {
+    let cost = Some(Cost { micros: 1_234, currency: Currency::USD });
+    let usage = Usage { tokens: Some(303), cost, model: Some("provider/model".into()) };
+    let root = session_id("ses_parent");
+    let (micros, currency, at) = (1_234, Currency::USD, DAWN);
+    let ledger = Ledger { root: root.clone(), currency, micros, warned_micros: 0, at };
+    [
+        Change::Used { task, run: 0, tool_calls: 2, usage },
+        Change::LedgerKept { ledger, warning: None },
+        Change::LedgerForgotten { root },
+    ]
+}
+
 fn changes() -> Vec<Change> {
     let id: TaskId = task_id(1);
     let prompt = message("msg_prompt");
@@ -118,10 +160,19 @@ fn changes() -> Vec<Change> {
         ended(Outcome::Cancelled, "Cancelled by a person."),
         ended(Outcome::Completed, ""),
         Change::Retrieved { task: id, at: DAWN },
+        Change::Asked { task: id, run: 1, question: question(QuestionKind::Permission) },
+        Change::Asked { task: id, run: 1, question: question(QuestionKind::Question) },
         Change::Forgotten { task: id, why: Forget::Cleared },
         Change::Forgotten { task: id, why: Forget::ParentDeleted },
     ];
     all.extend(notices());
+    all.extend(answers().map(|how| Change::Answered {
+        task: id,
+        run: 1,
+        question: question(QuestionKind::Permission),
+        how,
+    }));
+    all.extend(figures(id));
     all.extend([
         stop(Target::Session(session_id("ses_one"))),
         stop(Target::Opened(session_id("ses_one"))),
@@ -141,6 +192,11 @@ fn name(change: &Change) -> &'static str {
         Change::Resumed { .. } => "resumed",
         Change::Moved { .. } => "moved",
         Change::Ended { .. } => "ended",
+        Change::Used { .. } => "used",
+        Change::Asked { .. } => "asked",
+        Change::Answered { .. } => "answered",
+        Change::LedgerKept { .. } => "ledger kept",
+        Change::LedgerForgotten { .. } => "ledger forgotten",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
         Change::Enqueued(_) => "pending",

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use legwork_engine::work::Observation;
+use legwork_engine::{PromptUsage, Usage};
 use legwork_machine::lock;
 use legwork_protocol::{MessageId, SessionId};
 use serde_json::Value;
@@ -14,6 +15,7 @@ use crate::cache::conversation::{Conversation, SessionCache};
 use crate::cache::link_cache::keep;
 use crate::cache::reply_builder::ReplyBuilder;
 use crate::limits::{CONVERSATIONS_KEPT, REPLIES_KEPT};
+use crate::wire::usage::Spending;
 
 /// An event of our own: the front may have missed some of OpenCode's.
 pub const MISSED: &str = "legwork.events.missed";
@@ -30,19 +32,21 @@ struct Known {
 }
 
 impl EventCache {
-    pub fn hear(&self, name: &str, properties: &Value) {
+    /// Gives back what a prompt in the session used up so far, if that is news.
+    pub fn hear(&self, name: &str, properties: &Value) -> Option<(SessionId, PromptUsage)> {
         if name == MISSED {
-            return self.forget();
+            self.forget();
+            return None;
         }
         let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
         let session = word("/sessionID").or_else(|| word("/info/id"));
-        let Some(session) = session.and_then(|id| id.parse().ok()) else { return };
+        let session: SessionId = session?.parse().ok()?;
         let mut known = lock(&self.0);
         if name == "session.deleted" {
             known.conversations.remove(&session);
             known.replies.remove(&session);
         } else if let Some(awaited) = known.replies.get_mut(&session) {
-            awaited.hear(name, properties);
+            return awaited.hear(name, properties).map(|used| (session, used));
         } else if let Some(told) = known.conversations.get_mut(&session) {
             told.hear(name, properties);
         } else if name == "session.updated"
@@ -50,6 +54,7 @@ impl EventCache {
         {
             keep(&mut known.conversations, CONVERSATIONS_KEPT, session, told);
         }
+        None
     }
 
     /// Events may have been missed.
@@ -68,6 +73,28 @@ impl EventCache {
         let answer = lock(&self.0).replies.get(session)?.answer_to(prompt)?;
         self.listen_no_more(session);
         Some(answer)
+    }
+
+    /// What the prompt used up so far, if every reply to it was told of: these are what was read.
+    pub(crate) fn usage_with<'a>(
+        &self,
+        session: &SessionId,
+        prompt: &MessageId,
+        read: impl Iterator<Item = &'a Value>,
+    ) -> Option<Usage> {
+        lock(&self.0).replies.get(session)?.usage_with(prompt, read)
+    }
+
+    /// From now on it is counted what the prompt uses up, beside what was read.
+    pub(crate) fn count(&self, session: &SessionId, prompt: &MessageId, read: Spending) {
+        let mut known = lock(&self.0);
+        match known.replies.get_mut(session).filter(|known| known.is_for(prompt)) {
+            Some(awaited) => awaited.counts_from(read),
+            None => {
+                let counting = ReplyBuilder::counting(prompt, read);
+                keep(&mut known.replies, REPLIES_KEPT, session.clone(), counting);
+            }
+        }
     }
 
     /// It is known how that run ended.

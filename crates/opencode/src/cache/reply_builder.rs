@@ -2,12 +2,14 @@
 //! again when it is whole, and at last that the reply is complete.
 
 use legwork_engine::work::{Observation, RunState};
+use legwork_engine::{PromptUsage, Usage};
 use legwork_protocol::MessageId;
 use serde_json::{Value, json};
 
 use crate::limits::REPLY_MAX_BYTES;
 use crate::operations::observe;
 use crate::wire::message::Message;
+use crate::wire::usage::Spending;
 
 /// A prompt that was handed over, and the newest reply to it.
 #[derive(Debug)]
@@ -16,14 +18,33 @@ pub struct ReplyBuilder {
     /// As it would be read, `{info, parts}`; without parts if some of them are not known.
     reply: Value,
     bytes: usize,
+    /// What all replies used up.
+    spending: Spending,
+    told: Usage,
+    /// The first replies were not heard, but read: only what they used up is known.
+    only_counts: bool,
 }
 
 impl ReplyBuilder {
     pub fn new(prompt: &MessageId) -> Self {
-        Self { prompt: prompt.clone(), reply: Value::Null, bytes: 0 }
+        Self {
+            prompt: prompt.clone(),
+            reply: Value::Null,
+            bytes: 0,
+            spending: Spending::default(),
+            told: Usage::default(),
+            only_counts: false,
+        }
     }
 
-    pub fn hear(&mut self, name: &str, properties: &Value) {
+    /// One that only counts on, from what was read.
+    pub fn counting(prompt: &MessageId, spending: Spending) -> Self {
+        let told = spending.usage();
+        Self { spending, told, only_counts: true, ..Self::new(prompt) }
+    }
+
+    /// Gives back what the prompt used up so far, if that is news.
+    pub fn hear(&mut self, name: &str, properties: &Value) -> Option<PromptUsage> {
         match name {
             "message.updated" if Message::read(properties).answers(self.prompt.as_str()) => {
                 self.announced(&properties["info"]);
@@ -32,6 +53,42 @@ impl ReplyBuilder {
             "message.removed" | "message.part.removed" => self.give_up(),
             _ => {}
         }
+        let used = if name == "message.updated" { self.count(&properties["info"]) } else { None };
+        used.map(|usage| PromptUsage { prompt: self.prompt.clone(), usage })
+    }
+
+    /// Replies to other prompts count too, if they come after this one: they overtook it, or
+    /// compacted the conversation. Ids sort by time.
+    fn count(&mut self, info: &Value) -> Option<Usage> {
+        let prompt = self.prompt.as_str();
+        let answers = info["parentID"].as_str() == Some(prompt);
+        let is_later = info["id"].as_str().is_some_and(|id| id > prompt);
+        if !(answers || is_later) || !self.spending.hear(info) {
+            return None;
+        }
+        let usage = self.spending.usage();
+        let is_news = usage != self.told;
+        self.told.clone_from(&usage);
+        is_news.then_some(usage)
+    }
+
+    pub fn is_for(&self, prompt: &MessageId) -> bool {
+        self.prompt == *prompt
+    }
+
+    /// These replies were read, and there are no others before them.
+    pub fn counts_from(&mut self, read: Spending) {
+        self.spending.learn(read);
+    }
+
+    /// What the prompt used up so far, if all of these replies to it are known, as they are.
+    pub fn usage_with<'a>(
+        &self,
+        prompt: &MessageId,
+        mut read: impl Iterator<Item = &'a Value>,
+    ) -> Option<Usage> {
+        let knows = self.is_for(prompt) && read.all(|info| self.spending.knows(info));
+        knows.then(|| self.spending.usage())
     }
 
     fn announced(&mut self, info: &Value) {
@@ -67,10 +124,11 @@ impl ReplyBuilder {
 
     /// What a look would find, if that is an answer.
     pub fn answer_to(&self, prompt: &MessageId) -> Option<Observation> {
-        if self.prompt != *prompt || !self.reply["parts"].is_array() {
+        if self.prompt != *prompt || !self.reply["parts"].is_array() || self.only_counts {
             return None;
         }
         let observation = observe::observation(std::slice::from_ref(&self.reply), prompt.as_str());
+        let observation = Observation { usage: self.spending.usage(), ..observation };
         matches!(observation.state, RunState::Answered { .. }).then_some(observation)
     }
 }

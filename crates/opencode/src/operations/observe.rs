@@ -10,6 +10,7 @@ use crate::wire::error;
 use crate::wire::history;
 use crate::wire::message::{End, Message};
 use crate::wire::transport::{Transport, ask};
+use crate::wire::usage::Spending;
 
 pub async fn observe<T: Transport>(
     host: &T,
@@ -19,7 +20,6 @@ pub async fn observe<T: Transport>(
     if let Some(seen) = host.cache().and_then(|cache| cache.event_cache.answer(session, prompt)) {
         return Ok(Finding::Observed(seen));
     }
-    let prompt = prompt.as_str();
     let seen = observation_of(host, session, prompt).await?;
     if !matches!(seen.state, RunState::Still { .. }) {
         if let Some(cache) = host.cache() {
@@ -42,10 +42,42 @@ pub async fn is_busy<T: Transport>(host: &T, session: &SessionId) -> Result<bool
 async fn observation_of<T: Transport>(
     host: &T,
     session: &SessionId,
-    prompt: &str,
+    prompt: &MessageId,
 ) -> Result<Observation, HostError> {
-    let messages = history::read(host, session, |seen| reaches(seen, prompt)).await?;
-    Ok(observation(&messages, prompt))
+    let id = prompt.as_str();
+    let heard = |seen: &[Value]| {
+        let cache = host.cache()?;
+        cache.event_cache.usage_with(session, prompt, of_run(seen, id).map(|told| &told["info"]))
+    };
+    let enough =
+        |seen: &[Value]| reaches(seen, id) && (is_whole(seen, id) || heard(seen).is_some());
+    let messages = history::read(host, session, enough).await?;
+    let seen = observation(&messages, id);
+    let usage = heard(&messages).filter(|_| !is_whole(&messages, id));
+    if let (RunState::Still { .. }, None, Some(cache)) = (&seen.state, &usage, host.cache()) {
+        let run = Spending::of(of_run(&messages, id).map(|told| &told["info"]));
+        cache.event_cache.count(session, prompt, run);
+    }
+    Ok(match usage {
+        Some(usage) => Observation { usage, ..seen },
+        None => seen,
+    })
+}
+
+/// Whether these messages go back to the beginning of the run, so that all it used up is in them.
+fn is_whole(messages: &[Value], prompt: &str) -> bool {
+    let is_prompt = |told: &Value| Message::read(told).id() == Some(prompt);
+    let begins_before = |first: &Value| !Message::read(first).answers(prompt);
+    messages.first().is_some_and(begins_before) && messages.iter().any(is_prompt)
+}
+
+/// The messages from the first of the run on.
+fn of_run<'a>(messages: &'a [Value], prompt: &str) -> impl Iterator<Item = &'a Value> {
+    let of_run = move |told: &&Value| {
+        let message = Message::read(told);
+        message.id() != Some(prompt) && !message.answers(prompt)
+    };
+    messages.iter().skip_while(of_run)
 }
 
 /// Whether these messages tell all about the prompt: there is a reply to it, or the prompt with
@@ -61,20 +93,24 @@ fn reaches(messages: &[Value], prompt: &str) -> bool {
 /// overtook it, that is complete and no mere tool call. Without one it is still, as far as messages
 /// tell.
 pub fn observation(messages: &[Value], prompt: &str) -> Observation {
-    let messages = messages.iter().map(Message::read);
-    let of_run = |message: &Message| message.id() == Some(prompt) || message.answers(prompt);
-    let replies: Vec<Message> =
-        messages.skip_while(|message| !of_run(message)).filter(Message::is_reply).collect();
-    let end = replies.iter().find_map(|reply| Some((reply, reply.end()?)));
+    let messages: Vec<Message> = of_run(messages, prompt).map(Message::read).collect();
+    let replies = || messages.iter().filter(|message| message.is_reply());
+    let end = replies().find_map(|reply| Some((reply, reply.end()?)));
     let state = match end {
         Some((reply, End::Answer)) => RunState::Answered { text: reply.text() },
         Some((reply, End::Aborted)) => RunState::Aborted { text: reply.text() },
         Some((_, End::Error(error))) => RunState::Failed { reason: error::reason(error) },
-        None => {
-            RunState::Still { text: replies.last().map(Message::last_words).unwrap_or_default() }
-        }
+        None => RunState::Still {
+            text: replies().next_back().map(Message::last_words).unwrap_or_default(),
+        },
     };
-    let tool_calls = replies.iter().map(Message::tool_calls).sum::<usize>();
+    let tool_calls = replies().map(Message::tool_calls).sum::<usize>();
     let tool_calls = u32::try_from(tool_calls).unwrap_or(u32::MAX);
-    Observation { state, tool_calls, moved: replies.iter().filter_map(Message::moved).max() }
+    // What comes behind the end is paid for by somebody else.
+    let last = end.and_then(|(reply, _)| reply.id());
+    let behind = messages.iter().position(|message| last.is_some() && message.id() == last);
+    let own = &messages[..behind.map_or(messages.len(), |at| at + 1)];
+    let usage = Spending::of(own.iter().map(Message::info)).usage();
+    let moved = replies().filter_map(Message::moved).max();
+    Observation { state, tool_calls, usage, moved }
 }

@@ -29,13 +29,14 @@ pub fn wanted() -> Vec<Wanted> {
         all("session.deleted", "sessionID info.id"),
         all(
             "session.updated",
-            "sessionID info.parentID info.tokens info.cost
+            "sessionID info.parentID
              info.permission info.agent info.model info.revert.messageID",
         ),
         all(
             "message.updated",
             "sessionID info.id info.role info.agent info.model info.parentID info.mode
-             info.time info.finish info.error.name",
+             info.time info.finish info.error.name
+             info.tokens info.cost info.providerID info.modelID",
         ),
         all("message.removed", "sessionID messageID"),
         all(
@@ -46,9 +47,9 @@ pub fn wanted() -> Vec<Wanted> {
         all("message.part.removed", "sessionID messageID partID"),
         Wanted { every_ms: DELTA_EVERY_MS, ..delta },
         all("permission.asked", "id sessionID permission patterns metadata.command"),
-        all("permission.replied", "sessionID requestID"),
+        all("permission.replied", "sessionID requestID reply"),
         all("question.asked", "id sessionID questions"),
-        all("question.replied", "sessionID requestID"),
+        all("question.replied", "sessionID requestID answers"),
         all("question.rejected", "sessionID requestID"),
     ]
 }
@@ -115,41 +116,30 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
             let begins =
                 word("/part/type") == Some("tool") && word("/part/state/status") == Some("pending");
             let tool = word("/part/tool").filter(|_| begins).map(str::to_owned);
-            Hint::Progress { session: session()?, tool, tokens: None, cost_micros: None }
+            Hint::Progress { session: session()?, tool, used: None }
         }
-        "message.part.delta" => {
-            Hint::Progress { session: session()?, tool: None, tokens: None, cost_micros: None }
-        }
+        "message.part.delta" => Hint::Progress { session: session()?, tool: None, used: None },
         "permission.asked" | "question.asked" => {
             let (session, question) = question::read(properties)?;
             Hint::Asked { session, question }
         }
         "permission.replied" | "question.replied" | "question.rejected" => {
             let question: QuestionId = word("/requestID")?.parse().ok()?;
-            Hint::Answered { session: session()?, question }
+            Hint::Answered {
+                session: session()?,
+                question,
+                reply: question::reply(name, properties),
+            }
         }
         _ => return None,
     })
 }
 
-/// A session says at every step what it used up so far. One without a parent is no helper's, and
-/// may say that an undo is over: that is not told in any other way.
+/// A session with a parent is a helper's, and says at every step that it goes on. One without may
+/// say that an undo is over: that is not told in any other way.
 fn updated(session: SessionId, info: &Value) -> Hint {
     if info["parentID"].is_null() {
         return Hint::Changed { session };
     }
-    let cost = info["cost"].as_f64();
-    Hint::Progress {
-        session,
-        tool: None,
-        tokens: info.get("tokens").map(tokens),
-        cost_micros: cost.map(|cost| (cost * 1e6).round() as u64),
-    }
-}
-
-/// `{input, output, reasoning, cache: {read, write}}`, each without the others.
-fn tokens(told: &Value) -> u64 {
-    let paths = ["/input", "/output", "/reasoning", "/cache/read", "/cache/write"];
-    let numbers = paths.iter().filter_map(|path| told.pointer(path)?.as_u64());
-    numbers.fold(0, u64::saturating_add)
+    Hint::Progress { session, tool: None, used: None }
 }

@@ -29,6 +29,10 @@ impl<'a> Message<'a> {
         Self { info: &told["info"], parts: parts.unwrap_or_default() }
     }
 
+    pub fn info(&self) -> &'a Value {
+        self.info
+    }
+
     pub fn id(&self) -> Option<&'a str> {
         self.word("id")
     }

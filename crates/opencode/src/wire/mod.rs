@@ -11,3 +11,4 @@ pub mod remote;
 pub mod rules;
 pub mod stream;
 pub mod transport;
+pub mod usage;

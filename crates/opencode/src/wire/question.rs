@@ -2,6 +2,7 @@
 
 use legwork_engine::work::Question;
 use legwork_protocol::SessionId;
+use legwork_protocol::api::Reply;
 use legwork_protocol::view::{QuestionKind, QuestionOption};
 use serde_json::Value;
 
@@ -20,6 +21,26 @@ pub fn read(told: &Value) -> Option<(SessionId, Question)> {
         _ => (questions.iter().map(|one| in_words(one)).collect::<Vec<_>>().join(" | "), vec![]),
     };
     Some((session, Question { id, kind: QuestionKind::Question, subject, options }))
+}
+
+/// How somebody answered, by the event that says so: a permission (`{reply}`) or a question
+/// (`{answers}`, a list for each).
+pub fn reply(event: &str, told: &Value) -> Option<Reply> {
+    match (event, told["reply"].as_str()) {
+        ("question.rejected", _) => Some(Reply::Reject(None)),
+        ("question.replied", _) => {
+            let chosen = |answer: &Value| {
+                let chosen = answer.as_array().into_iter().flatten().filter_map(Value::as_str);
+                chosen.collect::<Vec<_>>().join(", ")
+            };
+            let answers: Vec<String> = list(told, "answers").map(chosen).collect();
+            (!answers.is_empty()).then(|| Reply::Words(answers.join(" | ")))
+        }
+        (_, Some("once")) => Some(Reply::Once),
+        (_, Some("always")) => Some(Reply::Always),
+        (_, Some("reject")) => Some(Reply::Reject(None)),
+        _ => None,
+    }
 }
 
 /// `bash: echo permitted`. The patterns are pieces of a command; the whole says more.

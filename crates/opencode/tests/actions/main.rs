@@ -8,4 +8,5 @@ mod looking;
 mod opening;
 mod others;
 mod overhearing;
+mod spending;
 mod telling;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::view::{DaemonView, Mail, News, ResultView, TaskView, TasksView};
+use super::view::{CostsView, DaemonView, Mail, News, ResultView, TaskView, TasksView};
 
 /// How the end of a run reaches whoever asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,8 @@ pub enum Answer {
     Task(Box<TaskView>),
     /// Every decision about a task.
     Log(Vec<News>),
+    /// What runs cost.
+    Costs(Box<CostsView>),
     /// The daemon.
     Status(Box<DaemonView>),
     /// What nobody has seen.
@@ -99,6 +101,7 @@ taken! {
     Answer::Waited { tasks, .. } => Vec<Awaited> = tasks;
     Answer::Listed(tasks) => TasksView = tasks;
     Answer::Log(news) => Vec<News> = news;
+    Answer::Costs(costs) => CostsView = *costs;
     Answer::Status(daemon) => DaemonView = *daemon;
     Answer::Mail(mail) => Vec<Mail> = mail;
 }

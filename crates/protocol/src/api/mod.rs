@@ -12,5 +12,5 @@ pub mod view;
 
 pub use answer::{Answer, Awaited, Other, Told};
 pub use refusal::{Inside, Refusal};
-pub use request::{Ask, Cursor, List, Reply, Request};
+pub use request::{Ask, CostBy, Cursor, List, Reply, Request};
 pub use tool::{Note, ToolCall};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::TaskId;
 use crate::limits::{ECHO_MAX_CHARS, REFUSAL_MAX_CHARS};
+use crate::money::{Currency, amount, setting};
 use crate::status::Status;
 
 /// Why a request is not done: a code and its values. `Display` is what a model reads; where
@@ -61,6 +62,14 @@ pub enum Refusal {
         /// Unfinished ones of the root itself; the others are its helpers'.
         unfinished: usize,
     },
+    /// The budget.
+    #[error(
+        "The helpers of this conversation have cost {} of {} {currency} (limits.max_cost = {}), so \
+         none can be launched or resumed. Go on without them, or ask the person to raise \
+         limits.max_cost in legwork's config.toml and to run `legwork daemon stop`.",
+        amount(*.spent_micros), amount(*.limit_micros), setting(*.limit_micros)
+    )]
+    OverBudget { spent_micros: u64, limit_micros: u64, currency: Currency },
     /// X2.
     #[error("Cannot cancel task: status is '{0}'. Only running or resumed tasks can be cancelled.")]
     CannotCancel(Status),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 use super::tool::bad;
-use crate::ids::{MessageId, QuestionId, text_form};
+use crate::ids::{MessageId, QuestionId, Time, text_form};
 use crate::limits::{AGENT_MAX_BYTES, BLOCK_MAX_TASKS, PROMPT_MAX_BYTES, SEARCH_MAX_BYTES};
 use crate::status::Status;
 
@@ -20,6 +20,13 @@ pub enum Request {
     Show { task: String },
     /// Every decision about a task, in words. → `Log`
     Log { task: String },
+    /// What all kept runs cost. → `Costs`
+    Cost {
+        by: CostBy,
+        /// Only runs that began at this moment or later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Time>,
+    },
     /// What happens from now on. → `news` lines until it is cancelled
     Follow,
     /// The daemon itself. → `Status`
@@ -33,6 +40,18 @@ pub enum Request {
     /// What the engine decides.
     #[serde(untagged)]
     Ask(Ask),
+}
+
+/// What costs are summed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostBy {
+    /// The day on which a run began, where the daemon is.
+    Day,
+    /// The directory.
+    Project,
+    /// The agent.
+    Agent,
 }
 
 /// A request that the engine decides: what the six tools do, and what only a person may. Tasks are

@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::request::Cursor;
+use super::request::{CostBy, Cursor};
 use crate::ids::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
 use crate::line::HostLifetime;
+use crate::money::{Cost, Currency};
 use crate::status::Status;
 
 /// A task.
@@ -38,16 +39,114 @@ pub struct TaskView {
     pub last_tools: Vec<String>,
     /// How long ago it last did something; of an unfinished run.
     pub quiet_ms: Option<u64>,
-    /// Tokens of its session, where the host tells.
+    /// Tokens of its last run, where the host tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Cost of its session in millionths, where the host tells.
+    /// Cost of its last run in millionths, where the host tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micros: Option<u64>,
+    /// The currency of the cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<Currency>,
+    /// The model that does, or did, the run, where the host tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Set if `limits.max_cost` is nearly used up, or more, by the runs of its root session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetView>,
+    /// Every run of it, the launch first; only where one task is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunView>,
     /// What it waits for, besides a person.
     pub waiting: Vec<Waiting>,
     /// What it waits for a person to answer.
     pub questions: Vec<QuestionView>,
     /// Whether its parent has not been told of the end of its last run yet.
     pub notice_pending: bool,
+}
+
+impl TaskView {
+    /// What its last run cost, where the host tells.
+    pub fn cost(&self) -> Option<Cost> {
+        Some(Cost { micros: self.cost_micros?, currency: self.currency? })
+    }
+}
+
+/// One run of a task, and what it used up as far as its host tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct RunView {
+    /// 0 for the launch; each resume adds one.
+    pub run: u32,
+    pub started: Time,
+    pub ended: Option<Time>,
+    /// How it ended: completed, failed, cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<Currency>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl RunView {
+    /// What it cost, where the host tells.
+    pub fn cost(&self) -> Option<Cost> {
+        Some(Cost { micros: self.cost_micros?, currency: self.currency? })
+    }
+}
+
+/// How much of `limits.max_cost` the runs of one root session have used up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct BudgetView {
+    /// The session at the top.
+    pub root: SessionId,
+    pub spent_micros: u64,
+    pub currency: Currency,
+    pub limit_micros: u64,
+}
+
+/// What runs cost, by something and altogether.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct CostsView {
+    pub by: CostBy,
+    /// Each with at least one run; days newest first, the others by name.
+    pub groups: Vec<CostGroup>,
+    /// All of them together.
+    pub total: CostSum,
+}
+
+/// The runs of one day, project or agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CostGroup {
+    /// The day (`2026-11-16`), the directory or the agent.
+    pub name: String,
+    /// What its runs used up.
+    #[serde(flatten)]
+    pub sum: CostSum,
+}
+
+/// What some runs used up, as far as their hosts tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct CostSum {
+    pub runs: u64,
+    pub tool_calls: u64,
+    pub tokens: u64,
+    /// Runs whose host does not tell their tokens.
+    pub tokens_unknown: u64,
+    /// One amount for each currency.
+    pub costs: Vec<Cost>,
+    /// Runs whose host does not tell their cost.
+    pub cost_unknown: u64,
 }
 
 /// What a task waits for.

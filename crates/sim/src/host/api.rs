@@ -86,7 +86,6 @@ impl OpenCode {
             created: self.world.now,
             revert_pending: false,
             messages: Vec::new(),
-            tokens: 0,
             deleted: false,
             facts: SessionFacts::default(),
         });

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use legwork_protocol::{QuestionId, SessionId, Time};
+use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
+
+use super::storage::Spent;
 
 /// One OpenCode process, for good: a restarted one has another number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,8 +42,8 @@ pub enum Kind {
     Progress {
         /// The tool that was begun.
         tool: Option<Arc<str>>,
-        /// Tokens used in the session so far.
-        tokens: u64,
+        /// What a prompt used up so far, if a call for it is over.
+        spent: Option<(MessageId, Spent)>,
     },
     /// `permission.asked`.
     Asked { question: QuestionId, text: Arc<str> },

@@ -31,7 +31,7 @@ pub use nasty::Nasty;
 pub use process::Question;
 pub use prompt::Prompt;
 pub use storage::{
-    Assistant, Body, Finish, Message, Part, Session, SessionFacts, Storage, Tally, User,
+    Assistant, Body, Finish, Message, Part, Session, SessionFacts, Spent, Storage, Tally, User,
 };
 
 use process::Process;

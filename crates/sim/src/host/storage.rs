@@ -38,8 +38,6 @@ pub struct Session {
     pub revert_pending: bool,
     /// Its messages, oldest first.
     pub messages: Vec<Message>,
-    /// Tokens used so far.
-    pub tokens: u64,
     /// Whether it was deleted.
     pub deleted: bool,
     /// What checkers want to know of it.
@@ -129,6 +127,24 @@ pub struct Assistant {
     /// How it ended. Absent after an error.
     pub finish: Option<Finish>,
     pub error: Option<Arc<str>>,
+    /// What it used up so far.
+    pub spent: Spent,
+}
+
+/// What a model call used up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub tokens: u64,
+    /// Millionths of a dollar.
+    pub micros: u64,
+}
+
+impl Spent {
+    /// Three millionths a token.
+    pub(super) fn add(&mut self, tokens: u64) {
+        self.tokens += tokens;
+        self.micros += 3 * tokens;
+    }
 }
 
 /// How a model call ended.
@@ -138,6 +154,13 @@ pub enum Finish {
     /// With tools whose results are to be read.
     ToolCalls,
     Unknown,
+}
+
+impl Assistant {
+    /// Whether nothing follows in its turn.
+    pub fn is_end(&self) -> bool {
+        self.completed.is_some() && (self.error.is_some() || self.finish == Some(Finish::Stop))
+    }
 }
 
 impl Storage {
@@ -166,6 +189,26 @@ impl Session {
             Body::Assistant(assistant) => Some(assistant),
             Body::User(_) => None,
         })
+    }
+
+    /// What the calls for a prompt used up, from the first of them on and up to one that ends it;
+    /// none if there was none. A prompt that was sent twice may stand behind its own answer.
+    pub fn spent(&self, prompt: &MessageId) -> Option<Spent> {
+        let mut later = false;
+        let mut sum: Option<Spent> = None;
+        for message in &self.messages {
+            later |= message.id == *prompt;
+            let Body::Assistant(reply) = &message.body else { continue };
+            if later || reply.answers == *prompt {
+                let sum = sum.get_or_insert_default();
+                sum.tokens += reply.spent.tokens;
+                sum.micros += reply.spent.micros;
+                if reply.is_end() {
+                    break;
+                }
+            }
+        }
+        sum
     }
 
     pub(super) fn user_mut(&mut self, id: &MessageId) -> Option<&mut User> {

@@ -20,7 +20,7 @@ use legwork_protocol::{MessageId, QuestionId, Time};
 use super::events::{Kind, ProcessNo, Status};
 use super::process::Question;
 use super::script::Step;
-use super::storage::{Assistant, Body, Finish, Message, Session};
+use super::storage::{Assistant, Body, Finish, Message, Session, Spent};
 use super::world::{Key, What, World};
 
 #[derive(Debug, Clone)]
@@ -203,6 +203,7 @@ impl Turn {
                 completed: None,
                 finish: None,
                 error: None,
+                spent: Spent::default(),
             }),
         });
         self.answering = Some(newest);
@@ -277,16 +278,16 @@ impl Turn {
     }
 
     fn write(&mut self, here: &mut Here<'_>, text: Arc<str>) {
-        here.session.tokens += 1 + text.len() as u64 / 4;
         if let Some(open) = self.open_mut(here.session) {
+            open.spent.add(1 + text.len() as u64 / 4);
             open.text = text;
         }
         self.progress(here, None);
     }
 
     fn use_tool(&mut self, here: &mut Here<'_>, name: Arc<str>) {
-        here.session.tokens += 10;
         if let Some(open) = self.open_mut(here.session) {
+            open.spent.add(10);
             open.tool_calls += 1;
         }
         self.progress(here, Some(name));
@@ -294,8 +295,11 @@ impl Turn {
 
     fn progress(&self, here: &mut Here<'_>, tool: Option<Arc<str>>) {
         if !here.session.deleted {
-            let tokens = here.session.tokens;
-            here.world.emit(self.process, &here.session.id, Kind::Progress { tool, tokens });
+            let prompt = self.answering.clone();
+            let spent =
+                prompt.and_then(|prompt| Some((prompt.clone(), here.session.spent(&prompt)?)));
+            let progress = Kind::Progress { tool, spent };
+            here.world.emit(self.process, &here.session.id, progress);
         }
     }
 

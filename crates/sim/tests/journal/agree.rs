@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use legwork_engine::record::{About, Change, Forget, Journal, NoticeId, Saved};
+use legwork_engine::Usage;
+use legwork_engine::record::{About, Change, Forget, Journal, Ledger, NoticeId, Saved};
 use legwork_engine::task::{StageName, Task};
-use legwork_protocol::Time;
+use legwork_protocol::{Cost, Currency, Time};
 use legwork_sim::memory::Memory;
 use legwork_store::Store;
 
@@ -63,9 +64,24 @@ fn next_stage(dice: &mut Dice, from: StageName) -> StageName {
     }
 }
 
+fn some_currency(dice: &mut Dice) -> Currency {
+    if dice.chance(80) { Currency::USD } else { "EUR".parse().unwrap() }
+}
+
+fn some_usage(dice: &mut Dice) -> Usage {
+    let cost = Cost { micros: dice.below(1 << 40), currency: some_currency(dice) };
+    Usage {
+        tokens: dice.chance(80).then(|| dice.below(1 << 40)),
+        cost: dice.chance(80).then_some(cost),
+        model: dice.chance(50).then(|| "provider/model".into()),
+    }
+}
+
 /// The change that the stage calls for, mostly.
 fn step(dice: &mut Dice, mut task: Task, from: StageName) -> Change {
     task.stage = stage(next_stage(dice, from));
+    task.run.usage = some_usage(dice);
+    task.run.used_before = Usage { model: None, ..some_usage(dice) };
     if task.is_finished() == dice.chance(95) {
         task.run.ended = Some(Time(dice.below(1 << 40)));
         ended(&task, from, &format!("detail {}", dice.below(1 << 30)))
@@ -87,7 +103,7 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
     let from = if dice.chance(80) { task.stage.name() } else { some_stage(dice) };
     let name = format!("l{}", dice.below(5));
     let session = format!("ses_{}", dice.below(4));
-    match dice.below(16) {
+    match dice.below(19) {
         0 => {
             let fresh = records::task(dice.below(TASKS));
             launched(&if dice.chance(80) { fresh } else { at(fresh, some_stage(dice)) })
@@ -115,6 +131,18 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
         12 => done(&name),
         13 => Change::StopRequested(stop(dice.below(TASKS))),
         14 => Change::StopDone { task: task.id },
+        15 => {
+            let run = task.run.number + u32::from(dice.chance(10));
+            let tool_calls = dice.below(9) as u32;
+            Change::Used { task: task.id, run, tool_calls, usage: some_usage(dice) }
+        }
+        16 if dice.chance(70) => {
+            let (currency, micros) = (some_currency(dice), dice.below(1 << 40));
+            let (root, at) = (session.parse().unwrap(), Time(dice.below(1 << 40)));
+            let ledger = Ledger { root, currency, micros, warned_micros: dice.below(2), at };
+            Change::LedgerKept { ledger, warning: None }
+        }
+        16 => Change::LedgerForgotten { root: session.parse().unwrap() },
         _ if dice.chance(60) => {
             Change::ParentKnown(parent(&session, dice.chance(50).then_some("host-1")))
         }
@@ -128,6 +156,11 @@ fn kind(change: &Change) -> &'static str {
         Change::Resumed { .. } => "resumed",
         Change::Moved { .. } => "moved",
         Change::Ended { .. } => "ended",
+        Change::Used { .. } => "used",
+        Change::Asked { .. } => "asked",
+        Change::Answered { .. } => "answered",
+        Change::LedgerKept { .. } => "ledger kept",
+        Change::LedgerForgotten { .. } => "ledger forgotten",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
         Change::Enqueued(_) => "pending",
@@ -171,7 +204,8 @@ fn memory_and_store_agree_on_every_change_of_a_long_history() {
     }
     for (kind, [taken, refused]) in &seen {
         assert!(*taken > 10, "{kind} was taken {taken} times only: {seen:?}");
-        assert!(*refused > 0 || *kind == "parent known", "{kind} was never refused: {seen:?}");
+        let always = ["parent known", "ledger kept"].contains(kind);
+        assert!(*refused > 0 || always, "{kind} was never refused: {seen:?}");
     }
-    assert_eq!(seen.len(), 15, "{seen:?}");
+    assert_eq!(seen.len(), 18, "{seen:?}");
 }

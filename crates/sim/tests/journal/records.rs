@@ -1,5 +1,6 @@
 //! Records for the suite, in its words.
 
+use legwork_engine::Usage;
 use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Journal, Notice, NoticeId, Origin, Parent, Saved, Stop,
     Target,
@@ -45,6 +46,8 @@ pub fn task(number: u64) -> Task {
             paused_ms: 0,
             ended: None,
             tool_calls: 0,
+            usage: Usage::default(),
+            used_before: Usage::default(),
             asked: Vec::new(),
         },
         retrieved: None,

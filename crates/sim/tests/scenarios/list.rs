@@ -6,11 +6,14 @@ use legwork_engine::text::answers;
 use legwork_engine::text::fence::Fence;
 use legwork_engine::text::words::duration;
 use legwork_engine::work::{Observation, Retry, RunState};
-use legwork_engine::{Action, Caller, Engine, Finding, Hint, Input, Reaction, Say, Serves, Work};
+use legwork_engine::{
+    Action, Caller, Engine, Finding, Hint, Input, Reaction, Say, Serves, Usage, Work,
+};
 use legwork_protocol::Ask;
 use legwork_protocol::api::{List, ToolCall};
 use legwork_protocol::line::HostLifetime;
-use legwork_protocol::{CallId, Settings, Status, TaskId, Time};
+use legwork_protocol::view::TaskView;
+use legwork_protocol::{CallId, MessageId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
 use legwork_sim::world::name;
@@ -22,6 +25,8 @@ pub struct Bare {
     engine: Engine,
     now: Time,
     calls: u64,
+    /// The prompt of the last launch.
+    pub prompt: Option<MessageId>,
 }
 
 /// The answer in a reaction.
@@ -35,7 +40,12 @@ fn text_of(reaction: &Reaction) -> String {
 
 impl Bare {
     pub fn new() -> Self {
-        Self { engine: Engine::new(Settings::default()), now: Time(1_000_000), calls: 0 }
+        Self {
+            engine: Engine::new(Settings::default()),
+            now: Time(1_000_000),
+            calls: 0,
+            prompt: None,
+        }
     }
 
     pub fn on(&mut self, input: Input) -> Reaction {
@@ -86,7 +96,20 @@ impl Bare {
     pub fn answered(&mut self, helper: &str, text: &str) -> Vec<Work> {
         let look = self.on(Input::Hint(Hint::Changed { session: name(helper) }));
         let state = RunState::Answered { text: text.to_owned() };
-        self.done(&look, Finding::Observed(Observation { state, tool_calls: 0, moved: None })).work
+        self.done(
+            &look,
+            Finding::Observed(Observation {
+                state,
+                tool_calls: 0,
+                usage: Usage::default(),
+                moved: None,
+            }),
+        )
+        .work
+    }
+
+    pub fn view(&self, task: TaskId) -> TaskView {
+        self.engine.view(&task.to_string(), self.now).unwrap()
     }
 
     /// A task that is at work in this session.
@@ -96,6 +119,9 @@ impl Bare {
         let check_agent = self.put(host, from, Ask::Launch { prompt, description, agent });
         let open = self.done(&check_agent, Finding::AgentKnown);
         let prompt = self.done(&open, Finding::Opened { session: name(helper) });
+        if let Action::Prompt { message, .. } = &prompt.work[0].action {
+            self.prompt = Some(message.clone());
+        }
         let _ = self.done(&prompt, Finding::Done);
         let answer = text_of(&open);
         let id = answer.lines().find_map(|line| line.strip_prefix("Task ID: "));

@@ -1,9 +1,9 @@
 //! `background_output`: O1 to O6.
 
 use legwork_engine::text::words::duration;
-use legwork_engine::{Action, Hint, HostError, Input, Journal};
+use legwork_engine::{Action, Hint, HostError, Input, Journal, PromptUsage, Usage};
 use legwork_protocol::api::{Ask, Reply};
-use legwork_protocol::{Settings, Status, TaskId, Time};
+use legwork_protocol::{Cost, Currency, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::audit::NoticeFact;
 use legwork_sim::books::Keeper;
@@ -91,6 +91,7 @@ fn o2_a_running_task_shows_what_it_has_done_so_far() {
     has(&answer, "Last tools: grep, bash, edit");
     has(&answer, "Last activity: 6s ago");
     has(&answer, "Tokens: 41");
+    has(&answer, "Cost: 0.0001 USD");
     assert!(!answer.contains("Waiting"), "{answer}");
     assert_eq!(story.status(task), Some(Status::Running));
     insta::assert_snapshot!(story.end());
@@ -193,15 +194,17 @@ fn o2_cost_is_shown_where_the_host_tells_it() {
     let task = bare.launch("here", "ses_a", "Explore", "ses_helper");
     let before = bare.ask("here", "ses_a", reading(task));
     assert!(!before.contains("Tokens") && !before.contains("Cost"), "{before}");
+    let cost = Some(Cost { micros: 1_234_500, currency: Currency::USD });
+    let usage = Usage { tokens: Some(12_345), cost, model: None };
+    let used = PromptUsage { prompt: bare.prompt.clone().unwrap(), usage };
     let _ = bare.on(Input::Hint(Hint::Progress {
         session: "ses_helper".parse().unwrap(),
         tool: Some("bash".to_owned()),
-        tokens: Some(12_345),
-        cost_micros: Some(1_234_500),
+        used: Some(used),
     }));
     let answer = bare.ask("here", "ses_a", reading(task));
     has(&answer, "Tokens: 12345");
-    has(&answer, "Cost: 1.2345");
+    has(&answer, "Cost: 1.2345 USD");
     has(&answer, "Last tools: bash");
 }
 

@@ -3,10 +3,11 @@
 use legwork_protocol::api::{Ask, Reply};
 use legwork_protocol::{QuestionId, Status, TaskId};
 use legwork_sim::Story;
-use legwork_sim::host;
+use legwork_sim::host::{self, Nasty};
 use serde_json::json;
 
 use crate::ends::{detail, process, question, told_of};
+use crate::restarts::fails;
 
 /// What `main` was told of the task's questions.
 fn asked(story: &Story, task: TaskId) -> usize {
@@ -44,6 +45,86 @@ fn d5_a_permission_shows_in_list_and_output_and_is_told() {
     assert_eq!((told[0].headline.as_str(), told[0].results.len()), (headline.as_str(), 0));
     answer(&mut story, &question);
     insta::assert_snapshot!(story.end());
+}
+
+/// The lines of the task's history that are about its questions.
+fn log(story: &Story) -> Vec<String> {
+    let transcript = story.transcript();
+    let lines = transcript.lines().filter_map(|line| line.split_once("task-1: "));
+    let about = |line: &&str| {
+        ["asks ", "answered ", "withdrawn "].iter().any(|begin| line.starts_with(begin))
+    };
+    lines.map(|(_, line)| line).filter(about).map(str::to_owned).collect()
+}
+
+#[test]
+fn p6_every_question_and_its_answer_are_in_the_log_with_who_gave_it() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask rm -r a; ask rm -r a; ask curl; say found it");
+    for _ in 0..2 {
+        let asked = question(&mut story);
+        answer(&mut story, &asked);
+        story.pass(100);
+    }
+    let asked = question(&mut story);
+    let process = process(&story);
+    story.world.oc.reply(process, &asked, &host::Reply::Yes).unwrap();
+    story.until_status(task, Status::Completed);
+    assert_eq!(
+        log(&story),
+        [
+            "asks for a permission: rm -r a",
+            "answered by a person through legwork: yes, this once (rm -r a)",
+            "asks for a permission: rm -r a",
+            "answered by a person through legwork: yes, this once (rm -r a)",
+            "asks for a permission: curl",
+            "answered or dismissed in the host itself (curl)",
+        ]
+    );
+    story.end();
+}
+
+#[test]
+fn p6_of_two_answers_at_once_the_one_that_was_taken_is_in_the_log() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask rm; say found it");
+    let asked = question(&mut story);
+    let reply = |reply| Ask::Reply { question: asked.clone(), reply };
+    let no = story.world.person(reply(Reply::Reject(Some("not here".to_owned()))));
+    let yes = story.world.person(reply(Reply::Once));
+    story.until_status(task, Status::Completed);
+    let refused = [no, yes].map(|call| story.world.calls[call].refused());
+    let taken = match refused {
+        [false, true] => "no, with the words: not here",
+        [true, false] => "yes, this once",
+        other => panic!("{other:?}"),
+    };
+    let line = format!("answered by a person through legwork: {taken} (rm)");
+    assert_eq!(log(&story), ["asks for a permission: rm", &line]);
+    story.end();
+}
+
+#[test]
+fn p6_a_question_that_nobody_answered_is_withdrawn_in_the_log() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask rm; say found it");
+    question(&mut story);
+    story.pass(1_000);
+    story.person(Ask::Cancel { task: task.to_string() });
+    let line = "withdrawn unanswered, because the run ended (rm)";
+    assert_eq!(log(&story), ["asks for a permission: rm", line]);
+    story.end();
+
+    let mut story = Story::with(fails(), Nasty::calm());
+    story.launch("Explore", "ask rm; say found it");
+    question(&mut story);
+    story.pass(1_000);
+    story.world.kill_window(0);
+    story.world.boot();
+    story.pass(5_000);
+    let line = "withdrawn unanswered, because its host ended (rm)";
+    assert_eq!(log(&story), ["asks for a permission: rm", line]);
+    story.end();
 }
 
 #[test]

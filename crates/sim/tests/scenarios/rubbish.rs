@@ -7,13 +7,14 @@ use legwork_engine::work::{Finding, Observation, Question, Retry, RunState};
 use legwork_engine::{
     Action, Caller, Hint, HostError, Input, Journal, Saved, Say, Serves, Work, WorkId,
 };
+use legwork_engine::{PromptUsage, Usage};
 use legwork_protocol::api::{Ask, List, Reply, ToolCall};
 use legwork_protocol::limits::{
     DELIVERY_MAX_NOTICES, DESCRIPTION_MAX_CHARS, DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS,
     PAGE_MAX_BYTES, PROMPT_MAX_BYTES, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD, REFUSAL_MAX_CHARS,
 };
 use legwork_protocol::line::HostLifetime;
-use legwork_protocol::{CallId, Refusal, Settings, Status, TaskId, Time};
+use legwork_protocol::{CallId, Cost, Currency, Refusal, Settings, Status, TaskId, Time};
 use legwork_shell::Shell;
 use legwork_sim::Story;
 use legwork_sim::fence::unfenced;
@@ -145,7 +146,12 @@ impl Bare {
 }
 
 fn seen(state: RunState) -> Found {
-    Ok(Finding::Observed(Observation { state, tool_calls: 0, moved: None }))
+    Ok(Finding::Observed(Observation {
+        state,
+        tool_calls: 0,
+        usage: Usage::default(),
+        moved: None,
+    }))
 }
 
 /// One finding of each kind, and one error of each kind.
@@ -182,12 +188,10 @@ fn strange_hints() -> Vec<Hint> {
     let session = || name("ses_stranger");
     let host = || name("host-stranger");
     let question = || Question::permission(name("per_stranger"), "?".repeat(MEGABYTE));
-    let progress = |tool| Hint::Progress {
-        session: session(),
-        tool,
-        tokens: Some(u64::MAX),
-        cost_micros: Some(u64::MAX),
-    };
+    let cost = Some(Cost { micros: u64::MAX, currency: Currency::USD });
+    let usage = Usage { tokens: Some(u64::MAX), cost, model: Some("m".repeat(MEGABYTE).into()) };
+    let used = PromptUsage { prompt: name("msg_stranger"), usage };
+    let progress = |tool| Hint::Progress { session: session(), tool, used: Some(used.clone()) };
     vec![
         Hint::HostAway { host: host() },
         Hint::HostGone { host: host() },
@@ -197,8 +201,8 @@ fn strange_hints() -> Vec<Hint> {
         progress(None),
         progress(Some("tool".repeat(MEGABYTE))),
         Hint::Asked { session: session(), question: question() },
-        Hint::Answered { session: session(), question: name("per_stranger") },
-        Hint::Answered { session: name("ses_helper"), question: name("per_stranger") },
+        Hint::Answered { session: session(), question: name("per_stranger"), reply: None },
+        Hint::Answered { session: name("ses_helper"), question: name("per_stranger"), reply: None },
         Hint::Used { host: host(), session: session() },
         Hint::Used { host: name("host"), session: session() },
     ]
@@ -470,7 +474,7 @@ fn g3_a_helper_that_asks_without_end_is_told_of_up_to_a_bound() {
         let shown = bare.output(task, 0);
         assert!(shown.contains(&format!("May I {number}?")), "every one of them is shown: {shown}");
         let question = name(&format!("per_{number}"));
-        bare.hint(Hint::Answered { session: name("ses_helper"), question });
+        bare.hint(Hint::Answered { session: name("ses_helper"), question, reply: None });
     }
     let saved = bare.saved();
     assert_eq!(saved.tasks[0].run.asked.len() as u32, QUESTIONS_MAX_TOLD);
@@ -537,7 +541,7 @@ fn g3_questions_and_tool_names_of_megabytes_are_cut() {
     let task = bare.at_work();
     let session = || name("ses_helper");
     let tool = Some(chatter());
-    bare.hint(Hint::Progress { session: session(), tool, tokens: None, cost_micros: None });
+    bare.hint(Hint::Progress { session: session(), tool, used: None });
     shown_within_bounds(&mut bare, task);
     let question = Question::permission(name("per_1"), chatter());
     bare.hint(Hint::Asked { session: session(), question });

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use legwork_engine::Usage;
 use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
@@ -53,6 +54,8 @@ pub fn task(number: u64) -> Task {
             paused_ms: 0,
             ended: None,
             tool_calls: 0,
+            usage: Usage::default(),
+            used_before: Usage::default(),
             asked: Vec::new(),
         },
         retrieved: None,

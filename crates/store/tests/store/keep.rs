@@ -57,6 +57,7 @@ fn everything_comes_back_after_a_restart() {
         deliveries: vec![delivery("l", &[question, ends[0]])],
         stops: stops.to_vec(),
         parents: parents.to_vec(),
+        ledgers: Vec::new(),
     };
     assert_eq!(store.load().unwrap(), expected);
     drop(store);

@@ -6,3 +6,4 @@ mod common;
 mod keep;
 mod open;
 mod schemas;
+mod usage;

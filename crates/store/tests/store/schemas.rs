@@ -6,9 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::open;
+use legwork_engine::Usage;
 use legwork_engine::record::{About, Journal, Saved, Target};
 use legwork_engine::task::{Outcome, Stage};
 use legwork_protocol::Time;
+use legwork_protocol::api::CostBy;
 use legwork_store::{SCHEMA_VERSION, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -110,6 +112,28 @@ fn check(saved: &Saved) {
     assert_eq!(saved.parents.len(), 2);
     assert_eq!(saved.parents[0].active_host, Some("host-1".parse().unwrap()));
     assert_eq!(saved.parents[1].active_host, None);
+}
+
+#[test]
+fn p4_of_runs_from_before_their_figures_were_kept_the_cost_is_unknown() {
+    for version in 1..=3 {
+        let (_home, mut store) = opened(version);
+        let saved = store.load().unwrap();
+        assert!(saved.tasks.iter().all(|task| task.run.usage == Usage::default()));
+        let runs = store.runs(saved.tasks[0].id).unwrap();
+        let calls: Vec<_> = runs.iter().map(|run| (run.tool_calls, run.tokens)).collect();
+        assert_eq!(calls, [(None, None), (Some(4), None)], "from version {version}");
+        let total = store.costs(CostBy::Day, None).unwrap().total;
+        assert_eq!((total.runs, total.cost_unknown, total.costs.len()), (3, 3, 0));
+    }
+    let (_home, mut store) = opened(4);
+    let saved = store.load().unwrap();
+    let run = &saved.tasks[1].run;
+    assert_eq!((run.usage.tokens, run.used_before.tokens), (Some(41), Some(11)));
+    assert_eq!(run.usage.model.as_deref(), Some("p/m"));
+    assert_eq!(saved.ledgers[0].micros, 120);
+    let total = store.costs(CostBy::Day, None).unwrap().total;
+    assert_eq!((total.runs, total.cost_unknown, total.costs[0].micros), (3, 1, 140));
 }
 
 #[test]

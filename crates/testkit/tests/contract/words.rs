@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use legwork_protocol::{MessageId, Time};
 use legwork_sim::host::script::{self, Step};
-use legwork_sim::host::{ApiError, Assistant, Finish, Kind, Status};
+use legwork_sim::host::{ApiError, Assistant, Finish, Kind, Spent, Status};
 use legwork_testkit::{Answer, Event, call};
 use serde_json::{Value, json};
 
@@ -104,6 +104,7 @@ pub fn read(given: &BTreeMap<String, MessageId>, message: &Value) -> Read {
         completed: info["time"]["completed"].as_u64().map(Time),
         finish: finish(&info["finish"]),
         error: info.get("error").map(why),
+        spent: Spent::default(),
     })
 }
 
@@ -135,10 +136,10 @@ pub fn event(event: &Event, prompts: &mut Vec<String>) -> Option<Kind> {
             prompts.push(text(&p["info"]["id"]));
             return None;
         }
-        "message.updated" => Kind::Progress { tool: None, tokens: 0 },
+        "message.updated" => Kind::Progress { tool: None, spent: None },
         "message.part.updated" if !prompts.contains(&text(&p["part"]["messageID"])) => {
             let tool = p["part"]["tool"].as_str().map(Into::into);
-            Kind::Progress { tool, tokens: 0 }
+            Kind::Progress { tool, spent: None }
         }
         _ => return None,
     })

@@ -1,0 +1,118 @@
+//! `legwork cost`.
+
+use clap::{Args, ValueEnum};
+use legwork_protocol::Time;
+use legwork_protocol::api::{CostBy, Request};
+use legwork_protocol::view::{CostGroup, CostSum, CostsView};
+
+use crate::asking::{connect, get};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::{DIM, Screen, paint};
+use crate::sentences;
+use crate::table::{self, Cell, table_within};
+use crate::words::{counted, parse_since};
+
+/// Show what the helpers have cost
+///
+/// Sums up what all runs of the tasks that are kept have cost and used, by the day on which each
+/// began, by project or by agent. What an agent does not tell is not guessed: such runs are counted
+/// and said. Tasks that were cleared are not in it.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  legwork cost                      by day
+  legwork cost --by agent --since 7d
+  legwork cost --since 2026-11-01 --json | jq .total")]
+pub struct Cost {
+    /// What to sum up by
+    #[arg(long, value_enum, default_value_t = By::Day)]
+    by: By,
+    /// Only runs that began since then: a day like 2026-11-01, or a time ago like 24h or 7d
+    #[arg(long, value_name = "WHEN", value_parser = parse_since)]
+    since: Option<Time>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum By {
+    Day,
+    Project,
+    Agent,
+}
+
+impl Cost {
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let by = match self.by {
+            By::Day => CostBy::Day,
+            By::Project => CostBy::Project,
+            By::Agent => CostBy::Agent,
+        };
+        let mut client = connect()?;
+        let costs: CostsView = get(&mut client, Request::Cost { by, since: self.since })?;
+        if screen.is_json() {
+            return screen.value(&costs).map(|()| Exit::Done);
+        }
+        if costs.total.runs == 0 {
+            screen.line("There are no runs to sum up.")?;
+            return Ok(Exit::Done);
+        }
+        screen.line(sentence(&costs.total))?;
+        if let Some(unknown) = unknown(&costs.total) {
+            screen.line(paint(DIM, unknown))?;
+        }
+        screen.line("")?;
+        screen.lines(groups(&costs, screen))?;
+        Ok(Exit::Done)
+    }
+}
+
+fn sentence(total: &CostSum) -> String {
+    let runs = counted(total.runs as usize, "run");
+    let have = if total.runs == 1 { "has" } else { "have" };
+    let cost = match total.costs.is_empty() {
+        true => format!("{runs} {have} an unknown cost"),
+        false => format!("{runs} {have} cost {}", sentences::costs(&total.costs)),
+    };
+    if total.tokens_unknown == total.runs {
+        return format!("{cost}.");
+    }
+    format!("{cost} and used {} tokens.", sentences::number(total.tokens))
+}
+
+/// What is missing in the sums, if something is.
+fn unknown(total: &CostSum) -> Option<String> {
+    let which = |count: u64, what: &str| {
+        let runs = counted(count as usize, "run");
+        (count > 0).then(|| format!("{runs} of agents that do not tell their {what}"))
+    };
+    let missing = [which(total.cost_unknown, "cost"), which(total.tokens_unknown, "tokens")];
+    let missing: Vec<String> = missing.into_iter().flatten().collect();
+    (!missing.is_empty()).then(|| format!("Not in these sums: {}.", missing.join(", ")))
+}
+
+fn groups(costs: &CostsView, screen: &Screen) -> Vec<String> {
+    let by = match costs.by {
+        CostBy::Day => "DAY",
+        CostBy::Project => "PROJECT",
+        CostBy::Agent => "AGENT",
+    };
+    let mut rows = vec![table::headings([by, "RUNS", "TOOL CALLS", "TOKENS", "COST"])];
+    rows.extend(costs.groups.iter().map(row));
+    table_within(&rows, screen.columns(), &[0])
+}
+
+fn row(CostGroup { name, sum }: &CostGroup) -> Vec<Cell> {
+    let known = |unknown: u64, known: String| match unknown {
+        0 => known,
+        all if all == sum.runs => "unknown".to_owned(),
+        some => format!("{known} and {some} unknown"),
+    };
+    let name = if name.is_empty() { "(not known)" } else { name };
+    vec![
+        Cell::new(name),
+        Cell::new(sentences::number(sum.runs)),
+        Cell::new(sentences::number(sum.tool_calls)),
+        Cell::new(known(sum.tokens_unknown, sentences::number(sum.tokens))),
+        Cell::new(known(sum.cost_unknown, sentences::costs(&sum.costs))),
+    ]
+}
