@@ -1,36 +1,13 @@
-//! Tasks as a person sees them: a line in a list, a page of facts.
+//! Tasks as a person sees them: what one does at the moment, a page of facts.
 
 use anstyle::Style;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
-use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
+use crate::screen::{BOLD, DIM, MIND, style_of};
 use crate::sentences::all_waiting;
-use crate::table::{self, Cell, table_within};
+use crate::table::{self, Cell};
 use crate::words::{ago, counted, duration, moment};
-
-/// The columns of a list that are cut on a narrow screen: description, then activity.
-const YIELDING: [usize; 2] = [2, 5];
-
-/// One line a task, under headings.
-pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
-    let names = ["ID", "STATUS", "DESCRIPTION", "AGENT", "TIME", "ACTIVITY"];
-    let mut rows = vec![table::headings(names)];
-    rows.extend(tasks.iter().map(row));
-    table_within(&rows, screen.columns(), &YIELDING)
-}
-
-fn row(task: &TaskView) -> Vec<Cell> {
-    let resumed = if task.resumes > 0 { " (resumed)" } else { "" };
-    vec![
-        Cell::new(format!("{}{resumed}", task.id)),
-        Cell::new(task.status.as_str()).styled(style_of(task.status)),
-        Cell::new(&task.description),
-        Cell::new(&task.agent),
-        Cell::new(duration(task.elapsed_ms)),
-        Cell::new(activity(task)).styled(activity_style(task)),
-    ]
-}
 
 /// What a task does at the moment, in a few words.
 pub fn activity(task: &TaskView) -> String {

@@ -16,6 +16,24 @@ pub fn moment(time: Time) -> String {
     in_zone(time, "%a %e %b %Y, %H:%M:%S", TimeZone::system())
 }
 
+/// How long ago, in one unit, for a column: `12s`, `5m`, `3h`, `2d`, `9w`.
+pub fn age(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match (seconds / 604_800, seconds / 86_400, seconds / 3600, seconds / 60) {
+        (0, 0, 0, 0) => format!("{seconds}s"),
+        (0, 0, 0, minutes) => format!("{minutes}m"),
+        (0, 0, hours, _) => format!("{hours}h"),
+        (0, days, _, _) => format!("{days}d"),
+        (weeks, ..) => format!("{weeks}w"),
+    }
+}
+
+/// How long ago this moment was.
+pub fn since(time: Time) -> u64 {
+    let now = legwork_machine::since_epoch().as_millis();
+    Time(u64::try_from(now).unwrap_or(u64::MAX)).since(time)
+}
+
 fn in_zone(time: Time, format: &str, zone: TimeZone) -> String {
     let ms = i64::try_from(time.0).unwrap_or(i64::MAX);
     match Timestamp::from_millisecond(ms) {
@@ -62,6 +80,12 @@ mod tests {
         for text in ["", "m", "10x", "-1", "1.5m", "99999999999999999999", "999999999999999999d"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn p5_an_age_has_one_unit() {
+        let all = [0, 59_999, 60_000, 3_600_000, 86_400_000, 604_800_000, 31_536_000_000];
+        assert_eq!(all.map(age), ["0s", "59s", "1m", "1h", "1d", "1w", "52w"]);
     }
 
     #[test]

@@ -67,7 +67,9 @@ impl Daemon {
     }
 
     fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
-        self.read(|engine, now| engine.view(name, now))
+        let mut view = self.read(|engine, now| engine.view(name, now))?;
+        self.shell.explain([&mut view]);
+        Ok(view)
     }
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {

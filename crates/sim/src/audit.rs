@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use legwork_engine::record::{About, Change, Delivery, DeliveryEnd, Forget, NoticeId, Target};
-use legwork_engine::task::{Outcome, Stage, StageName, Task};
+use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
 use legwork_engine::text::{notices, words};
 use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, Status, TaskId, Time};
 
@@ -122,8 +122,11 @@ impl Audit {
 
     fn apply(&mut self, change: &Change) {
         match change {
-            Change::Launched { task, .. } => self.begun(task, None),
-            Change::Resumed { task } => self.begun(task, Some(StageName::Completed)),
+            Change::Launched { task, .. } => {
+                self.check_asker(task);
+                self.begun(task, None);
+            }
+            Change::Resumed { task, from, by } => self.resumed(task, *from, *by),
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
             Change::Retrieved { .. } => {}
@@ -177,7 +180,28 @@ impl Audit {
         }
     }
 
-    fn begun(&mut self, task: &Task, from: Option<StageName>) {
+    /// A session may go on with what is completed, a person with whatever is over; and what a
+    /// person has done, the session that launched it hears of.
+    fn resumed(&mut self, task: &Task, from: StageName, by: ResumedBy) {
+        let is_over =
+            matches!(from, StageName::Completed | StageName::Failed | StageName::Cancelled);
+        if !is_over || by == ResumedBy::Session && from != StageName::Completed {
+            self.broken("arrows", format!("{} is resumed by a {by:?} from {from:?}", task.id));
+        }
+        match by {
+            ResumedBy::Session => self.check_asker(task),
+            ResumedBy::Person if task.run.asker != task.parent => {
+                self.broken("a person's resume is its parent's", task.id.to_string());
+            }
+            ResumedBy::Person => {}
+        }
+        if self.stops.contains_key(&task.id) {
+            self.broken("nothing stops a new run", format!("{} is still stopped", task.id));
+        }
+        self.begun(task, Some(from));
+    }
+
+    fn check_asker(&mut self, task: &Task) {
         let asker = self
             .rows
             .values()
@@ -187,6 +211,9 @@ impl Audit {
         if ended.is_some() {
             self.broken("the ended ask nothing", format!("{} came of one", task.id));
         }
+    }
+
+    fn begun(&mut self, task: &Task, from: Option<StageName>) {
         if self.keys.insert(task.run.key.clone(), task.id).is_some() {
             self.broken("one run a call", format!("{} begins two runs", task.run.key));
         }

@@ -10,7 +10,7 @@ use crate::books::Keeper;
 use crate::conditions::{LONGEST_RUN_MS, Twist, faults, settings};
 use crate::host::{Dice, Nasty, SHARED, SPECIALIST};
 use crate::trace::Trace;
-use crate::world::{Faults, Keys, World, other_place, place, shared_place};
+use crate::world::{Faults, Keys, World, name, other_place, place, shared_place};
 
 /// How long everything else may take to settle once nothing goes wrong any more: the slowest
 /// retries and looks.
@@ -312,12 +312,26 @@ impl Play {
 
     fn resume(&mut self) {
         let (task, prompt) = (self.some_task(), self.script());
+        if self.dice.chance(250) {
+            return self.step_in(task, prompt);
+        }
         let twice = self.dice.chance(200);
         if twice {
             self.ask(Ask::Resume { task: task.clone(), prompt: prompt.clone() });
         }
         let note = Some(Note::ResumeIgnores);
         self.ask(ToolCall { ask: Ask::Resume { task, prompt }, note });
+    }
+
+    /// A person has a task go on, however it ended.
+    fn step_in(&mut self, task: String, prompt: String) {
+        let key = name(&format!("person:{}", self.world.calls.len()));
+        self.world.person(Ask::ResumeAny { task, prompt, key });
+        // The same call twice, as after a broken pipe.
+        if self.dice.chance(100) {
+            let last = self.world.calls.len() - 1;
+            self.world.send_call(last);
+        }
     }
 
     fn block(&mut self) {

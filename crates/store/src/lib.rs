@@ -137,6 +137,19 @@ impl Journal for Store {
         Ok(found.pop().flatten())
     }
 
+    fn excerpt(
+        &mut self,
+        task: TaskId,
+        run: u32,
+        max_chars: usize,
+    ) -> Result<Option<String>, Fault> {
+        let sql = "SELECT substr(detail, 1, ?3) FROM runs WHERE task = ?1 AND run = ?2";
+        let most = i64::try_from(max_chars).unwrap_or(i64::MAX);
+        let values = (words::id(task), run, most);
+        let mut found = columns::all(&self.db, "read a result", sql, values, |row| row.plain())?;
+        Ok(found.pop().flatten())
+    }
+
     fn load(&mut self) -> Result<Saved, Fault> {
         let saved = match self.fresh.take() {
             Some(saved) => {

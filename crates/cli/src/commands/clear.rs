@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{Report, Screen, agrees, remark};
 use crate::words::counted;
-use crate::{sentences, views};
+use crate::{listing, sentences};
 
 /// Tasks that are shown, and forgotten with one request.
 const AT_ONCE: usize = LIST_MAX_TASKS;
@@ -88,7 +88,7 @@ impl Clear {
 /// Shows the tasks on stderr and asks there.
 fn agreed(tasks: &[TaskView], screen: &Screen) -> Result<bool, Fault> {
     let shown = &tasks[..tasks.len().min(AT_ONCE)];
-    views::list(shown, screen).into_iter().for_each(remark);
+    listing::list(shown, screen).into_iter().for_each(remark);
     if shown.len() < tasks.len() {
         remark(format!("({} others are not shown.)", tasks.len() - shown.len()));
     }

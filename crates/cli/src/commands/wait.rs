@@ -15,10 +15,11 @@ use legwork_protocol::view::TaskView;
 use crate::asking::{connect, find_all, get, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::listing;
 use crate::progress::{Board, LOOK, REDRAW, elapsed, is_live};
 use crate::screen::Screen;
 use crate::table::fit;
-use crate::views::{self, activity};
+use crate::views::activity;
 use crate::words::{counted, parse_duration};
 
 /// Wait until tasks are finished
@@ -56,7 +57,7 @@ impl Wait {
         if screen.is_json() {
             screen.value(&tasks)?;
         } else {
-            screen.lines(views::list(&tasks, screen))?;
+            screen.lines(listing::list(&tasks, screen))?;
         }
         Ok(Exit::of_tasks(&tasks))
     }

@@ -201,7 +201,7 @@ fn k1_the_daemon_is_stopped_and_everything_goes_on_and_a_question_is_answered() 
         let cleared = stage.json(0, &["clear", "--yes"]);
         assert_eq!(cleared["text"], "Cleared 2 tasks.");
         assert_eq!(stage.json(0, &["clear"])["text"], "There are no tasks to clear.");
-        let none = (0, "No background tasks found.\n".to_owned());
+        let none = (0, "No tasks yet. `legwork run \"…\"` launches one.\n".to_owned());
         assert_eq!(said(&stage.legwork(&["list"])), none);
     });
 }

@@ -4,7 +4,7 @@ use legwork_protocol::TaskId;
 
 use super::words::duration;
 use crate::record::{About, Change, DeliveryEnd, Forget, NoticeId, Target};
-use crate::task::{Stage, StageName};
+use crate::task::{ResumedBy, Stage, StageName};
 
 /// A line of a task's timeline: which task, which run, and a sentence.
 pub type Line = (TaskId, u32, String);
@@ -30,8 +30,12 @@ fn line(change: &Change) -> Option<Line> {
             let what = format!("launched as \"{}\" for {}", task.description, task.agent);
             Some((task.id, 0, format!("{what}, {}", stage(&task.stage))))
         }
-        Change::Resumed { task } => {
-            Some((task.id, task.run.number, format!("resumed, {}", stage(&task.stage))))
+        Change::Resumed { task, by, .. } => {
+            let by = match by {
+                ResumedBy::Session => "resumed",
+                ResumedBy::Person => "resumed by a person",
+            };
+            Some((task.id, task.run.number, format!("{by}, {}", stage(&task.stage))))
         }
         Change::Moved { task, from } => {
             let line = match (&task.stage, from) {

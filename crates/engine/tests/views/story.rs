@@ -3,7 +3,7 @@
 use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Forget, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
-use legwork_engine::task::{Outcome, Run, Stage, StageName, Task};
+use legwork_engine::task::{Outcome, ResumedBy, Run, Stage, StageName, Task};
 use legwork_engine::text::story;
 use legwork_protocol::{MessageId, TaskId, Time};
 
@@ -107,7 +107,16 @@ fn changes() -> Vec<Change> {
     let mut all = vec![
         launched(Stage::Opening),
         launched(Stage::Queued),
-        Change::Resumed { task: task(Stage::Queued, 2) },
+        Change::Resumed {
+            task: task(Stage::Queued, 2),
+            from: StageName::Completed,
+            by: ResumedBy::Session,
+        },
+        Change::Resumed {
+            task: task(Stage::Queued, 3),
+            from: StageName::Failed,
+            by: ResumedBy::Person,
+        },
         moved(Stage::Opening, StageName::Queued),
         moved(Stage::Prompting(prompt.clone()), StageName::Opening),
         moved(Stage::Working(prompt.clone()), StageName::Prompting),

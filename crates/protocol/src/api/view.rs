@@ -19,6 +19,9 @@ pub struct TaskView {
     pub description: String,
     /// Who does the work.
     pub agent: String,
+    /// The folder in which it was launched.
+    #[serde(default)]
+    pub directory: String,
     /// The session that launched it.
     pub parent: SessionId,
     /// Its own session, once that is open.
@@ -33,6 +36,9 @@ pub struct TaskView {
     pub ended: Option<Time>,
     /// How long the run took, or takes so far.
     pub elapsed_ms: u64,
+    /// Why the run failed or was cancelled, on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     pub tool_calls: u32,
     /// The last tools, oldest first; of an unfinished run.
     pub last_tools: Vec<String>,

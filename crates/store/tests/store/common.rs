@@ -5,7 +5,7 @@ use std::path::Path;
 use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
-use legwork_engine::task::{Outcome, Run, Stage, Task};
+use legwork_engine::task::{Outcome, ResumedBy, Run, Stage, StageName, Task};
 use legwork_protocol::{MessageId, TaskId, Time};
 use legwork_store::Store;
 
@@ -85,7 +85,11 @@ pub fn resumed(task: &mut Task) -> Change {
     task.run.prompt = Some("and now that".into());
     task.run.key = format!("call-{}-{}", task.seq, task.run.number).parse().unwrap();
     task.stage = Stage::Prompting(msg("msg_resume"));
-    Change::Resumed { task: task.clone() }
+    Change::Resumed {
+        task: task.clone(),
+        from: StageName::Completed,
+        by: ResumedBy::Session,
+    }
 }
 
 pub fn end_of(task: &Task) -> NoticeId {

@@ -4,7 +4,7 @@ use crate::common::*;
 use legwork_engine::record::{
     About, Change, DeliveryEnd, Forget, Journal, NoticeId, Saved, Target,
 };
-use legwork_engine::task::{Outcome, Stage, StageName, Task};
+use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
 use legwork_protocol::Time;
 use legwork_protocol::limits::DETAIL_MAX_BYTES;
 use legwork_store::{Fault, TIMELINE_MAX_LINES};
@@ -240,7 +240,11 @@ fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
     });
     let moves = |task: &Task, from| Change::Moved { task: task.clone(), from };
     let ends = |task: &Task, from| Change::Ended { task: task.clone(), from, detail: "x".into() };
-    let resumes = |task: &Task| Change::Resumed { task: task.clone() };
+    let resumes = |task: &Task| Change::Resumed {
+        task: task.clone(),
+        from: StageName::Completed,
+        by: ResumedBy::Session,
+    };
     let unknown = NoticeId { task: id(9), run: 0, about: About::End };
     let in_delivery = {
         let mut notice = notice(NoticeId { about: About::Question(0), ..end_of(one) });
