@@ -2,7 +2,7 @@
 
 use legwork_acp::agents::REHEARSAL;
 use legwork_protocol::Refusal;
-use legwork_protocol::api::Answer;
+use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionKind, QuestionView, TaskView, Waiting};
@@ -19,11 +19,18 @@ pub fn refusal(refusal: &Refusal) -> String {
             format!("Task not found: {name}. `legwork list` shows the tasks with their ids.")
         }
         Refusal::BeingResumed => "The task is being resumed already. Wait for its end.".to_owned(),
-        Refusal::NotCompleted(status) => {
-            format!("Only a completed task can be resumed. This one is {status}.")
+        Refusal::NotCompleted(_) => "The task is still at work. Wait for its end, or cancel it, \
+             and resume it then."
+            .to_owned(),
+        Refusal::BeingStopped => {
+            "What the task did last is still being stopped. Try again in a moment.".to_owned()
         }
+        Refusal::PromptRequired => "Say what is to be done: the prompt is empty.".to_owned(),
+        Refusal::HostUnreachable => "The program that keeps the task's session is not running. \
+             Open it again in the task's folder (`legwork show` names it), then try again."
+            .to_owned(),
         Refusal::SessionExpired => {
-            "The task's session was deleted, so it cannot go on. Launch a new task.".to_owned()
+            "The task has no session any more, so it cannot go on. Launch a new task.".to_owned()
         }
         Refusal::UnknownAgent { agent, known } => {
             let agent = plain(agent, ECHO_MAX_CHARS);
@@ -92,6 +99,17 @@ pub fn question(question: &QuestionView) -> String {
         QuestionKind::Question => "asks",
     };
     plain(&format!("{kind}: {}", question.subject), QUESTION_MAX_CHARS)
+}
+
+/// What a person has just said to a helper.
+pub fn reply(reply: &Reply) -> String {
+    match reply {
+        Reply::Once => "allowed once".to_owned(),
+        Reply::Always => "allowed from now on".to_owned(),
+        Reply::Reject(None) => "rejected".to_owned(),
+        Reply::Reject(Some(words)) => format!("rejected: {}", plain(words, QUESTION_MAX_CHARS)),
+        Reply::Words(words) => format!("answered: {}", plain(words, QUESTION_MAX_CHARS)),
+    }
 }
 
 /// Everything that a task waits for, a person first.

@@ -1,8 +1,8 @@
 //! Tasks as a person sees them: what one does at the moment, a page of facts.
 
 use anstyle::Style;
-use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
+use legwork_protocol::{SessionId, Status};
 
 use crate::screen::{BOLD, DIM, MIND, style_of};
 use crate::sentences::all_waiting;
@@ -16,7 +16,8 @@ pub fn activity(task: &TaskView) -> String {
     }
     if !task.status.is_unfinished() {
         let calls = counted(task.tool_calls as usize, "tool call");
-        return if task.notice_pending { format!("{calls}, parent not told yet") } else { calls };
+        let is_owed = task.notice_pending && !is_terminal(&task.parent);
+        return if is_owed { format!("{calls}, parent not told yet") } else { calls };
     }
     match (task.last_tools.last(), task.quiet_ms) {
         (Some(tool), Some(quiet)) => format!("{tool}, {}", ago(quiet)),
@@ -69,6 +70,11 @@ pub fn page(task: &TaskView) -> Vec<String> {
         facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
     }
     table::facts(facts)
+}
+
+/// Whether a session is that of a terminal, in which nobody but a person reads.
+pub fn is_terminal(session: &SessionId) -> bool {
+    session.as_str().starts_with("term_")
 }
 
 fn parent(task: &TaskView) -> String {

@@ -1,6 +1,7 @@
 //! What was just saved, for those who watch: a journal that passes everything on to the store and
 //! remembers the changes until they are taken.
 
+use legwork_engine::record::Note;
 use legwork_engine::text::story;
 use legwork_engine::{Change, Journal, Saved};
 use legwork_protocol::view::News;
@@ -56,6 +57,12 @@ pub fn log_line(change: &Change) -> String {
     if let Change::Launched { task, .. } = change {
         let called = format!(" as \"{}\"", task.description);
         return story::sentence(change).replacen(&called, "", 1);
+    }
+    if let Change::Noted { task, note, .. } = change {
+        return match note {
+            Note::Asked(_) => format!("{task}: asks a person"),
+            Note::Answered(_) => format!("{task}: a person answered"),
+        };
     }
     if let Change::Ended { task, from, .. } = change {
         let silent = Change::Ended { task: task.clone(), from: *from, detail: String::new() };

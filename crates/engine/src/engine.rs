@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use legwork_protocol::api::Answer;
+use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::{Ask, CallId, CallKey, HostId, Refusal, SessionId, Settings, TaskId, Time};
 
 use crate::asks::waits::Wait;
@@ -51,7 +51,7 @@ pub(crate) enum Purpose {
     Delivery(HostId, legwork_protocol::MessageId),
     Stop(TaskId),
     FindMissing(HostId, Vec<SessionId>),
-    Reply(CallId, TaskId, legwork_protocol::QuestionId),
+    Reply(CallId, TaskId, legwork_protocol::QuestionId, Reply),
 }
 
 impl Engine {
@@ -148,7 +148,9 @@ impl Engine {
             Purpose::Delivery(host, delivery) => self.delivery_answered(&host, &delivery, found),
             Purpose::Stop(task) => self.stop_answered(task, found),
             Purpose::FindMissing(host, asked) => self.missing_found(&host, asked, found),
-            Purpose::Reply(call, task, question) => self.replied(call, task, &question, found),
+            Purpose::Reply(call, task, question, reply) => {
+                self.replied(call, task, (&question, reply), found);
+            }
         }
     }
 

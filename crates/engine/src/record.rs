@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use legwork_protocol::api::Reply;
 use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, TaskId, Time};
 
 use crate::task::{ResumedBy, StageName, Task};
@@ -95,6 +96,15 @@ pub enum Forget {
     ParentDeleted,
 }
 
+/// What a task's history has to say of it beside its stages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// The helper asks a person this.
+    Asked(String),
+    /// A person answered with legwork.
+    Answered(Reply),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     Launched {
@@ -119,6 +129,12 @@ pub enum Change {
         from: StageName,
         /// The result, or the reason why there is none.
         detail: String,
+    },
+    /// Something for the task's history that changes no record.
+    Noted {
+        task: TaskId,
+        run: u32,
+        note: Note,
     },
     /// The result was read for the first time.
     Retrieved {

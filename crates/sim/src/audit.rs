@@ -129,7 +129,7 @@ impl Audit {
             Change::Resumed { task, from, by } => self.resumed(task, *from, *by),
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
-            Change::Retrieved { .. } => {}
+            Change::Retrieved { .. } | Change::Noted { .. } => {}
             Change::Forgotten { task, why } => {
                 if *why == Forget::ParentDeleted
                     && let Some(row) = self.rows.get(task)

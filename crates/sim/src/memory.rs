@@ -112,6 +112,7 @@ impl Memory {
     fn apply(&mut self, change: &Change) -> Result<(), Impossible> {
         match change {
             Change::Launched { task, .. } => self.launched(task),
+            Change::Noted { .. } => Ok(()),
             Change::Resumed { task, from, by } => self.resumed(task, *from, *by),
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
@@ -143,12 +144,7 @@ impl Memory {
         Ok(())
     }
 
-    fn resumed(
-        &mut self,
-        task: &Task,
-        from: StageName,
-        by: ResumedBy,
-    ) -> Result<(), Impossible> {
+    fn resumed(&mut self, task: &Task, from: StageName, by: ResumedBy) -> Result<(), Impossible> {
         let before = self.tasks.get(&task.id);
         let earlier = before.map(|before| before.run.key.clone());
         let follows = before.is_some_and(|before| {

@@ -69,7 +69,11 @@ impl Mailbox {
 
     /// What nobody has seen yet, oldest first.
     pub fn unread(&self) -> Vec<Mail> {
-        self.unread.iter().map(|delivery| delivery.mail.clone()).collect()
+        let mail = |delivery: &Delivery| Mail {
+            tasks: delivery.tasks.clone().unwrap_or_default(),
+            ..delivery.mail.clone()
+        };
+        self.unread.iter().map(mail).collect()
     }
 
     pub fn shown(&mut self, messages: &[MessageId]) -> io::Result<()> {
@@ -141,6 +145,7 @@ mod tests {
             session: "term_1".parse().unwrap(),
             at: Time(7),
             text: "done".to_owned(),
+            tasks: Vec::new(),
         }
     }
 

@@ -12,8 +12,10 @@ mod doctor;
 mod install;
 mod list;
 mod log;
+mod mail;
 mod output;
 mod rehearsal;
+mod resume;
 mod run;
 mod show;
 mod uninstall;
@@ -35,6 +37,7 @@ pub enum Command {
     Uninstall(uninstall::Uninstall),
     Doctor(doctor::Doctor),
     Run(run::Run),
+    Resume(resume::Resume),
     Agents(agents::Agents),
     #[command(visible_alias = "ls")]
     List(list::List),
@@ -43,6 +46,7 @@ pub enum Command {
     Wait(wait::Wait),
     Watch(watch::Watch),
     Log(log::Log),
+    Mail(mail::Mail),
     Answer(answer::Answer),
     Cancel(cancel::Cancel),
     Clear(clear::Clear),
@@ -62,6 +66,7 @@ impl Command {
             Self::Uninstall(command) => command.run(screen),
             Self::Doctor(command) => command.run(screen),
             Self::Run(command) => command.run(screen),
+            Self::Resume(command) => command.run(screen),
             Self::Agents(command) => command.run(screen),
             Self::List(command) => command.run(screen),
             Self::Show(command) => command.run(screen),
@@ -69,6 +74,7 @@ impl Command {
             Self::Wait(command) => command.run(screen),
             Self::Watch(command) => command.run(screen),
             Self::Log(command) => command.run(screen),
+            Self::Mail(command) => command.run(screen),
             Self::Answer(command) => command.run(screen),
             Self::Cancel(command) => command.run(screen),
             Self::Clear(command) => command.run(screen),
@@ -82,7 +88,11 @@ impl Command {
     /// Refuses what acts, where only looking is allowed.
     pub fn check_place(&self) -> Result<(), Fault> {
         let acts = match self {
-            Self::Run(_) | Self::Cancel(_) | Self::Clear(_) | Self::Uninstall(_) => true,
+            Self::Run(_)
+            | Self::Resume(_)
+            | Self::Cancel(_)
+            | Self::Clear(_)
+            | Self::Uninstall(_) => true,
             Self::Answer(command) => command.acts(),
             Self::Daemon(command) => command.ends_it(),
             _ => false,
@@ -95,6 +105,7 @@ impl Command {
         !matches!(
             self,
             Self::Demo(_)
+                | Self::Mail(_)
                 | Self::Install(_)
                 | Self::Uninstall(_)
                 | Self::Doctor(_)

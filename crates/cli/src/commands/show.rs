@@ -5,6 +5,7 @@ use clap::Args;
 use crate::asking::{connect, find_task};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::mail;
 use crate::screen::{DIM, Screen, paint};
 use crate::views;
 
@@ -26,6 +27,7 @@ impl Show {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let task = find_task(&mut client, &self.task)?;
+        mail::seen_here(task.id);
         if screen.is_json() {
             return screen.value(&task).map(|()| Exit::Done);
         }

@@ -15,12 +15,12 @@ use legwork_protocol::view::TaskView;
 use crate::asking::{connect, find_all, get, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::listing;
 use crate::progress::{Board, LOOK, REDRAW, elapsed, is_live};
 use crate::screen::Screen;
 use crate::table::fit;
 use crate::views::activity;
 use crate::words::{counted, parse_duration};
+use crate::{listing, mail};
 
 /// Wait until tasks are finished
 ///
@@ -54,6 +54,7 @@ impl Wait {
         } else {
             ended.recv().map_err(|_| worker_gone())??
         };
+        tasks.iter().for_each(|task| mail::seen_here(task.id));
         if screen.is_json() {
             screen.value(&tasks)?;
         } else {

@@ -14,6 +14,7 @@ mod demo;
 mod home;
 mod leaving;
 mod mail;
+mod resume;
 mod run;
 mod running;
 mod terminal;

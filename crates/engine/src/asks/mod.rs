@@ -13,7 +13,7 @@ use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
 
 use crate::engine::{Answered, Engine, Purpose};
 use crate::input::Caller;
-use crate::record::{About, Change, Forget};
+use crate::record::{About, Change, Forget, Note};
 use crate::run::finish::{Halt, Notify};
 use crate::task::{Outcome, Stage, Task};
 use crate::text::words;
@@ -124,8 +124,8 @@ impl Engine {
         });
         let unknown = || Refusal::NoSuchQuestion(question.as_str().to_owned());
         let (id, host, session, kind) = asked.ok_or_else(unknown)?;
-        let action = Action::Answer { session, question: question.clone(), kind, reply };
-        self.work(host, action, Purpose::Reply(call, id, question));
+        let purpose = Purpose::Reply(call, id, question.clone(), reply.clone());
+        self.work(host, Action::Answer { session, question, kind, reply }, purpose);
         Ok(None)
     }
 
@@ -133,9 +133,12 @@ impl Engine {
         &mut self,
         call: CallId,
         id: TaskId,
-        question: &QuestionId,
+        (question, reply): (&QuestionId, Reply),
         found: Result<Finding, HostError>,
     ) {
+        if let (Ok(_), Some(run)) = (&found, self.tasks.get(id).map(|task| task.run.number)) {
+            self.save(Change::Noted { task: id, run, note: Note::Answered(reply) });
+        }
         if matches!(found, Ok(_) | Err(HostError::Gone)) {
             self.question_closed(id, question);
         }

@@ -138,6 +138,7 @@ impl Engine {
             cost_micros: None,
             waiting: Vec::new(),
             questions: Vec::new(),
+            retrieved: task.retrieved,
             notice_pending: self.outbox.notices.contains_key(&task.notice(About::End)),
         };
         if let Some(live) = self.tasks.live(task.id) {

@@ -4,9 +4,10 @@ use legwork_protocol::limits::{QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
 use legwork_protocol::{QuestionId, TaskId};
 
 use crate::engine::Engine;
-use crate::record::{About, Change};
+use crate::record::{About, Change, Note};
 use crate::tasks::Live;
 use crate::text::notices::question_headline;
+use crate::text::words;
 use crate::work::Question;
 
 impl Engine {
@@ -38,7 +39,9 @@ impl Engine {
         }
         task.run.asked.push(question.id.clone());
         let (task, from) = (task.clone(), task.stage.name());
+        let (run, asked) = (task.run.number, Note::Asked(words::question(&question)));
         self.save(Change::Moved { task, from });
+        self.save(Change::Noted { task: id, run, note: asked });
         let about = About::Question(told);
         self.enqueue(id, about, |task| question_headline(task, &question));
     }

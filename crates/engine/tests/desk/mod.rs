@@ -105,6 +105,7 @@ impl Desk {
                 }
             }
             Change::Retrieved { .. }
+            | Change::Noted { .. }
             | Change::DeliveryWithdrawn { .. }
             | Change::StopRequested(_)
             | Change::StopDone { .. }

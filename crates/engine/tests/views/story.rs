@@ -1,10 +1,12 @@
 //! The timeline: each kind of change as a sentence.
 
 use legwork_engine::record::{
-    About, Change, Delivery, DeliveryEnd, Forget, Notice, NoticeId, Origin, Parent, Stop, Target,
+    About, Change, Delivery, DeliveryEnd, Forget, Note, Notice, NoticeId, Origin, Parent, Stop,
+    Target,
 };
 use legwork_engine::task::{Outcome, ResumedBy, Run, Stage, StageName, Task};
 use legwork_engine::text::story;
+use legwork_protocol::api::Reply;
 use legwork_protocol::{MessageId, TaskId, Time};
 
 use crate::desk::{DAWN, host_id, session_id, task_id};
@@ -103,6 +105,7 @@ fn changes() -> Vec<Change> {
         let (session, place) = (session_id("ses_parent"), "project".parse().unwrap());
         Change::ParentKnown(Parent { session, place, active_host })
     };
+    let noted = |note| Change::Noted { task: id, run: 0, note };
     let launched = |stage| Change::Launched { task: task(stage, 0), origin: Origin::default() };
     let mut all = vec![
         launched(Stage::Opening),
@@ -126,6 +129,12 @@ fn changes() -> Vec<Change> {
         ended(Outcome::Failed, &"The model is overloaded. ".repeat(8)),
         ended(Outcome::Cancelled, "Cancelled by a person."),
         ended(Outcome::Completed, ""),
+        noted(Note::Asked("bash: rm -r build".to_owned())),
+        noted(Note::Answered(Reply::Once)),
+        noted(Note::Answered(Reply::Always)),
+        noted(Note::Answered(Reply::Reject(None))),
+        noted(Note::Answered(Reply::Reject(Some("use\nls".to_owned())))),
+        noted(Note::Answered(Reply::Words("the «second» one".to_owned()))),
         Change::Retrieved { task: id, at: DAWN },
         Change::Forgotten { task: id, why: Forget::Cleared },
         Change::Forgotten { task: id, why: Forget::ParentDeleted },
@@ -150,6 +159,7 @@ fn name(change: &Change) -> &'static str {
         Change::Resumed { .. } => "resumed",
         Change::Moved { .. } => "moved",
         Change::Ended { .. } => "ended",
+        Change::Noted { .. } => "noted",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
         Change::Enqueued(_) => "pending",

@@ -19,7 +19,8 @@ pub fn read(told: &Value) -> Option<(SessionId, Question)> {
         // Each has its own options, and all of them want one answer together.
         _ => (questions.iter().map(|one| in_words(one)).collect::<Vec<_>>().join(" | "), vec![]),
     };
-    Some((session, Question { id, kind: QuestionKind::Question, subject, options }))
+    let (kind, takes_words) = (QuestionKind::Question, true);
+    Some((session, Question { id, kind, subject, options, takes_words }))
 }
 
 /// `bash: echo permitted`. The patterns are pieces of a command; the whole says more.

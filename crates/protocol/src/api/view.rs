@@ -52,6 +52,9 @@ pub struct TaskView {
     pub waiting: Vec<Waiting>,
     /// What it waits for a person to answer.
     pub questions: Vec<QuestionView>,
+    /// When its last result was first read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retrieved: Option<Time>,
     /// Whether its parent has not been told of the end of its last run yet.
     pub notice_pending: bool,
 }
@@ -85,9 +88,13 @@ pub enum Waiting {
 pub struct QuestionView {
     pub id: QuestionId,
     pub kind: QuestionKind,
-    /// What it is about, on one line: what the helper wants to do, or what it wants to know.
+    /// What it is about, whole: what the helper wants to do, or what it wants to know. It may have
+    /// several lines.
     pub subject: String,
     pub options: Vec<QuestionOption>,
+    /// Whether words may go with a no to a permission.
+    #[serde(default)]
+    pub takes_words: bool,
     /// Since when it is known to wait.
     pub since: Time,
 }
@@ -160,6 +167,9 @@ pub struct Mail {
     pub at: Time,
     /// What a person is to see of it.
     pub text: String,
+    /// The tasks that it is about; none if that is not known.
+    #[serde(default, rename = "about", skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskId>,
 }
 
 /// The daemon.

@@ -130,6 +130,7 @@ fn kind(change: &Change) -> &'static str {
         Change::Resumed { .. } => "resumed",
         Change::Moved { .. } => "moved",
         Change::Ended { .. } => "ended",
+        Change::Noted { .. } => "noted",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
         Change::Enqueued(_) => "pending",

@@ -85,11 +85,7 @@ pub fn resumed(task: &mut Task) -> Change {
     task.run.prompt = Some("and now that".into());
     task.run.key = format!("call-{}-{}", task.seq, task.run.number).parse().unwrap();
     task.stage = Stage::Prompting(msg("msg_resume"));
-    Change::Resumed {
-        task: task.clone(),
-        from: StageName::Completed,
-        by: ResumedBy::Session,
-    }
+    Change::Resumed { task: task.clone(), from: StageName::Completed, by: ResumedBy::Session }
 }
 
 pub fn end_of(task: &Task) -> NoticeId {
