@@ -55,6 +55,8 @@ pub fn refusal(refusal: &Refusal) -> String {
                 .to_owned()
         }
         Refusal::BadArguments { why, .. } => why.clone(),
+        Refusal::Missing(names) => format!("Something is missing: {}.", names.join(", ")),
+        Refusal::NotASession => "Nobody can do this from here.".to_owned(),
         other => other.text(),
     }
 }
@@ -101,6 +103,14 @@ pub fn question(question: &QuestionView) -> String {
     plain(&format!("{kind}: {}", question.subject), QUESTION_MAX_CHARS)
 }
 
+/// What a helper asks, whole.
+pub fn asks(question: &QuestionView) -> String {
+    match question.kind {
+        QuestionKind::Permission => format!("asks for a permission: {}", question.subject),
+        QuestionKind::Question => format!("asks: {}", question.subject),
+    }
+}
+
 /// What a person has just said to a helper.
 pub fn reply(reply: &Reply) -> String {
     match reply {
@@ -134,4 +144,52 @@ pub fn ways_to_answer(task: &TaskView, question: &QuestionView, number: usize) -
     }
     let width = ways.iter().map(|(way, _)| way.len()).max().unwrap_or(0);
     ways.into_iter().map(|(way, means)| format!("{way:<width$}  {means}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::api::Inside;
+    use legwork_protocol::{Status, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn p10_what_a_person_is_refused_names_no_tool_of_a_model() {
+        let name = || "x".to_owned();
+        let all = [
+            Refusal::Missing(vec![name()]),
+            Refusal::PromptRequired,
+            Refusal::NotFound(name()),
+            Refusal::BeingResumed,
+            Refusal::BeingStopped,
+            Refusal::NotCompleted(Status::Running),
+            Refusal::SessionExpired,
+            Refusal::UnknownAgent { agent: name(), known: vec![name()] },
+            Refusal::TooDeep { limit: 1 },
+            Refusal::TooManyTasks { limit: 1, held: 1, finished: 1, unfinished: 0 },
+            Refusal::CannotCancel(Status::Completed),
+            Refusal::BadArguments { tool: "background_task".to_owned(), why: name() },
+            Refusal::HostUnreachable,
+            Refusal::NotStarted(name()),
+            Refusal::NotDone(name()),
+            Refusal::CallRepeated,
+            Refusal::CannotSave,
+            Refusal::CannotRead,
+            Refusal::NoSuchQuestion("per_1".to_owned()),
+            Refusal::Forgotten {
+                task: TaskId::from_number(1),
+                description: name(),
+                days_left: 1,
+                found: name(),
+            },
+            Refusal::NotASession,
+            Refusal::NotAPerson(Inside::Agent),
+            Refusal::RecordsReplaced { path: name() },
+        ];
+        for refused in all {
+            let said = refusal(&refused);
+            assert!(!said.contains("background_") && !said.contains("per_1"), "{said}");
+            assert!(!said.is_empty());
+        }
+    }
 }

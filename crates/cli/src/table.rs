@@ -22,6 +22,12 @@ impl Cell {
         Self { text: plain(text.as_ref(), CELL_MAX_CHARS), style: Style::new() }
     }
 
+    /// A text that may have several lines, whole.
+    pub fn lines(text: &str) -> Self {
+        let lines: Vec<String> = text.lines().map(|line| plain(line, usize::MAX)).collect();
+        Self { text: lines.join("\n"), style: Style::new() }
+    }
+
     pub fn styled(self, style: Style) -> Self {
         Self { style, ..self }
     }
@@ -33,8 +39,22 @@ pub fn table(rows: &[Vec<Cell>]) -> Vec<String> {
 
 /// Names and what is to be said of each, a line for each.
 pub fn facts(facts: Vec<(&str, Cell)>) -> Vec<String> {
-    let row = |(name, fact)| vec![Cell::new(name).styled(DIM), fact];
-    table(&facts.into_iter().map(row).collect::<Vec<_>>())
+    facts_within(facts, None)
+}
+
+/// The same within a screen: what is wider goes on under itself.
+pub fn facts_within(facts: Vec<(&str, Cell)>, columns: Option<usize>) -> Vec<String> {
+    let names = facts.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(names + GAP).max(GAP));
+    let mut lines = Vec::new();
+    for (name, fact) in facts {
+        for (number, piece) in wrap(&fact.text, room).iter().enumerate() {
+            let name = if number == 0 { name } else { "" };
+            let gap = " ".repeat(names - name.width() + GAP);
+            lines.push(format!("{}{gap}{}", paint(DIM, name), paint(fact.style, piece)));
+        }
+    }
+    lines
 }
 
 pub fn headings<const N: usize>(names: [&str; N]) -> Vec<Cell> {

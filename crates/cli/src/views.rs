@@ -1,13 +1,18 @@
 //! Tasks as a person sees them: what one does at the moment, a page of facts.
 
 use anstyle::Style;
-use legwork_protocol::view::TaskView;
-use legwork_protocol::{SessionId, Status};
+use legwork_protocol::refusal::cut;
+use legwork_protocol::view::{RunView, TaskView};
+use legwork_protocol::{SessionId, Status, Time};
 
 use crate::screen::{BOLD, DIM, MIND, style_of};
-use crate::sentences::all_waiting;
+use crate::sentences::{self, all_waiting};
 use crate::table::{self, Cell};
-use crate::words::{ago, counted, duration, moment};
+use crate::words::{ago, counted, duration, moment, since};
+
+/// Lines of a prompt that are shown unless all of it is wanted, and characters of each.
+const PROMPT_LINES: usize = 3;
+const PROMPT_LINE_CHARS: usize = 200;
 
 /// What a task does at the moment, in a few words.
 pub fn activity(task: &TaskView) -> String {
@@ -31,22 +36,44 @@ pub fn activity_style(task: &TaskView) -> Style {
     if task.waiting.is_empty() && task.questions.is_empty() { DIM } else { MIND }
 }
 
-pub fn page(task: &TaskView) -> Vec<String> {
+/// How much of a task is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    /// The whole prompts, and not their first lines.
+    pub full: bool,
+    /// What only somebody who looks for a fault can use: ids of sessions and hosts.
+    pub verbose: bool,
+}
+
+pub fn page(
+    task: &TaskView,
+    runs: &[RunView],
+    depth: Depth,
+    columns: Option<usize>,
+) -> Vec<String> {
     let mut facts = vec![
-        ("Task", Cell::new(task.id.to_string()).styled(BOLD)),
+        ("Task", Cell::new(&task.description).styled(BOLD)),
+        ("Id", Cell::new(task.id.to_string())),
         ("Status", Cell::new(status(task)).styled(style_of(task.status))),
-        ("Description", Cell::new(&task.description)),
-        ("Agent", Cell::new(&task.agent)),
-        ("Launched", Cell::new(moment(task.created))),
     ];
-    if task.resumes > 0 {
-        facts.push(("Resumed", Cell::new(format!("{} times", task.resumes))));
-        facts.push(("Run began", Cell::new(moment(task.started))));
+    if let Some(reason) = &task.reason {
+        facts.push(("Why", Cell::new(reason).styled(style_of(task.status))));
     }
+    for question in &task.questions {
+        let asks = format!("{} (legwork answer {})", sentences::asks(question), task.id);
+        facts.push(("Waiting", Cell::lines(&asks).styled(MIND)));
+    }
+    for waiting in &task.waiting {
+        facts.push(("Waiting", Cell::new(sentences::waiting(waiting)).styled(MIND)));
+    }
+    facts.push(("Agent", Cell::new(&task.agent)));
+    facts.push(("Host", Cell::new(host(task))));
+    facts.push(("Folder", Cell::new(&task.directory)));
+    facts.push(("Launched", Cell::new(when(task.created))));
     if let Some(ended) = task.ended {
-        facts.push(("Ended", Cell::new(moment(ended))));
+        facts.push(("Ended", Cell::new(when(ended))));
     }
-    facts.push(("Time", Cell::new(duration(task.elapsed_ms))));
+    facts.push(("Worked", Cell::new(duration(task.elapsed_ms))));
     facts.push(("Tool calls", Cell::new(calls(task))));
     if let Some(quiet) = task.quiet_ms {
         facts.push(("Last active", Cell::new(ago(quiet))));
@@ -58,18 +85,49 @@ pub fn page(task: &TaskView) -> Vec<String> {
         let (whole, part) = (micros / 1_000_000, micros % 1_000_000 / 100);
         facts.push(("Cost", Cell::new(format!("{whole}.{part:04}"))));
     }
-    for waiting in all_waiting(task) {
-        facts.push(("Waiting", Cell::new(waiting).styled(MIND)));
-    }
-    facts.push(("Parent", Cell::new(parent(task))));
-    if let Some(session) = &task.session {
-        facts.push(("Session", Cell::new(session.as_str())));
-    }
-    facts.push(("Host", Cell::new(task.host.as_str())));
-    if task.notice_pending {
+    if task.notice_pending && !is_terminal(&task.parent) {
         facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
     }
-    table::facts(facts)
+    if depth.verbose {
+        facts.push(("Parent", Cell::new(parent(task))));
+        facts.extend(task.session.iter().map(|id| ("Session", Cell::new(id.as_str()))));
+        facts.push(("Host id", Cell::new(task.host.as_str())));
+        facts.push(("Place", Cell::new(task.place.as_str())));
+    }
+    let names: Vec<String> = runs.iter().map(|run| run_name(run, runs.len())).collect();
+    for (name, run) in names.iter().zip(runs) {
+        facts.push((name, Cell::lines(&prompt(&run.prompt, depth.full))));
+    }
+    table::facts_within(facts, columns)
+}
+
+fn run_name(run: &RunView, of: usize) -> String {
+    if of == 1 { "Prompt".to_owned() } else { format!("Run {}", run.number) }
+}
+
+/// What was asked, or the first lines of it.
+fn prompt(prompt: &str, full: bool) -> String {
+    let mut lines: Vec<String> = prompt.trim().lines().map(str::to_owned).collect();
+    if full {
+        return lines.join("\n");
+    }
+    let left = lines.len().saturating_sub(PROMPT_LINES);
+    lines.truncate(PROMPT_LINES);
+    lines.iter_mut().for_each(|line| *line = cut(line, PROMPT_LINE_CHARS));
+    if left > 0 {
+        lines.push(format!("… and {} (--full)", counted(left, "more line")));
+    }
+    lines.join("\n")
+}
+
+fn when(time: Time) -> String {
+    format!("{}, {}", ago(since(time)), moment(time))
+}
+
+/// What kind of program runs it.
+fn host(task: &TaskView) -> &str {
+    let kind = task.host.as_str().split('-').next().unwrap_or_default();
+    if kind == "acp" { "an agent of this terminal's daemon (ACP)" } else { kind }
 }
 
 /// Whether a session is that of a terminal, in which nobody but a person reads.
@@ -108,6 +166,7 @@ pub fn next_steps(task: &TaskView) -> Vec<String> {
         steps.push(format!("legwork cancel {id}    call it off"));
     } else {
         steps.push(format!("legwork output {id}    read what came of it"));
+        steps.push(format!("legwork resume {id}    have it go on"));
     }
     steps.push(format!("legwork log {id}       every decision about it"));
     steps

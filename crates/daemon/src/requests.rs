@@ -1,7 +1,8 @@
 //! What the daemon answers without the engine's decision: it reads what is known and kept.
 
 use legwork_protocol::CallKey;
-use legwork_protocol::api::view::{DaemonView, News, TaskView};
+use legwork_protocol::api::refusal::cut;
+use legwork_protocol::api::view::{DaemonView, News, RunView, TaskView};
 use legwork_protocol::api::{Answer, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon};
 
@@ -9,6 +10,7 @@ use crate::calls::Number;
 use crate::connection::Open;
 use crate::daemon::Daemon;
 use crate::fault::chain;
+use crate::limits::{PROMPT_CUT_CHARS, RUNS_MAX_BYTES};
 use crate::version::BUILD;
 use crate::world::Form;
 
@@ -40,6 +42,7 @@ impl Daemon {
                 return Ok(());
             }
             Request::Show { task } => Answer::Task(Box::new(self.task(&task)?)),
+            Request::Runs { task } => Answer::Runs(self.runs(&task)?),
             Request::Log { task } => Answer::Log(self.timeline(&task)?),
             Request::Status => Answer::Status(Box::new(self.view()?)),
             Request::Mail => Answer::Mail(self.built_in.mail()),
@@ -70,6 +73,22 @@ impl Daemon {
         let mut view = self.read(|engine, now| engine.view(name, now))?;
         self.shell.explain([&mut view]);
         Ok(view)
+    }
+
+    /// The newest prompts are whole; of older ones that do not fit into a line only the beginning
+    /// is.
+    fn runs(&mut self, name: &str) -> Result<Vec<RunView>, Refusal> {
+        let task = self.task(name)?.id;
+        let runs = self.store().runs(task);
+        let mut runs = runs.map_err(|fault| self.cannot_read(&fault))?;
+        let mut room = RUNS_MAX_BYTES;
+        for run in runs.iter_mut().rev() {
+            if run.prompt.len() > room {
+                run.prompt = cut(&run.prompt, PROMPT_CUT_CHARS);
+            }
+            room = room.saturating_sub(run.prompt.len());
+        }
+        Ok(runs)
     }
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {

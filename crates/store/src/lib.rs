@@ -36,6 +36,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use legwork_engine::record::{Change, Journal, Saved};
+use legwork_protocol::view::RunView;
 use legwork_protocol::{TaskId, Time};
 use rusqlite::Connection;
 
@@ -109,6 +110,19 @@ impl Store {
     /// Their files are removed.
     pub fn removed(&mut self, tasks: &[TaskId]) -> Result<(), Fault> {
         removals::done(&mut self.db, tasks)
+    }
+
+    /// The runs of a task, the first one first, each with its whole prompt.
+    pub fn runs(&self, task: TaskId) -> Result<Vec<RunView>, Fault> {
+        let sql = "SELECT run, prompt, started, ended, outcome FROM runs WHERE task = ?1
+             ORDER BY run";
+        columns::all(&self.db, "read a task's runs", sql, [words::id(task)], |row| {
+            let number = row.plain()?;
+            let prompt: Option<String> = row.plain()?;
+            let prompt = prompt.unwrap_or_default();
+            let (started, ended) = (row.time()?, row.maybe_time()?);
+            Ok(RunView { number, prompt, started, ended, outcome: row.plain()? })
+        })
     }
 
     /// A task's history in words, the oldest line first.

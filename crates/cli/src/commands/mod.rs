@@ -5,6 +5,7 @@ mod answer;
 mod bridge;
 mod cancel;
 mod clear;
+mod complete;
 mod completions;
 mod daemon;
 mod demo;
@@ -39,19 +40,24 @@ pub enum Command {
     Run(run::Run),
     Resume(resume::Resume),
     Agents(agents::Agents),
-    #[command(visible_alias = "ls")]
+    #[command(visible_aliases = ["ls", "ps"])]
     List(list::List),
     Show(show::Show),
     Output(output::Output),
     Wait(wait::Wait),
     Watch(watch::Watch),
+    #[command(visible_alias = "logs")]
     Log(log::Log),
     Mail(mail::Mail),
     Answer(answer::Answer),
+    #[command(visible_alias = "stop")]
     Cancel(cancel::Cancel),
+    #[command(visible_alias = "rm")]
     Clear(clear::Clear),
     Daemon(daemon::Daemon),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Complete(complete::Complete),
     #[command(hide = true)]
     Bridge(bridge::Bridge),
     #[command(hide = true)]
@@ -80,6 +86,7 @@ impl Command {
             Self::Clear(command) => command.run(screen),
             Self::Daemon(command) => command.run(screen),
             Self::Completions(command) => command.run(screen),
+            Self::Complete(command) => command.run(screen),
             Self::Bridge(command) => command.run(),
             Self::Rehearsal(command) => command.run(),
         }
@@ -110,6 +117,7 @@ impl Command {
                 | Self::Uninstall(_)
                 | Self::Doctor(_)
                 | Self::Daemon(_)
+                | Self::Complete(_)
                 | Self::Completions(_)
                 | Self::Bridge(_)
                 | Self::Rehearsal(_)

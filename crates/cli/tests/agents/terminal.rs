@@ -83,7 +83,8 @@ const WIDE: (&str, &str) = ("120", "24");
 
 #[test]
 fn p6_a_question_is_asked_and_answered_where_the_person_is() {
-    for (key, said) in [("o", "Allowed: rm x"), ("a", "Allowed: rm x"), ("r", "Not allowed: rm x")] {
+    for (key, said) in [("o", "Allowed: rm x"), ("a", "Allowed: rm x"), ("r", "Not allowed: rm x")]
+    {
         let home = Home::new();
         let line = "legwork run --agent rehearsal 'ask rm x\nsay one' 'say two'";
         let terminal = Terminal::run(&home, WIDE, line);

@@ -24,7 +24,9 @@ fn a_completed_task_is_listed_shown_told_and_read() {
     assert_eq!(json["text"], "seven\n  of them");
     assert_eq!(json["task"]["status"], "completed");
     let shown = home.run(["show", &task]).with_code(0);
-    assert!(shown.out.contains("completed") && shown.out.contains(&session), "{shown:?}");
+    assert!(shown.out.contains("completed") && !shown.out.contains("ses_"), "{shown:?}");
+    let verbose = home.run(["show", &task, "--verbose"]).with_code(0);
+    assert!(verbose.out.contains(&session), "{verbose:?}");
     assert_eq!(home.run(["show", &task, "--json"]).json()["id"], task);
     assert_eq!(home.run(["list", "--json"]).json()["total"], 1);
     let log = home.run(["log", &task]).with_code(0);
@@ -275,4 +277,55 @@ fn p5_a_listing_of_here_has_this_project_only() {
     assert_eq!(found["total"], 1, "a folder can be searched for");
     let none = run("shop/.git", &["list", "--status", "cancelled"]);
     assert!(none.out.contains("No such tasks"), "{none:?}");
+}
+
+#[test]
+fn p10_show_tells_a_person_all_and_names_nothing_that_only_programs_know() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("shop")).unwrap();
+    let prompt = "say one\nsay two\nsay three\nsay four\nsay five";
+    let mut command = home.command(["run", "--agent", "rehearsal", "--detach", prompt]);
+    command.current_dir(home.path("shop"));
+    let task = crate::home::ran(command).with_code(0).out.trim().to_owned();
+    home.run(["wait", &task]).with_code(0);
+    home.run(["resume", &task, "recall"]).with_code(0);
+    let shown = home.run(["show", &task]).with_code(0).out;
+    let folder = home.path("shop").display().to_string();
+    for known in ["say one", &task, "completed", "rehearsal", &folder, "Launched", "Run 0", "Run 1"]
+    {
+        assert!(shown.contains(known), "{known}: {shown}");
+    }
+    assert!(!shown.contains("say four") && shown.contains("2 more lines (--full)"), "{shown}");
+    assert!(home.run(["show", &task, "--full"]).with_code(0).out.contains("say five"));
+    let log = home.run(["log", &task]).with_code(0).out;
+    for page in [&shown, &log, &home.run(["list"]).with_code(0).out] {
+        for internal in ["term_", "msg_", "acp_", "background_", "acp/"] {
+            assert!(!page.contains(internal), "{internal}: {page}");
+        }
+    }
+    let verbose = home.run(["show", &task, "--verbose"]).with_code(0).out;
+    assert!(verbose.contains("term_") && verbose.contains("acp_"), "{verbose}");
+    let json = home.run(["show", &task, "--json"]).with_code(0).json();
+    assert_eq!(json["runs"][0]["prompt"], prompt);
+    assert_eq!((&json["runs"][1]["number"], &json["id"]), (&1.into(), &task.into()));
+}
+
+#[test]
+fn p8_clear_says_in_short_what_would_go() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n");
+    let mut host = Host::connect(&home);
+    for number in 0..12 {
+        let (task, session) = host.launch(&format!("number {number}"));
+        if number > 1 {
+            host.finish(&session, "done");
+            home.run(["wait", &task, "--json"]).with_code(0);
+        }
+    }
+    let asked = home.run(["clear"]).with_code(2);
+    assert!(asked.err.contains("2 unfinished tasks of "), "{asked:?}");
+    assert!(asked.err.contains("10 finished tasks of "), "{asked:?}");
+    assert!(asked.err.contains("Forget 12 tasks and call off 2 of them?"), "{asked:?}");
+    assert!(asked.err.lines().count() <= 5, "{asked:?}");
+    assert_eq!(home.run(["list", "--json"]).json()["total"], 12);
 }

@@ -106,6 +106,7 @@ impl Standing {
     pub fn refuses(self, request: &Request) -> Option<Refusal> {
         match request {
             Request::Show { .. }
+            | Request::Runs { .. }
             | Request::Log { .. }
             | Request::Follow
             | Request::Status

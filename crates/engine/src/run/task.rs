@@ -15,9 +15,10 @@
 //!                    └─── Completed ─────────────────────┘
 //! ```
 //!
-//! A person may resume from any end, a session from Completed only. Every unfinished stage may also go straight to Finished (a failure, a cancel), and a run that
-//! was cut off with its host may go back to Queued on another one (`recovery.interrupted`).
-//! Nothing else: the store refuses any other move.
+//! A person may resume from any end, a session from Completed only. Every unfinished stage may also
+//! go straight to Finished (a failure, a cancel), and a run that was cut off with its host may go
+//! back to Queued on another one (`recovery.interrupted`). Nothing else: the store refuses any
+//! other move.
 
 use std::sync::Arc;
 

@@ -37,9 +37,12 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
         Answer::Cleared { tasks, unfinished } => cleared(*tasks, *unfinished),
         Answer::Replied => "The helper has your answer.".to_owned(),
         // No tool is answered so.
-        Answer::Task(_) | Answer::Log(_) | Answer::Status(_) | Answer::Mail(_) | Answer::Done => {
-            String::new()
-        }
+        Answer::Task(_)
+        | Answer::Runs(_)
+        | Answer::Log(_)
+        | Answer::Status(_)
+        | Answer::Mail(_)
+        | Answer::Done => String::new(),
     };
     match note {
         None => text,

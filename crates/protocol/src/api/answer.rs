@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::view::{DaemonView, Mail, News, ResultView, TaskView, TasksView};
+use super::view::{DaemonView, Mail, News, ResultView, RunView, TaskView, TasksView};
 use crate::line::HostLifetime;
 
 /// What came of a request that was not refused. Values only: each front has its own words.
@@ -47,6 +47,8 @@ pub enum Answer {
     Replied,
     /// One task.
     Task(Box<TaskView>),
+    /// The runs of a task, the first one first.
+    Runs(Vec<RunView>),
     /// Every decision about a task.
     Log(Vec<News>),
     /// The daemon.
@@ -91,6 +93,7 @@ taken! {
     Answer::Output(result) => ResultView = *result;
     Answer::Waited { tasks, .. } => Vec<Awaited> = tasks;
     Answer::Listed(tasks) => TasksView = tasks;
+    Answer::Runs(runs) => Vec<RunView> = runs;
     Answer::Log(news) => Vec<News> = news;
     Answer::Status(daemon) => DaemonView = *daemon;
     Answer::Mail(mail) => Vec<Mail> = mail;

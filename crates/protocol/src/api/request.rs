@@ -20,6 +20,8 @@ use crate::status::Status;
 pub enum Request {
     /// One task. → `Task`
     Show { task: String },
+    /// The runs of a task with what each was asked to do. → `Runs`
+    Runs { task: String },
     /// Every decision about a task, in words. → `Log`
     Log { task: String },
     /// What happens from now on. → `news` lines until it is cancelled

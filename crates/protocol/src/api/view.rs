@@ -147,6 +147,21 @@ pub struct ResultView {
     pub next: Option<u64>,
 }
 
+/// One stretch of work on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunView {
+    /// 0 for the launch; each resume adds one.
+    pub number: u32,
+    /// What it was asked to do; the beginning of it if all prompts are too long for a line.
+    pub prompt: String,
+    /// When its work began.
+    pub started: Time,
+    /// When it ended, if it has.
+    pub ended: Option<Time>,
+    /// How it ended: completed, failed, cancelled.
+    pub outcome: Option<String>,
+}
+
 /// Something that was decided about a task, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what they are called")]

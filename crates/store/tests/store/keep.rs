@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use legwork_engine::record::{
-    About, Change, DeliveryEnd, Forget, Journal, NoticeId, Saved, Target,
+    About, Change, DeliveryEnd, Forget, Journal, Note, NoticeId, Saved, Target,
 };
 use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
 use legwork_protocol::Time;
@@ -164,7 +164,9 @@ fn the_timeline_tells_the_story_and_stays_short() {
     for tick in 0..u64::from(TIMELINE_MAX_LINES) + 50 {
         let from = busy.stage.name();
         busy.stage = Stage::Prompting(msg(&tick.to_string()));
-        store.save(Time(tick), &[Change::Moved { task: busy.clone(), from }]).unwrap();
+        let note = Note::Asked(format!("number {tick}"));
+        let noted = Change::Noted { task: busy.id, run: 0, note };
+        store.save(Time(tick), &[Change::Moved { task: busy.clone(), from }, noted]).unwrap();
     }
     let lines = store.timeline(busy.id).unwrap();
     assert_eq!(lines.len(), TIMELINE_MAX_LINES as usize);
@@ -194,7 +196,7 @@ fn what_goes_round_in_circles_is_told_once() {
     let lines = store.timeline(task.id).unwrap();
     let words: Vec<&str> = lines[before..].iter().map(|line| line.2.as_str()).collect();
     let [telling, held, told] = words[..] else { panic!("{words:?}") };
-    assert_eq!(telling, "notice of its end: telling ses_parent");
+    assert_eq!(telling, "notice of its end: on its way");
     assert!(held.contains("an undo is pending"), "{held}");
     assert_eq!(told, "notice of its end: told");
 }

@@ -1,3 +1,5 @@
+//! Questions and the keys that answer them.
+
 use legwork_protocol::view::QuestionOption;
 use legwork_protocol::{Status, Time};
 
