@@ -1,5 +1,6 @@
 //! Asking the daemon on behalf of a person, who may write a task's id in short.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -80,12 +81,15 @@ pub fn result(
 /// The tasks of a listing, at most so many, page by page.
 pub fn list(client: &mut Client, mut list: List, most: usize) -> Result<TasksView, Fault> {
     let mut listed: TasksView = page(client, &list, most)?;
+    let mut known: BTreeSet<TaskId> = listed.tasks.iter().map(|task| task.id).collect();
     while listed.tasks.len() < most
         && let Some(next) = listed.next
     {
         list.after = Some(next);
         let more = page(client, &list, most - listed.tasks.len())?;
-        listed.tasks.extend(more.tasks);
+        // One that ended between two pages is on both.
+        listed.tasks.extend(more.tasks.iter().filter(|task| !known.contains(&task.id)).cloned());
+        known.extend(more.tasks.iter().map(|task| task.id));
         listed = TasksView { tasks: listed.tasks, ..more };
     }
     Ok(listed)

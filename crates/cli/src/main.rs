@@ -9,6 +9,7 @@ mod agents;
 mod asking;
 mod bytes;
 mod commands;
+mod complete;
 mod demo;
 mod environment;
 mod exit;
@@ -17,10 +18,12 @@ mod front;
 mod headless;
 mod identity;
 mod inside;
+mod listing;
 mod mail;
 mod plugin;
 mod programs;
 mod progress;
+mod project;
 mod purge;
 mod run;
 mod screen;
@@ -30,6 +33,7 @@ mod table;
 mod views;
 mod words;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -48,10 +52,12 @@ use crate::screen::Screen;
         on with its conversation, and is told once, with the whole result, when it is done. With \
         these commands a person sees and steers what the helpers do.",
     arg_required_else_help = true,
-    after_help = EXIT_CODES,
-    disable_help_subcommand = true
+    after_help = EXIT_CODES
 )]
 struct Legwork {
+    /// Do as if started in this folder
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    folder: Option<PathBuf>,
     /// Print JSON for programs instead of text for people
     #[arg(long, global = true)]
     json: bool,
@@ -60,7 +66,13 @@ struct Legwork {
 }
 
 fn main() -> ExitCode {
-    let Legwork { json, command } = Legwork::parse();
+    let Legwork { folder, json, command } = Legwork::parse();
+    if let Some(folder) = folder
+        && let Err(source) = std::env::set_current_dir(&folder)
+    {
+        screen::complain(&Fault::File { tried: "go to", path: folder, source });
+        return Exit::Usage.into();
+    }
     // What a person was told is for the person to see.
     let shows_mail = command.shows_mail() && !json && !inside::is_inside();
     let ended = command.check_place().and_then(|()| command.run(&Screen::new(json)));

@@ -2,7 +2,7 @@
 
 use legwork_acp::agents::REHEARSAL;
 use legwork_protocol::Refusal;
-use legwork_protocol::api::Answer;
+use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::money::{Cost, amount};
 use legwork_protocol::refusal::plain;
@@ -20,11 +20,18 @@ pub fn refusal(refusal: &Refusal) -> String {
             format!("Task not found: {name}. `legwork list` shows the tasks with their ids.")
         }
         Refusal::BeingResumed => "The task is being resumed already. Wait for its end.".to_owned(),
-        Refusal::NotCompleted(status) => {
-            format!("Only a completed task can be resumed. This one is {status}.")
+        Refusal::NotCompleted(_) => "The task is still at work. Wait for its end, or cancel it, \
+             and resume it then."
+            .to_owned(),
+        Refusal::BeingStopped => {
+            "What the task did last is still being stopped. Try again in a moment.".to_owned()
         }
+        Refusal::PromptRequired => "Say what is to be done: the prompt is empty.".to_owned(),
+        Refusal::HostUnreachable => "The program that keeps the task's session is not running. \
+             Open it again in the task's folder (`legwork show` names it), then try again."
+            .to_owned(),
         Refusal::SessionExpired => {
-            "The task's session was deleted, so it cannot go on. Launch a new task.".to_owned()
+            "The task has no session any more, so it cannot go on. Launch a new task.".to_owned()
         }
         Refusal::UnknownAgent { agent, known } => {
             let agent = plain(agent, ECHO_MAX_CHARS);
@@ -55,6 +62,8 @@ pub fn refusal(refusal: &Refusal) -> String {
                 .to_owned()
         }
         Refusal::BadArguments { why, .. } => why.clone(),
+        Refusal::Missing(names) => format!("Something is missing: {}.", names.join(", ")),
+        Refusal::NotASession => "Nobody can do this from here.".to_owned(),
         other => other.text(),
     }
 }
@@ -99,6 +108,25 @@ pub fn question(question: &QuestionView) -> String {
         QuestionKind::Question => "asks",
     };
     plain(&format!("{kind}: {}", question.subject), QUESTION_MAX_CHARS)
+}
+
+/// What a helper asks, whole.
+pub fn asks(question: &QuestionView) -> String {
+    match question.kind {
+        QuestionKind::Permission => format!("asks for a permission: {}", question.subject),
+        QuestionKind::Question => format!("asks: {}", question.subject),
+    }
+}
+
+/// What a person has just said to a helper.
+pub fn reply(reply: &Reply) -> String {
+    match reply {
+        Reply::Once => "allowed once".to_owned(),
+        Reply::Always => "allowed from now on".to_owned(),
+        Reply::Reject(None) => "rejected".to_owned(),
+        Reply::Reject(Some(words)) => format!("rejected: {}", plain(words, QUESTION_MAX_CHARS)),
+        Reply::Words(words) => format!("answered: {}", plain(words, QUESTION_MAX_CHARS)),
+    }
 }
 
 /// Everything that a task waits for, a person first.
@@ -152,4 +180,52 @@ pub fn ways_to_answer(task: &TaskView, question: &QuestionView, number: usize) -
     }
     let width = ways.iter().map(|(way, _)| way.len()).max().unwrap_or(0);
     ways.into_iter().map(|(way, means)| format!("{way:<width$}  {means}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::api::Inside;
+    use legwork_protocol::{Status, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn p10_what_a_person_is_refused_names_no_tool_of_a_model() {
+        let name = || "x".to_owned();
+        let all = [
+            Refusal::Missing(vec![name()]),
+            Refusal::PromptRequired,
+            Refusal::NotFound(name()),
+            Refusal::BeingResumed,
+            Refusal::BeingStopped,
+            Refusal::NotCompleted(Status::Running),
+            Refusal::SessionExpired,
+            Refusal::UnknownAgent { agent: name(), known: vec![name()] },
+            Refusal::TooDeep { limit: 1 },
+            Refusal::TooManyTasks { limit: 1, held: 1, finished: 1, unfinished: 0 },
+            Refusal::CannotCancel(Status::Completed),
+            Refusal::BadArguments { tool: "background_task".to_owned(), why: name() },
+            Refusal::HostUnreachable,
+            Refusal::NotStarted(name()),
+            Refusal::NotDone(name()),
+            Refusal::CallRepeated,
+            Refusal::CannotSave,
+            Refusal::CannotRead,
+            Refusal::NoSuchQuestion("per_1".to_owned()),
+            Refusal::Forgotten {
+                task: TaskId::from_number(1),
+                description: name(),
+                days_left: 1,
+                found: name(),
+            },
+            Refusal::NotASession,
+            Refusal::NotAPerson(Inside::Agent),
+            Refusal::RecordsReplaced { path: name() },
+        ];
+        for refused in all {
+            let said = refusal(&refused);
+            assert!(!said.contains("background_") && !said.contains("per_1"), "{said}");
+            assert!(!said.is_empty());
+        }
+    }
 }

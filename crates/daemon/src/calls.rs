@@ -117,15 +117,15 @@ impl Daemon {
     /// What is launched or resumed by this call is to have this environment. A task that somebody
     /// else works on keeps its own.
     fn comes_with(&mut self, caller: &Caller, ask: &Ask, environment: Option<Environment>) {
-        let (Caller::Session { host, session, .. }, Some(environment)) = (caller, environment)
-        else {
-            return;
-        };
-        match ask {
-            Ask::Launch { .. } if self.built_in.contains(host) => {
+        let Some(environment) = environment else { return };
+        match (ask, caller) {
+            (Ask::Launch { .. }, Caller::Session { host, session, .. })
+                if self.built_in.contains(host) =>
+            {
                 self.built_in.launches_with(session, environment);
             }
-            Ask::Resume { task, .. } => {
+            (Ask::Resume { task, .. }, Caller::Session { .. })
+            | (Ask::ResumeAny { task, .. }, Caller::Person) => {
                 let now = self.clock.now();
                 let view = self.shell.read(now, |engine| engine.view(task, now));
                 if let Some(Ok(view)) = view
@@ -158,6 +158,11 @@ impl Daemon {
         }
         let host = self.shell.outside().peers.get(&connection).and_then(|peer| peer.host.clone());
         let environment = context.as_mut().and_then(|context| context.environment.take());
+        // A person who resumes brings an environment along, and is nobody's session for that.
+        let context = match (&ask, &host) {
+            (Ask::ResumeAny { .. }, None) => None,
+            _ => context,
+        };
         let caller = self.caller(host, key, context)?;
         if let (Caller::Person, Ask::Output { task, .. }) = (&caller, &ask) {
             self.check_kept(task)?;

@@ -27,6 +27,15 @@ impl Journal for Feed {
         self.store.detail(task, run)
     }
 
+    fn excerpt(
+        &mut self,
+        task: TaskId,
+        run: u32,
+        max_chars: usize,
+    ) -> Result<Option<String>, Fault> {
+        self.store.excerpt(task, run, max_chars)
+    }
+
     fn load(&mut self) -> Result<Saved, Fault> {
         self.store.load()
     }

@@ -114,3 +114,8 @@ pub const OLD_LOGS: u32 = 3;
 pub const LOG_LINE_MAX_CHARS: usize = 1_000;
 /// Lines in a minute that peers can cause: a broken one must not wash out the rest.
 pub const PEER_LINES_A_MINUTE: u32 = 120;
+
+/// Bytes of whole prompts in one line: escaped they may be six times as many, and a line has 16 MB.
+pub const RUNS_MAX_BYTES: usize = 2 << 20;
+/// Characters of a prompt for which there is no room.
+pub const PROMPT_CUT_CHARS: usize = 500;

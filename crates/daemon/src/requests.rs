@@ -1,14 +1,17 @@
 //! What the daemon answers without the engine's decision: it reads what is known and kept.
 
 use legwork_protocol::CallKey;
-use legwork_protocol::api::view::{DaemonView, News, TaskView};
+use legwork_protocol::api::refusal::cut;
+use legwork_protocol::api::view::{DaemonView, News, RunView, TaskView};
 use legwork_protocol::api::{Answer, Ask, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon};
+use legwork_store::Prompts;
 
 use crate::calls::Number;
 use crate::connection::Open;
 use crate::daemon::Daemon;
 use crate::fault::chain;
+use crate::limits::{PROMPT_CUT_CHARS, RUNS_MAX_BYTES};
 use crate::version::BUILD;
 use crate::world::Form;
 
@@ -45,6 +48,7 @@ impl Daemon {
                 return Ok(());
             }
             Request::Show { task } => Answer::Task(Box::new(self.task_with_runs(&task)?)),
+            Request::Runs { task } => Answer::Runs(self.runs(&task)?),
             Request::Log { task } => Answer::Log(self.timeline(&task)?),
             Request::Cost { by, since } => {
                 let costs = self.store().costs(by, since);
@@ -87,20 +91,42 @@ impl Daemon {
     }
 
     fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
-        self.read(|engine, now| engine.view(name, now))
+        let mut view = self.read(|engine, now| engine.view(name, now))?;
+        self.shell.explain([&mut view]);
+        Ok(view)
     }
 
-    /// A task and each of its runs. What the last one has used up so far is the engine's to say.
+    /// The newest prompts are whole; of older ones that do not fit into a line only the beginning
+    /// is.
+    fn runs(&mut self, name: &str) -> Result<Vec<RunView>, Refusal> {
+        let task = self.task(name)?;
+        let mut runs = self.runs_of(&task, Prompts::With)?;
+        let mut room = RUNS_MAX_BYTES;
+        for run in runs.iter_mut().rev() {
+            if run.prompt.len() > room {
+                run.prompt = cut(&run.prompt, PROMPT_CUT_CHARS);
+            }
+            room = room.saturating_sub(run.prompt.len());
+        }
+        Ok(runs)
+    }
+
     fn task_with_runs(&mut self, name: &str) -> Result<TaskView, Refusal> {
         let mut task = self.task(name)?;
-        let runs = self.store().runs(task.id);
-        task.runs = runs.map_err(|fault| self.cannot_read(&fault))?;
-        if let Some(last) = task.runs.last_mut().filter(|last| last.run == task.resumes) {
+        task.runs = self.runs_of(&task, Prompts::Without)?;
+        Ok(task)
+    }
+
+    /// Each run of a task. What the last one has used up so far is the engine's to say.
+    fn runs_of(&mut self, task: &TaskView, prompts: Prompts) -> Result<Vec<RunView>, Refusal> {
+        let runs = self.store().runs(task.id, prompts);
+        let mut runs = runs.map_err(|fault| self.cannot_read(&fault))?;
+        if let Some(last) = runs.last_mut().filter(|last| last.run == task.resumes) {
             (last.started, last.tool_calls) = (task.started, Some(task.tool_calls));
             (last.tokens, last.model) = (task.tokens, task.model.clone());
             (last.cost_micros, last.currency) = (task.cost_micros, task.currency);
         }
-        Ok(task)
+        Ok(runs)
     }
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {

@@ -98,6 +98,9 @@ impl Engine {
                 self.launch(call, caller, Launch { prompt, description, agent }, spare)
             }
             Ask::Resume { task, prompt } => self.resume(call, caller, &task, prompt),
+            Ask::ResumeAny { task, prompt, key } => {
+                self.resume_any(call, &caller, &task, (key, prompt))
+            }
             Ask::Output { task, offset } => self.output(&caller, &task, offset),
             Ask::Wait { tasks, timeout_ms } => self.wait(call, &caller, &tasks, timeout_ms),
             Ask::List(list) => Ok(Some(Answer::Listed(self.list(&caller, &list)))),

@@ -7,7 +7,7 @@ use legwork_protocol::api::Reply;
 use legwork_protocol::view::{BudgetView, QuestionView};
 use legwork_protocol::{CallKey, Currency, HostId, MessageId, Place, SessionId, TaskId, Time};
 
-use crate::task::{StageName, Task};
+use crate::task::{ResumedBy, StageName, Task};
 use crate::usage::Usage;
 
 /// Where a launch came from; kept for people, not needed for decisions.
@@ -127,9 +127,12 @@ pub enum Change {
         task: Task,
         origin: Origin,
     },
-    /// A completed task has a new run: `task.run`. Fails if it is not completed at the run before.
+    /// A task has a new run: `task.run`. Fails if it is not at this end, at the run before, or if
+    /// whoever resumes it may not do so from there.
     Resumed {
         task: Task,
+        from: StageName,
+        by: ResumedBy,
     },
     /// A run is further than it was. Fails if the stage or the run number is another.
     Moved {
@@ -238,6 +241,17 @@ pub trait Journal {
 
     /// The result or reason of a run.
     fn detail(&mut self, task: TaskId, run: u32) -> Result<Option<String>, Self::Fault>;
+
+    /// The first so many characters of it, for a line of a listing.
+    fn excerpt(
+        &mut self,
+        task: TaskId,
+        run: u32,
+        max_chars: usize,
+    ) -> Result<Option<String>, Self::Fault> {
+        let cut = |detail: String| detail.chars().take(max_chars).collect();
+        self.detail(task, run).map(|detail| detail.map(cut))
+    }
 
     fn load(&mut self) -> Result<Saved, Self::Fault>;
 

@@ -2,8 +2,8 @@
 //! but writes at most once; two writes need a record between them.
 
 use legwork_protocol::api::Reply;
-use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, OPTIONS_MAX};
-use legwork_protocol::refusal::plain;
+use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, OPTIONS_MAX, SUBJECT_MAX_CHARS};
+use legwork_protocol::refusal::{cut, plain};
 use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 use legwork_protocol::{HostId, MessageId, PartId, QuestionId, SessionId, TaskId, Time};
 
@@ -236,6 +236,8 @@ pub struct Question {
     pub kind: QuestionKind,
     pub subject: String,
     pub options: Vec<QuestionOption>,
+    /// Whether words may go with a no.
+    pub takes_words: bool,
 }
 
 impl Question {
@@ -247,7 +249,8 @@ impl Question {
             label: label.to_owned(),
         };
         let options = options.into_iter().map(option).collect();
-        Self { id, kind: QuestionKind::Permission, subject: subject.into(), options }
+        let kind = QuestionKind::Permission;
+        Self { id, kind, subject: subject.into(), options, takes_words: true }
     }
 
     /// What anybody sees of it: a few lines, whatever the host said.
@@ -258,8 +261,12 @@ impl Question {
             label: line(&option.label),
         };
         let options = self.options.iter().take(OPTIONS_MAX).map(option).collect();
-        let Self { id, kind, subject, .. } = self;
-        QuestionView { id, kind, subject: line(&subject), options, since }
+        let Self { id, kind, subject, takes_words, .. } = self;
+        // Two commands on two lines are not one.
+        let subject = cut(subject.trim(), SUBJECT_MAX_CHARS);
+        let lines = subject.lines().map(|line| plain(line, SUBJECT_MAX_CHARS));
+        let subject = lines.collect::<Vec<_>>().join("\n");
+        QuestionView { id, kind, subject, options, takes_words, since }
     }
 }
 

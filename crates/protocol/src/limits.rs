@@ -59,6 +59,9 @@ pub const TOAST_MAX_TASKS: usize = 5;
 pub const QUESTIONS_MAX_TOLD: u32 = 100;
 /// Open questions of one run that are remembered.
 pub const QUESTIONS_MAX_OPEN: usize = 32;
+/// The subject of a question: a person sees all of what they allow. A command that is longer is
+/// shown to its beginning, and says that it was cut.
+pub const SUBJECT_MAX_CHARS: usize = 8_000;
 /// Options of one question that are shown; a dialog of a host has fewer.
 pub const OPTIONS_MAX: usize = 16;
 /// Root sessions whose costs are remembered for `limits.max_cost`, also when their tasks are

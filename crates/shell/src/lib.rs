@@ -10,8 +10,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use legwork_engine::{Action, Engine, Headless, Hint, HostError, Input, Journal, Say, Work};
 use legwork_protocol::api::Answer;
-use legwork_protocol::limits::POLL_EVERY_MS;
-use legwork_protocol::{CallId, HostId, Refusal, Settings, TaskId, Time};
+use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, POLL_EVERY_MS};
+use legwork_protocol::refusal::plain;
+use legwork_protocol::view::TaskView;
+use legwork_protocol::{CallId, HostId, Refusal, Settings, Status, TaskId, Time};
 
 /// Whatever is on the other side: callers, hosts, the process table.
 pub trait Outside {
@@ -123,6 +125,15 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     fn say(&mut self, call: CallId, mut say: Say) {
         if let Say::Answer(answer) = &mut say {
             self.open.remove(&call);
+            match answer {
+                Ok(Answer::Listed(listed)) => self.explain(&mut listed.tasks),
+                Ok(Answer::Waited { tasks, .. }) => {
+                    let tasks = tasks.iter_mut().filter_map(|awaited| awaited.task.as_mut());
+                    self.explain(tasks);
+                }
+                Ok(Answer::Output(output)) => self.explain([&mut output.task]),
+                _ => {}
+            }
             if let Ok(Answer::Output(output)) = answer
                 && !output.task.status.is_unfinished()
             {
@@ -133,6 +144,18 @@ impl<J: Journal, O: Outside> Shell<J, O> {
             }
         }
         self.outside.say(call, say);
+    }
+
+    /// Adds to tasks that failed or were cancelled why that was, in short. One whose reason cannot
+    /// be read is shown without it.
+    pub fn explain<'a>(&mut self, tasks: impl IntoIterator<Item = &'a mut TaskView>) {
+        for task in tasks {
+            if matches!(task.status, Status::Error | Status::Cancelled) {
+                let most = HOST_TEXT_MAX_CHARS;
+                let detail = self.journal.excerpt(task.id, task.resumes, most).ok().flatten();
+                task.reason = detail.map(|detail| plain(detail.trim(), most));
+            }
+        }
     }
 
     /// A run's result, or nothing if the records cannot be read.

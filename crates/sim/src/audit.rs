@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use legwork_engine::Usage;
 use legwork_engine::record::{About, Change, Delivery, DeliveryEnd, Forget, NoticeId, Target};
-use legwork_engine::task::{Outcome, Stage, StageName, Task};
+use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
 use legwork_engine::text::{notices, words};
 use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, Status, TaskId, Time};
 
@@ -132,8 +132,11 @@ impl Audit {
 
     fn apply(&mut self, change: &Change) {
         match change {
-            Change::Launched { task, .. } => self.begun(task, None),
-            Change::Resumed { task } => self.begun(task, Some(StageName::Completed)),
+            Change::Launched { task, .. } => {
+                self.check_asker(task);
+                self.begun(task, None);
+            }
+            Change::Resumed { task, from, by } => self.resumed(task, *from, *by),
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
             Change::Used { task, usage, .. } => {
@@ -196,7 +199,28 @@ impl Audit {
         }
     }
 
-    fn begun(&mut self, task: &Task, from: Option<StageName>) {
+    /// A session may go on with what is completed, a person with whatever is over; and what a
+    /// person has done, the session that launched it hears of.
+    fn resumed(&mut self, task: &Task, from: StageName, by: ResumedBy) {
+        let is_over =
+            matches!(from, StageName::Completed | StageName::Failed | StageName::Cancelled);
+        if !is_over || by == ResumedBy::Session && from != StageName::Completed {
+            self.broken("arrows", format!("{} is resumed by a {by:?} from {from:?}", task.id));
+        }
+        match by {
+            ResumedBy::Session => self.check_asker(task),
+            ResumedBy::Person if task.run.asker != task.parent => {
+                self.broken("a person's resume is its parent's", task.id.to_string());
+            }
+            ResumedBy::Person => {}
+        }
+        if self.stops.contains_key(&task.id) {
+            self.broken("nothing stops a new run", format!("{} is still stopped", task.id));
+        }
+        self.begun(task, Some(from));
+    }
+
+    fn check_asker(&mut self, task: &Task) {
         let asker = self
             .rows
             .values()
@@ -206,6 +230,9 @@ impl Audit {
         if ended.is_some() {
             self.broken("the ended ask nothing", format!("{} came of one", task.id));
         }
+    }
+
+    fn begun(&mut self, task: &Task, from: Option<StageName>) {
         if self.keys.insert(task.run.key.clone(), task.id).is_some() {
             self.broken("one run a call", format!("{} begins two runs", task.run.key));
         }
@@ -350,42 +377,6 @@ impl Audit {
                 let what = format!("{} run {} tells who ended it", task.id, task.run.number);
                 self.broken("end and notice together", what);
             }
-        }
-    }
-
-    /// A helper that failed or was cancelled takes its own helpers along, and no other does.
-    fn check_trees(&mut self, changes: &[Change]) {
-        let ended = |change: &Change| match change {
-            Change::Ended { task, .. } => Some((task.outcome()?, task.session.clone()?)),
-            _ => None,
-        };
-        for (outcome, session) in changes.iter().filter_map(ended) {
-            let below = self
-                .rows
-                .values()
-                .map(|row| &row.task)
-                .find(|task| task.parent == session && !task.is_finished());
-            if outcome != Outcome::Completed
-                && let Some(what) = below.map(|task| task.id)
-            {
-                self.broken("the tree goes", format!("{what} outlives its parent {session}"));
-            }
-        }
-        let felled = changes.iter().find_map(|change| match change {
-            Change::Ended { task, detail, .. } if detail == words::CANCELLED_WITH_PARENT => {
-                Some(task)
-            }
-            _ => None,
-        });
-        let with = |task: &Task| {
-            let parents = changes.iter().filter_map(ended);
-            parents
-                .filter(|(outcome, _)| *outcome != Outcome::Completed)
-                .any(|(_, session)| session == task.parent)
-        };
-        if let Some(task) = felled.filter(|task| !with(task)) {
-            let what = format!("{} was called off with a parent that was not", task.id);
-            self.broken("the tree goes", what);
         }
     }
 

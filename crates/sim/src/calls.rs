@@ -89,6 +89,7 @@ fn words(ask: &Ask) -> String {
             format!("launches \"{description}\" with {agent}, to do: {prompt}")
         }
         Ask::Resume { task, prompt, .. } => format!("resumes {task}, to do: {prompt}"),
+        Ask::ResumeAny { task, prompt, .. } => format!("has {task} go on, to do: {prompt}"),
         Ask::Output { task, .. } => format!("asks how {task} is doing"),
         Ask::Wait { tasks, timeout_ms } => {
             format!("waits for {} for {timeout_ms} ms", tasks.join(", "))

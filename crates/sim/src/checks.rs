@@ -195,7 +195,7 @@ impl World {
                 let row = audit.rows.get(&task).filter(|_| !strange);
                 row.is_none_or(|row| row.task.description.as_ref() == description)
             }
-            Ask::Resume { prompt, .. } => {
+            Ask::Resume { prompt, .. } | Ask::ResumeAny { prompt, .. } => {
                 let mut runs = audit.runs.range((task, 1)..=(task, u32::MAX));
                 runs.any(|(_, run)| run.prompt.as_ref() == prompt)
             }
@@ -224,7 +224,9 @@ impl World {
         self.check_place(number);
         let call = &self.calls[number];
         let promised = match call.ask {
-            Ask::Launch { .. } | Ask::Resume { .. } if !call.refused() => call.task(),
+            Ask::Launch { .. } | Ask::Resume { .. } | Ask::ResumeAny { .. } if !call.refused() => {
+                call.task()
+            }
             _ => None,
         };
         if late {

@@ -36,7 +36,7 @@ impl Figures {
     }
 
     pub fn apply(&mut self, change: &Change) {
-        if let Change::Launched { task, .. } | Change::Resumed { task } = change {
+        if let Change::Launched { task, .. } | Change::Resumed { task, .. } = change {
             let (spent, limit) = (self.total(&task.root), self.max_cost_micros);
             if limit != 0 && spent >= limit {
                 self.over = Some(format!("{} begins at {spent} of {limit}", task.id));
@@ -44,7 +44,7 @@ impl Figures {
         }
         match change {
             Change::Launched { task, .. }
-            | Change::Resumed { task }
+            | Change::Resumed { task, .. }
             | Change::Moved { task, .. } => {
                 let cost = (task.root.clone(), micros(&task.run.usage));
                 self.under_way.insert(task.id, cost);

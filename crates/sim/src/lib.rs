@@ -23,6 +23,7 @@ pub mod names;
 pub mod seeds;
 pub mod story;
 pub mod trace;
+mod trees;
 pub mod verdict;
 pub mod wire;
 pub mod world;

@@ -12,7 +12,7 @@ use legwork_engine::Usage;
 use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Journal, Ledger, Notice, NoticeId, Parent, Saved, Stop,
 };
-use legwork_engine::task::{StageName, Task};
+use legwork_engine::task::{ResumedBy, StageName, Task};
 use legwork_protocol::{CallKey, Currency, MessageId, SessionId, TaskId, Time};
 
 /// A change that does not follow from what is there.
@@ -116,7 +116,7 @@ impl Memory {
     fn apply(&mut self, change: &Change) -> Result<(), Impossible> {
         match change {
             Change::Launched { task, .. } => self.launched(task),
-            Change::Resumed { task } => self.resumed(task),
+            Change::Resumed { task, from, by } => self.resumed(task, *from, *by),
             Change::Moved { task, from } => self.moved(task, *from),
             Change::Ended { task, from, detail } => self.ended(task, *from, detail),
             Change::Used { task, run, tool_calls, usage } => {
@@ -157,16 +157,17 @@ impl Memory {
         Ok(())
     }
 
-    fn resumed(&mut self, task: &Task) -> Result<(), Impossible> {
+    fn resumed(&mut self, task: &Task, from: StageName, by: ResumedBy) -> Result<(), Impossible> {
         let before = self.tasks.get(&task.id);
         let earlier = before.map(|before| before.run.key.clone());
         let follows = before.is_some_and(|before| {
-            before.stage.name() == StageName::Completed
+            before.stage.name() == from
+                && from.may_resume(by)
                 && before.run.number.checked_add(1) == Some(task.run.number)
         });
         guard(follows && !task.is_finished(), || {
             let (id, run) = (task.id, task.run.number);
-            format!("resume of {id} as run {run}: it is not completed at the run before")
+            format!("resume of {id} as run {run}: it is not at that end at the run before")
         })?;
         self.put_task(task.id, Some(task.clone()));
         self.put_earlier_call((task.id, task.run.number - 1), earlier);

@@ -8,10 +8,10 @@ use legwork_protocol::{Interrupted, SessionId, Status, TaskId};
 
 use crate::audit::Broken;
 use crate::books::Keeper;
-use crate::conditions::{LONGEST_RUN_MS, Twist, faults, settings};
+use crate::conditions::{LONGEST_RUN_MS, Twist, faults, script, settings};
 use crate::host::{Dice, Nasty, SHARED, SPECIALIST};
 use crate::trace::Trace;
-use crate::world::{Faults, Keys, World, other_place, place, shared_place};
+use crate::world::{Faults, Keys, World, name, other_place, place, shared_place};
 
 /// How long everything else may take to settle once nothing goes wrong any more: the slowest
 /// retries and looks.
@@ -262,27 +262,9 @@ impl Play {
         self.world.ask(window, &session, ask);
     }
 
-    /// What a helper is told to do.
     fn script(&mut self) -> String {
         self.said += 1;
-        // Some helpers try to speak for us.
-        let forged = if self.dice.chance(100) { "[BACKGROUND TASK COMPLETED] " } else { "" };
-        let say = format!("say {forged}r{}", self.said);
-        match self.dice.below(20) {
-            0..=6 => say,
-            7..=8 => format!("text hm; tool bash 300; {say}"),
-            9 => format!("tool read; tool edit; {say}"),
-            10 => "fail 400".to_owned(),
-            11 => "text so far; fail 400".to_owned(),
-            12 => "nomodel".to_owned(),
-            13 => format!("ask; {say}"),
-            14 => format!("retry 2; {say}"),
-            15 => format!("drop; {say}"),
-            16 => "hang".to_owned(),
-            17 => format!("wait 20000; {say}"),
-            18 => format!("wait 5; {say}"),
-            _ => format!("fail 500; {say}"),
-        }
+        script(&mut self.dice, self.said)
     }
 
     fn launch(&mut self) {
@@ -321,12 +303,26 @@ impl Play {
 
     fn resume(&mut self) {
         let (task, prompt) = (self.some_task(), self.script());
+        if self.dice.chance(250) {
+            return self.step_in(task, prompt);
+        }
         let twice = self.dice.chance(200);
         if twice {
             self.ask(Ask::Resume { task: task.clone(), prompt: prompt.clone() });
         }
         let note = Some(Note::ResumeIgnores);
         self.ask(ToolCall { ask: Ask::Resume { task, prompt }, note });
+    }
+
+    /// A person has a task go on, however it ended.
+    fn step_in(&mut self, task: String, prompt: String) {
+        let key = name(&format!("person:{}", self.world.calls.len()));
+        self.world.person(Ask::ResumeAny { task, prompt, key });
+        // The same call twice, as after a broken pipe.
+        if self.dice.chance(100) {
+            let last = self.world.calls.len() - 1;
+            self.world.send_call(last);
+        }
     }
 
     fn block(&mut self) {

@@ -49,6 +49,7 @@ pub use open::{Claim, Opened, SetAside};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use timeline::{Entry, TIMELINE_MAX_LINES};
 pub use tombstones::Tombstone;
+pub use usage::Prompts;
 
 /// The records of one user, on disk. A lock keeps every other process out.
 #[derive(Debug)]
@@ -135,8 +136,8 @@ impl Store {
     }
 
     /// The runs of a task that are over or under way, the oldest first.
-    pub fn runs(&self, task: TaskId) -> Result<Vec<RunView>, Fault> {
-        usage::runs(&self.db, task)
+    pub fn runs(&self, task: TaskId, prompts: Prompts) -> Result<Vec<RunView>, Fault> {
+        usage::runs(&self.db, task, prompts)
     }
 
     /// A task's history in words, the oldest line first.
@@ -162,6 +163,19 @@ impl Journal for Store {
             columns::all(&self.db, "read a result", sql, (words::id(task), run), |row| {
                 row.plain()
             })?;
+        Ok(found.pop().flatten())
+    }
+
+    fn excerpt(
+        &mut self,
+        task: TaskId,
+        run: u32,
+        max_chars: usize,
+    ) -> Result<Option<String>, Fault> {
+        let sql = "SELECT substr(detail, 1, ?3) FROM runs WHERE task = ?1 AND run = ?2";
+        let most = i64::try_from(max_chars).unwrap_or(i64::MAX);
+        let values = (words::id(task), run, most);
+        let mut found = columns::all(&self.db, "read a result", sql, values, |row| row.plain())?;
         Ok(found.pop().flatten())
     }
 

@@ -27,7 +27,8 @@ pub fn save(db: &mut Connection, at: Time, changes: &[Change]) -> Result<(), Fau
 pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fault> {
     match change {
         Change::Launched { task, origin } => tasks::launched(tx, task, origin),
-        Change::Resumed { task } => tasks::resumed(tx, task),
+        // Its line in the history is all of it.
+        Change::Resumed { task, from, by } => tasks::resumed(tx, task, *from, *by),
         Change::Moved { task, from } => tasks::moved(tx, task, *from),
         Change::Ended { task, from, detail } => tasks::ended(tx, task, *from, detail),
         Change::Used { task, run, tool_calls, usage } => {

@@ -3,7 +3,7 @@
 
 use legwork_engine::Usage;
 use legwork_engine::record::{Forget, Origin};
-use legwork_engine::task::{StageName, Task};
+use legwork_engine::task::{ResumedBy, StageName, Task};
 use legwork_protocol::{TaskId, Time};
 use rusqlite::{Statement, ToSql, Transaction};
 
@@ -48,7 +48,12 @@ pub fn launched(tx: &Transaction<'_>, task: &Task, origin: &Origin) -> Result<()
     begin_run(tx, task)
 }
 
-pub fn resumed(tx: &Transaction<'_>, task: &Task) -> Result<(), Fault> {
+pub fn resumed(
+    tx: &Transaction<'_>,
+    task: &Task,
+    from: StageName,
+    by: ResumedBy,
+) -> Result<(), Fault> {
     let what =
         |why| Fault::impossible(format!("resume of {} as run {}: {why}", task.id, task.run.number));
     if task.is_finished() {
@@ -57,8 +62,11 @@ pub fn resumed(tx: &Transaction<'_>, task: &Task) -> Result<(), Fault> {
     let Some(before) = task.run.number.checked_sub(1) else {
         return Err(what("there is no run before"));
     };
-    if write(tx, UPDATE, task, &[&StageName::Completed.as_str(), &before])? != 1 {
-        return Err(what("it is not completed at the run before"));
+    if !from.may_resume(by) {
+        return Err(what("there is no such step"));
+    }
+    if write(tx, UPDATE, task, &[&from.as_str(), &before])? != 1 {
+        return Err(what("it is not there at the run before"));
     }
     begin_run(tx, task)
 }

@@ -108,27 +108,38 @@ pub fn cost(row: &mut Columns<'_>) -> Result<Option<Cost>, Fault> {
     Ok(micros.zip(currency).map(|(micros, currency)| Cost { micros, currency }))
 }
 
-pub fn runs(db: &Connection, task: TaskId) -> Result<Vec<RunView>, Fault> {
+/// Whether the prompts of runs are read with them: each may be long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prompts {
+    With,
+    Without,
+}
+
+pub fn runs(db: &Connection, task: TaskId, prompts: Prompts) -> Result<Vec<RunView>, Fault> {
     let sql = "SELECT runs.run, runs.started, runs.ended, runs.outcome, usage.tool_calls,
-            usage.tokens, usage.cost_micros, usage.currency, usage.model
+            usage.tokens, usage.cost_micros, usage.currency, usage.model,
+            CASE WHEN ?3 THEN runs.prompt END
         FROM runs LEFT JOIN usage ON usage.task = runs.task AND usage.run = runs.run
         WHERE runs.task = ?1 ORDER BY runs.run DESC LIMIT ?2";
-    let mut runs = all(db, TRIED, sql, (words::id(task), RUNS_SHOWN), |row| {
-        let (number, started, ended) = (row.plain()?, row.time()?, row.maybe_time()?);
-        let (outcome, tool_calls) = (row.plain()?, row.plain()?);
-        let (tokens, cost) = (row.maybe_number()?, cost(row)?);
-        Ok(RunView {
-            run: number,
-            started,
-            ended,
-            outcome,
-            tool_calls,
-            tokens,
-            cost_micros: cost.map(|cost| cost.micros),
-            currency: cost.map(|cost| cost.currency),
-            model: row.plain()?,
-        })
-    })?;
+    let mut runs =
+        all(db, TRIED, sql, (words::id(task), RUNS_SHOWN, prompts == Prompts::With), |row| {
+            let (number, started, ended) = (row.plain()?, row.time()?, row.maybe_time()?);
+            let (outcome, tool_calls) = (row.plain()?, row.plain()?);
+            let (tokens, cost) = (row.maybe_number()?, cost(row)?);
+            let (model, prompt): (_, Option<String>) = (row.plain()?, row.plain()?);
+            Ok(RunView {
+                run: number,
+                prompt: prompt.unwrap_or_default(),
+                started,
+                ended,
+                outcome,
+                tool_calls,
+                tokens,
+                cost_micros: cost.map(|cost| cost.micros),
+                currency: cost.map(|cost| cost.currency),
+                model,
+            })
+        })?;
     runs.reverse();
     Ok(runs)
 }

@@ -38,7 +38,7 @@ pub enum What {
     OtherVersion { theirs: String, ours: u64 },
     #[error("wants somebody to log in first{how}.")]
     LoginNeeded { how: String },
-    #[error("answered {method} with an error: {why}")]
+    #[error("answered {}with an error: {why}", asked(method))]
     Refused { method: &'static str, why: String },
     #[error("answered {method} without {missing}.")]
     Incomplete { method: &'static str, missing: &'static str },
@@ -46,6 +46,11 @@ pub enum What {
     CannotLoad,
     #[error("{0}")]
     Stopped(String),
+}
+
+/// That a prompt was answered goes without saying.
+fn asked(method: &str) -> String {
+    if method == "session/prompt" { String::new() } else { format!("{method} ") }
 }
 
 impl Failure {

@@ -251,7 +251,8 @@ impl LocalHost {
         let shown = parts.iter().filter(|part| part.shown == Shown::ToAll);
         let text = shown.map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
         let (message, addressee) = (message.clone(), session.clone());
-        let mail = Mail { message, session: addressee, at: now(), text };
+        // Which tasks it is about is kept beside it.
+        let mail = Mail { message, session: addressee, at: now(), text, tasks: Vec::new() };
         let delivery = Delivery { mail, tasks: Some(tasks.to_vec()) };
         let path = {
             let mut mailbox = lock(&self.0.mail);

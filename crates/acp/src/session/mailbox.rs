@@ -72,7 +72,11 @@ impl Mailbox {
 
     /// What nobody has seen yet, oldest first.
     pub fn unread(&self) -> Vec<Mail> {
-        self.unread.iter().map(|delivery| delivery.mail.clone()).collect()
+        let mail = |delivery: &Delivery| Mail {
+            tasks: delivery.tasks.clone().unwrap_or_default(),
+            ..delivery.mail.clone()
+        };
+        self.unread.iter().map(mail).collect()
     }
 
     pub fn shown(&mut self, messages: &[MessageId]) -> io::Result<()> {
@@ -149,6 +153,7 @@ mod tests {
             session: "term_1".parse().unwrap(),
             at: Time(7),
             text: "done".to_owned(),
+            tasks: Vec::new(),
         }
     }
 
@@ -190,7 +195,8 @@ mod tests {
         let mut again = Mailbox::open(&path).unwrap();
         for mailbox in [&mailbox, &again] {
             let text = format!("{}\n1 background task finished.", line(&stays));
-            assert_eq!(mailbox.unread(), [Mail { text, ..mail(2) }]);
+            let tasks = if keeps_tasks { vec![stays] } else { Vec::new() };
+            assert_eq!(mailbox.unread(), [Mail { text, tasks, ..mail(2) }]);
         }
         assert!(!fs::read_to_string(&path).unwrap().contains(&gone.to_string()));
         again.put(delivery(3)).unwrap();

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use legwork_engine::work::Question;
 use legwork_protocol::QuestionId;
 use legwork_protocol::api::Reply;
-use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
-use legwork_protocol::refusal::plain;
+use legwork_protocol::limits::SUBJECT_MAX_CHARS;
+use legwork_protocol::refusal::cut;
 use legwork_protocol::view::QuestionOption;
 use serde_json::{Value, json};
 
@@ -68,15 +68,18 @@ pub fn called_off() -> Value {
 
 pub fn question(id: QuestionId, params: &Value, options: &Options) -> Question {
     let call = &params["toolCall"];
+    // Not the short title of a listing: the end of a command may be what counts.
     let command = call["rawInput"]["command"].as_str();
-    let title = tool_title(call);
+    let title = call["title"].as_str().filter(|title| !title.trim().is_empty());
+    let title = title.map_or_else(|| tool_title(call), str::to_owned);
     let subject = match command {
         Some(command) if !title.contains(command) => format!("{title}: {command}"),
         _ => title,
     };
-    let subject = plain(&subject, HOST_TEXT_MAX_CHARS);
+    let subject = cut(&subject, SUBJECT_MAX_CHARS);
     let offered = |option: &QuestionOption| options.offers(&option.id);
     let mut question = Question::permission(id, subject);
+    question.takes_words = false;
     question.options.retain(offered);
     question
 }

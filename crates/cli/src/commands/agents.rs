@@ -25,7 +25,7 @@ use crate::screen::{BAD, DIM, GOOD, Screen, paint};
 use crate::table::{Cell, fit, headings, table_within};
 
 /// The columns that are cut on a narrow screen: the command, then what is wrong.
-const YIELDING: [usize; 2] = [3, 2];
+const YIELDING: [(usize, usize); 2] = [(3, 20), (2, 20)];
 
 /// Show which agents `legwork run` can use
 ///

@@ -1,25 +1,32 @@
 //! `legwork answer`.
 
+use std::io::{self, IsTerminal};
+
 use clap::{Args, ValueEnum};
+use legwork_client::Client;
+use legwork_protocol::Status;
 use legwork_protocol::api::{self, Ask, Reply};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionKind, QuestionView, TaskView};
 use serde_json::json;
 
-use crate::asking::{connect, find_task};
+use crate::asking::{self, connect, find_task};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{BOLD, Report, Screen, paint};
+use crate::run::{in_place, questions};
+use crate::screen::{DIM, Report, Screen, paint};
 use crate::sentences::{self, QUESTION_MAX_CHARS};
-use crate::words::clock;
+use crate::words::{duration, since};
+use crate::{inside, mail};
 
 /// Answer a permission or question that a task waits for
 ///
-/// Answers a permission or a question that a task waits for. Without an answer it shows what the
-/// task asks.
+/// Answers a permission or a question that a task waits for. Without an answer it shows what is
+/// asked, and on a terminal it asks for the answer. Without TASK it does so for all tasks.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  legwork answer                                who asks, and what?
   legwork answer 4k2                            what does it ask?
   legwork answer 4k2 once                       allow it this time
   legwork answer 4k2 reject --words 'use ls'    no, and what to do instead
@@ -27,7 +34,7 @@ Examples:
 pub struct Answer {
     /// The task's id, or the beginning of it
     #[arg(value_name = "TASK")]
-    task: String,
+    task: Option<String>,
     /// The answer to a permission
     #[arg(value_name = "ANSWER")]
     answer: Option<Word>,
@@ -53,8 +60,10 @@ impl Answer {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let reply = self.reply()?;
         let mut client = connect()?;
-        let task = find_task(&mut client, &self.task)?;
-        let Some(reply) = reply else { return show(&task, screen) };
+        let Some(typed) = &self.task else { return all(&mut client, screen) };
+        let task = find_task(&mut client, typed)?;
+        mail::seen_here(task.id);
+        let Some(reply) = reply else { return show(&mut client, &[task], screen) };
         let question = self.question(&task)?;
         check(question, &reply)?;
         let ask = Ask::Reply { question: question.id.clone(), reply };
@@ -125,18 +134,64 @@ fn check(question: &QuestionView, reply: &Reply) -> Result<(), Fault> {
     Err(Fault::Refused(why.to_owned()))
 }
 
-fn show(task: &TaskView, screen: &Screen) -> Result<Exit, Fault> {
+/// Everything that anybody asks.
+fn all(client: &mut Client, screen: &Screen) -> Result<Exit, Fault> {
+    let mut asking = Vec::new();
+    for status in [Status::Running, Status::Resumed] {
+        let list = api::List { status: Some(status), ..api::List::default() };
+        asking.extend(asking::list(client, list, usize::MAX)?.tasks);
+    }
+    asking.retain(|task| !task.questions.is_empty());
     if screen.is_json() {
+        let all: Vec<_> = asking
+            .iter()
+            .map(|task| json!({ "task": task.id, "questions": task.questions }))
+            .collect();
+        return screen.value(&all).map(|()| Exit::Done);
+    }
+    if asking.is_empty() {
+        screen.line("Nobody waits for an answer.")?;
+        return Ok(Exit::Done);
+    }
+    asking.iter().for_each(|task| mail::seen_here(task.id));
+    show(client, &asking, screen)
+}
+
+/// Shows the questions of these tasks, and asks the person for answers if there is one.
+fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit, Fault> {
+    let questions: Vec<(usize, &TaskView, &QuestionView)> = tasks
+        .iter()
+        .flat_map(|task| (1..).zip(&task.questions).map(move |(number, one)| (number, task, one)))
+        .collect();
+    if let ([task], true) = (tasks, screen.is_json()) {
         return screen.value(&task.questions).map(|()| Exit::Done);
     }
-    if task.questions.is_empty() {
-        screen.line(format!("{} waits for no answer.", task.id))?;
+    if let ([task], []) = (tasks, questions.as_slice()) {
+        screen.line(format!("{} waits for no answer ({}).", task.description, task.id))?;
     }
-    for (number, question) in (1..).zip(&task.questions) {
-        let text = format!("{} {}", task.id, sentences::question(question));
-        screen.line(format!("{}  since {}", paint(BOLD, text), clock(question.since)))?;
-        let ways = sentences::ways_to_answer(task, question, number);
-        screen.lines(ways.iter().map(|way| format!("  {}", plain(way, QUESTION_MAX_CHARS))))?;
+    let columns = screen.columns().unwrap_or(usize::MAX);
+    let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal() && !inside::is_inside();
+    for (place, (number, task, question)) in (1..).zip(&questions) {
+        let asked = in_place::asked(task, question);
+        let lines = questions::block(&asked, columns.saturating_sub(4));
+        let mark =
+            if is_asked && questions.len() > 1 { format!("{place:>2}  ") } else { "".into() };
+        let margin = " ".repeat(mark.len());
+        for (line, text) in lines.iter().enumerate() {
+            screen.line(format!("{}{text}", if line == 0 { &mark } else { &margin }))?;
+        }
+        let since = format!("    {} ago", duration(since(question.since)));
+        screen.line(paint(DIM, format!("{margin}{since} ({})", task.id)))?;
+        if !is_asked {
+            let ways = sentences::ways_to_answer(task, question, *number);
+            screen
+                .lines(ways.iter().map(|way| format!("    {}", plain(way, QUESTION_MAX_CHARS))))?;
+        }
+    }
+    if is_asked && !questions.is_empty() {
+        let all: Vec<_> =
+            questions.iter().map(|(_, task, one)| in_place::asked(task, one)).collect();
+        return in_place::ask(client, &all);
     }
     Ok(Exit::Done)
 }

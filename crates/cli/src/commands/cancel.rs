@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::asking::{connect, find_all};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::mail;
 use crate::screen::{BAD, Report, Screen, paint};
 
 /// Call tasks off
@@ -30,6 +31,7 @@ impl Cancel {
         let mut all = Vec::new();
         for id in find_all(&mut client, &self.tasks)? {
             let answered = client.request::<Answer>(Ask::Cancel { task: id.to_string() })?;
+            mail::seen_here(id);
             let report = Report::new(json!({ "task": id }), &answered);
             if !screen.is_json() && report.refused {
                 screen.line(format!("{} {}", paint(BAD, id), report.text))?;

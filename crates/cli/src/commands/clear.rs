@@ -11,16 +11,18 @@ use crate::asking::{connect, find_all, list, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{Report, Screen, agrees, remark};
-use crate::words::counted;
-use crate::{sentences, views};
+use crate::words::{age, counted, since};
+use crate::{listing, sentences};
 
-/// Tasks that are shown, and forgotten with one request.
+/// Tasks that are forgotten with one request.
 const AT_ONCE: usize = LIST_MAX_TASKS;
+/// Tasks that are shown one by one before the person is asked.
+const SHOWN_MAX: usize = 5;
 
 /// Forget tasks and their results
 ///
 /// Forgets tasks with their results and notices; unfinished ones are called off first. Without
-/// TASK and --finished: all tasks of all projects. Shows what would be forgotten, and asks.
+/// TASK and --finished: all tasks of all projects. Says what would be forgotten, and asks.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -85,17 +87,27 @@ impl Clear {
     }
 }
 
-/// Shows the tasks on stderr and asks there.
+/// Says on stderr what would go, and asks there. A few are shown as they are; many are counted.
 fn agreed(tasks: &[TaskView], screen: &Screen) -> Result<bool, Fault> {
-    let shown = &tasks[..tasks.len().min(AT_ONCE)];
-    views::list(shown, screen).into_iter().for_each(remark);
-    if shown.len() < tasks.len() {
-        remark(format!("({} others are not shown.)", tasks.len() - shown.len()));
+    if tasks.len() <= SHOWN_MAX {
+        listing::list(tasks, screen).into_iter().for_each(remark);
     }
-    let unfinished = tasks.iter().filter(|task| task.status.is_unfinished()).count();
-    let stopped = match unfinished {
+    let (unfinished, finished): (Vec<_>, Vec<_>) =
+        tasks.iter().partition(|task| task.status.is_unfinished());
+    for (some, kind) in [(&unfinished, "unfinished task"), (&finished, "finished task")] {
+        if !some.is_empty() {
+            remark(format!("{} of {} ago", counted(some.len(), kind), ages(some)));
+        }
+    }
+    let stopped = match unfinished.len() {
         0 => String::new(),
         some => format!(" and call off {some} of them"),
     };
     agrees(&format!("Forget {}{stopped}?", counted(tasks.len(), "task")))
+}
+
+fn ages(tasks: &[&TaskView]) -> String {
+    let ages = || tasks.iter().map(|task| since(task.created));
+    let (new, old) = (age(ages().min().unwrap_or(0)), age(ages().max().unwrap_or(0)));
+    if new == old { old } else { format!("{new} to {old}") }
 }

@@ -12,7 +12,8 @@ use crate::screen::Screen;
 
 /// Print a completion script for a shell
 ///
-/// Prints a script that completes legwork's commands in a shell.
+/// Prints a script that completes legwork's commands in a shell, and in bash, zsh and fish also the
+/// ids of tasks, the agents and the statuses.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -26,8 +27,7 @@ pub struct Completions {
 
 impl Completions {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Legwork::command(), "legwork", &mut script);
+        let script = script(self.shell);
         if screen.is_json() {
             let shell = self.shell.to_string();
             let script = String::from_utf8_lossy(&script);
@@ -38,3 +38,51 @@ impl Completions {
         Ok(Exit::Done)
     }
 }
+
+/// A script that asks `legwork complete`; for other shells one that knows the commands only.
+fn script(shell: Shell) -> Vec<u8> {
+    match shell {
+        Shell::Bash => BASH.into(),
+        Shell::Zsh => ZSH.into(),
+        Shell::Fish => FISH.into(),
+        other => {
+            let mut script = Vec::new();
+            clap_complete::generate(other, &mut Legwork::command(), "legwork", &mut script);
+            script
+        }
+    }
+}
+
+const BASH: &str = r#"# Completes legwork in bash.
+_legwork() {
+    local IFS=$'\n'
+    COMPREPLY=($(legwork complete bash -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o bashdefault -o default -F _legwork legwork
+"#;
+
+const ZSH: &str = r#"#compdef legwork
+# Completes legwork in zsh.
+_legwork() {
+    local -a all
+    all=("${(@f)$(legwork complete zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if (( ${#all} )) && [[ -n "${all[1]}" ]]; then
+        _describe 'legwork' all
+    else
+        _files
+    fi
+}
+if [ "$funcstack[1]" = "_legwork" ]; then
+    _legwork "$@"
+else
+    compdef _legwork legwork
+fi
+"#;
+
+const FISH: &str = r#"# Completes legwork in fish.
+function __legwork_complete
+    set -l before (commandline -opc)
+    legwork complete fish -- $before[2..-1] (commandline -ct) 2>/dev/null
+end
+complete -c legwork -a '(__legwork_complete)'
+"#;

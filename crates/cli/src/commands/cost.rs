@@ -98,7 +98,7 @@ fn groups(costs: &CostsView, screen: &Screen) -> Vec<String> {
     };
     let mut rows = vec![table::headings([by, "RUNS", "TOOL CALLS", "TOKENS", "COST"])];
     rows.extend(costs.groups.iter().map(row));
-    table_within(&rows, screen.columns(), &[0])
+    table_within(&rows, screen.columns(), &[(0, 20)])
 }
 
 fn row(CostGroup { name, sum }: &CostGroup) -> Vec<Cell> {

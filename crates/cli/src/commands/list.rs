@@ -1,45 +1,58 @@
 //! `legwork list`.
 
+use std::env;
+use std::path::Path;
+
 use clap::Args;
 use legwork_protocol::Status;
 use legwork_protocol::api::{self, Cursor, Request};
-use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::view::DaemonView;
 
 use crate::asking::{connect, get, list};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::screen::{MIND, Screen, paint};
-use crate::views;
+use crate::screen::{DIM, MIND, Screen, paint};
+use crate::{listing, project, views};
 
-/// Show all tasks, unfinished ones first
+/// Tasks that are shown on a terminal unless more are asked for: some screens of them.
+const ON_A_TERMINAL: usize = 50;
+
+/// Show tasks, unfinished ones first
 ///
 /// Shows the tasks of all sessions and projects: the unfinished ones, then the finished ones, each
-/// newest first.
+/// newest first. AGE is the time since the launch, TIME how long the helper worked. On a terminal
+/// the first 50 are shown; a pipe and --json get all of them.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  legwork list                      everything
-  legwork list --status running     what is at work
-  legwork list --search flaky       what has this word in its description, agent or id
+  legwork list                      what is at work, then what is done
+  legwork list --here               only this project
+  legwork list --status error       what failed, and why
+  legwork list --search flaky       what has this word in its description, agent, folder or id
   legwork list --json | jq '.tasks[].id'
   legwork list --json --limit 50 --after \"$next\"     the next page; .next names it")]
 pub struct List {
     /// Only tasks with this status: running, completed, error, cancelled, resumed
     #[arg(long, value_parser = parse_status)]
     status: Option<Status>,
-    /// Only tasks with this text in their description, agent or id
+    /// Only tasks with this text in their description, agent, folder or id
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
+    /// Only tasks of the project that this folder is in
+    #[arg(long)]
+    here: bool,
     /// At most so many
-    #[arg(long, value_name = "COUNT", default_value_t = LIST_MAX_TASKS)]
-    limit: usize,
+    #[arg(long, short = 'n', value_name = "COUNT")]
+    limit: Option<usize>,
+    /// All of them
+    #[arg(long, short, conflicts_with = "limit")]
+    all: bool,
     /// Go on after this place, the `next` of the page before
     #[arg(long, value_name = "CURSOR")]
     after: Option<Cursor>,
 }
 
-fn parse_status(text: &str) -> Result<Status, String> {
+pub fn parse_status(text: &str) -> Result<Status, String> {
     text.parse().map_err(|_| {
         let all: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
         format!("use one of {}", all.join(", "))
@@ -48,26 +61,34 @@ fn parse_status(text: &str) -> Result<Status, String> {
 
 impl List {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let most = match self.limit {
+            Some(limit) => limit,
+            None if self.all || screen.is_json() || screen.columns().is_none() => usize::MAX,
+            None => ON_A_TERMINAL,
+        };
+        let is_narrowed = self.status.is_some() || self.search.is_some() || self.here;
         let wanted = api::List {
             status: self.status,
             search: self.search,
+            under: if self.here { Some(here()?) } else { None },
             after: self.after,
             ..api::List::default()
         };
         let mut client = connect()?;
-        let found = list(&mut client, wanted, self.limit)?;
+        let found = list(&mut client, wanted, most)?;
         if screen.is_json() {
             return screen.value(&found).map(|()| Exit::Done);
         }
-        if found.tasks.is_empty() {
-            screen.line("No background tasks found.")?;
-        } else {
-            screen.lines(views::list(&found.tasks, screen))?;
+        match found.tasks.as_slice() {
+            [] if is_narrowed => screen.line("No such tasks. `legwork list` shows all.")?,
+            [] => screen.line("No tasks yet. `legwork run \"…\"` launches one.")?,
+            tasks => screen.lines(listing::list(tasks, screen))?,
         }
         screen.lines(views::budgets(&found.tasks).into_iter().map(|line| paint(MIND, line)))?;
         if found.next.is_some() {
             let (shown, total) = (found.tasks.len(), found.total);
-            screen.line(format!("({shown} of {total} are shown; --limit shows more.)"))?;
+            let line = format!("({shown} of {total} are shown; --all shows the rest.)");
+            screen.line(paint(DIM, line))?;
         }
         if found.incomplete {
             let daemon: DaemonView = get(&mut client, Request::Status)?;
@@ -80,4 +101,10 @@ impl List {
         }
         Ok(Exit::Done)
     }
+}
+
+/// The folder of this project.
+fn here() -> Result<String, Fault> {
+    let folder = env::current_dir().map_err(Fault::file("find", Path::new("this folder")))?;
+    Ok(project::root(&folder).to_string_lossy().into_owned())
 }

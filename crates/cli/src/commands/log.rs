@@ -1,20 +1,25 @@
 //! `legwork log`.
 
+use anstyle::Style;
 use clap::Args;
 use legwork_protocol::Status;
 use legwork_protocol::api::Request;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{News, TaskView};
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use crate::asking::{connect, find_task, get};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{DIM, MIND, Screen, paint};
 use crate::sentences::all_waiting;
-use crate::table::{Cell, table};
+use crate::table::{Cell, table, wrap};
 use crate::views::activity;
 use crate::words::{clock, duration, moment};
+
+/// Longer than any question.
+const LINE_MAX_CHARS: usize = 10_000;
 
 /// Show every decision about a task
 ///
@@ -47,8 +52,10 @@ impl Log {
         }
         screen.line(paint(DIM, format!("{}, launched {}", task.id, moment(task.created))))?;
         let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, &task)).collect();
-        screen.lines(table(&rows))?;
-        screen.line(now(&task))?;
+        let columns = screen.columns().unwrap_or(usize::MAX);
+        screen.lines(hanging(&table(&rows), &timeline, columns))?;
+        screen
+            .lines(wrap(&now(&task), columns).into_iter().map(|line| paint(style(&task), line)))?;
         Ok(Exit::Done)
     }
 }
@@ -59,8 +66,28 @@ fn row(news: &News, task: &TaskView) -> Vec<Cell> {
         Cell::new(clock(news.at)).styled(DIM),
         Cell::new(format!("+{}", duration(since))),
         Cell::new(format!("run {}", news.run)).styled(DIM),
-        Cell::new(&news.line),
+        // So that every row is as wide as the widest.
+        Cell::new(""),
     ]
+}
+
+/// Each row with what was decided behind it, which goes on under itself.
+fn hanging(rows: &[String], timeline: &[News], columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (row, news) in rows.iter().zip(timeline) {
+        let margin = anstream::adapter::strip_str(row).to_string().width();
+        let said = wrap(&plain(&news.line, LINE_MAX_CHARS), columns.saturating_sub(margin).max(20));
+        for (number, piece) in said.iter().enumerate() {
+            let margin = " ".repeat(margin);
+            lines.push(format!("{}{piece}", if number == 0 { row } else { &margin }));
+        }
+    }
+    lines
+}
+
+fn style(task: &TaskView) -> Style {
+    let waits = task.status.is_unfinished() && !all_waiting(task).is_empty();
+    if waits { MIND } else { Style::new() }
 }
 
 fn now(task: &TaskView) -> String {
@@ -78,5 +105,5 @@ fn now(task: &TaskView) -> String {
     if waiting.is_empty() {
         return format!("It is {} ({}).", task.status, activity(task));
     }
-    paint(MIND, plain(&waiting.join("; "), 1_000))
+    plain(&waiting.join("; "), LINE_MAX_CHARS)
 }

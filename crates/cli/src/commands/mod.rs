@@ -5,6 +5,7 @@ mod answer;
 mod bridge;
 mod cancel;
 mod clear;
+mod complete;
 mod completions;
 mod cost;
 mod daemon;
@@ -13,8 +14,10 @@ mod doctor;
 mod install;
 mod list;
 mod log;
+mod mail;
 mod output;
 mod rehearsal;
+mod resume;
 mod run;
 mod show;
 mod uninstall;
@@ -36,20 +39,27 @@ pub enum Command {
     Uninstall(uninstall::Uninstall),
     Doctor(doctor::Doctor),
     Run(run::Run),
+    Resume(resume::Resume),
     Agents(agents::Agents),
-    #[command(visible_alias = "ls")]
+    #[command(visible_aliases = ["ls", "ps"])]
     List(list::List),
     Show(show::Show),
     Output(output::Output),
     Wait(wait::Wait),
     Watch(watch::Watch),
+    #[command(visible_alias = "logs")]
     Log(log::Log),
     Cost(cost::Cost),
+    Mail(mail::Mail),
     Answer(answer::Answer),
+    #[command(visible_alias = "stop")]
     Cancel(cancel::Cancel),
+    #[command(visible_alias = "rm")]
     Clear(clear::Clear),
     Daemon(daemon::Daemon),
     Completions(completions::Completions),
+    #[command(hide = true)]
+    Complete(complete::Complete),
     #[command(hide = true)]
     Bridge(bridge::Bridge),
     #[command(hide = true)]
@@ -64,6 +74,7 @@ impl Command {
             Self::Uninstall(command) => command.run(screen),
             Self::Doctor(command) => command.run(screen),
             Self::Run(command) => command.run(screen),
+            Self::Resume(command) => command.run(screen),
             Self::Agents(command) => command.run(screen),
             Self::List(command) => command.run(screen),
             Self::Show(command) => command.run(screen),
@@ -72,11 +83,13 @@ impl Command {
             Self::Watch(command) => command.run(screen),
             Self::Log(command) => command.run(screen),
             Self::Cost(command) => command.run(screen),
+            Self::Mail(command) => command.run(screen),
             Self::Answer(command) => command.run(screen),
             Self::Cancel(command) => command.run(screen),
             Self::Clear(command) => command.run(screen),
             Self::Daemon(command) => command.run(screen),
             Self::Completions(command) => command.run(screen),
+            Self::Complete(command) => command.run(screen),
             Self::Bridge(command) => command.run(),
             Self::Rehearsal(command) => command.run(),
         }
@@ -85,7 +98,11 @@ impl Command {
     /// Refuses what acts, where only looking is allowed.
     pub fn check_place(&self) -> Result<(), Fault> {
         let acts = match self {
-            Self::Run(_) | Self::Cancel(_) | Self::Clear(_) | Self::Uninstall(_) => true,
+            Self::Run(_)
+            | Self::Resume(_)
+            | Self::Cancel(_)
+            | Self::Clear(_)
+            | Self::Uninstall(_) => true,
             Self::Answer(command) => command.acts(),
             Self::Daemon(command) => command.ends_it(),
             _ => false,
@@ -98,10 +115,12 @@ impl Command {
         !matches!(
             self,
             Self::Demo(_)
+                | Self::Mail(_)
                 | Self::Install(_)
                 | Self::Uninstall(_)
                 | Self::Doctor(_)
                 | Self::Daemon(_)
+                | Self::Complete(_)
                 | Self::Completions(_)
                 | Self::Bridge(_)
                 | Self::Rehearsal(_)

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::asking::{connect, find, result};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::mail;
 use crate::screen::Screen;
 
 /// Print the whole result of a task
@@ -27,6 +28,7 @@ impl Output {
         let mut client = connect()?;
         let id = find(&mut client, &self.task)?;
         let found = result(&mut client, None, id)?;
+        mail::seen_here(id);
         if found.task.status.is_unfinished() && !screen.is_json() {
             return Err(Fault::Refused(format!(
                 "{id} is still {}. `legwork wait {id}` waits for it.",

@@ -1,6 +1,7 @@
 //! `legwork run`.
 
 use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use legwork_machine::Folders;
@@ -8,13 +9,14 @@ use legwork_protocol::api::Ask;
 use serde::Serialize;
 
 use crate::agents::Agents;
-use crate::asking::{connect, find_task};
+use crate::asking::connect;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::run::prompts::{self, Words, description};
-use crate::run::{LaunchSpec, Launched, attend, detach, terminal};
+use crate::run::{Attendant, LaunchSpec, Launched, Resume, attend, detach, resume, terminal};
 use crate::screen::{BAD, DIM, Screen, harmless, paint, remark};
 use crate::sentences;
+use crate::words::parse_duration;
 
 /// Have helpers do something, from this terminal
 ///
@@ -33,7 +35,7 @@ Examples:
   legwork run --agent gemini - < prompt.md       the prompt from a file
   id=$(legwork run --detach \"write the tests\")   go on, come back later:
   legwork wait $id && legwork output $id
-  legwork run --resume $id \"now fix what they found\"
+  legwork resume $id \"now fix what they found\"
   legwork run --agent rehearsal \"say hello\"       to try it without any agent")]
 pub struct Run {
     /// What is to be done; each is a task of its own. `-` reads one from stdin
@@ -45,9 +47,12 @@ pub struct Run {
     /// What the task is called in lists, instead of the beginning of its prompt
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Go on with this completed task: the helper knows all that was said before
-    #[arg(long, value_name = "TASK", conflicts_with_all = ["agent", "description"])]
+    /// As `legwork resume TASK`
+    #[arg(long, value_name = "TASK", hide = true, conflicts_with_all = ["agent", "description"])]
     resume: Option<String>,
+    /// The longest time to wait, like 90s or 10m; helpers that are at work then go on
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "detach")]
+    timeout: Option<Duration>,
     /// Print the tasks' ids and do not wait
     #[arg(long)]
     detach: bool,
@@ -73,17 +78,17 @@ impl Run {
             remark(paint(DIM, "Write the prompt; Ctrl-D on a line of its own ends it."));
         }
         let prompts = prompts::read(&self.prompts, words, &mut io::stdin())?;
-        let specs = match &self.resume {
-            Some(typed) => vec![resume(typed, &prompts)?],
-            None => self.specs(prompts)?,
-        };
+        if let Some(typed) = &self.resume {
+            return go_on(resume(typed, &prompts)?, self.timeout, self.detach, screen);
+        }
+        let specs = self.specs(prompts)?;
         let session = terminal()?;
         // Before the launches, so that they do not all start a daemon.
         drop(connect()?);
         if self.detach {
             return show(&detach(&session, &specs)?, &specs, screen);
         }
-        attend(session, &specs, screen)
+        attend(Attendant::of(session, self.timeout), &specs, screen)
     }
 
     fn specs(&self, prompts: Vec<String>) -> Result<Vec<LaunchSpec>, Fault> {
@@ -104,14 +109,20 @@ impl Run {
     }
 }
 
-fn resume(typed: &str, prompts: &[String]) -> Result<LaunchSpec, Fault> {
-    let [prompt] = prompts else {
-        return Err(Fault::Usage("A task is resumed with one prompt.".to_owned()));
-    };
-    let mut client = connect()?;
-    let task = find_task(&mut client, typed)?;
-    let ask = Ask::Resume { task: task.id.to_string(), prompt: prompt.clone() };
-    Ok(LaunchSpec { description: task.description, ask })
+/// Has a task go on, and waits for it unless that is not wanted.
+pub fn go_on(
+    resume: Resume,
+    timeout: Option<Duration>,
+    is_detached: bool,
+    screen: &Screen,
+) -> Result<Exit, Fault> {
+    let Resume { mut attendant, spec } = resume;
+    let specs = [spec];
+    if is_detached {
+        return show(&detach(&attendant.launches_as, &specs)?, &specs, screen);
+    }
+    attendant.until = timeout.map(|timeout| Instant::now() + timeout);
+    attend(attendant, &specs, screen)
 }
 
 /// The ids, for whoever comes back.

@@ -1,35 +1,47 @@
 //! `legwork show`.
 
 use clap::Args;
+use legwork_protocol::api::Request;
 
-use crate::asking::{connect, find_task};
+use crate::asking::{connect, find_task, get};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::mail;
 use crate::screen::{DIM, Screen, paint};
-use crate::views;
+use crate::views::{self, Depth};
 
 /// Show one task
 ///
-/// Shows everything that is known of a task, and what can be done with it.
+/// Shows what is known of a task, what it was asked to do, and what can be done with it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   legwork show bg_4k2m9x0a
-  legwork show 4k2                  the beginning of an id is enough")]
+  legwork show 4k2                  the beginning of an id is enough
+  legwork show 4k2 --full           with the whole prompts")]
 pub struct Show {
     /// The task's id, or the beginning of it
     #[arg(value_name = "TASK")]
     task: String,
+    /// Show the prompts whole
+    #[arg(long)]
+    full: bool,
+    /// Show the ids of sessions and hosts too
+    #[arg(long, short)]
+    verbose: bool,
 }
 
 impl Show {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
-        let task = find_task(&mut client, &self.task)?;
+        let mut task = find_task(&mut client, &self.task)?;
+        mail::seen_here(task.id);
+        task.runs = get(&mut client, Request::Runs { task: task.id.to_string() })?;
         if screen.is_json() {
             return screen.value(&task).map(|()| Exit::Done);
         }
-        screen.lines(views::page(&task))?;
+        let depth = Depth { full: self.full, verbose: self.verbose };
+        screen.lines(views::page(&task, &task.runs, depth, screen.columns()))?;
         screen.line("")?;
         screen.lines(views::next_steps(&task).into_iter().map(|step| paint(DIM, step)))?;
         Ok(Exit::Done)

@@ -18,8 +18,9 @@ use crate::fault::Fault;
 use crate::progress::{Board, LOOK, REDRAW, elapsed, is_live};
 use crate::screen::Screen;
 use crate::table::fit;
-use crate::views::{self, activity};
+use crate::views::activity;
 use crate::words::{counted, parse_duration};
+use crate::{listing, mail};
 
 /// Wait until tasks are finished
 ///
@@ -53,10 +54,11 @@ impl Wait {
         } else {
             ended.recv().map_err(|_| worker_gone())??
         };
+        tasks.iter().for_each(|task| mail::seen_here(task.id));
         if screen.is_json() {
             screen.value(&tasks)?;
         } else {
-            screen.lines(views::list(&tasks, screen))?;
+            screen.lines(listing::list(&tasks, screen))?;
         }
         Ok(Exit::of_tasks(&tasks))
     }

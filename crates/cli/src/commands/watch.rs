@@ -33,7 +33,8 @@ impl Watch {
             remark(paint(DIM, "Watching. Ctrl-C ends."));
         }
         let mut mailbox = if screen.is_json() { None } else { mail::connect() };
-        let mut show_mail = || mailbox.as_mut().into_iter().for_each(mail::show_through);
+        let mut show_mail =
+            || mailbox.as_mut().map(|mailbox| mail::show_through(mailbox, mail::LINES_MAX));
         show_mail();
         for news in news {
             match news {

@@ -57,7 +57,7 @@ impl<'a> Show<'a> {
         // One of them fails, and the exit code says so.
         self.command(&["wait", &map, &count, &fails], 3)?;
         self.stage.until_told()?;
-        self.chapter("Each end was told once. A result is read whole.")?;
+        self.chapter("A result is read whole. What nobody saw end is told once.")?;
         self.command(&["output", &map], 0)?;
         self.expect(&map, FOUND)?;
         self.command(&["output", &fails], 3)?;
@@ -67,7 +67,7 @@ impl<'a> Show<'a> {
     fn one_remembers(&mut self, task: &str) -> Result<(), Fault> {
         self.chapter("A helper remembers: it can be asked on about what it did.")?;
         let script = format!("tool think back for {}; recall", self.seconds(1));
-        self.command(&["run", "--resume", task, &script], 0)?;
+        self.command(&["resume", task, &script], 0)?;
         self.expect(task, FOUND)
     }
 

@@ -7,10 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use legwork_client::Client;
-use legwork_protocol::TaskId;
-use legwork_protocol::api::{Answer, Ask, Awaited, Refusal};
+use legwork_protocol::api::{Answer, Ask, Awaited, Refusal, Reply};
 use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
 use legwork_protocol::line::Context;
+use legwork_protocol::{QuestionId, TaskId};
 
 use super::{Event, report};
 use crate::asking::{connect_for_long, result, task};
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub struct Follow {
-    session: Context,
+    session: Option<Context>,
     tell: Sender<Event>,
     looker: Sender<Look>,
     holder: Sender<Hold>,
@@ -43,14 +43,17 @@ enum Hold {
 }
 
 impl Follow {
-    pub fn start(session: Context, tell: Sender<Event>) -> Self {
+    /// Looks for this session, or for a person.
+    pub fn start(session: Option<Context>, tell: Sender<Event>) -> Self {
         let (looker, looks) = mpsc::channel();
         let (holder, holds) = mpsc::channel();
         let (news, mine, reports) = (looker.clone(), session.clone(), tell.clone());
         thread::spawn(move || watch(&news));
-        thread::spawn(move || report(look(&mine, &looks, &reports), &reports));
-        let (mine, reports) = (session.clone(), tell.clone());
-        thread::spawn(move || report(hold(&mine, &holds), &reports));
+        thread::spawn(move || report(look(mine.as_ref(), &looks, &reports), &reports));
+        if let Some(mine) = session.clone() {
+            let reports = tell.clone();
+            thread::spawn(move || report(hold(&mine, &holds), &reports));
+        }
         Self { session, tell, looker, holder }
     }
 
@@ -68,16 +71,33 @@ impl Follow {
     pub fn cancel(&self, ids: Vec<TaskId>) {
         let (session, tell, looker) =
             (self.session.clone(), self.tell.clone(), self.looker.clone());
-        thread::spawn(move || report(cancel(&session, &ids, &looker), &tell));
+        thread::spawn(move || report(cancel(session.as_ref(), &ids, &looker), &tell));
+    }
+
+    /// Gives a helper the person's answer.
+    pub fn reply(&self, task: TaskId, question: QuestionId, reply: Reply) {
+        let (tell, looker) = (self.tell.clone(), self.looker.clone());
+        thread::spawn(move || {
+            let ask = Ask::Reply { question: question.clone(), reply: reply.clone() };
+            let answered = connect_for_long().and_then(|mut client| {
+                let answered: Result<Answer, Refusal> = client.request(ask)?;
+                Ok(answered.map(|_| ()))
+            });
+            match answered {
+                Ok(answered) => drop(tell.send(Event::Replied(question, reply, answered))),
+                Err(fault) => drop(tell.send(Event::Failed(fault))),
+            }
+            let _ = looker.send(Look::News(task));
+        });
     }
 }
 
-fn cancel(session: &Context, ids: &[TaskId], looker: &Sender<Look>) -> Result<(), Fault> {
+fn cancel(session: Option<&Context>, ids: &[TaskId], looker: &Sender<Look>) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
     for id in ids {
         // One that is refused has finished meanwhile.
         let _: Result<Answer, Refusal> =
-            client.request_for(Some(session), Ask::Cancel { task: id.to_string() })?;
+            client.request_for(session, Ask::Cancel { task: id.to_string() })?;
         let _ = looker.send(Look::News(*id));
     }
     Ok(())
@@ -96,7 +116,11 @@ fn watch(looker: &Sender<Look>) {
     }
 }
 
-fn look(session: &Context, looks: &Receiver<Look>, tell: &Sender<Event>) -> Result<(), Fault> {
+fn look(
+    session: Option<&Context>,
+    looks: &Receiver<Look>,
+    tell: &Sender<Event>,
+) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
     let mut open: Vec<TaskId> = Vec::new();
     let mut next = Instant::now() + LOOK;
@@ -126,13 +150,17 @@ fn look(session: &Context, looks: &Receiver<Look>, tell: &Sender<Event>) -> Resu
 }
 
 /// How a helper is, and whether that is the end of it.
-fn look_at(client: &mut Client, session: &Context, id: TaskId) -> Result<(Event, bool), Fault> {
+fn look_at(
+    client: &mut Client,
+    session: Option<&Context>,
+    id: TaskId,
+) -> Result<(Event, bool), Fault> {
     let found = task(client, id).and_then(|task| {
         if task.status.is_unfinished() {
             return Ok((Event::Seen(task), false));
         }
         // Read as the parent, so that the notice is not needed any more.
-        let result = result(client, Some(session), id)?;
+        let result = result(client, session, id)?;
         if result.task.status.is_unfinished() {
             return Ok((Event::Seen(result.task), false));
         }

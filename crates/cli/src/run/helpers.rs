@@ -20,8 +20,10 @@ use crate::views::{activity, activity_style};
 
 /// No line of a terminal is longer.
 const LINE_MAX_CHARS: usize = 500;
-/// With less room nothing is said beside the id.
+/// With less room nothing is said beside the time.
 const LEAST_WIDTH: usize = 10;
+/// With less room the words need it more than the id does.
+const ROOM_FOR_ID: usize = 60;
 
 /// The helpers, in the order of their prompts.
 #[derive(Debug)]
@@ -142,11 +144,21 @@ impl Helpers {
     }
 
     /// A line for each that is not over, within the terminal.
-    pub fn lines(&self, turn: char, now: Instant, columns: usize, rows: usize) -> Vec<String> {
+    /// Says of each that asks something whether that is asked here (`is_here`).
+    pub fn lines(
+        &self,
+        turn: char,
+        now: Instant,
+        (columns, rows): (usize, usize),
+        is_here: impl Fn(TaskId) -> bool,
+    ) -> Vec<String> {
         let open: Vec<&Member> = self.members.iter().filter(|member| member.is_open()).collect();
         let shown = if open.len() > rows { rows.saturating_sub(1) } else { open.len() };
-        let mut lines: Vec<String> =
-            open.iter().take(shown).map(|member| member.line(turn, now, columns)).collect();
+        let mut lines: Vec<String> = open
+            .iter()
+            .take(shown)
+            .map(|member| member.line(turn, now, columns, &is_here))
+            .collect();
         if shown < open.len() {
             let more = format!("  … and {} more", open.len() - shown);
             lines.push(paint(DIM, fit(&more, columns)));
@@ -177,28 +189,46 @@ impl Member {
         matches!(self.state, State::Launching | State::AtWork(_))
     }
 
-    fn line(&self, turn: char, now: Instant, columns: usize) -> String {
-        let (name, doing, style) = match self.task() {
-            None => ("starting".to_owned(), String::new(), DIM),
-            Some(task) => (task.id.to_string(), doing(task), activity_style(task)),
+    fn line(
+        &self,
+        turn: char,
+        now: Instant,
+        columns: usize,
+        is_here: impl Fn(TaskId) -> bool,
+    ) -> String {
+        let (doing, style, id) = match self.task() {
+            None => ("starting".to_owned(), DIM, String::new()),
+            Some(task) => {
+                (doing(task, is_here(task.id)), activity_style(task), task.id.to_string())
+            }
         };
         let time = elapsed(now.duration_since(self.since));
-        let first = fit(&format!("{time:>6}  {name:<11}"), columns.saturating_sub(2));
+        let first = fit(&format!("{time:>6}"), columns.saturating_sub(2));
         let mut line = format!("{} {first}", paint(LIVE, turn));
-        let room = columns.saturating_sub(first.width() + 4);
-        if room >= LEAST_WIDTH {
-            let what = fit(&plain(&self.description, LINE_MAX_CHARS), room * 2 / 5);
-            let doing = fit(&plain(&doing, LINE_MAX_CHARS), room - what.width() - 2);
-            line.push_str(&format!("  {what}  {}", paint(style, doing)));
+        let mut room = columns.saturating_sub(first.width() + 4);
+        if room < LEAST_WIDTH {
+            return line;
+        }
+        // The id comes last, and only where there is room for words too.
+        let is_wide = room >= ROOM_FOR_ID && !id.is_empty();
+        if is_wide {
+            room -= id.width() + 2;
+        }
+        let what = fit(&plain(&self.description, LINE_MAX_CHARS), room / 2);
+        let doing = fit(&plain(&doing, LINE_MAX_CHARS), room - what.width() - 2);
+        line.push_str(&format!("  {what}  {}", paint(style, &doing)));
+        if is_wide {
+            line.push_str(&format!("  {}", paint(DIM, id)));
         }
         line
     }
 }
 
-/// What a helper does; if it asks a person, how to answer comes first.
-fn doing(task: &TaskView) -> String {
+/// What a helper does; if it asks a person something that is not asked here, how to answer.
+fn doing(task: &TaskView, is_here: bool) -> String {
     match task.questions.first() {
-        Some(question) => format!("→ legwork answer {}: {}", task.id, question.subject),
+        Some(_) if is_here => "asks you".to_owned(),
+        Some(_) => format!("→ legwork answer {}", task.id),
         None => activity(task),
     }
 }
@@ -213,7 +243,7 @@ pub fn headline(task: &TaskView) -> String {
     let time = crate::words::duration(task.elapsed_ms);
     let cancelled = if task.status == Status::Cancelled { ", cancelled" } else { "" };
     let what = plain(&task.description, LINE_MAX_CHARS);
-    format!("{mark} {} {what} ({time}{cancelled})", task.id)
+    format!("{mark} {what} ({time}{cancelled}, {})", task.id)
 }
 
 #[cfg(test)]

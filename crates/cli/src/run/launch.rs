@@ -2,17 +2,26 @@
 
 use std::sync::mpsc::{self, Sender};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use legwork_protocol::api::{Ask, Refusal};
+use legwork_client::Client;
+use legwork_protocol::api::{Ask, Refusal, Request};
 use legwork_protocol::line::Context;
-use legwork_protocol::view::TaskView;
+use legwork_protocol::view::{DaemonView, TaskView};
 
 use super::{Event, report};
-use crate::asking::connect_for_long;
+use crate::asking::{connect_for_long, get};
 use crate::fault::Fault;
+use crate::words::since;
 
 /// Launches that are under way at once; each has a link of its own.
 const AT_ONCE: usize = 8;
+
+/// How long a resume is tried whose time has not come. A stop takes three seconds.
+const PATIENCE: Duration = Duration::from_secs(15);
+const PAUSE: Duration = Duration::from_millis(200);
+/// A host that lost its daemon looks for the next one every few seconds.
+const YOUNG: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 pub struct LaunchSpec {
@@ -39,12 +48,36 @@ fn launch_each(
 ) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
     for (number, spec) in specs {
-        let launched: Launched = client.request_for(Some(session), spec.ask)?;
+        let launched = launch_one(&mut client, session, &spec.ask)?;
         if tell.send(Event::Launched(number, launched)).is_err() {
             break;
         }
     }
     Ok(())
+}
+
+/// A task whose last run is being stopped, and one whose host has yet to find the daemon again, can
+/// go on in a moment.
+fn launch_one(client: &mut Client, session: &Context, ask: &Ask) -> Result<Launched, Fault> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let launched: Launched = client.request_for(Some(session), ask.clone())?;
+        let is_worth_it = match &launched {
+            Err(Refusal::BeingStopped) => true,
+            Err(Refusal::HostUnreachable) => is_young(client)?,
+            _ => false,
+        };
+        if !is_worth_it || Instant::now() >= end {
+            return Ok(launched);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Whether the daemon began so lately that hosts may not know of it.
+fn is_young(client: &mut Client) -> Result<bool, Fault> {
+    let daemon: DaemonView = get(client, Request::Status)?;
+    Ok(u128::from(since(daemon.started)) < YOUNG.as_millis())
 }
 
 /// Launches all of them and looks after none. What came of each, in their order.

@@ -8,29 +8,55 @@
 
 mod follow;
 mod helpers;
-mod keys;
+pub mod in_place;
+pub mod keys;
 mod launch;
 pub mod prompts;
+pub mod questions;
+mod resume;
 mod run_view;
 
 use std::env;
 use std::path::Path;
 use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 use legwork_machine::since_epoch;
-use legwork_protocol::TaskId;
-use legwork_protocol::api::Refusal;
+use legwork_protocol::api::{Refusal, Reply};
 use legwork_protocol::line::{BadEnvironment, Context};
 use legwork_protocol::view::{ResultView, TaskView};
+use legwork_protocol::{QuestionId, TaskId};
 
 pub use self::launch::{LaunchSpec, Launched, detach};
+pub use self::resume::{Resume, resume};
 pub use self::run_view::attend;
 use crate::environment;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
+/// Who looks after helpers.
 #[derive(Debug)]
-enum Event {
+pub struct Attendant {
+    /// The terminal that launches them.
+    pub launches_as: Context,
+    /// The session that is told of their ends and reads them here instead; a person who has
+    /// somebody else's helper go on is none.
+    pub reads_as: Option<Context>,
+    /// When the person does not want to wait any longer.
+    pub until: Option<Instant>,
+}
+
+impl Attendant {
+    /// A terminal that looks after its own helpers.
+    pub fn of(session: Context, timeout: Option<Duration>) -> Self {
+        let reads_as = Some(Context { environment: None, ..session.clone() });
+        let until = timeout.map(|timeout| Instant::now() + timeout);
+        Self { launches_as: session, reads_as, until }
+    }
+}
+
+#[derive(Debug)]
+pub enum Event {
     Launched(usize, Launched),
     Seen(TaskView),
     Ended(ResultView),
@@ -38,8 +64,10 @@ enum Event {
     Gone(TaskId, Refusal),
     /// A signal that would end the process so.
     Signal(Exit),
-    /// A key was pressed in answer to a question; none if the terminal is gone.
-    Key(Option<u8>),
+    /// Something was typed; nothing if the terminal is gone.
+    Typed(Option<Vec<u8>>),
+    /// What came of a person's answer.
+    Replied(QuestionId, Reply, Result<(), Refusal>),
     /// The daemon cannot be asked any more.
     Failed(Fault),
 }
@@ -51,10 +79,14 @@ fn report(ended: Result<(), Fault>, tell: &Sender<Event>) {
     }
 }
 
+/// What no other call of the program has.
+fn unique() -> String {
+    format!("{:x}_{:x}", since_epoch().as_nanos(), std::process::id())
+}
+
 /// This terminal as a parent: a session that no other call of the program has.
 pub fn terminal() -> Result<Context, Fault> {
-    let now = since_epoch();
-    let unique = format!("{:x}_{:x}", now.as_nanos(), std::process::id());
+    let unique = unique();
     let here = Path::new("the current folder");
     let directory = env::current_dir().map_err(Fault::file("find", here))?;
     match (format!("term_{unique}").parse(), format!("msg_{unique}").parse()) {

@@ -4,22 +4,22 @@ use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use legwork_protocol::TaskId;
-use legwork_protocol::line::Context;
+use legwork_protocol::api::{Refusal, Reply};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{QuestionView, ResultView};
-use legwork_protocol::{SessionId, Status};
+use legwork_protocol::view::{ResultView, TaskView};
+use legwork_protocol::{QuestionId, SessionId, Status, TaskId};
 
-use super::Event;
 use super::follow::Follow;
 use super::helpers::{Helpers, headline};
 use super::keys::Keys;
 use super::launch::{LaunchSpec, Launched, launch};
+use super::questions::{Questions, Typed};
+use super::{Attendant, Event};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::mail;
 use crate::progress::{Board, REDRAW, is_live};
-use crate::screen::{BAD, GOOD, MIND, Screen, harmless, paint, remark};
+use crate::screen::{BAD, DIM, GOOD, MIND, Screen, harmless, paint, remark};
 use crate::table::fit;
 use crate::words::counted;
 use crate::{sentences, signals};
@@ -27,20 +27,25 @@ use crate::{sentences, signals};
 /// Where nothing moves there is nothing to do between two events.
 const IDLE: Duration = Duration::from_secs(60);
 
-pub fn attend(session: Context, specs: &[LaunchSpec], screen: &Screen) -> Result<Exit, Fault> {
+pub fn attend(attendant: Attendant, specs: &[LaunchSpec], screen: &Screen) -> Result<Exit, Fault> {
+    let Attendant { launches_as, reads_as, until } = attendant;
     let (tell, events) = mpsc::channel();
     let signals = tell.clone();
     // Nobody listens any more once the loop has ended, and that is the end of the process.
     let told = signals::listen(move |exit| drop(signals.send(Event::Signal(exit))));
     told.map_err(Fault::Input)?;
-    launch(&session, specs, &tell);
+    let own = launches_as.session.clone();
+    launch(&launches_as, specs, &tell);
     let view = RunView {
         screen,
-        session: session.session.clone(),
+        session: own,
+        until,
         helpers: Helpers::new(specs, Instant::now()),
+        questions: Questions::default(),
         board: is_live().then(Board::default),
-        follow: Follow::start(session, tell.clone()),
+        follow: Follow::start(reads_as, tell.clone()),
         keys: None,
+        is_interrupted: false,
         is_cancelling: false,
         tell,
     };
@@ -50,11 +55,15 @@ pub fn attend(session: Context, specs: &[LaunchSpec], screen: &Screen) -> Result
 struct RunView<'a> {
     screen: &'a Screen,
     session: SessionId,
+    until: Option<Instant>,
     helpers: Helpers,
+    questions: Questions,
     board: Option<Board>,
     follow: Follow,
-    /// While the person is asked what Ctrl-C was to mean.
+    /// While the person is asked something.
     keys: Option<Keys>,
+    /// While the person is asked what Ctrl-C was to mean.
+    is_interrupted: bool,
     is_cancelling: bool,
     tell: Sender<Event>,
 }
@@ -67,8 +76,12 @@ impl RunView<'_> {
                 self.draw();
                 drawn = Instant::now();
             }
+            let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return self.leave(Exit::TimedOut);
+            }
             let patience = if self.board.is_some() { REDRAW } else { IDLE };
-            let event = match events.recv_timeout(patience) {
+            let event = match events.recv_timeout(left.unwrap_or(IDLE).min(patience)) {
                 Ok(event) => event,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -89,22 +102,26 @@ impl RunView<'_> {
     fn take(&mut self, event: Event) -> Result<Option<Exit>, Fault> {
         match event {
             Event::Launched(number, launched) => self.launched(number, launched),
-            Event::Seen(task) => {
-                let id = task.id;
-                let questions = self.helpers.seen(task, Instant::now());
-                self.tell_questions(id, &questions);
-            }
+            Event::Seen(task) => self.seen(task),
             Event::Ended(result) => {
+                mail::seen_here(result.task.id);
+                self.questions.forget(result.task.id);
                 self.tell_end(&result)?;
                 self.helpers.ended(result);
+                self.ask();
             }
             Event::Gone(id, why) => {
-                self.say(format!("{} {id}: {}", paint(BAD, "✗"), sentences::refusal(&why)));
+                self.say(format!("{} {} ({id})", paint(BAD, "✗"), sentences::refusal(&why)));
+                self.questions.forget(id);
                 self.helpers.gone(id, why);
+                self.ask();
             }
             Event::Signal(Exit::Interrupted) => return self.interrupted(),
             Event::Signal(exit) => return self.leave(exit).map(Some),
-            Event::Key(key) => return self.answered(key),
+            Event::Typed(typed) => return self.typed(typed),
+            Event::Replied(question, reply, answered) => {
+                self.replied(&question, &reply, answered);
+            }
             Event::Failed(fault) => {
                 self.keys = None;
                 self.wipe();
@@ -124,7 +141,8 @@ impl RunView<'_> {
                     self.follow.cancel(vec![task.id]);
                 }
                 if self.board.is_none() && !self.screen.is_json() {
-                    remark(format!("{} launched: {what}", task.id));
+                    let did = if task.resumes > 0 { "Resumed" } else { "Launched" };
+                    remark(format!("{did}: {what} ({})", task.id));
                 }
             }
             Err(why) => {
@@ -138,15 +156,89 @@ impl RunView<'_> {
         }
     }
 
-    fn tell_questions(&mut self, id: TaskId, questions: &[QuestionView]) {
-        // On a terminal they stand in the helper's line.
-        if self.board.is_some() || self.screen.is_json() {
+    fn seen(&mut self, task: TaskView) {
+        let overtaken = self.questions.update(&task);
+        let questions = self.helpers.seen(task.clone(), Instant::now());
+        if overtaken {
+            self.say(paint(DIM, "  (It was answered elsewhere.)"));
+        }
+        if self.board.is_some() && !self.screen.is_json() {
+            return self.ask();
+        }
+        if self.screen.is_json() {
             return;
         }
         for question in questions {
-            let text = sentences::question(question);
-            remark(format!("{} {id} {text} (legwork answer {id})", paint(MIND, "!")));
+            let (what, text) = (plain(&task.description, 200), sentences::question(&question));
+            remark(format!("{} {what} {text} (legwork answer {})", paint(MIND, "!"), task.id));
         }
+    }
+
+    /// Asks the next question, if the person can be asked and is not being asked already.
+    fn ask(&mut self) {
+        if self.board.is_none() || self.screen.is_json() {
+            return;
+        }
+        if self.questions.ask_next() {
+            if self.keys.is_none() {
+                self.keys = Keys::open(self.tell.clone());
+            }
+            if let Some(keys) = &self.keys {
+                keys.forget_typed();
+                let lines = self.questions.block(Board::room().0);
+                self.wipe();
+                lines.iter().for_each(remark);
+            }
+        }
+        if self.questions.current().is_none() && !self.is_interrupted {
+            self.keys = None;
+        }
+        self.draw();
+    }
+
+    fn typed(&mut self, typed: Option<Vec<u8>>) -> Result<Option<Exit>, Fault> {
+        let Some(piece) = typed else {
+            // Nobody can be asked any more.
+            return if self.keys.take().is_some() && self.is_interrupted {
+                self.leave(Exit::Interrupted).map(Some)
+            } else {
+                Ok(None)
+            };
+        };
+        if self.keys.is_none() {
+            return Ok(None);
+        }
+        if self.is_interrupted {
+            return self.answered(piece.first().copied());
+        }
+        let task = self.questions.current().map(|asked| asked.task);
+        match (self.questions.typed(&piece), task) {
+            (Typed::Reply(question, reply), Some(task)) => {
+                self.follow.reply(task, question, reply);
+            }
+            (Typed::Later(task), _) => {
+                self.say(format!("  → later: legwork answer {task}"));
+                self.ask();
+            }
+            (Typed::Nothing | Typed::Reply(..), _) => {}
+        }
+        self.draw();
+        Ok(None)
+    }
+
+    fn replied(&mut self, id: &QuestionId, reply: &Reply, answered: Result<(), Refusal>) {
+        let is_over = match answered {
+            Ok(()) => {
+                self.say(format!("  {} {}", paint(GOOD, "→"), sentences::reply(reply)));
+                true
+            }
+            Err(why) => {
+                self.say(format!("  {} {}", paint(BAD, "✗"), sentences::refusal(&why)));
+                matches!(why, Refusal::NoSuchQuestion(_))
+            }
+        };
+        self.questions.replied(id, is_over);
+        self.ask();
     }
 
     /// Results go to stdout. Who they are of stands there only if there are several.
@@ -177,27 +269,30 @@ impl RunView<'_> {
     }
 
     fn interrupted(&mut self) -> Result<Option<Exit>, Fault> {
-        let is_urgent = self.keys.is_some() || self.is_cancelling || self.board.is_none();
-        if !is_urgent && let Some(keys) = Keys::ask(self.tell.clone()) {
-            self.keys = Some(keys);
+        let is_urgent = self.is_interrupted || self.is_cancelling || self.board.is_none();
+        if !is_urgent && self.keys.is_none() {
+            self.keys = Keys::open(self.tell.clone());
+        }
+        if !is_urgent && self.keys.is_some() {
+            self.is_interrupted = true;
             self.draw();
             return Ok(None);
         }
         self.leave(Exit::Interrupted).map(Some)
     }
 
+    /// What Ctrl-C was to mean.
     fn answered(&mut self, key: Option<u8>) -> Result<Option<Exit>, Fault> {
-        if self.keys.take().is_none() {
-            return Ok(None);
-        }
+        self.is_interrupted = false;
         match key {
             Some(b'c' | b'C') => {
                 self.is_cancelling = true;
                 self.follow.cancel(self.helpers.at_work());
             }
-            Some(b'l' | b'L') | None => return self.leave(Exit::Interrupted).map(Some),
-            Some(_) => {}
+            Some(b'l' | b'L') => return self.leave(Exit::Interrupted).map(Some),
+            Some(_) | None => {}
         }
+        self.ask();
         Ok(None)
     }
 
@@ -242,11 +337,17 @@ impl RunView<'_> {
         let Some(board) = &mut self.board else { return };
         let (columns, rows) = Board::room();
         let turn = board.turn();
-        let mut lines = self.helpers.lines(turn, Instant::now(), columns, rows.saturating_sub(1));
-        if self.keys.is_some() {
+        let is_asked = self.keys.is_some();
+        let is_here = |task| is_asked && self.questions.holds(task);
+        // The keys and how many questions wait need two lines.
+        let room = (columns, rows.saturating_sub(2));
+        let mut lines = self.helpers.lines(turn, Instant::now(), room, is_here);
+        if self.is_interrupted {
             lines.push(paint(MIND, fit(&question(self.helpers.at_work().len()), columns)));
         } else if self.is_cancelling {
             lines.push(paint(MIND, fit("Cancelling. Ctrl-C leaves at once.", columns)));
+        } else if is_asked {
+            lines.extend(self.questions.prompt(columns));
         }
         board.draw(&lines);
     }

@@ -92,8 +92,13 @@ fn p2_a_resumed_helper_has_the_variables_of_whoever_resumes_it() {
     let said = run(&["run", "--resume", &task, "env OWN"], "second");
     assert_eq!(said.trim(), "second");
     home.run(["daemon", "stop", "--yes"]).with_code(0);
-    let said = run(&["run", "--resume", &task, "env OWN"], "third");
+    let said = run(&["resume", &task, "env OWN"], "third");
     assert_eq!(said.trim(), "third");
+    let mut fails = home.command(["resume", &task, "fail here"]);
+    fails.env("OWN", "fourth");
+    ran(fails).with_code(3);
+    let said = run(&["resume", &task, "env OWN"], "fifth");
+    assert_eq!(said.trim(), "fifth", "however its last run ended");
 }
 
 #[test]

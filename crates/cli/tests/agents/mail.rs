@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use crate::home::{Home, eventually};
 use crate::running::{until_all_is_told, until_finished};
 
-const APART: &str = "while you were away";
+const APART: &str = "since you last looked";
 
 fn detach(home: &Home, script: &str) -> String {
     let ran = home.run(["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
@@ -63,7 +63,7 @@ fn somebody_who_watches_sees_it_as_it_comes() {
     let mut lines = BufReader::new(watching.stderr.take().unwrap()).lines();
     assert!(lines.next().unwrap().unwrap().contains("Watching"));
     let task = detach(&home, "say found");
-    let told = lines.map(Result::unwrap).find(|line| line.contains("COMPLETED")).unwrap();
+    let told = lines.map(Result::unwrap).find(|line| line.contains("✓")).unwrap();
     assert!(told.contains(&task), "{told}");
     watching.kill().unwrap();
     watching.wait().unwrap();
@@ -102,4 +102,38 @@ fn p8_what_is_cleared_leaves_the_records_the_sessions_and_the_mail() {
     }
     let listed = home.run(["list"]).with_code(0);
     assert!(listed.err.contains(kept) && !listed.err.contains(task), "{listed:?}");
+}
+
+#[test]
+fn p10_at_most_ten_lines_of_news_stand_under_a_command_and_the_rest_is_counted() {
+    let home = Home::new();
+    let prompts: Vec<String> = (0..15).map(|number| format!("say number {number}")).collect();
+    let mut args = vec!["run", "--agent", "rehearsal", "--detach"];
+    args.extend(prompts.iter().map(String::as_str));
+    let ids = crate::home::ran(home.command(args)).with_code(0).out;
+    ids.lines().for_each(|id| until_finished(&home, id));
+    until_all_is_told(&home);
+    let first = home.run(["list"]).with_code(0).err;
+    assert_eq!(first.lines().filter(|line| line.starts_with('✓')).count(), 9, "{first}");
+    assert!(first.contains("… and 6 tasks more: legwork mail"), "{first}");
+    assert!(first.lines().count() <= 11, "{first}");
+    let rest = home.run(["mail"]).with_code(0).err;
+    let told = |id: &&str| first.contains(*id) || rest.contains(*id);
+    assert_eq!(ids.lines().filter(told).count(), 15, "{first}{rest}");
+    let words = ["background_", "[BACKGROUND", "msg_", "term_", "ses_"];
+    assert!(!words.iter().any(|word| first.contains(word)), "{first}");
+    assert_eq!(home.run(["mail"]).with_code(0).out, "Nothing new.\n");
+}
+
+#[test]
+fn p10_who_was_there_is_not_told_again() {
+    let home = Home::new();
+    let task = detach(&home, "say found");
+    home.run(["wait", &task]).with_code(0);
+    home.run(["output", &task]).with_code(0);
+    until_all_is_told(&home);
+    assert_eq!(home.run(["list"]).with_code(0).err, "");
+    let off = detach(&home, "ask to go on");
+    let cancelled = home.run(["cancel", &off]).with_code(0);
+    assert!(!cancelled.err.contains("cancelled"), "{cancelled:?}");
 }

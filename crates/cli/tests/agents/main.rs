@@ -16,6 +16,7 @@ mod home;
 mod leaving;
 mod mail;
 mod notify;
+mod resume;
 mod run;
 mod running;
 mod terminal;

@@ -40,8 +40,8 @@ impl Running {
 
     /// The task that was launched next.
     pub fn launched(&mut self) -> String {
-        let line = self.until(" launched: ");
-        line.split_whitespace().next().unwrap().to_owned()
+        let line = self.until("Launched: ");
+        line.trim_end().rsplit_once(" (").unwrap().1.trim_end_matches(')').to_owned()
     }
 
     pub fn signal(&self, signal: Signal) {

@@ -5,13 +5,14 @@ use std::process::Command;
 use crate::home::Home;
 
 /// For other programs.
-const HIDDEN: [&str; 2] = ["bridge", "rehearsal"];
-const COMMANDS: [&str; 20] = [
+const HIDDEN: [&str; 3] = ["bridge", "complete", "rehearsal"];
+const COMMANDS: [&str; 23] = [
     "demo",
     "install",
     "uninstall",
     "doctor",
     "run",
+    "resume",
     "agents",
     "list",
     "show",
@@ -20,11 +21,13 @@ const COMMANDS: [&str; 20] = [
     "watch",
     "log",
     "cost",
+    "mail",
     "answer",
     "cancel",
     "clear",
     "daemon",
     "completions",
+    "complete",
     "bridge",
     "rehearsal",
 ];
@@ -44,7 +47,8 @@ fn every_command_teaches_itself() {
 fn every_command_is_in_the_short_help_but_the_plugins() {
     let help = Home::new().run(["-h"]).with_code(0).out;
     for command in COMMANDS {
-        let listed = help.lines().any(|line| line.trim_start().starts_with(command));
+        let is_it = |line: &str| line.split_whitespace().next() == Some(command);
+        let listed = help.lines().any(is_it);
         assert_eq!(listed, !HIDDEN.contains(&command), "{command}\n{help}");
     }
 }
@@ -67,7 +71,7 @@ fn completions_are_scripts_that_their_shells_can_read() {
     let home = Home::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = home.run(["completions", shell]).with_code(0).out;
-        assert!(script.contains("uninstall"), "{shell}");
+        assert!(script.contains("legwork complete"), "{shell}");
         let file = home.path(&format!("legwork.{shell}"));
         std::fs::write(&file, &script).unwrap();
         // `-n` reads without doing. A shell that is not installed cannot be asked.
@@ -77,4 +81,59 @@ fn completions_are_scripts_that_their_shells_can_read() {
     }
     let json = home.run(["completions", "bash", "--json"]).with_code(0).json();
     assert_eq!(json["shell"], "bash");
+}
+
+#[test]
+fn help_can_be_asked_for_in_every_way_and_other_names_are_in_it() {
+    let home = Home::new();
+    let help = home.run(["help"]).with_code(0).out;
+    assert_eq!(help, home.run(["--help"]).with_code(0).out);
+    assert_eq!(home.run(["help", "list"]).with_code(0).out, home.run(["list", "--help"]).out);
+    for (name, other) in [("list", "ps"), ("log", "logs"), ("clear", "rm"), ("cancel", "stop")] {
+        let line = help.lines().find(|line| line.split_whitespace().next() == Some(name));
+        assert!(line.is_some_and(|line| line.contains(other)), "{name}: {help}");
+        home.run([other, "--help"]).with_code(0);
+    }
+}
+
+#[test]
+fn p9_completion_knows_tasks_and_never_starts_a_daemon() {
+    let home = Home::new();
+    let none = home.run(["complete", "bash", "--", "show", ""]).with_code(0);
+    assert_eq!((none.out.as_str(), none.err.as_str()), ("", ""));
+    home.run(["daemon", "status"]).with_code(6);
+    let task = home.run(["run", "--agent", "rehearsal", "--detach", "say a: b"]).with_code(0).out;
+    let task = task.trim();
+    home.run(["wait", task, "--json"]).with_code(0);
+    let ids = home.run(["complete", "bash", "--", "show", "bg_"]).with_code(0);
+    assert_eq!((ids.out.trim(), ids.err.as_str()), (task, ""));
+    let described = home.run(["complete", "fish", "--", "show", ""]).with_code(0).out;
+    assert_eq!(described, format!("{task}\tcompleted: say a: b\n"));
+    // As the shell itself would ask.
+    let script = home.path("legwork.bash");
+    std::fs::write(&script, home.run(["completions", "bash"]).with_code(0).out).unwrap();
+    let legwork = env!("CARGO_BIN_EXE_legwork");
+    let ask = format!(
+        "legwork() {{ {legwork:?} \"$@\"; }}; . {script:?}; COMP_WORDS=(legwork wait bg); \
+         COMP_CWORD=2; _legwork; echo \"${{COMPREPLY[@]}}\""
+    );
+    let mut bash = Command::new("bash");
+    let environment = home.command([""; 0]);
+    let set = environment.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    bash.args(["--norc", "-c", &ask]).env_clear().envs(set);
+    let said = String::from_utf8(bash.output().unwrap().stdout).unwrap();
+    assert_eq!(said.trim(), task);
+}
+
+#[test]
+fn a_command_can_be_run_as_if_in_another_folder() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("elsewhere")).unwrap();
+    let there = home.path("elsewhere");
+    let run = ["-C", there.to_str().unwrap(), "run", "--agent", "rehearsal", "say x"];
+    home.run(run).with_code(0);
+    let listed = home.run(["list", "--json"]).json();
+    assert_eq!(listed["tasks"][0]["directory"], there.to_str().unwrap());
+    let wrong = home.run(["list", "-C", "/no/such/folder"]).with_code(2);
+    assert!(wrong.err.contains("/no/such/folder"), "{wrong:?}");
 }

@@ -36,5 +36,5 @@ fn clearing_asks_first_and_forgets_what_it_showed() {
     home.run(["clear", &open, "--yes"]).with_code(0);
     let none = home.run(["clear", "--yes"]).with_code(0);
     assert!(none.out.contains("There are no tasks to clear."), "{none:?}");
-    assert_eq!(home.run(["list"]).out, "No background tasks found.\n");
+    assert_eq!(home.run(["list"]).out, "No tasks yet. `legwork run \"…\"` launches one.\n");
 }

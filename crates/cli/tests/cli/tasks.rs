@@ -24,7 +24,9 @@ fn a_completed_task_is_listed_shown_told_and_read() {
     assert_eq!(json["text"], "seven\n  of them");
     assert_eq!(json["task"]["status"], "completed");
     let shown = home.run(["show", &task]).with_code(0);
-    assert!(shown.out.contains("completed") && shown.out.contains(&session), "{shown:?}");
+    assert!(shown.out.contains("completed") && !shown.out.contains("ses_"), "{shown:?}");
+    let verbose = home.run(["show", &task, "--verbose"]).with_code(0);
+    assert!(verbose.out.contains(&session), "{verbose:?}");
     assert_eq!(home.run(["show", &task, "--json"]).json()["id"], task);
     assert_eq!(home.run(["list", "--json"]).json()["total"], 1);
     let log = home.run(["log", &task]).with_code(0);
@@ -188,4 +190,142 @@ fn p5_what_is_at_work_is_listed_first_and_programs_can_page_and_search() {
     let cut = home.run(["list", "--limit", "1"]).with_code(0);
     assert!(cut.out.contains(&open) && cut.out.contains("(1 of 4 are shown"), "{cut:?}");
     home.run(["list", "--after", "nonsense"]).with_code(2);
+}
+
+#[test]
+fn p5_of_320_tasks_those_at_work_come_first_and_every_listed_one_can_be_shown() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n");
+    let mut host = Host::connect(&home);
+    let mut open: Vec<String> =
+        (0..4).map(|number| host.launch(&format!("open {number}")).0).collect();
+    open.reverse();
+    for number in 0..316 {
+        let (_, session) = host.launch(&format!("number {number}"));
+        host.finish(&session, "done");
+    }
+    let all = eventually("all but four are done", || {
+        let all = home.run(["list", "--json"]).with_code(0).json();
+        let open = |task: &&serde_json::Value| task["status"] == "running";
+        (all["tasks"].as_array().unwrap().iter().filter(open).count() == 4).then_some(all)
+    });
+    let tasks = all["tasks"].as_array().unwrap();
+    let ids: Vec<&str> = tasks.iter().map(|task| task["id"].as_str().unwrap()).collect();
+    assert_eq!((ids.len(), &all["total"], all.get("next")), (320, &320.into(), None));
+    assert_eq!(ids[..4], open);
+    let text = home.run(["list", "--limit", "10"]).with_code(0);
+    let rows: Vec<&str> = text.out.lines().collect();
+    assert_eq!(rows.len(), 12, "headings, ten rows and how many there are: {text:?}");
+    assert!(open.iter().zip(&rows[1..]).all(|(id, row)| row.starts_with(id)), "{text:?}");
+    assert!(rows[11].contains("10 of 320"), "{text:?}");
+    assert_eq!(home.run(["list", "--all"]).with_code(0).out.lines().count(), 321);
+    // Also those that no first page has.
+    for id in [ids[0], ids[199], ids[200], ids[319]] {
+        let unique = |length: &usize| {
+            ids.iter().filter(|other| other.starts_with(&id[..*length])).count() == 1
+        };
+        let length = (4..=id.len()).find(unique).unwrap();
+        for name in [id, &id[..length], &id[3..length]] {
+            assert_eq!(home.run(["show", name, "--json"]).with_code(0).json()["id"], id);
+        }
+    }
+}
+
+#[test]
+fn p5_the_row_of_a_failure_has_its_reason_and_every_row_its_project_and_age() {
+    let home = Home::new();
+    let mut host = Host::connect(&home);
+    let (bad, session) = host.launch("bad");
+    host.fail(&session, "the provider is down");
+    home.run(["wait", &bad]).with_code(3);
+    let listed = home.run(["list", "--status", "error"]).with_code(0);
+    let [heading, row] = listed.out.lines().collect::<Vec<_>>().try_into().unwrap();
+    assert!(["AGE", "PROJECT"].iter().all(|name| heading.contains(name)), "{listed:?}");
+    assert!(row.contains("the provider is down"), "{listed:?}");
+    // Its folder is /d.
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!((words[3], words[2].ends_with('s')), ("d", true), "{listed:?}");
+    let shown = home.run(["show", &bad, "--json"]).json();
+    assert!(shown["reason"].as_str().unwrap().contains("the provider is down"), "{shown}");
+    assert_eq!(shown["directory"], "/d");
+}
+
+#[test]
+fn p5_a_listing_of_here_has_this_project_only() {
+    let home = Home::new();
+    for folder in ["shop/.git", "shop/src", "bank"] {
+        std::fs::create_dir_all(home.path(folder)).unwrap();
+    }
+    let run = |folder: &str, args: &[&str]| {
+        let mut command = home.command(args);
+        command.current_dir(home.path(folder));
+        crate::home::ran(command).with_code(0)
+    };
+    for folder in ["shop", "shop/src", "bank"] {
+        run(folder, &["run", "--agent", "rehearsal", &format!("say {folder}")]);
+    }
+    let here = |folder: &str| {
+        let listed = run(folder, &["list", "--here", "--json"]).json();
+        let all = listed["tasks"].as_array().unwrap().iter();
+        all.map(|task| task["description"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(here("shop/src"), ["say shop/src", "say shop"]);
+    assert_eq!(here("bank"), ["say bank"]);
+    let listed = run("shop", &["list", "--here"]);
+    assert!(listed.out.contains("  shop  ") && !listed.out.contains("bank"), "{listed:?}");
+    let found = run("bank", &["list", "--json", "--search", "shop/src"]).json();
+    assert_eq!(found["total"], 1, "a folder can be searched for");
+    let none = run("shop/.git", &["list", "--status", "cancelled"]);
+    assert!(none.out.contains("No such tasks"), "{none:?}");
+}
+
+#[test]
+fn p10_show_tells_a_person_all_and_names_nothing_that_only_programs_know() {
+    let home = Home::new();
+    std::fs::create_dir(home.path("shop")).unwrap();
+    let prompt = "say one\nsay two\nsay three\nsay four\nsay five";
+    let mut command = home.command(["run", "--agent", "rehearsal", "--detach", prompt]);
+    command.current_dir(home.path("shop"));
+    let task = crate::home::ran(command).with_code(0).out.trim().to_owned();
+    home.run(["wait", &task]).with_code(0);
+    home.run(["resume", &task, "recall"]).with_code(0);
+    let shown = home.run(["show", &task]).with_code(0).out;
+    let folder = home.path("shop").display().to_string();
+    for known in ["say one", &task, "completed", "rehearsal", &folder, "Launched", "Run 0", "Run 1"]
+    {
+        assert!(shown.contains(known), "{known}: {shown}");
+    }
+    assert!(!shown.contains("say four") && shown.contains("2 more lines (--full)"), "{shown}");
+    assert!(home.run(["show", &task, "--full"]).with_code(0).out.contains("say five"));
+    let log = home.run(["log", &task]).with_code(0).out;
+    for page in [&shown, &log, &home.run(["list"]).with_code(0).out] {
+        for internal in ["term_", "msg_", "acp_", "background_", "acp/"] {
+            assert!(!page.contains(internal), "{internal}: {page}");
+        }
+    }
+    let verbose = home.run(["show", &task, "--verbose"]).with_code(0).out;
+    assert!(verbose.contains("term_") && verbose.contains("acp_"), "{verbose}");
+    let json = home.run(["show", &task, "--json"]).with_code(0).json();
+    assert_eq!(json["runs"][0]["prompt"], prompt);
+    assert_eq!((&json["runs"][1]["run"], &json["id"]), (&1.into(), &task.into()));
+}
+
+#[test]
+fn p8_clear_says_in_short_what_would_go() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n");
+    let mut host = Host::connect(&home);
+    for number in 0..12 {
+        let (task, session) = host.launch(&format!("number {number}"));
+        if number > 1 {
+            host.finish(&session, "done");
+            home.run(["wait", &task, "--json"]).with_code(0);
+        }
+    }
+    let asked = home.run(["clear"]).with_code(2);
+    assert!(asked.err.contains("2 unfinished tasks of "), "{asked:?}");
+    assert!(asked.err.contains("10 finished tasks of "), "{asked:?}");
+    assert!(asked.err.contains("Forget 12 tasks and call off 2 of them?"), "{asked:?}");
+    assert!(asked.err.lines().count() <= 5, "{asked:?}");
+    assert_eq!(home.run(["list", "--json"]).json()["total"], 12);
 }

@@ -211,3 +211,27 @@ fn r9_a_resume_that_fails_is_an_error_and_is_told_as_one() {
         assert!(output.text.ends_with(&format!("\n\n{reason}")), "{output:?}");
     });
 }
+
+#[test]
+fn p1_a_person_has_a_helper_go_on_that_failed_or_was_called_off_and_the_parent_is_told() {
+    let stage = Stage::shared();
+    block_on(async {
+        for ends in ["fail 400", "hang"] {
+            let parent = stage.parent().await;
+            let task = stage.launch(&parent, "Cut short", &[ends]).await;
+            if ends == "hang" {
+                stage.json(0, &["cancel", &task.id]);
+            }
+            stage.until_notices(&parent, 1).await;
+            stage.until_settled(&task).await;
+            let again = script(&["say whole"]);
+            let mut person = stage.begin("resume", &["resume", &task.id, &again]);
+            let ran = person.wait().await;
+            assert!(ran.status.success() && ran.stdout.contains("whole"), "{ends}: {ran:?}");
+            let notices = stage.until_notices(&parent, 2).await;
+            let headline = format!("[BACKGROUND RESUME COMPLETED] {} Cut short", task.id);
+            assert!(notices[1].headline.starts_with(&headline), "{notices:?}");
+            assert!(notices[1].hidden.ends_with("whole"), "{notices:?}");
+        }
+    });
+}

@@ -114,6 +114,7 @@ impl Standing {
     pub fn refuses(self, request: &Request) -> Option<Refusal> {
         match request {
             Request::Show { .. }
+            | Request::Runs { .. }
             | Request::Log { .. }
             | Request::Cost { .. }
             | Request::Follow

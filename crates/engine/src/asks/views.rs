@@ -19,7 +19,21 @@ use crate::text::toast::{self, Toast};
 /// Whether a search for this text, in small letters, finds the task.
 fn has(task: &Task, text: &str) -> bool {
     let holds = |words: &str| words.to_lowercase().contains(text);
-    holds(&task.id.to_string()) || holds(&task.description) || holds(&task.agent)
+    holds(&task.id.to_string())
+        || holds(&task.description)
+        || holds(&task.agent)
+        || holds(&task.directory)
+}
+
+/// Whether a listing has to look at each task.
+fn is_searched(list: &List) -> bool {
+    list.search.is_some() || list.under.is_some()
+}
+
+/// Whether a folder is this one or below it.
+fn is_under(directory: &str, folder: &str) -> bool {
+    let rest = directory.strip_prefix(folder.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,9 +66,12 @@ impl Engine {
         let search = list.search.as_ref().map(|text| text.to_lowercase());
         let (mut listed, mut total) = (Vec::new(), 0);
         for (finished, tasks, count) in self.groups(caller, list, most) {
-            let wanted = |task: &&Task| search.as_ref().is_none_or(|text| has(task, text));
+            let wanted = |task: &&Task| {
+                search.as_ref().is_none_or(|text| has(task, text))
+                    && list.under.as_ref().is_none_or(|under| is_under(&task.directory, under))
+            };
             let found: Vec<&Task> = tasks.into_iter().filter(wanted).collect();
-            total += if search.is_some() { found.len() } else { count };
+            total += if is_searched(list) { found.len() } else { count };
             let place = |cursor: Cursor| (cursor.finished, Reverse(cursor.seq));
             let is_next = |task: &&Task| {
                 let here = Cursor { finished, seq: task.seq };
@@ -70,7 +87,7 @@ impl Engine {
     /// behind the unfinished ones, as many of them as are needed, and how many there are.
     fn groups(&self, caller: &Caller, list: &List, most: usize) -> Vec<(bool, Vec<&Task>, usize)> {
         // Only a search and a later page look at more than they show.
-        let is_first = list.search.is_none() && list.after.is_none();
+        let is_first = !is_searched(list) && list.after.is_none();
         let most = if is_first { most } else { usize::MAX };
         let has_status = |has| list.status.is_none_or(|status| status == has);
         match caller {
@@ -103,6 +120,7 @@ impl Engine {
             stage: task.stage.name().as_str().to_owned(),
             description: task.description.to_string(),
             agent: task.agent.to_string(),
+            directory: task.directory.to_string(),
             parent: task.parent.clone(),
             session: task.session.clone(),
             place: task.place.clone(),
@@ -112,6 +130,7 @@ impl Engine {
             started: task.run.started,
             ended: task.run.ended,
             elapsed_ms: task.elapsed_ms(now),
+            reason: None,
             tool_calls: task.run.tool_calls,
             last_tools: Vec::new(),
             quiet_ms: None,
@@ -123,6 +142,7 @@ impl Engine {
             runs: Vec::new(),
             waiting: Vec::new(),
             questions: Vec::new(),
+            retrieved: task.retrieved,
             notice_pending: self.outbox.notices.contains_key(&task.notice(About::End)),
         };
         if let Some(live) = self.tasks.live(task.id) {

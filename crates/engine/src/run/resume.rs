@@ -1,9 +1,10 @@
 //! How a resume is accepted: once the task's session was found. Before that nothing is saved, and a
-//! refusal leaves nothing behind.
+//! refusal leaves nothing behind. A session goes on with what is completed; a person with whatever
+//! is over, and the session that launched it is told.
 
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, Status, TaskId};
 
-use super::task::{Stage, Task};
+use super::task::{ResumedBy, Stage, Task};
 use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
 use crate::input::Caller;
@@ -14,11 +15,10 @@ use crate::work::{Action, Finding, HostError};
 pub(crate) struct Resuming {
     pub key: CallKey,
     pub calls: Vec<CallId>,
-    /// The host that the asker calls through.
-    pub own: HostId,
+    /// The session that asks, and the host that it calls through; a person is neither.
+    pub asker: Option<(SessionId, HostId)>,
     /// The host that is to do it.
     pub host: HostId,
-    pub asker: SessionId,
     pub prompt: String,
 }
 
@@ -31,9 +31,33 @@ impl Engine {
         prompt: String,
     ) -> Answered {
         let id = self.find(&caller, name)?.id;
-        let Caller::Session { host: own, session: asker, key, .. } = caller else {
+        let Caller::Session { host, session, key, .. } = caller else {
             return Err(Refusal::NotASession);
         };
+        self.begin_resume(call, id, Some((session, host)), (key, prompt))
+    }
+
+    pub(crate) fn resume_any(
+        &mut self,
+        call: CallId,
+        caller: &Caller,
+        name: &str,
+        what: (CallKey, String),
+    ) -> Answered {
+        if *caller != Caller::Person {
+            return Err(Refusal::BadRequest("Only a person may ask this.".to_owned()));
+        }
+        let id = self.find(caller, name)?.id;
+        self.begin_resume(call, id, None, what)
+    }
+
+    fn begin_resume(
+        &mut self,
+        call: CallId,
+        id: TaskId,
+        asker: Option<(SessionId, HostId)>,
+        (key, prompt): (CallKey, String),
+    ) -> Answered {
         if let Some(resuming) = self.resuming.get_mut(&id) {
             if resuming.key != key {
                 return Err(Refusal::BeingResumed);
@@ -42,8 +66,9 @@ impl Engine {
             return Ok(None);
         }
         let Some(task) = self.tasks.get(id) else {
-            return Err(Refusal::NotFound(name.to_owned()));
+            return Err(Refusal::NotFound(id.to_string()));
         };
+        let own = asker.as_ref().map(|(_, own)| own);
         if let Some(earlier) = self.tasks.by_key(&key) {
             let same_run = task.run.key == key;
             let other = task.run.prompt.as_deref().is_some_and(|running| running != prompt);
@@ -51,35 +76,39 @@ impl Engine {
             if earlier.id != id || launched_it || same_run && other {
                 return Err(Refusal::CallRepeated);
             }
-            return Ok(Some(self.resumed(task, &own)));
+            return Ok(Some(self.resumed(task, own.unwrap_or(&task.run.host))));
         }
-        match (task.status(), task.session.clone()) {
-            (Status::Completed, Some(session)) => {
-                self.may_spend(&task.root)?;
-                let host = self.host_to_resume(task, &own).ok_or(Refusal::HostUnreachable)?;
-                self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
-                let calls = vec![call];
-                let resuming = Resuming { key, calls, own, host, asker, prompt };
-                self.resuming.insert(id, resuming);
-                Ok(None)
-            }
-            (Status::Resumed, _) => Err(Refusal::BeingResumed),
-            (Status::Completed, None) => Err(Refusal::SessionExpired),
-            (status, _) => Err(Refusal::NotCompleted(status)),
+        let by = if own.is_some() { ResumedBy::Session } else { ResumedBy::Person };
+        if !task.stage.name().may_resume(by) {
+            return Err(match task.status() {
+                Status::Resumed => Refusal::BeingResumed,
+                status => Refusal::NotCompleted(status),
+            });
         }
+        // The stop would end the new run too.
+        if self.stops.is_pending(id) {
+            return Err(Refusal::BeingStopped);
+        }
+        let session = task.session.clone().ok_or(Refusal::SessionExpired)?;
+        self.may_spend(&task.root)?;
+        let host = self.host_to_resume(task, own).ok_or(Refusal::HostUnreachable)?;
+        self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
+        let calls = vec![call];
+        self.resuming.insert(id, Resuming { key, calls, asker, host, prompt });
+        Ok(None)
     }
 
     /// The host that goes on with a finished task: the asker's own if it keeps the session, else
     /// the one that ran it last, else any that keeps it.
-    fn host_to_resume(&self, task: &Task, own: &HostId) -> Option<HostId> {
-        if self.hosts.presence(own) != Presence::Here {
+    fn host_to_resume(&self, task: &Task, own: Option<&HostId>) -> Option<HostId> {
+        if own.is_some_and(|own| self.hosts.presence(own) != Presence::Here) {
             return None;
         }
         let keeps = |id: &&HostId| {
             let host = self.hosts.get(id).filter(|host| host.presence == Presence::Here);
             host.is_some_and(|host| host.place == task.place)
         };
-        let known = [own, &task.run.host].into_iter().find(keeps);
+        let known = own.into_iter().chain([&task.run.host]).find(keeps);
         known.or_else(|| self.hosts.here_at(&task.place).next()).cloned()
     }
 
@@ -93,11 +122,13 @@ impl Engine {
         };
         // Either host may have ended before the answer was read.
         let ended = |host: &HostId| self.hosts.presence(host) == Presence::Gone;
-        let gone = ended(&resuming.host) || ended(&resuming.own);
+        let own = resuming.asker.as_ref().map(|(_, own)| own);
+        let gone = ended(&resuming.host) || own.is_some_and(ended);
         let refusal = refusal.or(gone.then_some(Refusal::HostUnreachable));
+        let asker = resuming.asker.as_ref().map(|(asker, _)| asker);
         // Others may have gone on while the host was asked.
         let over_budget = || self.tasks.get(id).and_then(|task| self.may_spend(&task.root).err());
-        let refusal = refusal.or_else(|| self.may_ask(&resuming.asker).err());
+        let refusal = refusal.or_else(|| self.may_ask(asker?).err());
         match refusal.or_else(over_budget) {
             Some(refusal) => self.refuse(resuming.calls, &refusal),
             None => self.accept_resume(id, resuming),
@@ -105,12 +136,15 @@ impl Engine {
     }
 
     fn accept_resume(&mut self, id: TaskId, resuming: Resuming) {
-        let Resuming { key, calls, own, host, asker, prompt } = resuming;
+        let Resuming { key, calls, asker, host, prompt } = resuming;
         let Some(task) = self.tasks.get(id) else {
             return self.refuse(calls, &Refusal::NotFound(id.to_string()));
         };
-        let number = task.run.number + 1;
+        let by = if asker.is_some() { ResumedBy::Session } else { ResumedBy::Person };
+        let (number, from) = (task.run.number + 1, task.stage.name());
         let (realm, earlier) = (task.realm.clone(), task.run.key.clone());
+        // Whoever launched it is told what a person has it do.
+        let (asker, own) = asker.unwrap_or_else(|| (task.parent.clone(), host.clone()));
         let asker = self.parent_known(&asker, &realm, &own);
         let run = self.new_run(number, asker, key, host, prompt);
         self.tasks.change(id, |task| {
@@ -123,7 +157,7 @@ impl Engine {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         self.hosts.enlist(&task);
         let answer = self.resumed(&task, &own);
-        self.save(Change::Resumed { task });
+        self.save(Change::Resumed { task, from, by });
         for call in calls {
             self.answer(call, answer.clone());
         }

@@ -15,9 +15,10 @@
 //!                    └─── Completed ─────────────────────┘
 //! ```
 //!
-//! Every unfinished stage may also go straight to Finished (a failure, a cancel), and a run that
-//! was cut off with its host may go back to Queued on another one (`recovery.interrupted`).
-//! Nothing else: the store refuses any other move.
+//! A person may resume from any end, a session from Completed only. Every unfinished stage may also
+//! go straight to Finished (a failure, a cancel), and a run that was cut off with its host may go
+//! back to Queued on another one (`recovery.interrupted`). Nothing else: the store refuses any
+//! other move.
 
 use std::sync::Arc;
 
@@ -108,6 +109,13 @@ pub enum Outcome {
     Cancelled,
 }
 
+/// Who has a task go on. A session takes an end for what it is; a person may think otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResumedBy {
+    Session,
+    Person,
+}
+
 /// A stage without what it carries; guards of the store go by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StageName {
@@ -180,6 +188,15 @@ impl StageName {
             Working => next != Opening && next != Prompting,
             // Only a resume leads on from an end, and it is a move of its own.
             Completed | Failed | Cancelled => false,
+        }
+    }
+
+    /// Whether a resume may lead on from here.
+    pub fn may_resume(self, by: ResumedBy) -> bool {
+        match self {
+            Self::Completed => true,
+            Self::Failed | Self::Cancelled => by == ResumedBy::Person,
+            Self::Queued | Self::Opening | Self::Prompting | Self::Working => false,
         }
     }
 }

@@ -40,6 +40,7 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
         Answer::Replied => "The helper has your answer.".to_owned(),
         // No tool is answered so.
         Answer::Costs(_)
+        | Answer::Runs(_)
         | Answer::Task(_)
         | Answer::Log(_)
         | Answer::Status(_)

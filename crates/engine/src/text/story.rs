@@ -8,41 +8,51 @@ use legwork_protocol::{Cost, TaskId};
 
 use super::words::{self, duration};
 use crate::record::{About, Change, DeliveryEnd, Forget, Ledger, NoticeId, Settled, Target};
-use crate::task::{Stage, StageName};
+use crate::task::{ResumedBy, Stage, StageName};
 use crate::usage::Usage;
 
 /// A line of a task's timeline: which task, which run, and a sentence.
 pub type Line = (TaskId, u32, String);
 
-/// What a change means for tasks. Some changes are about no task in particular.
+/// What a change means for tasks, for people: without ids of hosts. Some changes are about no task
+/// in particular.
 pub fn lines(change: &Change) -> Vec<Line> {
     let (notices, line) = match change {
-        Change::DeliveryCreated(delivery) => {
-            (&delivery.notices, format!("telling {}", delivery.to))
-        }
+        Change::DeliveryCreated(delivery) => (&delivery.notices, "on its way".to_owned()),
         Change::DeliveryWithdrawn { notices, .. } => (notices, NOT_SENT.to_owned()),
         Change::DeliveryDone { notices, end, .. } => (notices, delivery_end(*end).to_owned()),
-        other => return line(other).into_iter().collect(),
+        other => return line(other, Ids::Hidden).into_iter().collect(),
     };
     notices.iter().map(|id| (id.task, id.run, format!("{}: {line}", about(*id)))).collect()
 }
 
 const NOT_SENT: &str = "not sent yet (an undo is pending there, or it is not needed any more)";
 
-fn line(change: &Change) -> Option<Line> {
+/// Whether ids of hosts are named: who looks for a fault wants them, nobody else can use them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ids {
+    Shown,
+    Hidden,
+}
+
+fn line(change: &Change, ids: Ids) -> Option<Line> {
     match change {
         Change::Launched { task, .. } => {
             let what = format!("launched as \"{}\" for {}", task.description, task.agent);
-            Some((task.id, 0, format!("{what}, {}", stage(&task.stage))))
+            Some((task.id, 0, format!("{what}, {}", stage(&task.stage, ids))))
         }
-        Change::Resumed { task } => {
-            Some((task.id, task.run.number, format!("resumed, {}", stage(&task.stage))))
+        Change::Resumed { task, by, .. } => {
+            let by = match by {
+                ResumedBy::Session => "resumed",
+                ResumedBy::Person => "resumed by a person",
+            };
+            Some((task.id, task.run.number, format!("{by}, {}", stage(&task.stage, ids))))
         }
         Change::Moved { task, from } => {
             let line = match (&task.stage, from) {
                 (Stage::Queued, StageName::Queued) => "waits for a place elsewhere".to_owned(),
                 (Stage::Queued, _) => "cut off with its host, is to go on".to_owned(),
-                (onward, _) => stage(onward),
+                (onward, _) => stage(onward, ids),
             };
             Some((task.id, task.run.number, line))
         }
@@ -64,21 +74,16 @@ fn line(change: &Change) -> Option<Line> {
             Some((*task, 0, why.to_owned()))
         }
         Change::Enqueued(notice) => {
-            let line = format!("{} queued for {}", about(notice.id), notice.to);
+            let line = match ids {
+                Ids::Shown => format!("{} queued for {}", about(notice.id), notice.to),
+                Ids::Hidden => format!("{} queued", about(notice.id)),
+            };
             Some((notice.id.task, notice.id.run, line))
         }
         Change::Withdrawn(id) => {
             Some((id.task, id.run, format!("{} not needed any more", about(*id))))
         }
-        Change::StopRequested(stop) => {
-            let what = match &stop.target {
-                Target::Session(session) | Target::Opened(session) => {
-                    format!("{session} is to be stopped")
-                }
-                Target::Marked => "what was opened for it is to be deleted".to_owned(),
-            };
-            Some((stop.task, 0, what))
-        }
+        Change::StopRequested(stop) => Some((stop.task, 0, stopped(&stop.target, ids))),
         Change::Asked { task, run, question } => Some((*task, *run, asks(question))),
         Change::Answered { task, run, question, how } => {
             let what = cut(&question.subject, 80);
@@ -96,8 +101,20 @@ fn line(change: &Change) -> Option<Line> {
     }
 }
 
+fn stopped(target: &Target, ids: Ids) -> String {
+    match target {
+        Target::Session(_) | Target::Opened(_) if ids == Ids::Hidden => {
+            "its session is to be stopped".to_owned()
+        }
+        Target::Session(session) | Target::Opened(session) => {
+            format!("{session} is to be stopped")
+        }
+        Target::Marked => "what was opened for it is to be deleted".to_owned(),
+    }
+}
+
 pub fn sentence(change: &Change) -> String {
-    if let Some((task, run, line)) = line(change) {
+    if let Some((task, run, line)) = line(change, Ids::Shown) {
         let run = if run > 0 { format!(", resume {run}") } else { String::new() };
         return format!("{task}{run}: {line}");
     }
@@ -185,10 +202,11 @@ fn about(id: NoticeId) -> &'static str {
     }
 }
 
-fn stage(stage: &Stage) -> String {
+fn stage(stage: &Stage, ids: Ids) -> String {
     match stage {
         Stage::Queued => "waits for a place".to_owned(),
         Stage::Opening => "opening its session".to_owned(),
+        Stage::Prompting(_) if ids == Ids::Hidden => "handing over the prompt".to_owned(),
         Stage::Prompting(message) => format!("handing over the prompt {message}"),
         Stage::Working(_) => "the host has the prompt".to_owned(),
         Stage::Finished(_) => "finished".to_owned(),

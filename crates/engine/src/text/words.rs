@@ -109,12 +109,13 @@ pub fn ahead(count: usize) -> String {
 
 /// A question with its options, where they are part of it.
 pub fn question(question: &QuestionView) -> String {
+    let subject = plain(&question.subject, HOST_TEXT_MAX_CHARS);
     if question.kind == QuestionKind::Permission || question.options.is_empty() {
-        return question.subject.clone();
+        return subject;
     }
     let option = |option: &QuestionOption| format!("{}: {}", option.id, option.label);
     let options: Vec<String> = question.options.iter().map(option).collect();
-    format!("{} ({})", question.subject, options.join(", "))
+    format!("{subject} ({})", options.join(", "))
 }
 
 pub const NO_TEXT: &str = "(The helper answered without any text.)";

@@ -78,7 +78,7 @@ impl Desk {
     fn keep(&mut self, change: &Change) {
         match change {
             Change::Launched { task, .. }
-            | Change::Resumed { task }
+            | Change::Resumed { task, .. }
             | Change::Moved { task, .. } => {
                 self.tasks.insert(task.id, task.clone());
             }

@@ -5,7 +5,7 @@ use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Forget, Ledger, Notice, NoticeId, Origin, Parent,
     Settled, Stop, Target,
 };
-use legwork_engine::task::{Outcome, Run, Stage, StageName, Task};
+use legwork_engine::task::{Outcome, ResumedBy, Run, Stage, StageName, Task};
 use legwork_engine::text::story;
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
@@ -109,6 +109,7 @@ fn question(kind: QuestionKind) -> QuestionView {
         kind,
         subject: "bash: cargo test".to_owned(),
         options: ["1", "2"].map(option).to_vec(),
+        takes_words: true,
         since: DAWN,
     }
 }
@@ -149,7 +150,16 @@ fn changes() -> Vec<Change> {
     let mut all = vec![
         launched(Stage::Opening),
         launched(Stage::Queued),
-        Change::Resumed { task: task(Stage::Queued, 2) },
+        Change::Resumed {
+            task: task(Stage::Queued, 2),
+            from: StageName::Completed,
+            by: ResumedBy::Session,
+        },
+        Change::Resumed {
+            task: task(Stage::Queued, 3),
+            from: StageName::Failed,
+            by: ResumedBy::Person,
+        },
         moved(Stage::Opening, StageName::Queued),
         moved(Stage::Prompting(prompt.clone()), StageName::Opening),
         moved(Stage::Working(prompt.clone()), StageName::Prompting),

@@ -88,6 +88,7 @@ fn d5_a_poll_shows_who_is_busy_retried_and_waiting() {
         kind: QuestionKind::Question,
         subject: "Which colour?".to_owned(),
         options: vec![option("1", "Red"), option("2", "Blue")],
+        takes_words: true,
     };
     let expected = [("ses_permission", permission), ("ses_question", question)]
         .map(|(session, asked)| (session.parse().unwrap(), asked));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::view::{CostsView, DaemonView, Mail, News, ResultView, TaskView, TasksView};
+use super::view::{CostsView, DaemonView, Mail, News, ResultView, RunView, TaskView, TasksView};
 
 /// How the end of a run reaches whoever asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,8 @@ pub enum Answer {
     Replied,
     /// One task.
     Task(Box<TaskView>),
+    /// The runs of a task, the first one first.
+    Runs(Vec<RunView>),
     /// Every decision about a task.
     Log(Vec<News>),
     /// What runs cost.
@@ -100,6 +102,7 @@ taken! {
     Answer::Output(result) => ResultView = *result;
     Answer::Waited { tasks, .. } => Vec<Awaited> = tasks;
     Answer::Listed(tasks) => TasksView = tasks;
+    Answer::Runs(runs) => Vec<RunView> = runs;
     Answer::Log(news) => Vec<News> = news;
     Answer::Costs(costs) => CostsView = *costs;
     Answer::Status(daemon) => DaemonView = *daemon;

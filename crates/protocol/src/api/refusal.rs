@@ -33,6 +33,9 @@ pub enum Refusal {
     /// R4.
     #[error("Only completed tasks can be resumed. Current status: {0}")]
     NotCompleted(Status),
+    /// What a person asked for too early.
+    #[error("What the task did last is still being stopped. Try again in a moment.")]
+    BeingStopped,
     /// R5.
     #[error("Session expired or was deleted. Start a new background_task to continue.")]
     SessionExpired,

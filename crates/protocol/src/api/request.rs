@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 use super::tool::bad;
-use crate::ids::{MessageId, QuestionId, Time, text_form};
-use crate::limits::{AGENT_MAX_BYTES, BLOCK_MAX_TASKS, PROMPT_MAX_BYTES, SEARCH_MAX_BYTES};
+use crate::ids::{CallKey, MessageId, QuestionId, Time, text_form};
+use crate::limits::{
+    AGENT_MAX_BYTES, BLOCK_MAX_TASKS, DIRECTORY_MAX_BYTES, PROMPT_MAX_BYTES, SEARCH_MAX_BYTES,
+};
 use crate::status::Status;
 
 /// What a front asks. [`super::Answer`] says what comes of each.
@@ -18,6 +20,8 @@ use crate::status::Status;
 pub enum Request {
     /// One task. → `Task`
     Show { task: String },
+    /// The runs of a task with what each was asked to do. → `Runs`
+    Runs { task: String },
     /// Every decision about a task, in words. → `Log`
     Log { task: String },
     /// What all kept runs cost. → `Costs`
@@ -64,6 +68,14 @@ pub enum Ask {
     Launch { prompt: String, description: String, agent: String },
     /// Goes on with a completed task. → `Resumed`
     Resume { task: String, prompt: String },
+    /// Goes on with any task that is not at work, as long as its session exists; for people. The
+    /// session that launched it is told of the end. → `Resumed`
+    ResumeAny {
+        task: String,
+        prompt: String,
+        /// The call, for good: one that is sent again is the same.
+        key: CallKey,
+    },
     /// How a task is doing, or what came of it. → `Output`
     Output {
         task: String,
@@ -113,11 +125,19 @@ impl Ask {
                 }
                 Ok(())
             }
-            Self::Resume { prompt, .. } if prompt.trim().is_empty() => Err(Refusal::PromptRequired),
-            Self::Resume { prompt, .. } => check_prompt(prompt),
+            Self::Resume { prompt, .. } | Self::ResumeAny { prompt, .. } => {
+                if prompt.trim().is_empty() {
+                    return Err(Refusal::PromptRequired);
+                }
+                check_prompt(prompt)
+            }
             Self::Wait { tasks, .. } => check_tasks(tasks.len()),
             Self::List(List { search: Some(text), .. }) if text.len() > SEARCH_MAX_BYTES => {
                 let most = format_args!("search: at most {SEARCH_MAX_BYTES} bytes");
+                Err(bad("background_list", most))
+            }
+            Self::List(List { under: Some(path), .. }) if path.len() > DIRECTORY_MAX_BYTES => {
+                let most = format_args!("under: at most {DIRECTORY_MAX_BYTES} bytes");
                 Err(bad("background_list", most))
             }
             Self::Output { .. }
@@ -162,9 +182,13 @@ pub struct List {
     /// Only those with this status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// Only those with this text in their id, description or agent, in letters of any case.
+    /// Only those with this text in their id, description, agent or folder, in letters of any
+    /// case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<String>,
+    /// Only those that were launched in this folder or below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub under: Option<String>,
     /// A session's: those of other sessions of the project too.
     pub all: bool,
     /// Only what follows this place in the listing: the `next` of the page before.

@@ -20,6 +20,9 @@ pub struct TaskView {
     pub description: String,
     /// Who does the work.
     pub agent: String,
+    /// The folder in which it was launched.
+    #[serde(default)]
+    pub directory: String,
     /// The session that launched it.
     pub parent: SessionId,
     /// Its own session, once that is open.
@@ -34,6 +37,9 @@ pub struct TaskView {
     pub ended: Option<Time>,
     /// How long the run took, or takes so far.
     pub elapsed_ms: u64,
+    /// Why the run failed or was cancelled, on one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     pub tool_calls: u32,
     /// The last tools, oldest first; of an unfinished run.
     pub last_tools: Vec<String>,
@@ -61,6 +67,9 @@ pub struct TaskView {
     pub waiting: Vec<Waiting>,
     /// What it waits for a person to answer.
     pub questions: Vec<QuestionView>,
+    /// When its last result was first read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retrieved: Option<Time>,
     /// Whether its parent has not been told of the end of its last run yet.
     pub notice_pending: bool,
 }
@@ -78,6 +87,10 @@ impl TaskView {
 pub struct RunView {
     /// 0 for the launch; each resume adds one.
     pub run: u32,
+    /// What it was asked to do, if that was asked for; the beginning of it if all prompts are too
+    /// long for a line.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
     pub started: Time,
     pub ended: Option<Time>,
     /// How it ended: completed, failed, cancelled.
@@ -178,9 +191,13 @@ pub enum Waiting {
 pub struct QuestionView {
     pub id: QuestionId,
     pub kind: QuestionKind,
-    /// What it is about, on one line: what the helper wants to do, or what it wants to know.
+    /// What it is about, whole: what the helper wants to do, or what it wants to know. It may have
+    /// several lines.
     pub subject: String,
     pub options: Vec<QuestionOption>,
+    /// Whether words may go with a no to a permission.
+    #[serde(default)]
+    pub takes_words: bool,
     /// Since when it is known to wait.
     pub since: Time,
 }
@@ -253,6 +270,9 @@ pub struct Mail {
     pub at: Time,
     /// What a person is to see of it.
     pub text: String,
+    /// The tasks that it is about; none if that is not known.
+    #[serde(default, rename = "about", skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskId>,
 }
 
 /// The daemon.

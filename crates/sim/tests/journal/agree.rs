@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use legwork_engine::Usage;
 use legwork_engine::record::{About, Change, Forget, Journal, Ledger, NoticeId, Saved};
-use legwork_engine::task::{StageName, Task};
+use legwork_engine::task::{ResumedBy, StageName, Task};
 use legwork_protocol::{Cost, Currency, Time};
 use legwork_sim::memory::Memory;
 use legwork_store::Store;
@@ -112,7 +112,9 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
             task.run.number += u32::from(dice.chance(85));
             task.stage = stage(if dice.chance(80) { StageName::Queued } else { some_stage(dice) });
             task.run.prompt = Some(format!("prompt {}", task.run.order).into());
-            Change::Resumed { task }
+            let by = *dice.pick(&[ResumedBy::Session, ResumedBy::Person]).unwrap();
+            let from = if dice.chance(80) { from } else { some_stage(dice) };
+            Change::Resumed { task, from, by }
         }
         3..=6 => step(dice, task, from),
         7 => Change::Retrieved { task: task.id, at: Time(dice.below(1 << 40)) },

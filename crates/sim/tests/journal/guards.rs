@@ -3,7 +3,7 @@
 use legwork_engine::record::{
     About, Change, DeliveryEnd, Forget, Journal, Notice, NoticeId, Saved, Stop, Target,
 };
-use legwork_engine::task::StageName;
+use legwork_engine::task::{ResumedBy, StageName};
 use legwork_sim::memory::Memory;
 
 use crate::records::{
@@ -29,6 +29,7 @@ on_both!(
     a_launch_needs_a_new_id_and_an_unfinished_first_run,
     only_the_arrows_of_the_lifecycle_are_moves,
     r3_only_a_completed_run_is_resumed_and_by_the_next,
+    p1_a_person_resumes_from_any_end,
     d7_each_run_keeps_its_result,
     a_run_keeps_the_prompt_that_it_began_with,
     n1_a_notice_is_owed_once,
@@ -82,19 +83,34 @@ fn only_the_arrows_of_the_lifecycle_are_moves(journal: &mut impl Journal) {
 }
 
 fn r3_only_a_completed_run_is_resumed_and_by_the_next(journal: &mut impl Journal) {
-    let resumed = |run| Change::Resumed { task: at(in_run(task(1), run), StageName::Queued) };
-    refuses(journal, resumed(1));
+    resumed_by(journal, ResumedBy::Session, &[StageName::Completed]);
+}
+
+fn p1_a_person_resumes_from_any_end(journal: &mut impl Journal) {
+    let ends = [StageName::Completed, StageName::Failed, StageName::Cancelled];
+    resumed_by(journal, ResumedBy::Person, &ends);
+}
+
+fn resumed_by(journal: &mut impl Journal, by: ResumedBy, ends: &[StageName]) {
+    let resumed = |run, from| {
+        let task = at(in_run(task(1), run), StageName::Queued);
+        Change::Resumed { task, from, by }
+    };
+    refuses(journal, resumed(1, StageName::Completed));
     for name in StageName::ALL {
         takes(journal, &brought_to(1, name));
         for run in [0, 2, u32::MAX] {
-            refuses(journal, resumed(run));
+            refuses(journal, resumed(run, name));
         }
         let over = at(in_run(task(1), 1), StageName::Completed);
-        refuses(journal, Change::Resumed { task: over });
-        if name == StageName::Completed {
-            takes(journal, &[resumed(1)]);
+        refuses(journal, Change::Resumed { task: over, from: name, by });
+        for other in StageName::ALL.into_iter().filter(|other| *other != name) {
+            refuses(journal, resumed(1, other));
         }
-        refuses(journal, resumed(1));
+        if ends.contains(&name) {
+            takes(journal, &[resumed(1, name)]);
+        }
+        refuses(journal, resumed(1, name));
         takes(journal, &[Change::Forgotten { task: id(1), why: Forget::Cleared }]);
     }
 }
@@ -102,7 +118,8 @@ fn r3_only_a_completed_run_is_resumed_and_by_the_next(journal: &mut impl Journal
 fn d7_each_run_keeps_its_result(journal: &mut impl Journal) {
     takes(journal, &brought_to(1, StageName::Completed));
     let again = at(in_run(task(1), 1), StageName::Prompting);
-    takes(journal, &[Change::Resumed { task: again.clone() }]);
+    let (task, from, by) = (again.clone(), StageName::Completed, ResumedBy::Session);
+    takes(journal, &[Change::Resumed { task, from, by }]);
     assert_eq!(detail(journal, 1, 0).as_deref(), Some("result"));
     assert_eq!(detail(journal, 1, 1), None);
     let over = at(again, StageName::Failed);

@@ -25,5 +25,6 @@ mod resume;
 mod resume_ends;
 mod rubbish;
 mod silence;
+mod step_in;
 mod telling;
 mod words_of_others;

@@ -6,7 +6,8 @@ use legwork_engine::Usage;
 use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
-use legwork_engine::task::{Outcome, Run, Stage, Task};
+use legwork_engine::task::{Outcome, ResumedBy, Run, Stage, StageName, Task};
+use legwork_protocol::view::{QuestionKind, QuestionView};
 use legwork_protocol::{MessageId, TaskId, Time};
 use legwork_store::Store;
 
@@ -88,7 +89,7 @@ pub fn resumed(task: &mut Task) -> Change {
     task.run.prompt = Some("and now that".into());
     task.run.key = format!("call-{}-{}", task.seq, task.run.number).parse().unwrap();
     task.stage = Stage::Prompting(msg("msg_resume"));
-    Change::Resumed { task: task.clone() }
+    Change::Resumed { task: task.clone(), from: StageName::Completed, by: ResumedBy::Session }
 }
 
 pub fn end_of(task: &Task) -> NoticeId {
@@ -154,4 +155,16 @@ pub fn finish(task: &mut Task, detail: &str) -> Vec<Change> {
     let prompting = moved(task, Stage::Prompting(msg("msg_prompt")));
     let working = moved(task, Stage::Working(msg("msg_prompt")));
     vec![launch, prompting, working, ended(task, Outcome::Completed, detail)]
+}
+
+/// A permission that a helper asks for.
+pub fn asked(subject: &str) -> QuestionView {
+    QuestionView {
+        id: "per_1".parse().unwrap(),
+        kind: QuestionKind::Permission,
+        subject: subject.to_owned(),
+        options: Vec::new(),
+        takes_words: true,
+        since: NOW,
+    }
 }

@@ -4,7 +4,7 @@ use crate::common::*;
 use legwork_engine::record::{
     About, Change, DeliveryEnd, Forget, Journal, NoticeId, Saved, Target,
 };
-use legwork_engine::task::{Outcome, Stage, StageName, Task};
+use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
 use legwork_protocol::Time;
 use legwork_protocol::limits::DETAIL_MAX_BYTES;
 use legwork_store::{Fault, TIMELINE_MAX_LINES};
@@ -165,7 +165,9 @@ fn the_timeline_tells_the_story_and_stays_short() {
     for tick in 0..u64::from(TIMELINE_MAX_LINES) + 50 {
         let from = busy.stage.name();
         busy.stage = Stage::Prompting(msg(&tick.to_string()));
-        store.save(Time(tick), &[Change::Moved { task: busy.clone(), from }]).unwrap();
+        let question = asked(&format!("number {tick}"));
+        let asks = Change::Asked { task: busy.id, run: 0, question };
+        store.save(Time(tick), &[Change::Moved { task: busy.clone(), from }, asks]).unwrap();
     }
     let lines = store.timeline(busy.id).unwrap();
     assert_eq!(lines.len(), TIMELINE_MAX_LINES as usize);
@@ -195,7 +197,7 @@ fn what_goes_round_in_circles_is_told_once() {
     let lines = store.timeline(task.id).unwrap();
     let words: Vec<&str> = lines[before..].iter().map(|line| line.2.as_str()).collect();
     let [telling, held, told] = words[..] else { panic!("{words:?}") };
-    assert_eq!(telling, "notice of its end: telling ses_parent");
+    assert_eq!(telling, "notice of its end: on its way");
     assert!(held.contains("an undo is pending"), "{held}");
     assert_eq!(told, "notice of its end: told");
 }
@@ -241,7 +243,11 @@ fn n3_a_change_that_cannot_be_is_named_and_undoes_the_whole_save() {
     });
     let moves = |task: &Task, from| Change::Moved { task: task.clone(), from };
     let ends = |task: &Task, from| Change::Ended { task: task.clone(), from, detail: "x".into() };
-    let resumes = |task: &Task| Change::Resumed { task: task.clone() };
+    let resumes = |task: &Task| Change::Resumed {
+        task: task.clone(),
+        from: StageName::Completed,
+        by: ResumedBy::Session,
+    };
     let unknown = NoticeId { task: id(9), run: 0, about: About::End };
     let in_delivery = {
         let mut notice = notice(NoticeId { about: About::Question(0), ..end_of(one) });

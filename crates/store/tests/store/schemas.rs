@@ -11,7 +11,7 @@ use legwork_engine::record::{About, Journal, Saved, Target};
 use legwork_engine::task::{Outcome, Stage};
 use legwork_protocol::Time;
 use legwork_protocol::api::CostBy;
-use legwork_store::{SCHEMA_VERSION, Store};
+use legwork_store::{Prompts, SCHEMA_VERSION, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -120,7 +120,7 @@ fn p4_of_runs_from_before_their_figures_were_kept_the_cost_is_unknown() {
         let (_home, mut store) = opened(version);
         let saved = store.load().unwrap();
         assert!(saved.tasks.iter().all(|task| task.run.usage == Usage::default()));
-        let runs = store.runs(saved.tasks[0].id).unwrap();
+        let runs = store.runs(saved.tasks[0].id, Prompts::With).unwrap();
         let calls: Vec<_> = runs.iter().map(|run| (run.tool_calls, run.tokens)).collect();
         assert_eq!(calls, [(None, None), (Some(4), None)], "from version {version}");
         let total = store.costs(CostBy::Day, None).unwrap().total;

@@ -1,13 +1,13 @@
 //! What runs used up: kept for each, summed over all, and the ledgers that outlive their tasks.
 
-use crate::common::{NOW, ended, finish, id, launched, moved, msg, open, resumed, task};
+use crate::common::{NOW, asked, ended, finish, id, launched, moved, msg, open, resumed, task};
 use legwork_engine::Usage;
 use legwork_engine::record::{Change, Forget, Journal, Ledger, Settled};
 use legwork_engine::task::{Outcome, Stage, Task};
 use legwork_protocol::api::{CostBy, Reply};
-use legwork_protocol::view::{CostSum, QuestionKind, QuestionView, RunView};
+use legwork_protocol::view::{CostSum, RunView};
 use legwork_protocol::{Cost, Currency, Time};
-use legwork_store::Store;
+use legwork_store::{Prompts, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -63,7 +63,8 @@ fn p4_every_run_of_a_task_keeps_its_figures() {
     store.save(NOW, &[Change::Ended { task, from, detail }]).unwrap();
     let figures =
         |run: RunView| (run.run, run.outcome.clone(), run.tool_calls, run.tokens, run.cost());
-    let runs: Vec<_> = store.runs(id(1)).unwrap().into_iter().map(figures).collect();
+    let runs: Vec<_> =
+        store.runs(id(1), Prompts::Without).unwrap().into_iter().map(figures).collect();
     let word = |text: &str| Some(text.to_owned());
     assert_eq!(
         runs,
@@ -172,7 +173,7 @@ fn k4_figures_and_ledgers_survive_damage_elsewhere_and_a_bad_ledger_costs_only_i
     assert_eq!(opened.set_aside.unwrap().rescued, 1);
     let mut store = opened.store;
     assert_eq!(store.load().unwrap().ledgers, [ledger("ses_b")]);
-    assert_eq!(store.runs(id(1)).unwrap()[0].tokens, Some(100));
+    assert_eq!(store.runs(id(1), Prompts::Without).unwrap()[0].tokens, Some(100));
     assert_eq!(store.load().unwrap().tasks[0].run.usage, usage(100, 20));
 }
 
@@ -181,16 +182,10 @@ fn p6_the_same_question_twice_is_in_the_history_twice_with_both_answers() {
     let home = TempDir::new().unwrap();
     let mut store = open(home.path());
     store.save(NOW, &[launched(&task(1))]).unwrap();
-    let question = QuestionView {
-        id: "per_1".parse().unwrap(),
-        kind: QuestionKind::Permission,
-        subject: "bash: ls".to_owned(),
-        options: Vec::new(),
-        since: NOW,
-    };
+    let question = asked("bash: ls");
     for _ in 0..2 {
-        let (asked, how) = (question.clone(), Settled::ByPerson(Reply::Once));
-        store.save(NOW, &[Change::Asked { task: id(1), run: 0, question: asked }]).unwrap();
+        let (again, how) = (question.clone(), Settled::ByPerson(Reply::Once));
+        store.save(NOW, &[Change::Asked { task: id(1), run: 0, question: again }]).unwrap();
         let question = question.clone();
         store.save(NOW, &[Change::Answered { task: id(1), run: 0, question, how }]).unwrap();
     }

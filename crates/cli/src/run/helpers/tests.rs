@@ -27,7 +27,7 @@ fn task(number: u64, change: Value) -> TaskView {
 }
 
 fn lines(helpers: &Helpers, now: Instant, columns: usize, rows: usize) -> Vec<String> {
-    let lines = helpers.lines('*', now, columns, rows);
+    let lines = helpers.lines('*', now, (columns, rows), |_| false);
     lines.iter().map(|line| strip_str(line).to_string()).collect()
 }
 
@@ -38,8 +38,7 @@ fn each_helper_has_a_line_until_it_is_over() {
     helpers.launched(0, Ok(task(0, json!({}))));
     helpers.launched(2, Err(Refusal::NotASession));
     helpers.seen(task(0, json!({})), now);
-    let expected =
-        ["*    12s  bg_00000000  Task 0  read, 3s ago", "*     0s  starting     Task 1  "];
+    let expected = ["*    12s  Task 0  read, 3s ago  bg_00000000", "*     0s  Task 1  starting"];
     assert_eq!(lines(&helpers, now, 79, 20), expected);
     assert!(!helpers.is_over());
 
@@ -68,7 +67,9 @@ fn how_to_answer_a_question_is_seen_on_a_narrow_terminal() {
     assert_eq!(helpers.seen(asking.clone(), now).len(), 1);
     assert_eq!(helpers.seen(asking, now).len(), 0, "it is news once");
     let line = &lines(&helpers, now, 79, 20)[0];
-    assert!(line.contains("→ legwork answer bg_00000007: run"), "{line}");
+    assert!(line.contains("→ legwork answer bg_00000007"), "{line}");
+    let here = &helpers.lines('*', now, (79, 20), |_| true)[0];
+    assert!(here.contains("asks you") && !here.contains("legwork answer"), "{here}");
 }
 
 #[test]
@@ -117,8 +118,8 @@ fn the_exit_is_the_worst_of_all() {
 #[test]
 fn headlines_say_how_it_ended_on_one_line() {
     let said = |change| headline(&task(0, change));
-    assert_eq!(said(json!({ "status": "completed" })), "✓ bg_00000000 Task 0 (12s)");
-    assert_eq!(said(json!({ "status": "cancelled" })), "✗ bg_00000000 Task 0 (12s, cancelled)");
+    assert_eq!(said(json!({ "status": "completed" })), "✓ Task 0 (12s, bg_00000000)");
+    assert_eq!(said(json!({ "status": "cancelled" })), "✗ Task 0 (12s, cancelled, bg_00000000)");
     let broken = json!({ "status": "error", "description": "a\nb\u{1b}[2J" });
-    assert_eq!(said(broken), "✗ bg_00000000 a b [2J (12s)");
+    assert_eq!(said(broken), "✗ a b [2J (12s, bg_00000000)");
 }

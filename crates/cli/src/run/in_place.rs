@@ -1,0 +1,96 @@
+//! `legwork answer` on a terminal: which question, then the answer, with the keys of `legwork run`.
+
+use std::io::{self, Write};
+use std::sync::mpsc;
+
+use legwork_client::Client;
+use legwork_protocol::api::{Answer, Ask, Refusal};
+use legwork_protocol::view::{QuestionView, TaskView};
+
+use super::Event;
+use super::keys::Keys;
+use super::questions::{Asked, Questions, Typed};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::progress::Board;
+use crate::screen::{BAD, GOOD, paint, remark};
+use crate::sentences;
+use crate::signals;
+
+pub fn asked(task: &TaskView, question: &QuestionView) -> Asked {
+    let (description, question) = (task.description.clone(), question.clone());
+    Asked { task: task.id, description, question }
+}
+
+/// Asks for answers to these, which the person has before them, until all are dealt with or the
+/// person leaves.
+pub fn ask(client: &mut Client, all: &[Asked]) -> Result<Exit, Fault> {
+    let mut left: Vec<(usize, &Asked)> = (1..).zip(all).collect();
+    while !left.is_empty() {
+        let Some(place) = which(&left)? else { return Ok(Exit::Done) };
+        let (_, asked) = left.remove(place);
+        if let Some(exit) = answer(client, asked)? {
+            return Ok(exit);
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The one that the person wants to answer; none if they leave.
+fn which(left: &[(usize, &Asked)]) -> Result<Option<usize>, Fault> {
+    if left.len() == 1 {
+        return Ok(Some(0));
+    }
+    loop {
+        let numbers: Vec<String> = left.iter().map(|(number, _)| number.to_string()).collect();
+        let mut out = io::stderr();
+        let asked = write!(out, "Which one? [{}, or q to leave] ", numbers.join(", "));
+        asked.and_then(|()| out.flush()).map_err(Fault::Output)?;
+        let mut line = String::new();
+        if io::stdin().read_line(&mut line).map_err(Fault::Input)? == 0 || line.trim() == "q" {
+            return Ok(None);
+        }
+        let place = numbers.iter().position(|number| number == line.trim());
+        if place.is_some() {
+            return Ok(place);
+        }
+    }
+}
+
+/// One question: the keys that answer it, until one does. An exit is the end of it all.
+fn answer(client: &mut Client, asked: &Asked) -> Result<Option<Exit>, Fault> {
+    let (tell, events) = mpsc::channel();
+    let interrupted = tell.clone();
+    let told = signals::listen(move |exit| drop(interrupted.send(Event::Signal(exit))));
+    told.map_err(Fault::Input)?;
+    let Some(keys) = Keys::open(tell) else { return Ok(Some(Exit::Done)) };
+    let (mut questions, mut board) = (Questions::of(asked.clone()), Board::default());
+    loop {
+        board.draw(&questions.prompt(Board::room().0));
+        let typed = match events.recv() {
+            Ok(Event::Typed(Some(piece))) => questions.typed(&piece),
+            Ok(Event::Signal(exit)) => return Ok(Some(exit)),
+            Ok(Event::Typed(None)) | Err(_) => return Ok(Some(Exit::Done)),
+            Ok(_) => Typed::Nothing,
+        };
+        match typed {
+            Typed::Nothing => {}
+            Typed::Later(_) => return Ok(None),
+            Typed::Reply(question, reply) => {
+                let ask = Ask::Reply { question: question.clone(), reply: reply.clone() };
+                let answered: Result<Answer, Refusal> = client.request(ask)?;
+                board.clear();
+                let Err(why) = answered else {
+                    remark(format!("  {} {}", paint(GOOD, "→"), sentences::reply(&reply)));
+                    return Ok(None);
+                };
+                remark(format!("  {} {}", paint(BAD, "✗"), sentences::refusal(&why)));
+                if matches!(why, Refusal::NoSuchQuestion(_)) {
+                    return Ok(None);
+                }
+                keys.forget_typed();
+                questions.replied(&question, false);
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! A person has tasks go on.
+
+use crate::home::{Home, eventually};
+use crate::running::{Running, kill_daemon, until_all_is_told, until_finished};
+
+fn launch(home: &Home, script: &str) -> String {
+    let launched = home.run(["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
+    launched.out.trim().to_owned()
+}
+
+#[test]
+fn p1_a_person_goes_on_with_what_completed_failed_or_was_cancelled() {
+    let home = Home::new();
+    let completed = launch(&home, "say the milk");
+    let failed = launch(&home, "say the milk\nfail no luck");
+    let cancelled = launch(&home, "say the milk\nask to go on");
+    eventually("it asks", || {
+        let asked = home.run(["answer", &cancelled, "--json"]).json();
+        (asked.as_array().unwrap().len() == 1).then_some(())
+    });
+    home.run(["cancel", &cancelled]).with_code(0);
+    for (task, status) in [(completed, "completed"), (failed, "error"), (cancelled, "cancelled")] {
+        until_finished(&home, &task);
+        assert_eq!(home.run(["show", &task, "--json"]).json()["status"], status);
+        let ran = home.run(["resume", &task[3..], "recall"]).with_code(0);
+        assert!(ran.out.contains("the milk"), "{status}: {ran:?}");
+        assert!(ran.err.contains("Resumed: say the milk") && ran.err.contains(&task), "{ran:?}");
+        let shown = home.run(["show", &task, "--json"]).json();
+        assert_eq!((&shown["status"], &shown["resumes"]), (&"completed".into(), &1.into()));
+    }
+    // Whoever sat there and saw it is not told again.
+    until_all_is_told(&home);
+    let listed = home.run(["list"]).with_code(0);
+    assert!(!listed.err.contains("legwork output"), "{listed:?}");
+}
+
+#[test]
+fn p1_a_task_that_was_cut_off_goes_on() {
+    let home = Home::new();
+    home.configure("[recovery]\ninterrupted = \"fail\"\n");
+    let mut command = home.command(["run", "--agent", "rehearsal", "say the milk\nask to go on"]);
+    command.env("LEGWORK_LINGER_MS", "600000");
+    let mut running = Running::start(command);
+    let task = running.launched();
+    running.until("asks for a permission");
+    kill_daemon(&home);
+    let ran = running.ends().with_code(3);
+    assert!(ran.err.contains("nterrupted"), "{ran:?}");
+    let ran = home.run(["resume", &task, "recall"]).with_code(0);
+    assert!(ran.out.contains("the milk"), "{ran:?}");
+}
+
+#[test]
+fn p1_one_that_is_not_waited_for_is_told_later() {
+    let home = Home::new();
+    let task = launch(&home, "say one");
+    until_finished(&home, &task);
+    until_all_is_told(&home);
+    home.run(["mail"]).with_code(0);
+    let ran = home.run(["resume", &task, "--detach", "say two", "--json"]).with_code(0);
+    assert_eq!(ran.json()[0]["id"], task);
+    until_finished(&home, &task);
+    until_all_is_told(&home);
+    let listed = home.run(["list"]).with_code(0);
+    assert!(listed.err.contains(&format!("legwork output {task}")), "{listed:?}");
+    assert_eq!(home.run(["output", &task]).with_code(0).out, "two\n");
+}
+
+#[test]
+fn p1_what_cannot_go_on_is_refused_in_a_persons_words() {
+    let home = Home::new();
+    let task = launch(&home, "ask to go on");
+    let busy = home.run(["resume", &task, "say two"]).with_code(1);
+    assert!(busy.err.contains("still at work"), "{busy:?}");
+    let unknown = home.run(["resume", "bg_00000000", "say two"]).with_code(1);
+    assert!(unknown.err.contains("legwork list"), "{unknown:?}");
+    assert!(!unknown.err.contains("background_"), "{unknown:?}");
+    home.run(["resume", &task, " "]).with_code(2);
+    home.run(["cancel", &task]).with_code(0);
+}
