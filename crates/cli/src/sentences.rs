@@ -4,9 +4,10 @@ use legwork_acp::agents::REHEARSAL;
 use legwork_protocol::Refusal;
 use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::money::{Cost, amount};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{BudgetView, QuestionKind, QuestionView, TaskView, Waiting};
+use legwork_protocol::view::{BudgetView, HostView, QuestionKind, QuestionView, TaskView, Waiting};
 
 use crate::words::{counted, duration};
 
@@ -85,6 +86,17 @@ pub fn done(answer: &Answer) -> String {
         ),
         Answer::Replied => "The helper has your answer.".to_owned(),
         _ => String::new(),
+    }
+}
+
+/// A host by what a person knows of it.
+pub fn host(host: &HostView) -> String {
+    match host.lifetime {
+        HostLifetime::Interactive => host.kind.clone(),
+        HostLifetime::OneShot => format!("{} run", host.kind),
+        HostLifetime::Headless => {
+            format!("{} without a window, for helpers whose window closed", host.kind)
+        }
     }
 }
 

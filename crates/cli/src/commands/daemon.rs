@@ -21,6 +21,7 @@ use crate::asking::{connect_soon, get};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{BAD, GOOD, Screen, agrees, paint, remark};
+use crate::sentences;
 use crate::table::{self, Cell};
 use crate::words::{counted, moment};
 
@@ -190,7 +191,8 @@ fn page(daemon: &DaemonView) -> Vec<(&'static str, Cell)> {
     ];
     for host in &daemon.hosts {
         let asked = counted(usize::try_from(host.requests).unwrap_or(usize::MAX), "request");
-        facts.push(("Host", Cell::new(format!("{} in {}, {asked}", host.host, host.place))));
+        let what = format!("{}, {asked} ({} in {})", sentences::host(host), host.host, host.place);
+        facts.push(("Host", Cell::new(what)));
     }
     if daemon.hosts.is_empty() {
         facts.push(("Host", Cell::new("none is connected")));

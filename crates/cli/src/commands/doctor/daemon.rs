@@ -11,6 +11,7 @@ use super::check::{Check, Ground, Look};
 use super::finding::{Finding, Remedy, word};
 use crate::asking::{connect_soon, get};
 use crate::fault::Fault;
+use crate::sentences;
 
 pub const DAEMON: Check = Check {
     name: "daemon",
@@ -125,6 +126,6 @@ fn hosts(ground: &Ground) -> Vec<Finding> {
             ),
         )];
     }
-    let names: Vec<&str> = view.hosts.iter().map(|host| host.host.as_str()).collect();
+    let names: Vec<String> = view.hosts.iter().map(sentences::host).collect();
     vec![Finding::good("hosts", format!("connected: {}", names.join(", ")))]
 }
