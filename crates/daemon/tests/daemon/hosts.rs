@@ -17,7 +17,8 @@ fn l6_a_call_sent_again_after_the_link_broke_makes_one_task() {
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
     host.launch(7, "call-1");
     let task = task_id(&host.answer(7));
-    assert_eq!(opencode.helpers().len(), 1);
+    host.until(|opencode| !opencode.helpers().is_empty());
+    assert_eq!(host.opencode.helpers().len(), 1);
     let all = daemon.client().data(json!({ "what": "list" }));
     assert_eq!((&all["total"], &all["tasks"][0]["id"]), (&json!(1), &json!(task)));
 }

@@ -26,7 +26,9 @@ fn who_watches_hears_each_decision_in_order() {
     watch(&mut one);
     watch(&mut other);
     let mut opencode = OpenCode::new();
-    let task = Host::connect(&daemon, "opencode-1", &mut opencode).launched(1, "call-1");
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    let task = host.launched(1, "call-1");
+    host.until(|opencode| !opencode.said("ses_1").is_empty());
     let first = news(&mut one);
     assert_eq!((&first["task"], &first["run"]), (&json!(task), &json!(0)));
     assert!(first["line"].as_str().unwrap().starts_with("launched as \"count\""), "{first}");
