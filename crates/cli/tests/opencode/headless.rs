@@ -2,7 +2,8 @@
 //! needs it. Everything here is the real thing.
 
 use std::fs;
-use std::net::Ipv4Addr;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
 
 use legwork_testkit::{Home, Model, Request, block_on, call, script};
 use serde_json::{Value, json};
@@ -121,12 +122,11 @@ fn k6_a_headless_host_is_closed_to_everybody_else() {
         assert!(!line.contains(&password), "{line}");
         let port: u16 =
             line.split('\0').skip_while(|word| *word != "--port").nth(1).unwrap().parse().unwrap();
-        let said = std::process::Command::new("curl")
-            .args(["-s", "-o", "/dev/null", "-w", "%{http_code}"])
-            .arg(format!("http://{}:{port}/session", Ipv4Addr::LOCALHOST))
-            .output()
-            .unwrap();
-        assert_eq!(printed(&said), "401");
+        let mut stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        stranger.write_all(b"GET /session HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        let mut said = [0; 12];
+        stranger.read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"HTTP/1.1 401");
         assert!(
             fs::read(stage.home.root().join("legwork/headless.log"))
                 .is_ok_and(|said| { !String::from_utf8_lossy(&said).contains(&password) })
