@@ -23,6 +23,11 @@ impl World {
 
     fn start_headless(&mut self, place: Place) {
         self.trace.tell(|| format!("a headless host of {place} is to start"));
+        let mut here = self.windows.iter().filter(|window| window.linked);
+        if let Some(other) = here.find(|window| window.place == place) {
+            let what = format!("one is to start though {} is there", other.host);
+            self.audit().broken("headless only where nobody is", what);
+        }
         let of_place = self.windows.iter().find(|window| window.place == place);
         let database = of_place.map_or(0, |window| self.oc.database(window.process));
         let ms = self.dice.between(1, 8_000);
