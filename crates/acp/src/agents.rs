@@ -6,8 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use legwork_machine::Folders;
-use rustix::fs::Access;
+use legwork_machine::{Folders, on_path};
 
 /// Agents that speak ACP, as we would call them: name, program and arguments.
 const WELL_KNOWN: [(&str, &str, &[&str]); 5] = [
@@ -72,7 +71,7 @@ impl Agent {
 /// All agents: those of the settings first; one of them takes the place of another with its name.
 pub fn known(configured: Vec<Agent>, folders: &Folders, path: Option<&OsStr>) -> Vec<Agent> {
     let found = WELL_KNOWN.iter().filter_map(|(name, program, arguments)| {
-        let program = find(program, path?)?;
+        let program = on_path(program, path?).next()?;
         let command = [text(&program)].into_iter().chain(arguments.iter().map(|a| (*a).to_owned()));
         Some(Agent::new(*name, command.collect(), Source::Path(program)))
     });
@@ -96,12 +95,6 @@ fn rehearsal(legwork: &Path, memory: &Path) -> Agent {
 
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
-}
-
-/// The program that a shell would start.
-fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
-    let mut candidates = std::env::split_paths(path).map(|folder| folder.join(program));
-    candidates.find(|path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok())
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Programs of others: where the PATH has them, and what they say, within a bounded time.
 
-use std::env;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -8,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use legwork_machine::{is_program, on_path};
 use legwork_protocol::refusal::plain;
-use rustix::fs::{Access, access};
 
 /// What is kept of what a program says; the rest is read and dropped, so that it can go on.
 const SAID_MAX_BYTES: usize = 16 << 10;
@@ -28,21 +27,12 @@ pub struct Said {
     pub err: String,
 }
 
-/// Every program of this name that a shell could find, the one that it takes first.
-pub fn all_on_path(name: &str, path: &OsStr) -> Vec<PathBuf> {
-    let candidates = env::split_paths(path).map(|folder| folder.join(name));
-    let is_program =
-        |path: &PathBuf| path.is_file() && access(path.as_path(), Access::EXEC_OK).is_ok();
-    candidates.filter(is_program).collect()
-}
-
 /// The program that a command begins with, as a shell would find it.
 pub fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
     if program.contains('/') {
-        let path = PathBuf::from(program);
-        return (path.is_file() && access(&path, Access::EXEC_OK).is_ok()).then_some(path);
+        return Some(PathBuf::from(program)).filter(|path| is_program(path));
     }
-    all_on_path(program, path).into_iter().next()
+    on_path(program, path).next()
 }
 
 /// Runs a program and hears it out. One that takes too long is ended.

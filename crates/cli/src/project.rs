@@ -9,6 +9,12 @@ pub fn root(folder: &Path) -> PathBuf {
     folder.ancestors().find(is_root).unwrap_or(folder).to_owned()
 }
 
+/// This folder and those above it, up to the root of its project.
+pub fn folders(here: &Path) -> Vec<PathBuf> {
+    let root = root(here);
+    here.ancestors().take_while(|folder| folder.starts_with(&root)).map(Path::to_owned).collect()
+}
+
 /// The names of projects, each looked up once.
 #[derive(Debug, Default)]
 pub struct Projects(BTreeMap<String, String>);
@@ -40,5 +46,16 @@ mod tests {
         assert_eq!(root(&deep), home.path().join("shop"));
         assert_eq!(Projects::default().name("/"), "/");
         assert_eq!(Projects::default().name(""), "");
+    }
+
+    #[test]
+    fn a_project_reaches_up_to_its_repository() {
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().join("a/b");
+        std::fs::create_dir_all(&inner).unwrap();
+        assert_eq!(folders(&inner), std::slice::from_ref(&inner));
+        std::fs::create_dir(outer.path().join(".git")).unwrap();
+        let all = [inner.clone(), outer.path().join("a"), outer.path().to_owned()];
+        assert_eq!(folders(&inner), all);
     }
 }

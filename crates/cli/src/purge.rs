@@ -2,12 +2,11 @@
 //! store's lock is held meanwhile, so that no daemon begins to write what is being removed.
 
 use std::fs::{self, File, Metadata};
-use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use legwork_client::{Client, Fault as ClientFault, Holder, Start, holder};
-use legwork_machine::{Folders, STORE_LOCK};
+use legwork_machine::{Folders, STORE_LOCK, if_there};
 use legwork_protocol::api::{Ask, List, Request};
 use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::view::DaemonView;
@@ -178,11 +177,4 @@ pub fn lines(items: &[Item], plugin: Option<&Path>) -> Vec<String> {
     let item =
         |item: &Item| format!("  {:<14} {} ({})", item.what, item.path.display(), size(item.bytes));
     plugin.into_iter().chain(items.iter().map(item)).collect()
-}
-
-fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
-    match done {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        done => done.map(Some),
-    }
 }

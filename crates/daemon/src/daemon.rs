@@ -63,8 +63,8 @@ impl Daemon {
         let started = clock.now();
         let detached = Arc::default();
         let built_in = BuiltIns::open(hosts.built_in, hints, &log, &detached)?;
-        let headless = HeadlessHosts::new(hosts.kinds, detached, hints.clone(), log.clone());
-        let world = World::new(built_in.clone(), findings, headless, log.clone());
+        let headless = HeadlessHosts::new(detached, hints.clone(), log.clone());
+        let world = World::new(built_in.clone(), hosts.kinds, findings, headless, log.clone());
         let shell = Shell::start(Feed { store, fresh: Vec::new() }, world, settings, started)?;
         let mut daemon = Self {
             shell,
@@ -200,7 +200,7 @@ impl Daemon {
         if let Some(startup) = startup {
             self.shell.outside().headless.remember(&place, *startup);
         }
-        let kinds = self.shell.outside().headless.kinds.clone();
+        let kinds = self.shell.outside().kinds.clone();
         let Some(kind) = kinds.iter().find(|known| known.name() == kind) else { return };
         let link = Link::new(Arc::new(send_queue.clone()), unanswered);
         let requests = link.requests();
@@ -229,8 +229,7 @@ impl Daemon {
         if let Some(inside) = self.standing(origin).refuses_host() {
             return Some(inside.text());
         }
-        let kinds = &self.shell.outside().headless.kinds;
-        let is_known = kinds.iter().any(|known| known.name() == kind);
+        let is_known = self.shell.outside().kinds.iter().any(|known| known.name() == kind);
         (!is_known || self.built_in.contains(host))
             .then(|| format!("legwork {BUILD} does not know hosts of the kind {kind}. Update it."))
     }

@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use legwork_engine::record::About;
 use legwork_engine::text::notification;
 use legwork_engine::{Change, Task};
 use legwork_machine::children::OwnChild;
@@ -107,9 +106,7 @@ impl Daemon {
         for change in changes {
             let event = match change {
                 Change::Ended { task, detail, .. } => Some(ended(task, detail, now)),
-                Change::Enqueued(notice) if matches!(notice.id.about, About::Question(_)) => {
-                    self.asked(notice.id.task, now)
-                }
+                Change::Asked { task, question, .. } => self.asked(*task, question, now),
                 _ => None,
             };
             if let Some(event) = event {
@@ -118,12 +115,10 @@ impl Daemon {
         }
     }
 
-    /// The newest question of a task.
-    fn asked(&mut self, task: TaskId, now: Time) -> Option<Event> {
+    fn asked(&mut self, task: TaskId, question: &QuestionView, now: Time) -> Option<Event> {
         let view = self.shell.read(now, |engine| engine.view(&task.to_string(), now))?.ok()?;
-        let question = view.questions.last()?.clone();
         Some(Event {
-            text: notification::asked(&view.description, &question),
+            text: notification::asked(&view.description, question),
             event: Kind::Question,
             at: now,
             task,
@@ -133,7 +128,7 @@ impl Daemon {
             directory: None,
             elapsed_ms: view.elapsed_ms,
             detail: None,
-            question: Some(question),
+            question: Some(question.clone()),
         })
     }
 }

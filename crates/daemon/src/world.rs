@@ -10,7 +10,7 @@ use legwork_engine::text::answers;
 use legwork_engine::text::fence::Fence;
 use legwork_engine::text::toast::Toast;
 use legwork_engine::{Headless, HostError, Say, Work, WorkId};
-use legwork_host::Host;
+use legwork_host::{Host, Kind};
 use legwork_machine::process;
 use legwork_protocol::api::{Answer, Note};
 use legwork_protocol::limits::RESULT_LINE_MAX_BYTES;
@@ -35,6 +35,8 @@ pub struct World {
     in_flight: BTreeMap<WorkId, HostId>,
     built_in: BuiltIns,
     findings: Findings,
+    /// The kinds of hosts that may connect.
+    pub kinds: Arc<[Box<dyn Kind>]>,
     pub headless: HeadlessHosts,
     pub log: Log,
 }
@@ -78,7 +80,13 @@ impl Attached {
 }
 
 impl World {
-    pub fn new(built_in: BuiltIns, findings: Findings, headless: HeadlessHosts, log: Log) -> Self {
+    pub fn new(
+        built_in: BuiltIns,
+        kinds: Vec<Box<dyn Kind>>,
+        findings: Findings,
+        headless: HeadlessHosts,
+        log: Log,
+    ) -> Self {
         Self {
             peers: BTreeMap::new(),
             hosts: BTreeMap::new(),
@@ -87,6 +95,7 @@ impl World {
             in_flight: BTreeMap::new(),
             built_in,
             findings,
+            kinds: kinds.into(),
             headless,
             log,
         }
@@ -236,7 +245,12 @@ impl Outside for World {
     }
 
     fn headless(&mut self, order: Headless) {
-        self.headless.order(order);
+        match order {
+            Headless::Start { place, directory } => {
+                self.headless.start(&self.kinds, place, directory);
+            }
+            Headless::End { host } => self.headless.end(host),
+        }
     }
 
     fn has_ended(&mut self, host: &HostId) -> bool {
@@ -276,8 +290,8 @@ mod tests {
         let opening: legwork_host::Opening = Box::new(|_| Ok(Arc::new(Mute(host("mute")))));
         let detached = Arc::default();
         let built_in = BuiltIns::open(vec![opening], &hints, &log, &detached).unwrap();
-        let headless = HeadlessHosts::new(Vec::new(), detached, hints, log.clone());
-        (World::new(built_in, findings, headless, log), found)
+        let headless = HeadlessHosts::new(detached, hints, log.clone());
+        (World::new(built_in, Vec::new(), findings, headless, log), found)
     }
 
     fn work(id: u64) -> Work {

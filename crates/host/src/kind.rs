@@ -22,7 +22,7 @@ pub trait Kind: Debug + Send + Sync {
 
     /// Starts a host of this place without a window, which connects by itself. None if that is not
     /// a place of this kind, or hosts of this kind are not started by us.
-    fn start_headless(&self, place: &Place, how: HowToStart) -> Option<Starting> {
+    fn start_headless(&self, place: &Place, how: &HowToStart) -> Option<Starting> {
         let _ = (place, how);
         None
     }

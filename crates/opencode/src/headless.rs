@@ -19,37 +19,36 @@ use crate::KIND;
 const START_MAX: Duration = Duration::from_secs(55);
 const WHY_MAX_BYTES: u64 = 4 << 10;
 
-pub fn start(place: &Place, how: HowToStart) -> Option<Starting> {
+pub fn start(place: &Place, how: &HowToStart) -> Option<Starting> {
     // Of a server that is known by its address nobody knows how it was started.
-    let ours = place.as_str().strip_prefix(KIND)?.starts_with('/');
+    if !place.as_str().strip_prefix(KIND)?.starts_with('/') {
+        return None;
+    }
     let (tell, process) = oneshot::channel();
+    let child = starter(how);
     let done = Box::pin(async move {
-        let mut child = starter(how).map_err(|error| format!("legwork: {error}"))?;
-        match timeout(START_MAX, follow(&mut child, tell)).await {
-            Ok(done) => done,
-            Err(_) => {
-                // Dropped, it is killed.
-                Err("it did not start in time".to_owned())
-            }
-        }
+        let mut child = child.map_err(|error| format!("legwork: {error}"))?;
+        // One that takes too long is killed when it is dropped.
+        let done = timeout(START_MAX, follow(&mut child, tell)).await;
+        done.unwrap_or_else(|_| Err("it did not start in time".to_owned()))
     });
-    ours.then_some(Starting { process, done })
+    Some(Starting { process, done })
 }
 
-fn starter(how: HowToStart) -> std::io::Result<Child> {
+fn starter(how: &HowToStart) -> std::io::Result<Child> {
     let mut command = Command::new(program()?);
     command.args(["bridge", KIND, "--headless"]);
     let directory = match how {
         HowToStart::Like(startup) => {
             command.env_clear().envs(startup.environment.variables());
-            for word in startup.command {
-                command.args(["--program".to_owned(), word]);
+            for word in &startup.command {
+                command.args(["--program", word]);
             }
-            startup.directory
+            &startup.directory
         }
         HowToStart::In(directory) => directory,
     };
-    command.args(["--directory", &directory]);
+    command.args(["--directory", directory]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.kill_on_drop(true).spawn()
 }

@@ -32,7 +32,7 @@ impl Kind for OpenCode {
         Arc::new(Connected { id, link, cache: LinkCache::with(self.0.clone()) })
     }
 
-    fn start_headless(&self, place: &Place, how: HowToStart) -> Option<Starting> {
+    fn start_headless(&self, place: &Place, how: &HowToStart) -> Option<Starting> {
         headless::start(place, how)
     }
 }

@@ -11,7 +11,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use legwork_machine::{create_folder, private_file};
+use legwork_machine::{create_folder, if_there, private_file};
 use legwork_protocol::{Cost, MessageId, SessionId, TaskId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -156,14 +156,6 @@ impl SessionLog {
 
 fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
-}
-
-/// That a file is not there is no error.
-fn if_there<T>(done: io::Result<T>) -> io::Result<Option<T>> {
-    match done {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        done => done.map(Some),
-    }
 }
 
 fn is_older(path: &Path, age: Duration) -> bool {

@@ -13,7 +13,8 @@ use serde_json::json;
 use crate::asking::{self, connect, find_task};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::run::{in_place, questions};
+use crate::run::in_place;
+use crate::run::questions::{self, Asked};
 use crate::screen::{DIM, Report, Screen, paint};
 use crate::sentences::{self, QUESTION_MAX_CHARS};
 use crate::words::{duration, since};
@@ -172,7 +173,7 @@ fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit
     let columns = screen.columns().unwrap_or(usize::MAX);
     let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal() && !inside::is_inside();
     for (place, (number, task, question)) in (1..).zip(&questions) {
-        let asked = in_place::asked(task, question);
+        let asked = Asked::of(task, question);
         let lines = questions::block(&asked, columns.saturating_sub(4));
         let mark =
             if is_asked && questions.len() > 1 { format!("{place:>2}  ") } else { "".into() };
@@ -189,8 +190,7 @@ fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit
         }
     }
     if is_asked && !questions.is_empty() {
-        let all: Vec<_> =
-            questions.iter().map(|(_, task, one)| in_place::asked(task, one)).collect();
+        let all: Vec<_> = questions.iter().map(|(_, task, one)| Asked::of(task, one)).collect();
         return in_place::ask(client, &all);
     }
     Ok(Exit::Done)

@@ -5,7 +5,6 @@ use std::sync::mpsc;
 
 use legwork_client::Client;
 use legwork_protocol::api::{Answer, Ask, Refusal};
-use legwork_protocol::view::{QuestionView, TaskView};
 
 use super::Event;
 use super::keys::Keys;
@@ -16,11 +15,6 @@ use crate::progress::Board;
 use crate::screen::{BAD, GOOD, paint, remark};
 use crate::sentences;
 use crate::signals;
-
-pub fn asked(task: &TaskView, question: &QuestionView) -> Asked {
-    let (description, question) = (task.description.clone(), question.clone());
-    Asked { task: task.id, description, question }
-}
 
 /// Asks for answers to these, which the person has before them, until all are dealt with or the
 /// person leaves.

@@ -23,6 +23,13 @@ pub struct Asked {
     pub question: QuestionView,
 }
 
+impl Asked {
+    pub fn of(task: &TaskView, question: &QuestionView) -> Self {
+        let (description, question) = (task.description.clone(), question.clone());
+        Self { task: task.id, description, question }
+    }
+}
+
 /// How far the answer is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Entry {
@@ -78,9 +85,7 @@ impl Questions {
                 || self.queue.iter().any(|asked| asked.question.id == question.id)
                 || self.current().is_some_and(|asked| asked.question.id == question.id);
             if !is_known {
-                let (task, description) = (task.id, task.description.clone());
-                let question = question.clone();
-                self.queue.push_back(Asked { task, description, question });
+                self.queue.push_back(Asked::of(task, question));
             }
         }
         // One that we have answered ourselves is expected to go.

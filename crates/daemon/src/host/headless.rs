@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use legwork_engine::{Headless, Hint};
+use legwork_engine::Hint;
 use legwork_host::{HowToStart, Kind};
 use legwork_machine::process::{self, Detached, Signal};
 use legwork_protocol::line::Startup;
@@ -15,7 +15,6 @@ use crate::log::Log;
 
 #[derive(Debug)]
 pub struct HeadlessHosts {
-    pub kinds: Arc<[Box<dyn Kind>]>,
     pub detached: Arc<Detached>,
     hints: mpsc::UnboundedSender<Hint>,
     /// How hosts were started, the newest last. A restart forgets it until a host says it again.
@@ -26,14 +25,9 @@ pub struct HeadlessHosts {
 }
 
 impl HeadlessHosts {
-    pub fn new(
-        kinds: Vec<Box<dyn Kind>>,
-        detached: Arc<Detached>,
-        hints: mpsc::UnboundedSender<Hint>,
-        log: Log,
-    ) -> Self {
+    pub fn new(detached: Arc<Detached>, hints: mpsc::UnboundedSender<Hint>, log: Log) -> Self {
         let (startups, ending) = (VecDeque::new(), BTreeSet::new());
-        Self { kinds: kinds.into(), detached, hints, startups, ending, log }
+        Self { detached, hints, startups, ending, log }
     }
 
     /// A host of the place was started like this.
@@ -45,18 +39,13 @@ impl HeadlessHosts {
         }
     }
 
-    pub fn order(&mut self, order: Headless) {
-        match order {
-            Headless::Start { place, directory } => self.start(place, directory),
-            Headless::End { host } => self.end(host),
-        }
-    }
-
-    fn start(&mut self, place: Place, directory: String) {
+    pub fn start(&self, kinds: &[Box<dyn Kind>], place: Place, directory: String) {
         let known = self.startups.iter().find(|(other, _)| *other == place);
-        let how = known.map(|(_, startup)| startup.clone());
-        let how = || how.clone().map_or(HowToStart::In(directory.clone()), HowToStart::Like);
-        let starting = self.kinds.iter().find_map(|kind| kind.start_headless(&place, how()));
+        let how = match known {
+            Some((_, startup)) => HowToStart::Like(startup.clone()),
+            None => HowToStart::In(directory),
+        };
+        let starting = kinds.iter().find_map(|kind| kind.start_headless(&place, &how));
         let (hints, log, detached) = (self.hints.clone(), self.log.clone(), self.detached.clone());
         let Some(starting) = starting else {
             let why = "hosts of its kind are not started by legwork".to_owned();
@@ -84,7 +73,7 @@ impl HeadlessHosts {
     }
 
     /// One that is still there when it is asked a second time is killed.
-    fn end(&mut self, host: HostId) {
+    pub fn end(&mut self, host: HostId) {
         let asked_before = self.ending.contains(&host);
         let signal = if asked_before { Signal::KILL } else { Signal::TERM };
         self.log.info(format_args!("ends {host}, which nothing needs any more"));

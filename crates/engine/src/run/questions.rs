@@ -84,7 +84,6 @@ impl Engine {
         let (in_flight, closed) = (0, None);
         let new = Replying { task, run, question: view, in_flight, closed };
         self.replying.entry(question.clone()).or_insert(new).in_flight += 1;
-        let (question, reply) = (question, reply);
         let action =
             Action::Answer { session, question: question.clone(), kind, reply: reply.clone() };
         self.work(host, action, Purpose::Reply(call, question, reply));

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::check::{Check, Look};
 use super::finding::{Finding, Remedy, word};
-use super::project::folders_of_project;
 use crate::fault::Fault;
 use crate::plugin::{Found, binary_of, file_in, global_file, look, text, this_binary};
+use crate::project;
 
 pub const PLUGIN: Check = Check {
     name: "plugin",
@@ -64,7 +64,7 @@ fn installed() -> Result<Vec<Installed>, Fault> {
     let here = env::current_dir().unwrap_or_default();
     let of_project = |folder: &Path| (file_in(&folder.join(".opencode")), Some(folder.to_owned()));
     let global = global_file().ok().map(|file| (file, None));
-    let projects = folders_of_project(&here);
+    let projects = project::folders(&here);
     let mut all: Vec<Installed> = Vec::new();
     for (file, project) in global.into_iter().chain(projects.iter().map(|path| of_project(path))) {
         let is_known = all.iter().any(|other| other.file == file);

@@ -5,12 +5,13 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use legwork_machine::on_path;
 use rustix::process::{Resource, getrlimit};
 
 use super::check::{Check, Look};
 use super::finding::{Finding, Remedy, word};
 use crate::plugin::{is_in_build_folder, this_binary};
-use crate::programs::{all_on_path, said_by};
+use crate::programs::said_by;
 
 pub const PROGRAM: Check = Check {
     name: "program",
@@ -46,7 +47,7 @@ fn program() -> Vec<Finding> {
         found = vec![Finding::mind("program", "program.in-build-folder", says, remedy)];
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    found.extend(others(&binary, all_on_path("legwork", &path)));
+    found.extend(others(&binary, on_path("legwork", &path).collect()));
     found
 }
 
