@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -166,8 +166,7 @@ fn free_port() -> io::Result<u16> {
 
 /// What OpenCode says goes into a file beside the daemon's log, each time anew.
 fn log_file() -> io::Result<(PathBuf, File)> {
-    let folders = Folders::from_env().map_err(io::Error::other)?;
-    let path = folders.log.parent().unwrap_or(Path::new("/")).join("headless.log");
+    let path = Folders::from_env().map_err(io::Error::other)?.headless_log();
     let file = private_file().write(true).create(true).truncate(true).open(&path)?;
     Ok((path, file))
 }

@@ -147,6 +147,7 @@ fn items(folders: &Folders) -> Vec<Item> {
         ("conversations", sessions.clone()),
         ("settings", config.clone()),
         ("log", log.clone()),
+        ("log", folders.headless_log()),
     ];
     all.extend((1..=9).map(|number| ("old log", log.with_extension(format!("log.{number}")))));
     // One that somebody listens on is another daemon's, with other records.

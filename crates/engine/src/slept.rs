@@ -11,6 +11,7 @@ impl Engine {
         self.timers.postpone(ms);
         self.hosts.slept(ms);
         self.stops.slept(ms);
+        self.starts.values_mut().for_each(|start| start.slept(ms));
         for recipient in self.outbox.recipients.values_mut() {
             postpone(&mut recipient.held_until, ms);
         }

@@ -76,6 +76,11 @@ impl Folders {
         })
     }
 
+    /// What the OpenCode says that was started last without a window.
+    pub fn headless_log(&self) -> PathBuf {
+        self.log.with_file_name("headless.log")
+    }
+
     /// Where a daemon may listen if it cannot at the wanted place: because that is somebody else's
     /// folder, or because a daemon with other records listens there. Clients go by its record.
     pub fn other_sockets(&self) -> Vec<PathBuf> {

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use legwork_host::{HowToStart, Starting};
-use legwork_machine::program;
+use legwork_machine::{inherited, program};
 use legwork_protocol::Place;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
@@ -38,19 +38,20 @@ pub fn start(place: &Place, how: &HowToStart) -> Option<Starting> {
 fn starter(how: &HowToStart) -> std::io::Result<Child> {
     let mut command = Command::new(program()?);
     command.args(["bridge", KIND, "--headless"]);
-    let directory = match how {
+    let (directory, mask) = match how {
         HowToStart::Like(startup) => {
             command.env_clear().envs(startup.environment.variables());
             for word in &startup.command {
                 command.args(["--program", word]);
             }
-            &startup.directory
+            (&startup.directory, startup.environment.umask())
         }
-        HowToStart::In(directory) => directory,
+        HowToStart::In(directory) => (directory, None),
     };
     command.args(["--directory", directory]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    command.kill_on_drop(true).spawn()
+    command.kill_on_drop(true);
+    inherited::spawning(mask, || command.spawn())
 }
 
 /// The starter says the process, and why if it fails.

@@ -119,6 +119,7 @@ fn p8_purging_asks_first_and_leaves_nothing_of_legworks() {
     let home = Home::new();
     home.run(["install", "opencode"]).with_code(0);
     told(&home);
+    fs::write(home.path("legwork/headless.log"), SECRET).unwrap();
     let asks = home.run(["uninstall", "opencode", "--purge"]).with_code(2);
     assert!(asks.err.contains("for good") && asks.err.contains("--yes"), "{asks:?}");
     for named in ["store", "sessions", "kB", "13 tasks"] {

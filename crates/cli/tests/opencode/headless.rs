@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 
 use legwork_testkit::{Home, Model, Request, block_on, call, script};
 use serde_json::{Value, json};
@@ -137,6 +138,11 @@ fn k6_a_headless_host_is_closed_to_everybody_else() {
         let seen = fs::read_to_string(stage.home.project().join("seen-by-the-helper.txt")).unwrap();
         assert!(seen.contains("PATH="), "{seen}");
         assert!(!seen.contains("OPENCODE_SERVER_PASSWORD") && !seen.contains("LEGWORK_HEADLESS"));
+        let ours = stage.home.project().join("seen-by-us.txt");
+        fs::write(&ours, "").unwrap();
+        let mode = |file| fs::metadata(file).unwrap().permissions().mode();
+        let theirs = stage.home.project().join("seen-by-the-helper.txt");
+        assert_eq!(mode(&theirs), mode(&ours), "what a helper writes is the person's");
         stage.reopen().await;
         told_once(&stage, &parent, &task, "done").await;
     });

@@ -35,6 +35,11 @@ impl Start {
         }
     }
 
+    pub fn slept(&mut self, ms: u64) {
+        let (Try::Begun { at } | Try::Failed { at, .. }) = &mut self.last;
+        *at = at.plus(ms);
+    }
+
     pub fn failure(&self) -> Option<&str> {
         match &self.last {
             Try::Failed { why, .. } => Some(why),
@@ -126,5 +131,22 @@ impl Engine {
             })
         };
         !host.is_empty() || self.stops.on(id) || delivers()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k6_time_asleep_does_not_count_as_a_slow_start() {
+        let mut start = Start { tries: 1, last: Try::Begun { at: Time(1_000) } };
+        let due = start.due();
+        start.slept(60_000);
+        assert_eq!(start.due(), due.plus(60_000));
+        let mut engine = Engine::new(legwork_protocol::Settings::default());
+        engine.starts.insert("place".parse().unwrap(), start);
+        engine.slept(60_000);
+        assert!(engine.starts.values().all(|start| start.due() == due.plus(120_000)));
     }
 }
