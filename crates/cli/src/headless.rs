@@ -31,6 +31,9 @@ use crate::identity;
 /// OpenCode listens after two seconds, on a busy machine after ten, and then loads its plugins.
 const START_MAX: Duration = Duration::from_secs(50);
 const PAUSE: Duration = Duration::from_millis(100);
+/// OpenCode accepts connections 200 ms before it can answer, and a request that comes in between is
+/// never answered: it is asked again. Asking twice loads the project once.
+const ANSWER_MAX: Duration = Duration::from_secs(1);
 /// How much of what OpenCode said is told if it ends at once.
 const LAST_WORDS_MAX_CHARS: usize = 300;
 /// The plugin takes this for itself and hides it from what OpenCode starts.
@@ -97,6 +100,7 @@ impl Server {
         let url = format!("http://127.0.0.1:{port}");
         let remote = Remote::at(&url).map_err(|fault| Fault::Refused(fault.to_string()))?;
         let remote = remote.signed_in(DEFAULT_USER, &password).in_directory(directory);
+        let remote = remote.within(ANSWER_MAX);
         Ok(Self { child, log, remote, deadline: Instant::now() + START_MAX })
     }
 
