@@ -21,7 +21,7 @@ use legwork_acp::agents::Agent;
 use legwork_acp::orphans::KEPT;
 use legwork_protocol::notify::Notify;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::{Cost, Currency, Interrupted, Settings};
+use legwork_protocol::{Cost, Currency, Interrupted, Settings, WakeOn};
 use toml::de::{DeTable, DeValue};
 
 use self::names::unknown_setting;
@@ -176,6 +176,11 @@ fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), Strin
         "limits.max_cost" => settings.max_cost_micros = amount(name, value)?,
         "notices.max_result_chars" => settings.max_result_chars = number()?,
         "notices.start_turns" => settings.start_turns = yes_or_no()?,
+        "notices.wake" => match value.as_str() {
+            Some("each") => settings.wake = WakeOn::Each,
+            Some("last") => settings.wake = WakeOn::Last,
+            _ => return Err(format!("{name}: expected \"each\" or \"last\"")),
+        },
         "recovery.interrupted" => match value.as_str() {
             Some("fail") => settings.interrupted = Interrupted::Fail,
             Some("continue") => settings.interrupted = Interrupted::Continue,

@@ -5,7 +5,7 @@ use legwork_protocol::refusal::plain;
 use strsim::levenshtein;
 
 /// Every setting there is, but for those of agents.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 15] = [
     "limits.max_running",
     "limits.max_tasks_per_root",
     "limits.max_depth",
@@ -14,6 +14,7 @@ pub const NAMES: [&str; 14] = [
     "limits.max_cost",
     "notices.max_result_chars",
     "notices.start_turns",
+    "notices.wake",
     "recovery.interrupted",
     "recovery.headless",
     "run.agent",

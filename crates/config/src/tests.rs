@@ -36,7 +36,7 @@ fn every_setting_can_be_set() {
     let config = right(
         "[limits]\nmax_running = 1\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
          max_run_minutes = 4\nmax_quiet_minutes = 0\nmax_cost = 2.5\n\
-         [notices]\nmax_result_chars = 1_000\nstart_turns = false\n\
+         [notices]\nmax_result_chars = 1_000\nstart_turns = false\nwake = \"last\"\n\
          [recovery]\ninterrupted = \"fail\"\nheadless = false\n[run]\nagent = \"mine\"\n\
          [notify]\ncommand = [\"tell\", \"me\"]\ndesktop = true\non = [\"question\"]\n",
     );
@@ -49,6 +49,7 @@ fn every_setting_can_be_set() {
         max_cost_micros: 2_500_000,
         max_result_chars: 1_000,
         start_turns: false,
+        wake: WakeOn::Last,
         interrupted: Interrupted::Fail,
         headless: false,
     };
@@ -116,14 +117,16 @@ fn g1_agents_that_others_could_have_written_are_not_used_and_limits_are() {
 fn every_problem_is_named_with_its_line_and_the_rest_counts() {
     let (config, wrong) = read(
         "[limits]\nmax_runing = 3\nmax_depth = -1\nmax_run_minutes = 7\n\n[notices]\n\
-         start_turns = \"yes\"\nmax_result_chars = 4294967296\n[recovery]\ninterrupted = 1\n",
+         start_turns = \"yes\"\nmax_result_chars = 4294967296\nwake = \"first\"\n\
+         [recovery]\ninterrupted = 1\n",
     );
     let expected = "\
 c:2: there is no setting limits.max_runing; did you mean limits.max_running?
 c:3: limits.max_depth: expected a whole number from 0 (no limit) to 4294967295
 c:7: notices.start_turns: expected true or false
 c:8: notices.max_result_chars: expected a whole number from 0 (no limit) to 4294967295
-c:10: recovery.interrupted: expected \"fail\" or \"continue\"";
+c:9: notices.wake: expected \"each\" or \"last\"
+c:11: recovery.interrupted: expected \"fail\" or \"continue\"";
     assert_eq!(wrong, expected);
     let settings = Settings { max_run_minutes: 7, ..Settings::default() };
     assert_eq!(config, Config { settings, ..Config::default() });

@@ -102,7 +102,9 @@ impl Engine {
                 self.resume_any(call, &caller, &task, (key, prompt))
             }
             Ask::Output { task, offset } => self.output(&caller, &task, offset),
-            Ask::Wait { tasks, timeout_ms } => self.wait(call, &caller, &tasks, timeout_ms),
+            Ask::Wait { tasks, any, timeout_ms } => {
+                self.wait(call, &caller, (&tasks, any), timeout_ms)
+            }
             Ask::List(list) => Ok(Some(Answer::Listed(self.list(&caller, &list)))),
             Ask::Cancel { task } => self.cancel(&caller, &task),
             Ask::Clear => self.clear(&caller),

@@ -59,7 +59,7 @@ pub enum Action {
     /// Read: which sessions are at work, and which wait for a person? → `Polled`.
     Poll { scope: Scope },
     /// Put a message into a session, unless it is there. → `Delivered` if it is there, `Done` if it
-    /// was sent now, `UndoPending` if it must not be sent now.
+    /// was sent now, `UndoPending` or `AtWork` if it must not be sent now.
     Deliver {
         tried: Tried,
         session: SessionId,
@@ -147,8 +147,10 @@ pub enum Shown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     StartTurn,
-    /// It waits in the history until somebody uses the session.
+    /// It waits in the history until somebody uses the session. A turn that is under way reads it.
     StayIdle,
+    /// The same, but a session that is at work is left alone: its model would answer.
+    WhenIdle,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,6 +176,8 @@ pub enum Finding {
     Delivered,
     /// A message now would make an undo permanent.
     UndoPending,
+    /// A message now would be answered, and none is wanted.
+    AtWork,
     Quiet,
 }
 

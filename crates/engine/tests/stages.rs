@@ -226,7 +226,7 @@ fn come_back(desk: &mut Desk, stage: &str) {
 }
 
 fn block(task: String) -> Ask {
-    Ask::Wait { tasks: vec![task], timeout_ms: 60_000 }
+    Ask::Wait { tasks: vec![task], any: false, timeout_ms: 60_000 }
 }
 
 fn reply() -> Ask {

@@ -103,6 +103,7 @@ impl Desk {
         let wake = match wake {
             Wake::StartTurn => "starts a turn",
             Wake::StayIdle => "waits in the history",
+            Wake::WhenIdle => "waits in the history, once nobody works there",
         };
         let mut all = format!("(to {to}, {wake})\n");
         for part in parts {
@@ -278,7 +279,7 @@ fn reasons() {
 fn block(tasks: &[TaskId], unknown: &[&str], timeout_ms: u64) -> Ask {
     let known = tasks.iter().map(TaskId::to_string);
     let tasks = known.chain(unknown.iter().map(|name| (*name).to_owned())).collect();
-    Ask::Wait { tasks, timeout_ms }
+    Ask::Wait { tasks, any: false, timeout_ms }
 }
 
 #[test]

@@ -22,5 +22,5 @@ pub use ids::{
     CallId, CallKey, HostId, MessageId, PartId, Place, QuestionId, SessionId, TaskId, Time,
 };
 pub use money::{Cost, Currency};
-pub use settings::{Interrupted, Settings};
+pub use settings::{Interrupted, Settings, WakeOn};
 pub use status::Status;

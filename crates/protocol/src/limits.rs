@@ -102,6 +102,9 @@ pub const STOP_CONFIRM_MS: u64 = 3_000;
 /// A message that was sent is looked for after this time: a host takes a prompt for an agent that
 /// it does not have, and stores nothing.
 pub const DELIVERY_CONFIRM_MS: u64 = 1_000;
+/// A question that was kept from a session that is at work is tried again after this time. The
+/// person has seen it; only the model's history waits.
+pub const QUESTION_RETRY_MS: u64 = 10_000;
 /// A run whose host process ended before our eyes waits so long for another host of its place to
 /// read how far it came; then it counts as interrupted. One whose host ended out of our sight waits
 /// for its limits.

@@ -22,10 +22,22 @@ pub struct Settings {
     pub max_result_chars: u32,
     /// `notices.start_turns`: whether a notice may start a turn in an idle parent.
     pub start_turns: bool,
+    /// `notices.wake`: which notices do.
+    pub wake: WakeOn,
     /// `recovery.interrupted`: what to do with a run that was cut off with its host.
     pub interrupted: Interrupted,
     /// `recovery.headless`: whether a host without a window is started for such a run.
     pub headless: bool,
+}
+
+/// Which notices may start a turn in an idle parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WakeOn {
+    /// Every one.
+    Each,
+    /// The one after which none of the parent's tasks is unfinished, and every one of a failure.
+    Last,
 }
 
 /// What becomes of a run that was cut off with its host.
@@ -49,6 +61,7 @@ impl Default for Settings {
             max_cost_micros: 0,
             max_result_chars: 30_000,
             start_turns: true,
+            wake: WakeOn::Each,
             interrupted: Interrupted::Continue,
             headless: true,
         }

@@ -38,7 +38,8 @@ pub fn tools() -> Vec<Tool> {
         ),
         tool::<BlockArgs>(
             "background_block",
-            "Emergency only: stop and wait until the named tasks are finished or the time is up. \
+            "Emergency only: stop and wait until the named tasks (any: the first of them) are \
+             finished or the time is up. \
              Use it when you cannot do anything at all without them, or when this conversation \
              would end before they do. Otherwise go on working: the notice comes by itself.",
         ),

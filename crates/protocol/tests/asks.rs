@@ -41,7 +41,7 @@ fn task(arguments: Value) -> Ask {
 
 fn block(arguments: Value) -> (Vec<String>, u64) {
     match ask("background_block", arguments) {
-        Ask::Wait { tasks, timeout_ms } => (tasks, timeout_ms),
+        Ask::Wait { tasks, timeout_ms, .. } => (tasks, timeout_ms),
         other => panic!("{other:?}"),
     }
 }

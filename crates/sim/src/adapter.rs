@@ -88,7 +88,7 @@ pub fn read(host: &OpenCode, process: ProcessNo, action: &Action) -> Plan {
         Action::Observe { session, message } => Plan::Over(look(host, process, session, message)),
         Action::Poll { scope } => Plan::Over(Ok(poll(host, process, *scope))),
         Action::Deliver { tried, session, message, parts, wake, .. } => {
-            tell(host, *tried, (session, message), parts, *wake)
+            tell((host, process), *tried, (session, message), parts, *wake)
         }
         Action::Stop { task, target: Target::Marked } => match marked(*task) {
             Some(left) if left.messages.is_empty() => Plan::Write(Write::Delete(left.id.clone())),
@@ -186,7 +186,7 @@ fn poll(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {
 }
 
 fn tell(
-    host: &OpenCode,
+    (host, process): (&OpenCode, ProcessNo),
     tried: Tried,
     (session, message): (&SessionId, &MessageId),
     parts: &[Part],
@@ -202,6 +202,9 @@ fn tell(
     if there.revert_pending {
         return Plan::Over(Ok(Finding::UndoPending));
     }
+    if wake == Wake::WhenIdle && host.status(process).any(|(at, _)| at == session) {
+        return Plan::Over(Ok(Finding::AtWork));
+    }
     // Who the person last spoke to, not who we last spoke for.
     let mut prompts = there.prompts().rev();
     let agent = prompts.find(|(_, user)| !user.ours).map(|(_, user)| user.agent.clone());
@@ -210,7 +213,7 @@ fn tell(
         text: part.text.as_str().into(),
         synthetic: part.shown == Shown::ToModel,
     });
-    let prompt = send(message, parts.collect(), agent, wake == Wake::StayIdle);
+    let prompt = send(message, parts.collect(), agent, wake != Wake::StartTurn);
     Plan::Write(Write::Send(session.clone(), prompt))
 }
 

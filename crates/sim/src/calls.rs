@@ -91,8 +91,9 @@ fn words(ask: &Ask) -> String {
         Ask::Resume { task, prompt, .. } => format!("resumes {task}, to do: {prompt}"),
         Ask::ResumeAny { task, prompt, .. } => format!("has {task} go on, to do: {prompt}"),
         Ask::Output { task, .. } => format!("asks how {task} is doing"),
-        Ask::Wait { tasks, timeout_ms } => {
-            format!("waits for {} for {timeout_ms} ms", tasks.join(", "))
+        Ask::Wait { tasks, any, timeout_ms } => {
+            let any = if *any { "any of " } else { "" };
+            format!("waits for {any}{} for {timeout_ms} ms", tasks.join(", "))
         }
         Ask::List(_) => "asks for the list".to_owned(),
         Ask::Cancel { task } => format!("cancels {task}"),

@@ -4,6 +4,7 @@
 use legwork_engine::record::About;
 use legwork_engine::task::Stage;
 use legwork_engine::{Action, Work};
+use legwork_protocol::api::Answer;
 use legwork_protocol::limits::BLOCK_MAX_MS;
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, Interrupted, MessageId, Place, SessionId, TaskId, Time};
@@ -165,19 +166,18 @@ impl World {
 
     /// A blocked caller hears of the end when it comes, not when its time is up.
     fn check_woken(&mut self, number: CallNo, heard: Time) {
-        let (Ask::Wait { tasks, .. }, Some((at, _))) =
-            (self.calls[number].ask.clone(), self.calls[number].answer.clone())
+        let Some((at, Ok(Answer::Waited { tasks, any, .. }))) = self.calls[number].answer.clone()
         else {
             return;
         };
         let rows = &self.audit().rows;
-        let ends = tasks.iter().map(|name| {
-            let row = rows.get(&name.parse::<TaskId>().ok()?)?;
-            row.task.run.ended
-        });
-        // Of a task that was never there, or is forgotten by now, nothing can be said.
-        let Some(ends) = ends.collect::<Option<Vec<Time>>>() else { return };
-        let over = ends.into_iter().fold(heard, Time::max);
+        let ends = tasks.iter().map(|awaited| rows.get(&awaited.task.as_ref()?.id)?.task.run.ended);
+        // Of a task that is not the caller's to see, or is forgotten by now, nothing can be said.
+        let over = match any {
+            true => ends.flatten().min(),
+            false => ends.collect::<Option<Vec<Time>>>().and_then(|ends| ends.into_iter().max()),
+        };
+        let Some(over) = over.map(|over| over.max(heard)) else { return };
         if at.since(over) > LATE_MS {
             self.audit().broken("woken at the end", format!("call {number} slept on"));
         }

@@ -1,7 +1,7 @@
 //! The conditions of a random history: settings, faults, what helpers are told to do, and a twist
 //! where something is not as everybody assumes.
 
-use legwork_protocol::{Interrupted, Settings};
+use legwork_protocol::{Interrupted, Settings, WakeOn};
 
 use crate::host::Dice;
 use crate::world::Faults;
@@ -48,6 +48,7 @@ pub fn settings(dice: &mut Dice) -> Settings {
         max_quiet_minutes: 1,
         max_cost_micros: *dice.pick(&[0, 0, 0, 60, 300]),
         start_turns: !dice.chance(100),
+        wake: *dice.pick(&[WakeOn::Each, WakeOn::Each, WakeOn::Last]),
         interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Continue]),
         headless: dice.chance(700),
         ..Settings::default()

@@ -328,7 +328,8 @@ impl Play {
     fn block(&mut self) {
         let tasks = (0..self.dice.between(1, 3)).map(|_| self.some_task()).collect();
         let timeout_ms = *self.dice.pick(&[0, 500, 5_000, 60_000]);
-        self.ask(Ask::Wait { tasks, timeout_ms });
+        let any = self.dice.chance(250);
+        self.ask(Ask::Wait { tasks, any, timeout_ms });
     }
 
     fn cancel(&mut self) {

@@ -24,9 +24,10 @@ use crate::{listing, mail};
 
 /// Wait until tasks are finished
 ///
-/// Waits until all of the tasks are finished, or the time is up. On a terminal it shows how they
-/// are doing. The exit code is 0 if all completed, 3 if one ended with an error, 4 if one was
-/// cancelled, 5 if the time was up. The waiting changes nothing: Ctrl-C ends it and nothing else.
+/// Waits until all of the tasks (with --any: the first of them) are finished, or the time is up. On
+/// a terminal it shows how they are doing. The exit code tells of what is finished: it is 0 if all
+/// completed, 3 if one ended with an error, 4 if one was cancelled, 5 if the time was up. The
+/// waiting changes nothing: Ctrl-C ends it and nothing else.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -36,6 +37,9 @@ pub struct Wait {
     /// The tasks' ids, or the beginnings of them
     #[arg(value_name = "TASK", required = true)]
     tasks: Vec<String>,
+    /// Wait only until one of them is finished
+    #[arg(long)]
+    any: bool,
     /// The longest time to wait, like 90s or 10m; without it there is no limit
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     timeout: Option<Duration>,
@@ -48,7 +52,7 @@ impl Wait {
         // Unknown ones are refused before anything is waited for.
         look(&mut client, &ids)?;
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
-        let ended = wait_aside(ids.clone(), deadline);
+        let ended = wait_aside(ids.clone(), self.any, deadline);
         let tasks = if is_live() {
             show_progress(&mut client, &ids, &ended)?
         } else {
@@ -60,7 +64,9 @@ impl Wait {
         } else {
             screen.lines(listing::list(&tasks, screen))?;
         }
-        Ok(Exit::of_tasks(&tasks))
+        let is_finished = |task: &&TaskView| !task.status.is_unfinished();
+        let enough = self.any && tasks.iter().any(|task| is_finished(&task));
+        Ok(Exit::of_tasks(tasks.iter().filter(|task| !enough || is_finished(task))))
     }
 }
 
@@ -72,29 +78,30 @@ fn look(client: &mut Client, ids: &[TaskId]) -> Result<Vec<TaskView>, Fault> {
 type Ended = Result<Vec<TaskView>, Fault>;
 
 /// Waits on a thread and a link of its own, so that the screen can move meanwhile.
-fn wait_aside(ids: Vec<TaskId>, deadline: Option<Instant>) -> Receiver<Ended> {
+fn wait_aside(ids: Vec<TaskId>, any: bool, deadline: Option<Instant>) -> Receiver<Ended> {
     let (tell, ended) = mpsc::channel();
     thread::spawn(move || {
         // The program may have ended meanwhile.
-        let _ = tell.send(wait(&ids, deadline));
+        let _ = tell.send(wait(&ids, any, deadline));
     });
     ended
 }
 
 /// One request after the other, because each has a longest time.
-fn wait(ids: &[TaskId], deadline: Option<Instant>) -> Ended {
+fn wait(ids: &[TaskId], any: bool, deadline: Option<Instant>) -> Ended {
     let mut client = connect()?;
     let names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
     loop {
         let left = deadline.map(|end| end.saturating_duration_since(Instant::now()).as_millis());
         let timeout_ms = left.map_or(BLOCK_MAX_MS, |left| left.min(BLOCK_MAX_MS.into()) as u64);
-        let ask = Ask::Wait { tasks: names.clone(), timeout_ms };
+        let ask = Ask::Wait { tasks: names.clone(), any, timeout_ms };
         let awaited: Vec<Awaited> = get(&mut client, ask)?;
         let found =
             |Awaited { name, task }: Awaited| task.ok_or(Fault::Denied(Refusal::NotFound(name)));
         let tasks: Vec<TaskView> = awaited.into_iter().map(found).collect::<Result<_, _>>()?;
         let is_over = deadline.is_some_and(|end| Instant::now() >= end);
-        if is_over || !tasks.iter().any(|task| task.status.is_unfinished()) {
+        let finished = tasks.iter().filter(|task| !task.status.is_unfinished()).count();
+        if is_over || finished == tasks.len() || any && finished > 0 {
             return Ok(tasks);
         }
     }

@@ -191,7 +191,8 @@ fn hold(session: &Context, holds: &Receiver<Hold>) -> Result<(), Fault> {
                 let timeout_ms = if complete { BLOCK_MAX_MS } else { BLOCK_SHORT_MS };
                 let later = open.split_off(open.len().min(BLOCK_MAX_TASKS));
                 let tasks = open.iter().map(TaskId::to_string).collect();
-                let held = client.request_for(Some(session), Ask::Wait { tasks, timeout_ms })?;
+                let wait = Ask::Wait { tasks, any: false, timeout_ms };
+                let held = client.request_for(Some(session), wait)?;
                 let Ok(held): Result<Vec<Awaited>, Refusal> = held else { return Ok(()) };
                 let tasks = held.into_iter().filter_map(|awaited| awaited.task);
                 let unfinished = tasks.filter(|task| task.status.is_unfinished());

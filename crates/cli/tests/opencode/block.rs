@@ -195,3 +195,24 @@ fn b6_esc_ends_the_waiting_and_the_task_goes_on_and_is_told_later() {
         stage.call(&parent, "background_clear", json!({})).await;
     });
 }
+
+#[test]
+fn b8_the_first_that_is_finished_ends_the_waiting_for_any() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let slow = stage.launch(&parent, "slow", &["gate b8\nsay late"]).await;
+        let quick = stage.launch(&parent, "quick", &["say early"]).await;
+        let arguments = json!({ "task_ids": [slow.id, quick.id], "any": true });
+        let call = stage.call(&parent, "background_block", arguments).await;
+        let expected = format!(
+            "Finished: {}. 1 still running.\n\n{}  running  slow\n{}  completed  quick{READ_THEM}",
+            quick.id, slow.id, quick.id
+        );
+        assert_eq!(summary(&call), expected);
+        stage.model.open("b8");
+        stage.until_status(&slow, "completed").await;
+        let ended = stage.notices(&parent).await;
+        assert!(ended.iter().any(|notice| notice.headline.contains(&quick.id)), "{ended:?}");
+    });
+}

@@ -277,3 +277,27 @@ fn n10_what_a_helper_writes_reaches_its_parents_model_as_data() {
         stage.until_asked(&parent, &hidden).await;
     });
 }
+
+#[test]
+fn n9_with_last_four_results_in_a_row_cost_their_parent_one_turn() {
+    block_on(async {
+        let stage = Stage::with(json!({}), "[notices]\nwake = \"last\"\n").await;
+        let parent = stage.parent().await;
+        let names = ["n9-1", "n9-2", "n9-3", "n9-4"];
+        let steps = names.map(|name| format!("gate {name}\nsay result of {name}"));
+        let helpers: [[&str; 1]; 4] = std::array::from_fn(|number| [steps[number].as_str()]);
+        let helpers = std::array::from_fn(|number| (names[number], &helpers[number][..]));
+        let tasks: [Task; 4] = stage.launch_all(&parent, helpers).await;
+        let before = stage.asked(&parent).len();
+        for (number, name) in names.iter().enumerate() {
+            stage.model.open(name);
+            stage.until_notices(&parent, number + 1).await;
+            stage.until_settled(&tasks[number]).await;
+        }
+        let turn = stage.until_asked(&parent, "0 still running").await;
+        for name in names {
+            assert!(turn.said("user", &format!("result of {name}")), "{name}");
+        }
+        assert_eq!(stage.asked(&parent).len() - before, 1, "{}", stage.model.told());
+    });
+}

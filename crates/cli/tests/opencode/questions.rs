@@ -213,3 +213,35 @@ fn d5_a_helper_cannot_give_a_permission_with_our_own_program() {
         stage.until_status(&asking, "completed").await;
     });
 }
+
+/// The parent is in the middle of a turn. The person sees the question at once; the model gets it
+/// when the turn is over, and is not asked about it.
+#[test]
+fn p6_a_question_costs_a_parent_that_is_at_work_no_request() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let first = format!("gate p6-ask\n{}", bash("echo hi"));
+        let task = stage.launch_agent(&parent, "careful", "Ask", &[&first, "say all done"]).await;
+        let before = stage.asked(&parent).len();
+        stage.say(&parent, &["gate p6-busy\nsay at last"]).await;
+        until("its turn", async || (stage.asked(&parent).len() > before).then_some(())).await;
+        stage.model.open("p6-ask");
+        questions(stage, &task, 1).await;
+        let toast = stage.events.until("a toast about it", |event| {
+            let message = event.properties["message"].as_str().unwrap_or_default();
+            event.kind == "tui.toast.show" && message.contains(&task.id)
+        });
+        toast.await;
+        assert_eq!(stage.notices(&parent).await.len(), 0, "the model is at work");
+        stage.model.open("p6-busy");
+        let notices = stage.until_notices(&parent, 1).await;
+        assert_eq!(about_waiting(&notices).len(), 1, "{notices:?}");
+        let answered = stage.legwork(&["answer", &task.id, "once"]);
+        assert!(answered.status.success(), "{answered:?}");
+        stage.until_settled(&task).await;
+        stage.until_asked(&parent, "[BACKGROUND TASK COMPLETED]").await;
+        let asked = stage.asked(&parent).len() - before;
+        assert_eq!(asked, 2, "its own turn and that of the end: {}", stage.model.told());
+    });
+}

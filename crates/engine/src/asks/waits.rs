@@ -1,5 +1,5 @@
-//! Waiting: an answer that is postponed until the tasks it names are finished or its
-//! time is up. Not saved: a caller whose daemon was restarted asks again.
+//! Waiting: an answer that is postponed until the tasks it names, or the first of them, are
+//! finished or its time is up. Not saved: a caller whose daemon was restarted asks again.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +19,8 @@ pub(crate) struct Wait {
     tasks: BTreeSet<TaskId>,
     /// Which of those are not finished yet.
     left: BTreeSet<TaskId>,
+    /// Whether one that is finished is enough.
+    any: bool,
     caller: Caller,
     since: Time,
     cut: bool,
@@ -31,6 +33,10 @@ impl Wait {
             Caller::Session { session, .. } => Some(session),
             Caller::Person => None,
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.left.is_empty() || self.any && self.left.len() < self.tasks.len()
     }
 }
 
@@ -45,7 +51,7 @@ impl Engine {
         &mut self,
         call: CallId,
         caller: &Caller,
-        named: &[String],
+        (named, any): (&[String], bool),
         timeout_ms: u64,
     ) -> Answered {
         let cut = timeout_ms > BLOCK_MAX_MS;
@@ -59,8 +65,8 @@ impl Engine {
         let known = || names.iter().filter_map(|name| self.find(caller, name).ok());
         let tasks = known().map(|task| task.id).collect();
         let left = known().filter(|task| !task.is_finished()).map(|task| task.id).collect();
-        let wait = Wait { names, tasks, left, caller: caller.clone(), since: self.now, cut };
-        if wait.left.is_empty() || timeout_ms == 0 {
+        let wait = Wait { names, tasks, left, any, caller: caller.clone(), since: self.now, cut };
+        if wait.is_over() || timeout_ms == 0 {
             return Ok(Some(self.summary(&wait)));
         }
         self.waits.insert(call, wait);
@@ -74,14 +80,20 @@ impl Engine {
             let task = self.find(&wait.caller, name).ok().map(|task| self.view_of(task, self.now));
             Awaited { name: name.clone(), task }
         });
-        Answer::Waited { tasks: tasks.collect(), cut: wait.cut }
+        Answer::Waited { tasks: tasks.collect(), any: wait.any, cut: wait.cut }
     }
 
     /// The task is finished or forgotten; callers that waited for nothing else are answered.
     pub(crate) fn end_waits(&mut self, id: TaskId) {
+        let is_forgotten = self.tasks.get(id).is_none();
         let waiting = self.waits.iter_mut().filter_map(|(call, wait)| {
-            let next = if wait.left.len() == 1 { Timer::Wait(*call) } else { Timer::Awake(*call) };
-            wait.left.remove(&id).then_some(next)
+            let waited = wait.left.remove(&id);
+            // Who waits for any goes on waiting for the others.
+            if is_forgotten {
+                wait.tasks.remove(&id);
+            }
+            let next = if wait.is_over() { Timer::Wait(*call) } else { Timer::Awake(*call) };
+            waited.then_some(next)
         });
         for next in waiting.collect::<Vec<_>>() {
             self.soon(next);

@@ -2,13 +2,15 @@
 //! message and store nothing, and a lost answer proves nothing either way. It always goes under the
 //! same id, so sending it again is harmless.
 
-use legwork_protocol::limits::{DELIVERY_CONFIRM_MS, DELIVERY_MAX_REFUSALS, POLL_EVERY_MS};
+use legwork_protocol::limits::{
+    DELIVERY_CONFIRM_MS, DELIVERY_MAX_REFUSALS, POLL_EVERY_MS, QUESTION_RETRY_MS,
+};
 use legwork_protocol::{HostId, MessageId, SessionId};
 
 use super::recipients::Recipient;
 use super::route::Route;
 use crate::engine::{Engine, Purpose};
-use crate::record::{About, Change, Delivery, DeliveryEnd, NoticeId};
+use crate::record::{Change, Delivery, DeliveryEnd, NoticeId};
 use crate::run::volatile::pause_ms;
 use crate::text::notices as texts;
 use crate::timers::Timer;
@@ -39,16 +41,19 @@ enum Verdict {
     /// The host shows it in the session.
     Shown,
     NoSession,
-    /// It was not sent. If an undo is pending in the session, it waits; else some of it is not
-    /// needed any more.
-    NotSent {
-        undo: bool,
-    },
+    /// It was not sent, because of this; else because some of it is not needed any more.
+    NotSent(Option<Obstacle>),
     Refused,
     /// It is to be sent again, or looked for, after so long.
     Again {
         ms: u64,
     },
+}
+
+enum Obstacle {
+    UndoPending,
+    /// The session is at work, and this is no message for its model.
+    AtWork,
 }
 
 impl Attempt {
@@ -73,7 +78,10 @@ impl Attempt {
         let ms = match found {
             Ok(Finding::Delivered) => return Verdict::Shown,
             Ok(Finding::UndoPending) if self.reached == Reached::No => {
-                return Verdict::NotSent { undo: true };
+                return Verdict::NotSent(Some(Obstacle::UndoPending));
+            }
+            Ok(Finding::AtWork) if self.reached == Reached::No => {
+                return Verdict::NotSent(Some(Obstacle::AtWork));
             }
             Ok(Finding::UndoPending) => POLL_EVERY_MS,
             Err(HostError::Gone) => return Verdict::NoSession,
@@ -85,7 +93,7 @@ impl Attempt {
             Err(HostError::Rejected { .. }) => {
                 self.refusals += 1;
                 if self.reached == Reached::No && !self.unwanted.is_empty() {
-                    return Verdict::NotSent { undo: false };
+                    return Verdict::NotSent(None);
                 }
                 pause_ms(self.refusals)
             }
@@ -115,21 +123,25 @@ impl Engine {
 
     pub(super) fn send_delivery(&mut self, id: &MessageId, route: Route) {
         let max_chars = self.settings.max_result_chars;
-        let Some(attempt) = self.outbox.deliveries.get_mut(id) else { return };
-        attempt.in_flight = true;
+        let Some(attempt) = self.outbox.deliveries.get(id) else { return };
         let delivery = &attempt.delivery;
         let notices = delivery.notices.iter().filter_map(|id| self.outbox.notices.get(id));
         let notices: Vec<_> = notices
             .map(|notice| (notice, self.tasks.key_of(notice.id.task, notice.id.run)))
             .collect();
-        // A question is for the person; the model can do nothing about it, so no turn is paid for.
-        let worth_a_turn = notices.iter().any(|(notice, _)| notice.id.about == About::End);
-        let wake = if worth_a_turn { route.wake } else { Wake::StayIdle };
+        let wake = match self.wake(&route, delivery) {
+            // Whether it is there already is more than whether it is wanted.
+            Wake::WhenIdle if attempt.reached != Reached::No => Wake::StayIdle,
+            wake => wake,
+        };
         let parts = texts::parts(delivery, &notices, max_chars);
         let tried = if attempt.reached == Reached::No { Tried::Never } else { Tried::Perhaps };
         let (session, message) = (delivery.to.clone(), id.clone());
         let tasks = notices.iter().map(|(notice, _)| notice.id.task).collect();
         let action = Action::Deliver { tried, session, message, tasks, parts, wake };
+        if let Some(attempt) = self.outbox.attempt_mut(id) {
+            attempt.in_flight = true;
+        }
         self.timers.clear(&Timer::Delivery(id.clone()));
         self.work(route.host.clone(), action, Purpose::Delivery(route.host, id.clone()));
     }
@@ -157,10 +169,17 @@ impl Engine {
                     self.soon(Timer::Delivery(id.clone()));
                 }
             }
-            Verdict::NotSent { undo } => {
+            Verdict::NotSent(obstacle) => {
                 self.dissolve(id);
-                if let Some(recipient) = self.outbox.recipients.get_mut(&to).filter(|_| undo) {
-                    recipient.held_until = Some(self.now.plus(POLL_EVERY_MS));
+                let Some(recipient) = self.outbox.recipients.get_mut(&to) else { return };
+                match obstacle {
+                    Some(Obstacle::UndoPending) => {
+                        recipient.held_until = Some(self.now.plus(POLL_EVERY_MS));
+                    }
+                    Some(Obstacle::AtWork) => {
+                        recipient.questions_held_until = Some(self.now.plus(QUESTION_RETRY_MS));
+                    }
+                    None => {}
                 }
             }
             Verdict::Refused => self.end_delivery(id, DeliveryEnd::Refused),

@@ -37,6 +37,11 @@ impl Engine {
             .filter(|id| id.about != About::End || !self.holds_notice(to, id.task))
             .filter_map(|id| self.outbox.notices.get(id))
             .collect();
+        let only_questions = ready.iter().all(|notice| notice.id.about != About::End);
+        let held = recipient.questions_held_until.filter(|until| *until > self.now);
+        if let Some(until) = held.filter(|_| only_questions) {
+            return self.timers.set(Timer::Gather(to.clone()), until);
+        }
         let Some(oldest) = ready.iter().map(|notice| notice.made).min() else { return };
         let (_, unfinished) = self.tasks.counts(to);
         let gathered = oldest.plus(GATHER_MS);

@@ -18,6 +18,8 @@ pub(crate) struct Recipient {
     pub deliveries: BTreeSet<MessageId>,
     /// An undo is pending there: nothing is sent before this moment.
     pub held_until: Option<Time>,
+    /// It is at work: no question goes there before this moment, unless with something else.
+    pub questions_held_until: Option<Time>,
     /// Hosts that have shown the session, or in which it was used.
     pub seen_by: BTreeSet<HostId>,
     /// Hosts that say that there is no such session. Nothing is sent through them.
@@ -33,6 +35,7 @@ impl Recipient {
             pending: BTreeSet::new(),
             deliveries: BTreeSet::new(),
             held_until: None,
+            questions_held_until: None,
             seen_by,
             unknown_to: BTreeSet::new(),
             announced: false,

@@ -1,11 +1,12 @@
 //! The way to a session.
 
-use legwork_protocol::{HostId, SessionId};
+use legwork_protocol::{HostId, SessionId, WakeOn};
 
 use super::recipients::Recipient;
 use crate::engine::Engine;
 use crate::hosts::Presence;
-use crate::task::Task;
+use crate::record::{About, Delivery, NoticeId};
+use crate::task::{Outcome, Task};
 use crate::work::Wake;
 
 /// Through which host a session is told, and how.
@@ -35,6 +36,29 @@ impl Engine {
                 Some(Route { host, wake: Wake::StayIdle })
             }
         }
+    }
+
+    /// What a delivery may cost: whether it starts a turn, or waits for the next one.
+    pub(super) fn wake(&self, route: &Route, delivery: &Delivery) -> Wake {
+        let mut ends = delivery.notices.iter().filter(|id| id.about == About::End).peekable();
+        // A question is for the person; the model can do nothing about it, so no request is paid
+        // for it.
+        if ends.peek().is_none() {
+            return Wake::WhenIdle;
+        }
+        let more_to_come = self.tasks.counts(&delivery.to).1 > 0;
+        let waits_for_last = self.settings.wake == WakeOn::Last && more_to_come;
+        if waits_for_last && ends.all(|id| self.has_completed(*id)) {
+            return Wake::StayIdle;
+        }
+        route.wake
+    }
+
+    /// Whether the run that the notice tells of is the task's last and completed.
+    fn has_completed(&self, NoticeId { task, run, .. }: NoticeId) -> bool {
+        self.tasks.get(task).is_some_and(|task| {
+            task.run.number == run && task.outcome() == Some(Outcome::Completed)
+        })
     }
 
     /// The host in which the asker of the task's run was last used.

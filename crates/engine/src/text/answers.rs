@@ -33,7 +33,7 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
         Answer::Resumed { task, told } => resumed(task, *told),
         Answer::Output(output) if output.task.status.is_unfinished() => progress(&output.task),
         Answer::Output(output) => outcome(output, fence),
-        Answer::Waited { tasks, cut } => waited(tasks, *cut),
+        Answer::Waited { tasks, any, cut } => waited(tasks, *any, *cut),
         Answer::Listed(tasks) => listing::listing(tasks),
         Answer::Cancelled { task, stopping, told } => cancelled(task, *stopping, *told),
         Answer::Cleared { tasks, unfinished } => cleared(*tasks, *unfinished),
@@ -156,7 +156,7 @@ fn cleared(all: usize, unfinished: usize) -> String {
     }
 }
 
-fn waited(tasks: &[Awaited], cut: bool) -> String {
+fn waited(tasks: &[Awaited], any: bool, cut: bool) -> String {
     let known = || tasks.iter().filter_map(|awaited| awaited.task.as_ref());
     let running = known().filter(|task| task.status.is_unfinished()).count();
     let finished = known().count() - running;
@@ -167,6 +167,11 @@ fn waited(tasks: &[Awaited], cut: bool) -> String {
     let mut text = match (finished, running) {
         (0, 0) => "None of these tasks was found.\n".to_owned(),
         (finished, 0) => format!("All finished: {}{missing}.\n", counted(finished, "task")),
+        (1.., running) if any => {
+            let finished = known().filter(|task| !task.status.is_unfinished());
+            let finished: Vec<String> = finished.map(|task| task.id.to_string()).collect();
+            format!("Finished: {}. {running} still running{missing}.\n", finished.join(", "))
+        }
         (finished, running) => {
             format!("The time is up: {finished} finished, {running} still running{missing}.\n")
         }

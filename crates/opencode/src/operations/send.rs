@@ -8,6 +8,7 @@ use legwork_protocol::{MessageId, PartId, SessionId};
 use serde_json::{Value, json};
 
 use crate::cache::conversation::Conversation;
+use crate::operations::observe::is_busy;
 use crate::wire::choice::{Choice, Model};
 use crate::wire::mark;
 use crate::wire::transport::{Transport, ask, session_path, word};
@@ -50,6 +51,9 @@ pub async fn tell<T: Transport>(
     if there.has_undo_pending() {
         return Ok(Finding::UndoPending);
     }
+    if wake == Wake::WhenIdle && is_busy(host, session).await? {
+        return Ok(Finding::AtWork);
+    }
     let parts = parts.iter().map(|part| text_part(&part.id, part.text.clone(), part.shown));
     send(host, session, message, there.choice, parts.collect(), wake).await
 }
@@ -91,7 +95,7 @@ async fn send<T: Transport>(
     wake: Wake,
 ) -> Result<Finding, HostError> {
     let mut body = json!({ "messageID": message, "parts": parts });
-    if wake == Wake::StayIdle {
+    if wake != Wake::StartTurn {
         body["noReply"] = json!(true);
     }
     choice.put_into(&mut body);

@@ -31,6 +31,8 @@ pub enum Answer {
     Waited {
         /// What was waited for, in the order in which it was named.
         tasks: Vec<Awaited>,
+        /// Whether one of them was enough.
+        any: bool,
         /// Whether more time was asked for than is allowed.
         cut: bool,
     },

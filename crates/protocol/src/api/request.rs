@@ -83,10 +83,13 @@ pub enum Ask {
         #[serde(default)]
         offset: u64,
     },
-    /// Waits until all of the tasks are finished or the time is up. Notices of what a session waits
-    /// for are held meanwhile. → `Waited`
+    /// Waits until the tasks are finished or the time is up. Notices of what a session waits for
+    /// are held meanwhile. → `Waited`
     Wait {
         tasks: Vec<String>,
+        /// Whether the first that is finished is enough; else it waits for all.
+        #[serde(default)]
+        any: bool,
         /// How long; at most [`crate::limits::BLOCK_MAX_MS`].
         timeout_ms: u64,
     },

@@ -84,6 +84,9 @@ pub(crate) struct BlockArgs {
     #[serde(default, deserialize_with = "whole_number")]
     #[schemars(with = "Option<u64>")]
     timeout: Option<u64>,
+    /// true: return as soon as one of them is finished, and say which. Default: wait for all.
+    #[serde(default)]
+    any: Option<bool>,
 }
 
 /// The arguments of `background_list`.
@@ -222,8 +225,9 @@ fn output(tool: &str, arguments: Value) -> Result<ToolCall, Refusal> {
 }
 
 fn block(tool: &str, arguments: Value) -> Result<Ask, Refusal> {
-    let BlockArgs { task_ids: tasks, timeout } = read(tool, arguments)?;
-    let ask = Ask::Wait { tasks, timeout_ms: timeout.unwrap_or(BLOCK_DEFAULT_MS) };
+    let BlockArgs { task_ids: tasks, timeout, any } = read(tool, arguments)?;
+    let timeout_ms = timeout.unwrap_or(BLOCK_DEFAULT_MS);
+    let ask = Ask::Wait { tasks, any: any.unwrap_or(false), timeout_ms };
     ask.check().map(|()| ask)
 }
 

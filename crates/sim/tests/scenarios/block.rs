@@ -1,4 +1,4 @@
-//! `background_block`: B1 to B7.
+//! `background_block`: B1 to B8.
 
 use legwork_protocol::Ask;
 use legwork_protocol::api::ToolCall;
@@ -60,6 +60,13 @@ fn line(answer: &str, task: TaskId) -> String {
 
 fn refusal(arguments: serde_json::Value) -> String {
     ToolCall::read("background_block", arguments).unwrap_err().text()
+}
+
+fn block_any(story: &mut Story, tasks: &[TaskId], timeout_ms: u64) -> CallNo {
+    let (main, ids): (_, Vec<String>) =
+        (story.main.clone(), tasks.iter().map(TaskId::to_string).collect());
+    let arguments = json!({ "task_ids": ids, "timeout": timeout_ms, "any": true });
+    story.start(&main, "background_block", arguments)
 }
 
 #[test]
@@ -506,8 +513,11 @@ fn b7_a_blocked_caller_is_given_signs_of_life() {
     let mut story = Story::new();
     let task = story.launch("Explore", "wait 300000; say done");
     let call = block(&mut story, &[task], 180_000);
-    let person =
-        story.world.person(Ask::Wait { tasks: vec![task.to_string()], timeout_ms: 180_000 });
+    let person = story.world.person(Ask::Wait {
+        tasks: vec![task.to_string()],
+        any: false,
+        timeout_ms: 180_000,
+    });
     let mut heard = 0;
     while !story.is_answered(call) {
         story.pass(30_000);
@@ -553,5 +563,65 @@ fn b7_a_call_sent_again_after_a_restart_is_kept_awake_and_answered() {
     assert!(answer.starts_with("All finished: 1 task."), "{answer}");
     story.until_settled();
     assert_eq!(story.told().len(), 1);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn b8_any_returns_with_the_first_that_is_finished_and_says_which() {
+    let mut story = Story::new();
+    let slow = story.launch("Slow", "wait 20000; say one");
+    let quick = story.launch("Quick", "wait 3000; say two");
+    let call = block_any(&mut story, &[slow, quick], 60_000);
+    let answer = story.answer(call);
+    let late = answered(&story, call).since(ended(&mut story, quick));
+    assert!(late < AT_ONCE_MS, "{late} ms late");
+    assert!(answer.starts_with(&format!("Finished: {quick}. 1 still running.")), "{answer}");
+    assert!(line(&answer, slow).contains("running") && line(&answer, quick).contains("completed"));
+    story.until_settled();
+    assert_eq!(notice(&mut story, quick, 0), NoticeFact::Told);
+    assert_eq!(notice(&mut story, slow, 0), NoticeFact::Told);
+    insta::assert_snapshot!(story.end());
+}
+
+/// It may have ended between the decision to wait and the call.
+#[test]
+fn b8_any_returns_at_once_if_one_is_finished_already_and_a_failure_counts() {
+    let mut story = Story::with(Settings::default(), Nasty::scripted());
+    let failed = story.launch("Fails", "fail 400");
+    story.until_status(failed, Status::Error);
+    let slow = story.launch("Slow", "wait 20000; say one");
+    let call = block_any(&mut story, &[slow, failed], 60_000);
+    let answer = story.answer(call);
+    assert!(took(&story, call) < AT_ONCE_MS);
+    assert!(answer.starts_with(&format!("Finished: {failed}. 1 still running.")), "{answer}");
+    story.until_settled();
+    insta::assert_snapshot!(story.end());
+}
+
+/// One that was cleared meanwhile is not one that is finished.
+#[test]
+fn b8_any_goes_on_waiting_when_one_of_them_is_forgotten() {
+    let mut story = Story::new();
+    let cleared = story.launch("Cleared", "wait 50000; say one");
+    let slow = story.launch("Slow", "wait 9000; say two");
+    let call = block_any(&mut story, &[cleared, slow], 60_000);
+    story.pass(1_000);
+    story.person(Ask::Forget { tasks: vec![cleared.to_string()] });
+    story.pass(1_000);
+    assert!(!story.is_answered(call));
+    let answer = story.answer(call);
+    assert!(answer.starts_with("All finished: 1 task, 1 not found."), "{answer}");
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn b8_any_ends_in_words_when_the_time_is_up() {
+    let mut story = Story::new();
+    let tasks =
+        [story.launch("One", "wait 9000; say one"), story.launch("Two", "wait 9000; say b")];
+    let call = block_any(&mut story, &tasks, 5_000);
+    let answer = story.answer(call);
+    assert!(answer.starts_with("The time is up: 0 finished, 2 still running."), "{answer}");
+    story.until_settled();
     insta::assert_snapshot!(story.end());
 }

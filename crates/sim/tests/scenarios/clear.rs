@@ -246,7 +246,7 @@ fn c3_callers_blocked_on_a_cleared_task_are_answered_at_once() {
     let own = story.start(&main, "background_block", ids.clone());
     let theirs = story.start(&other, "background_block", ids);
     let tasks = vec![task.to_string()];
-    let person = story.world.person(Ask::Wait { tasks, timeout_ms: 600_000 });
+    let person = story.world.person(Ask::Wait { tasks, any: false, timeout_ms: 600_000 });
     story.pass(5_000);
     assert!([own, theirs, person].iter().all(|call| !story.is_answered(*call)));
     let at = story.world.now;

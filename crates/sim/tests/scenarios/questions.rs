@@ -1,13 +1,14 @@
 //! A helper that waits for a person: D5.
 
 use legwork_protocol::api::{Ask, Reply};
-use legwork_protocol::{QuestionId, Status, TaskId};
+use legwork_protocol::{QuestionId, Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::host::{self, Nasty};
 use serde_json::json;
 
 use crate::ends::{detail, process, question, told_of};
 use crate::restarts::fails;
+use crate::telling::{ours, write};
 
 /// What `main` was told of the task's questions.
 fn asked(story: &Story, task: TaskId) -> usize {
@@ -270,5 +271,56 @@ fn d5_a_question_of_a_run_that_ended_is_not_told() {
     let told = told_of(&story, task);
     assert_eq!(told.len(), 1);
     assert!(told[0].starts_with("[BACKGROUND TASK CANCELLED] "), "{told:?}");
+    insta::assert_snapshot!(story.end());
+}
+
+/// The person is told elsewhere; a message would only make the model answer.
+#[test]
+fn p6_a_question_costs_a_parent_that_is_at_work_no_request() {
+    let mut story = Story::with(Settings::default(), Nasty::scripted());
+    let main = story.main.clone();
+    let task = story.launch("Explore", "ask bash; say found it");
+    write(&mut story, "build", "tool grep 30000; say all read");
+    let question = question(&mut story);
+    story.pass(20_000);
+    assert_eq!(story.told().len(), 0, "it is at work");
+    story.until("the question to be told", |story| story.told().len() == 1);
+    story.pass(5_000);
+    assert!(!story.world.oc.runs(&main) && story.told()[0].quiet);
+    let delivery = &ours(&story, &main)[0];
+    assert_eq!((delivery.tally.joined, delivery.tally.started, delivery.tally.answered), (0, 0, 0));
+    answer(&mut story, &question);
+    story.until_settled();
+    assert_eq!(told_of(&story, task).len(), 2);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn p6_a_question_that_is_answered_before_the_parent_is_idle_is_not_told() {
+    let mut story = Story::with(Settings::default(), Nasty::scripted());
+    let task = story.launch("Explore", "ask bash; wait 60000; say found it");
+    write(&mut story, "build", "tool grep 30000; say all read");
+    let question = question(&mut story);
+    story.pass(5_000);
+    answer(&mut story, &question);
+    story.pass(30_000);
+    assert_eq!(story.told().len(), 0);
+    story.until_settled();
+    assert_eq!(told_of(&story, task).len(), 1);
+    insta::assert_snapshot!(story.end());
+}
+
+/// Nothing is held back from a parent that is told something anyway.
+#[test]
+fn p6_a_question_goes_along_with_a_result_to_a_parent_that_is_at_work() {
+    let mut story = Story::with(Settings::default(), Nasty::scripted());
+    story.launch("Asks", "ask bash; say found it");
+    story.launch("Explore", "wait 15000; say found it");
+    write(&mut story, "build", "tool grep 30000; say all read");
+    let question = question(&mut story);
+    story.until("something to be told", |story| story.told().len() == 1);
+    let headlines = &story.told()[0].headline;
+    assert!(headlines.contains("WAITING") && headlines.contains("COMPLETED"), "{headlines}");
+    answer(&mut story, &question);
     insta::assert_snapshot!(story.end());
 }

@@ -278,7 +278,7 @@ fn g2_a_task_of_another_place_is_not_found() {
     let all = Ask::List(List { all: true, ..List::default() });
     let (call, _) = bare.ask_from("far", "ses_far", all);
     assert_eq!(bare.heard(call).unwrap().1, "No background tasks found.");
-    let block = Ask::Wait { tasks: vec![id.clone()], timeout_ms: 60_000 };
+    let block = Ask::Wait { tasks: vec![id.clone()], any: false, timeout_ms: 60_000 };
     let (call, _) = bare.ask_from("far", "ses_far", block);
     assert!(bare.heard(call).unwrap().1.contains(&format!("{id}  not found")));
     assert_eq!(bare.saved(), before);

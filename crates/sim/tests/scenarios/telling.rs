@@ -1,9 +1,9 @@
-//! When and how a parent is told: N4 to N7. Turns, gathering, undos, and hosts that lose what they
-//! took.
+//! When and how a parent is told: N4 to N7, N9. Turns, gathering, undos, and hosts that lose what
+//! they took.
 
 use std::sync::Arc;
 
-use legwork_protocol::{SessionId, Settings, Status, TaskId, Time};
+use legwork_protocol::{Ask, SessionId, Settings, Status, TaskId, Time, WakeOn};
 use legwork_sim::Story;
 use legwork_sim::host::{Nasty, User};
 use serde_json::json;
@@ -11,14 +11,14 @@ use serde_json::json;
 use crate::ends::{count, occupy, process, told_of, until_answered};
 
 /// The messages of ours in a session.
-fn ours(story: &Story, session: &SessionId) -> Vec<User> {
+pub fn ours(story: &Story, session: &SessionId) -> Vec<User> {
     let there = story.world.oc.once(session).into_iter();
     let prompts = there.flat_map(|session| session.prompts());
     prompts.map(|(_, user)| user).filter(|user| user.ours).cloned().collect()
 }
 
 /// A person writes into `main`, in the first window, to this agent.
-fn write(story: &mut Story, agent: &str, text: &str) {
+pub fn write(story: &mut Story, agent: &str, text: &str) {
     let (process, main) = (process(story), story.main.clone());
     let agent: Arc<str> = agent.into();
     assert!(story.world.oc.used(process, &main, &agent, text).is_ok());
@@ -415,4 +415,67 @@ fn n7_a_host_that_cannot_be_reached_for_long_loses_no_notice() {
     story.pass(70_000);
     assert_eq!(told_of(&story, task).len(), 1);
     story.end();
+}
+
+fn wake_last() -> Story {
+    let settings = Settings { wake: WakeOn::Last, ..Settings::default() };
+    Story::with(settings, Nasty::scripted())
+}
+
+#[test]
+fn n9_with_last_only_the_notice_after_which_none_is_unfinished_starts_a_turn() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let turns = story.turns(&main);
+    for number in 1..=4 {
+        story.launch("Explore", &format!("wait {}; say r{number}", number * 5_000));
+    }
+    story.until("three to be told", |story| story.told().len() == 3);
+    assert_eq!(story.turns(&main), turns, "nobody is woken yet");
+    story.until_settled();
+    story.pass(5_000);
+    let quiet: Vec<bool> = story.told().iter().map(|told| told.quiet).collect();
+    assert_eq!(quiet, [true, true, true, false]);
+    assert_eq!(story.turns(&main), turns + 1);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn n9_with_last_a_failure_and_a_task_that_was_called_off_start_a_turn_at_once() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let turns = story.turns(&main);
+    let called_off = story.launch("Called off", "hang");
+    story.launch("Completes", "wait 5000; say r1");
+    story.launch("Fails", "wait 20000; fail 400");
+    story.launch("Works on", "wait 90000; say r2");
+    story.until("a result to be told", |story| story.told().len() == 1);
+    assert_eq!(story.turns(&main), turns);
+    story.until("the failure to be told", |story| story.told().len() == 2);
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 1);
+    story.person(Ask::Cancel { task: called_off.to_string() });
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 2);
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 3);
+    insta::assert_snapshot!(story.end());
+}
+
+/// What the others found waits in the history meanwhile.
+#[test]
+fn n9_with_last_a_restart_of_the_daemon_loses_no_turn() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let turns = story.turns(&main);
+    story.launch("Early", "wait 5000; say r1");
+    story.launch("Late", "wait 30000; say r2");
+    story.until("the early one to be told", |story| story.told().len() == 1);
+    story.world.restart_daemon();
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 1);
+    assert!(!story.told()[1].quiet);
+    insta::assert_snapshot!(story.end());
 }
