@@ -19,7 +19,7 @@ use crate::Fault;
 use crate::clock::Clock;
 use crate::connection::{Arrival, ConnectionId, Hello, Origin, Peer, SendQueue};
 use crate::feed::{self, Feed};
-use crate::host::{BuiltIns, Findings, HeadlessHosts};
+use crate::host::{BuiltIns, Findings, HeadlessHosts, offer};
 use crate::life::Options;
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
@@ -208,6 +208,7 @@ impl Daemon {
         self.log.info(format_args!("{connection}: {host} of {place} is there, legwork {build}"));
         greet(&send_queue);
         let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
+        tokio::spawn(offer(connected.clone(), self.built_in.clone(), send_queue.clone()));
         let world = self.shell.outside();
         world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue, origin));
         let attached = Attached {

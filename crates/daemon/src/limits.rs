@@ -61,6 +61,10 @@ pub const AWAKE_GAP_MS: u64 = 3 * POLL_EVERY_MS;
 pub const AT_ONCE: usize = 16;
 /// Work that takes longer, queued or in flight, is answered as unreachable.
 pub const UNIT_MAX: Duration = Duration::from_secs(10);
+/// A host that has just connected is asked so often which agents it has.
+pub const OFFER_TRIES: u32 = 5;
+/// The pause between two of these tries.
+pub const OFFER_PAUSE: Duration = Duration::from_secs(2);
 /// Toasts queued for one host: as many as tasks may end in one moment. More would be old news.
 pub const TOASTS_MAX: usize = 16;
 /// A toast waits so long for what it is about to reach its session and its model. Nobody sees the

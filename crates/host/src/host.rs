@@ -6,6 +6,7 @@ use std::pin::Pin;
 use legwork_engine::text::toast::Toast;
 use legwork_engine::{Action, Finding, Hint, HostError, Serves};
 use legwork_protocol::line::Wanted;
+use legwork_protocol::tools::OfferedAgent;
 use serde_json::Value;
 
 /// What a host is doing. Dropped, it stops asking for anything.
@@ -28,6 +29,12 @@ pub trait Host: Debug + Send + Sync {
     /// own host does not have.
     fn serves(&self) -> Serves {
         Serves::OwnPlace
+    }
+
+    /// The agents that work can be handed to here, those first that are made for it. Never from a
+    /// cache: whoever asks wants to know what is so now.
+    fn agents(&self) -> HostFuture<'_, Result<Vec<OfferedAgent>, HostError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     /// The events that the front of this host forwards, sent to it once when it connects.

@@ -17,6 +17,7 @@ const TEXT_MAX = 64 * 1024 // a longer text is left out of an event: who needs i
 const BACKLOG_MAX = 64 * 1024 * 1024 // a bridge that does not read is ended
 const HELLO_MS = 10_000 // for the bridge to find or start the daemon
 const UNLINKED_MS = 30_000 // how long a call waits for a broken link to come back
+const OFFER_MS = 2_000 // how long a model's first request waits to know whom it can ask
 const TITLE_MS = 2_000 // how long an answer waits for a title that is being written
 const LAST_WORDS_MS = 1_000 // what a bridge said before it ended may come after its end
 const DRAIN_MS = 15_000 // how long a new link waits for what the old one still has OpenCode do
@@ -59,6 +60,7 @@ class Link {
   constructor(input) {
     this.input = input
     this.ready = new Promise((resolve) => (this.isReady = resolve))
+    this.offered = new Promise((resolve) => (this.isOffered = resolve))
     this.start()
   }
 
@@ -143,13 +145,18 @@ class Link {
   heard(line) {
     switch (line.type) {
       case "hello":
-        this.tools = line.tools
+        // Those with the agents follow at once; until then what was offered before is better.
+        if (!this.tools.length) this.tools = line.tools
+        sleep(OFFER_MS).then(this.isOffered)
         this.linked = true
         this.failures = 0
         this.isReady()
         // Sent again under their keys, so nothing is done twice.
         for (const call of this.calls.values()) this.write(call.text)
         return
+      case "tools":
+        this.tools = line.tools
+        return this.isOffered()
       case "bye":
         // It ends a sentence of ours.
         this.lastWords = String(line.why).replace(/\.$/, "")
@@ -293,6 +300,7 @@ class Link {
   down(child) {
     if (child !== this.child) return
     this.linked = false
+    this.isOffered()
     if (this.closed) return
     // A daemon that greets and then dies, again and again, is not started for ever at full speed.
     const tries = Math.max(this.failures++, this.starts.length - STARTS_FREE)
@@ -402,14 +410,17 @@ export const Legwork = async (input) => {
     }
     tool[name] = { description, args: schema.properties ?? {}, execute }
   }
-  const schemas = new Map(offered.map(({ name, schema }) => [name, schema]))
-
   return {
     tool,
-    // Without this every argument would be required of the model.
+    // Without this every argument would be required of the model. The description is what is so
+    // now: it lists the agents.
     "tool.definition": async ({ toolID }, output) => {
-      const schema = schemas.get(toolID)
-      if (schema?.properties) output.jsonSchema = schema
+      if (!NAMES.includes(toolID)) return
+      await link.offered
+      const now = link.tools.find(({ name }) => name === toolID)
+      if (!now?.schema.properties) return
+      output.jsonSchema = now.schema
+      output.description = now.description
     },
     event: async ({ event }) => link.event(event),
     dispose: async () => {

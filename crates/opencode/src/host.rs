@@ -6,12 +6,13 @@ use legwork_engine::text::toast::Toast;
 use legwork_engine::{Action, Finding, Hint, HostError};
 use legwork_host::{Host, HostFuture, HowToStart, Kind, Link, Request, Starting, Unreachable};
 use legwork_protocol::line::{HostReply, Wanted};
+use legwork_protocol::tools::OfferedAgent;
 use legwork_protocol::{HostId, Place};
 use serde_json::Value;
 
 use crate::cache::event_cache::EventCache;
 use crate::cache::link_cache::LinkCache;
-use crate::operations::{self, toast};
+use crate::operations::{self, agents, toast};
 use crate::wire::events;
 use crate::wire::transport::Transport;
 use crate::{KIND, headless};
@@ -58,6 +59,10 @@ impl Transport for Connected {
 impl Host for Connected {
     fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
         Box::pin(operations::perform(self, action))
+    }
+
+    fn agents(&self) -> HostFuture<'_, Result<Vec<OfferedAgent>, HostError>> {
+        Box::pin(agents::offered(self))
     }
 
     fn wanted_events(&self) -> Vec<Wanted> {

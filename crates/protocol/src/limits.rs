@@ -14,6 +14,11 @@ pub const PROMPT_MAX_BYTES: usize = 1 << 20;
 pub const DESCRIPTION_MAX_CHARS: usize = 120;
 /// An agent's name; OpenCode's are file names.
 pub const AGENT_MAX_BYTES: usize = 200;
+/// Agents that a model is told of, and how much of what each is good for: it pays for every word of
+/// them with every request.
+pub const AGENTS_MAX_OFFERED: usize = 24;
+/// See [`AGENTS_MAX_OFFERED`].
+pub const PURPOSE_MAX_CHARS: usize = 160;
 /// A directory's path; Linux allows no more.
 pub const DIRECTORY_MAX_BYTES: usize = 4096;
 /// The environment that comes with a launch. A shell's has some 5 KB, and with more than this Linux

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::api::tool::{BlockArgs, CancelArgs, ClearArgs, ListArgs, OutputArgs, TaskArgs};
+use crate::limits::{AGENT_MAX_BYTES, AGENTS_MAX_OFFERED, PURPOSE_MAX_CHARS};
+use crate::refusal::plain;
 
 /// A tool as it is offered to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +19,35 @@ pub struct Tool {
     pub description: String,
     /// JSON schema of the arguments; only what is in `required` must be given.
     pub schema: Schema,
+}
+
+/// An agent that a model can hand work to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfferedAgent {
+    /// As it is asked for.
+    pub name: String,
+    /// What it is good for; may be empty.
+    pub purpose: String,
+}
+
+/// The six for a model that can ask these agents: `background_task` lists them.
+pub fn tools_with(agents: &[OfferedAgent]) -> Vec<Tool> {
+    let mut tools = tools();
+    if let Some(task) = tools.first_mut().filter(|_| !agents.is_empty()) {
+        task.description.push_str("\n\nAgents:");
+        for OfferedAgent { name, purpose } in agents.iter().take(AGENTS_MAX_OFFERED) {
+            let name = plain(name, AGENT_MAX_BYTES);
+            // The first line says the most.
+            let purpose = plain(purpose.lines().next().unwrap_or_default(), PURPOSE_MAX_CHARS);
+            let colon = if purpose.is_empty() { "" } else { ": " };
+            task.description.push_str(&format!("\n- {name}{colon}{purpose}"));
+        }
+        if let Some(more @ 1..) = agents.len().checked_sub(AGENTS_MAX_OFFERED) {
+            let more = format!("\n- {more} more; a name that is not known is answered with all.");
+            task.description.push_str(&more);
+        }
+    }
+    tools
 }
 
 /// All six, in the order in which they are offered.

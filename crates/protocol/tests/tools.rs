@@ -4,8 +4,9 @@
 
 use legwork_protocol::Status;
 use legwork_protocol::api::ToolCall;
+use legwork_protocol::limits::AGENTS_MAX_OFFERED;
 use legwork_protocol::refusal::Refusal;
-use legwork_protocol::tools::{Tool, tools};
+use legwork_protocol::tools::{OfferedAgent, Tool, tools, tools_with};
 use serde_json::{Map, Value, json};
 
 fn named(name: &str) -> Tool {
@@ -42,7 +43,7 @@ fn only_what_must_be_given_is_required() {
     let expected: [(&str, &[&str], &[&str]); 6] = [
         ("background_task", &["prompt"], &["agent", "description", "prompt", "resume"]),
         ("background_output", &["task_id"], &["offset", "task_id"]),
-        ("background_block", &["task_ids"], &["task_ids", "timeout"]),
+        ("background_block", &["task_ids"], &["any", "task_ids", "timeout"]),
         ("background_list", &[], &["all", "status"]),
         ("background_cancel", &["task_id"], &["task_id"]),
         ("background_clear", &[], &[]),
@@ -137,4 +138,36 @@ fn everything_a_schema_shows_is_taken() {
 
 fn own((name, value): (&String, &Value)) -> (String, Value) {
     (name.clone(), value.clone())
+}
+
+fn offered(name: &str, purpose: &str) -> OfferedAgent {
+    OfferedAgent { name: name.to_owned(), purpose: purpose.to_owned() }
+}
+
+#[test]
+fn l8_background_task_lists_the_agents_in_a_line_each() {
+    let agents = [
+        offered("explore", "Finds things.\nUse it for questions about code."),
+        offered("build", ""),
+        offered("odd\nname", &"x\u{1b}[2J".repeat(1_000)),
+    ];
+    let task = tools_with(&agents).remove(0);
+    let (before, list) = task.description.split_once("\n\nAgents:\n").expect("a list");
+    assert_eq!(before, named("background_task").description);
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines[..2], ["- explore: Finds things.", "- build"]);
+    assert!(lines[2].starts_with("- odd name: x"), "{}", lines[2]);
+    assert!(lines.len() == 3 && lines[2].chars().count() < 200, "{}", lines[2]);
+    assert!(!list.contains('\u{1b}'));
+    assert_eq!(tools_with(&[])[0], named("background_task"));
+    assert_eq!(tools_with(&agents)[1..], tools()[1..]);
+}
+
+#[test]
+fn l8_many_agents_are_cut_with_their_number() {
+    let agents: Vec<OfferedAgent> = (0..90).map(|n| offered(&format!("a{n}"), "Works.")).collect();
+    let task = tools_with(&agents).remove(0);
+    assert_eq!(task.description.matches("\n- ").count(), AGENTS_MAX_OFFERED + 1);
+    let last = task.description.lines().next_back().expect("lines");
+    assert!(last.starts_with(&format!("- {} more", 90 - AGENTS_MAX_OFFERED)), "{last}");
 }

@@ -10,6 +10,7 @@ use legwork_engine::{Action, Finding, HostError, Serves};
 use legwork_host::{BuiltIn, Host, HostFuture, Opening};
 use legwork_machine::{Folders, lock};
 use legwork_protocol::line::{Context, Environment};
+use legwork_protocol::tools::OfferedAgent;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
 
@@ -102,6 +103,16 @@ impl LocalHost {
 }
 
 impl Host for LocalHost {
+    fn agents(&self) -> HostFuture<'_, Result<Vec<OfferedAgent>, HostError>> {
+        let offered = Self::agents(self).into_iter().map(|Agent { name, command, .. }| {
+            let program = command.first().map(Path::new).and_then(Path::file_name);
+            let program = program.unwrap_or_default().to_string_lossy();
+            let purpose = format!("another program ({program}) with models and tools of its own");
+            OfferedAgent { name, purpose }
+        });
+        Box::pin(std::future::ready(Ok(offered.collect())))
+    }
+
     fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
         Box::pin(Self::perform(self, action))
     }

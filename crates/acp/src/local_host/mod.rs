@@ -117,21 +117,24 @@ impl LocalHost {
     }
 
     fn check_agent(&self, name: &str) -> Finding {
+        if name == REHEARSAL || self.agents().iter().any(|agent| agent.name == name) {
+            return Finding::AgentKnown;
+        }
+        Finding::NoSuchAgent { known: self.agents().into_iter().map(|agent| agent.name).collect() }
+    }
+
+    /// All that somebody can use who launches here. A scripted agent helps nobody who does not know
+    /// it by name.
+    pub fn agents(&self) -> Vec<Agent> {
         let paths = self.0.environments.paths();
         let paths = paths.iter().map(|path| Some(path.as_str())).chain([None]);
-        let mut known: Vec<String> = Vec::new();
-        for path in paths {
-            for Agent { name: found, .. } in (self.0.setup.agents)(path) {
-                if found == name {
-                    return Finding::AgentKnown;
-                }
-                // A scripted agent helps nobody who does not know it by name.
-                if found != REHEARSAL && !known.contains(&found) {
-                    known.push(found);
-                }
+        let mut known: Vec<Agent> = Vec::new();
+        for agent in paths.flat_map(|path| (self.0.setup.agents)(path)) {
+            if agent.name != REHEARSAL && !known.iter().any(|other| other.name == agent.name) {
+                known.push(agent);
             }
         }
-        Finding::NoSuchAgent { known }
+        known
     }
 
     /// Whether the conversation can be gone on with. The agent alone knows, so it is asked to take

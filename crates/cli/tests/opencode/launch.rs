@@ -1,5 +1,6 @@
-//! `background_task` in launch mode: L1 to L7.
+//! `background_task` in launch mode: L1 to L8.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +9,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use legwork_testkit::{Model, Request, block_on, call, script};
 use serde_json::{Value, json};
 
-use crate::stage::{LEGWORK, Stage, Task, furnish, launch, until};
+use crate::processes::{daemon_of, signal, until_ended};
+use crate::stage::{LEGWORK, Stage, Task, cast, furnish, launch, until};
 
 const SIX: [&str; 6] = [
     "background_task",
@@ -379,4 +381,50 @@ pub fn with_model(steps: &[&str], model: &str) -> Value {
         "parts": [{ "type": "text", "text": script(steps) }],
         "model": { "providerID": "fake", "modelID": model },
     })
+}
+
+/// What the model is told of `background_task` in a request.
+fn description(request: &Request) -> String {
+    let tools = request.raw["tools"].as_array().unwrap();
+    let task = tools.iter().find(|tool| tool["function"]["name"] == "background_task").unwrap();
+    task["function"]["description"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn l8_the_first_request_of_a_window_names_the_agents_and_a_later_one_those_that_came() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish(&model, cast(), "");
+        // The very first request comes as early as it can.
+        let mut run = home.run(&["--agent", "build", &script(&["say hello"])]);
+        assert!(run.wait().await.status.success());
+        let requests = model.requests();
+        let first = requests.iter().find(|one| !one.tools.is_empty()).unwrap();
+        let first = description(first);
+        let (_, agents) = first.split_once("\n\nAgents:\n").unwrap();
+        assert!(agents.starts_with("- "), "{agents}");
+        for agent in ["careful", "explore: Fast agent", "general: ", "build", "plan"] {
+            assert!(agents.contains(&format!("- {agent}")), "{agent}: {agents}");
+        }
+        assert!(!agents.contains("- title") && !agents.contains("- rehearsal"), "{agents}");
+        let primary = agents.find("- build").unwrap();
+        assert!(agents.find("- explore").unwrap() < primary, "helpers first: {agents}");
+
+        let folder = home.project().join(".opencode/agent");
+        fs::create_dir_all(&folder).unwrap();
+        let reviewer = "---\ndescription: Reads changes\nmode: subagent\n---\nRead.";
+        fs::write(folder.join("reviewer.md"), reviewer).unwrap();
+        let stage = Stage::open(model, home).await;
+        let parent = stage.parent().await;
+        stage.turn(&parent, &["say hello again"]).await;
+        let told = description(&stage.asked(&parent)[0]);
+        assert!(told.contains("\n- reviewer: Reads changes"), "{told}");
+
+        let daemon = daemon_of(&stage.home, 1).await;
+        signal(daemon, "KILL");
+        until_ended(daemon).await;
+        daemon_of(&stage.home, 1).await;
+        stage.turn(&parent, &["say and again"]).await;
+        assert_eq!(description(stage.asked(&parent).last().unwrap()), told);
+    });
 }

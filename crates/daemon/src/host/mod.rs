@@ -3,8 +3,10 @@
 mod built_ins;
 mod headless;
 mod lanes;
+mod offer;
 mod worker;
 
 pub use built_ins::BuiltIns;
 pub use headless::HeadlessHosts;
+pub use offer::offer;
 pub use worker::{Findings, Found, HostWorker};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use legwork_engine::{Finding, HostError};
 use legwork_host::Request;
+use legwork_protocol::tools::OfferedAgent;
 use serde_json::Value;
 
 use crate::wire::transport::{Transport, ask_list};
@@ -29,6 +30,19 @@ pub async fn list<T: Transport>(host: &T) -> Result<Arc<Vec<Value>>, HostError> 
     }
 }
 
+/// Those that a model is told of: the ones made for helpers first, as OpenCode's own task tool
+/// lists them, then those that people talk to.
+pub async fn offered<T: Transport>(host: &T) -> Result<Vec<OfferedAgent>, HostError> {
+    let agents = read(host).await?;
+    let (people, helpers): (Vec<&Value>, Vec<&Value>) =
+        shown(&agents).partition(|agent| agent["mode"] == "primary");
+    let offered = helpers.into_iter().chain(people).filter_map(|agent| {
+        let purpose = agent["description"].as_str().unwrap_or_default().to_owned();
+        Some(OfferedAgent { name: agent["name"].as_str()?.to_owned(), purpose })
+    });
+    Ok(offered.collect())
+}
+
 async fn read<T: Transport>(host: &T) -> Result<Arc<Vec<Value>>, HostError> {
     let agents = Arc::new(ask_list(host, Request::get("/agent")).await?);
     if let Some(cache) = host.cache() {
@@ -38,9 +52,12 @@ async fn read<T: Transport>(host: &T) -> Result<Arc<Vec<Value>>, HostError> {
 }
 
 /// The hidden ones are OpenCode's own: they write titles and summaries.
+fn shown(agents: &[Value]) -> impl Iterator<Item = &Value> {
+    agents.iter().filter(|agent| agent["hidden"] != true)
+}
+
 fn names(agents: &[Value]) -> impl Iterator<Item = &str> {
-    let shown = agents.iter().filter(|agent| agent["hidden"] != true);
-    shown.filter_map(|agent| agent["name"].as_str())
+    shown(agents).filter_map(|agent| agent["name"].as_str())
 }
 
 fn has(agents: &[Value], agent: &str) -> bool {

@@ -1,7 +1,7 @@
 //! One action on one OpenCode: some reads, at the same time where they can be, then at most one
 //! write.
 
-mod agents;
+pub mod agents;
 mod answer;
 pub mod observe;
 mod open;

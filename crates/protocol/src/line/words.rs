@@ -234,6 +234,8 @@ pub enum FromDaemon {
     },
     /// Nobody waits for the result of this host call any more.
     Drop { id: u64 },
+    /// What a front offers to its models from now on, in the place of what it offered before.
+    Tools { tools: Vec<Tool> },
     /// The host's events that the daemon wants from now on, and no others.
     Want { events: Vec<Wanted> },
 }
