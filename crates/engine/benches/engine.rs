@@ -61,6 +61,7 @@ impl Common {
             agent: self.agent.clone(),
             description: "Find every caller of the old parser".into(),
             created: NOW,
+            fork_before: None,
             session: Some(child(number)),
             stage,
             run: Run {
@@ -178,6 +179,7 @@ impl Desk {
             prompt: "Find every caller of the old parser.".to_owned(),
             description: "Find callers".to_owned(),
             agent: "explore".to_owned(),
+            fork: false,
         };
         let check_agent = self.ask(caller("ses_life", &key), launch);
         let open = self.step(&check_agent, Finding::AgentKnown);

@@ -94,8 +94,8 @@ impl Engine {
             self.heard_from(host, session);
         }
         let answer = match ask {
-            Ask::Launch { prompt, description, agent } => {
-                self.launch(call, caller, Launch { prompt, description, agent }, spare)
+            Ask::Launch { prompt, description, agent, fork } => {
+                self.launch(call, caller, Launch { prompt, description, agent, fork }, spare)
             }
             Ask::Resume { task, prompt } => self.resume(call, caller, &task, prompt),
             Ask::ResumeAny { task, prompt, key } => {
@@ -140,6 +140,7 @@ impl Engine {
                     self.question_closed(task, &question, Settled::InHost(reply));
                 }
             }
+            Hint::Undone { host, session, since } => self.undone(&host, &session, since),
             Hint::Used { host, session } => {
                 if self.shares_place(&host, &session) {
                     self.heard_from(&host, &session);

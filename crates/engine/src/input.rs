@@ -119,6 +119,12 @@ pub enum Hint {
         host: HostId,
         session: SessionId,
     },
+    /// A person has undone what happened in the session since this moment; none: nothing is undone.
+    Undone {
+        host: HostId,
+        session: SessionId,
+        since: Option<Time>,
+    },
 }
 
 impl Hint {
@@ -134,7 +140,8 @@ impl Hint {
             | Self::Progress { session, .. }
             | Self::Asked { session, .. }
             | Self::Answered { session, .. }
-            | Self::Used { session, .. } => Some(session),
+            | Self::Used { session, .. }
+            | Self::Undone { session, .. } => Some(session),
         }
     }
 }

@@ -166,6 +166,11 @@ pub enum Change {
         question: QuestionView,
         how: Settled,
     },
+    /// A person has undone the message that launched it, and it works on. Kept for people.
+    LaunchUndone {
+        task: TaskId,
+        run: u32,
+    },
     LedgerKept {
         ledger: Ledger,
         /// What the person is told with it, once.

@@ -43,6 +43,8 @@ pub enum Action {
         agent: String,
         /// Whether it may use the six tools itself.
         nested: bool,
+        /// It is to be a copy of its parent up to this message of that.
+        fork_before: Option<String>,
     },
     /// Hand over a prompt, unless it is there. → `Done` once the host has taken it, which proves
     /// nothing yet.

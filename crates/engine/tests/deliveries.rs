@@ -41,6 +41,7 @@ fn launch() -> Input {
         prompt: "look".to_owned(),
         description: "Explore".to_owned(),
         agent: "general".to_owned(),
+        fork: false,
     };
     Input::Ask { call: CallId(1), caller, ask, spare: TaskId::from_number(1) }
 }

@@ -37,6 +37,10 @@ impl Request {
         Self::new(Method::Post, path, body)
     }
 
+    pub fn patch(path: impl Into<String>, body: Value) -> Self {
+        Self::new(Method::Patch, path, body)
+    }
+
     pub fn delete(path: impl Into<String>) -> Self {
         Self::new(Method::Delete, path, Value::Null)
     }

@@ -37,6 +37,7 @@ fn words(hint: &Hint) -> String {
         Hint::Errored { session, why } => format!("{session} errored: {why}"),
         Hint::Asked { session, question } => format!("{session} asks {}", question.subject),
         Hint::Answered { session, reply, .. } => format!("{session} answered {reply:?}"),
+        Hint::Undone { session, since, .. } => format!("{session} undone: {}", since.is_some()),
         Hint::Used { session, .. } => format!("{session} used"),
         Hint::Progress { session, tool, used: None } => format!("{session} goes on: {tool:?}"),
         other => format!("{other:?}"),
@@ -100,7 +101,13 @@ fn a_person_is_heard_and_we_are_not() {
 fn n6_a_change_of_a_parent_may_be_the_end_of_an_undo() {
     let about =
         |name: &str, told: &Value| name == "session.updated" && told["sessionID"] == "ses_parent";
-    assert_eq!(heard(about), ["ses_parent changed"; 2], "the undo and its end");
+    let expected = [
+        "ses_parent changed",
+        "ses_parent undone: true",
+        "ses_parent changed",
+        "ses_parent undone: false",
+    ];
+    assert_eq!(heard(about), expected, "the undo and its end");
 }
 
 #[test]

@@ -119,6 +119,7 @@ fn actions() -> Vec<Action> {
             title: "t".to_owned(),
             agent: "build".to_owned(),
             nested: false,
+            fork_before: None,
         },
         Action::Prompt {
             tried: Tried::Perhaps,

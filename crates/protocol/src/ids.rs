@@ -225,6 +225,14 @@ impl MessageId {
     }
 }
 
+/// When the message with this id of OpenCode's form was made, as somebody sees it at this moment:
+/// of the time an id has the last 36 bits, some two years.
+pub fn made_at(id: &str, now: Time) -> Option<Time> {
+    let time = u64::from_str_radix(id.strip_prefix("msg_")?.get(..12)?, 16).ok()?;
+    let age = now.0.wrapping_sub(time >> 12) & 0xf_ffff_ffff;
+    Some(Time(now.0.saturating_sub(age)))
+}
+
 /// A call as the daemon counts it: one for each question put to it, never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallId(pub u64);
@@ -250,6 +258,18 @@ impl Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_moment_of_a_message_is_in_its_id() {
+        let made = Time(1_794_838_309_673);
+        let id = MessageId::make(made, TaskId::from_number(7), 0, MessageUse::End);
+        for later in [0, 1, 60_000, 600 * 86_400_000] {
+            assert_eq!(made_at(id.as_str(), made.plus(later)), Some(made), "{later}");
+        }
+        for other in ["", "msg_", "msg_00", "prt_000000000000", "msg_00000000000x"] {
+            assert_eq!(made_at(other, made), None);
+        }
+    }
 
     #[test]
     fn a_task_id_reads_back_as_written() {

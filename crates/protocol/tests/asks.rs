@@ -70,8 +70,12 @@ fn l1_missing_arguments_are_all_named() {
 
 #[test]
 fn l1_all_three_make_a_launch() {
-    let launch =
-        Ask::Launch { prompt: " do it ".into(), description: "d".into(), agent: "a".into() };
+    let launch = Ask::Launch {
+        prompt: " do it ".into(),
+        description: "d".into(),
+        agent: "a".into(),
+        fork: false,
+    };
     let given = json!({ "prompt": " do it ", "description": "d", "agent": "a" });
     assert_eq!(task(given.clone()), launch);
     for resume in [json!(null), json!(false), json!("")] {

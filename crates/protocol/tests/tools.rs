@@ -41,7 +41,7 @@ fn there_are_exactly_six_tools() {
 #[test]
 fn only_what_must_be_given_is_required() {
     let expected: [(&str, &[&str], &[&str]); 6] = [
-        ("background_task", &["prompt"], &["agent", "description", "prompt", "resume"]),
+        ("background_task", &["prompt"], &["agent", "description", "fork", "prompt", "resume"]),
         ("background_output", &["task_id"], &["offset", "task_id"]),
         ("background_block", &["task_ids"], &["any", "task_ids", "timeout"]),
         ("background_list", &[], &["all", "status"]),

@@ -89,6 +89,7 @@ fn waiting() -> Saved {
         agent: "general".into(),
         description: "Explore".into(),
         created: NOW,
+        fork_before: None,
         session: None,
         stage: Stage::Queued,
         run,

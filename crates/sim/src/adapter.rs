@@ -61,11 +61,12 @@ pub fn read(host: &OpenCode, process: ProcessNo, action: &Action) -> Plan {
             let sessions = sessions.iter().filter(|session| !has(session)).cloned().collect();
             Plan::Over(Ok(Finding::Missing { sessions }))
         }
-        Action::Open { tried, task, parent, title, nested, .. } => {
+        Action::Open { tried, task, parent, title, nested, fork_before, .. } => {
             match marked(*task).filter(|_| *tried == Tried::Perhaps) {
                 Some(known) => Plan::Over(Ok(Finding::Opened { session: known.id.clone() })),
                 None => Plan::Write(Write::Create(NewSession {
-                    parent: Some(parent.clone()),
+                    // A copy is nobody's child (seen in 1.18.33).
+                    parent: fork_before.is_none().then(|| parent.clone()),
                     title: title.as_str().into(),
                     mark: Some(*task),
                     may_nest: *nested,

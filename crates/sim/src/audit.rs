@@ -146,6 +146,7 @@ impl Audit {
             }
             Change::Retrieved { .. }
             | Change::Asked { .. }
+            | Change::LaunchUndone { .. }
             | Change::Answered { .. }
             | Change::LedgerKept { .. }
             | Change::LedgerForgotten { .. } => {}

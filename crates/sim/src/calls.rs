@@ -85,8 +85,9 @@ impl Call {
 
 fn words(ask: &Ask) -> String {
     match ask {
-        Ask::Launch { prompt, description, agent } => {
-            format!("launches \"{description}\" with {agent}, to do: {prompt}")
+        Ask::Launch { prompt, description, agent, fork } => {
+            let fork = if *fork { ", knowing all that it knows" } else { "" };
+            format!("launches \"{description}\" with {agent}{fork}, to do: {prompt}")
         }
         Ask::Resume { task, prompt, .. } => format!("resumes {task}, to do: {prompt}"),
         Ask::ResumeAny { task, prompt, .. } => format!("has {task} go on, to do: {prompt}"),

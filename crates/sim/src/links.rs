@@ -315,7 +315,10 @@ fn action_words(action: &Action) -> String {
             let names: Vec<&str> = sessions.iter().map(SessionId::as_str).collect();
             format!("are they all there: {}?", names.join(", "))
         }
-        Action::Open { task, .. } => format!("open a session for {task}"),
+        Action::Open { task, fork_before: None, .. } => format!("open a session for {task}"),
+        Action::Open { task, parent, .. } => {
+            format!("open a session for {task} as a copy of {parent}")
+        }
         Action::Prompt { session, message, .. } => format!("prompt {message} to {session}"),
         Action::Observe { session, .. } => format!("how far is {session}?"),
         Action::Poll { .. } => "who is busy?".to_owned(),

@@ -122,7 +122,7 @@ impl Memory {
             Change::Used { task, run, tool_calls, usage } => {
                 self.used(*task, *run, *tool_calls, usage)
             }
-            Change::Asked { .. } | Change::Answered { .. } => Ok(()),
+            Change::Asked { .. } | Change::Answered { .. } | Change::LaunchUndone { .. } => Ok(()),
             Change::LedgerKept { ledger, .. } => {
                 let key = (ledger.root.clone(), ledger.currency);
                 self.put_ledger(key, Some(ledger.clone()));

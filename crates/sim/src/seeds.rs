@@ -276,7 +276,8 @@ impl Play {
         };
         let agent = agent.to_owned();
         let description = format!("work {}", self.said);
-        let launch = Ask::Launch { prompt, description, agent };
+        let fork = self.dice.chance(100);
+        let launch = Ask::Launch { prompt, description, agent, fork };
         let child = self.helper().filter(|_| self.dice.chance(150));
         match child {
             Some((window, child)) => {

@@ -20,6 +20,7 @@ const TASKS: &str = "SELECT
         retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
         paused_ms, realm, directory,
         tokens, cost_micros, currency, model, tokens_before, cost_micros_before, currency_before,
+        fork_before,
         CASE WHEN stage IN ('queued', 'opening', 'prompting', 'working') THEN (
             SELECT prompt FROM runs WHERE runs.task = tasks.id AND runs.run = tasks.run
         ) END AS prompt
@@ -104,6 +105,7 @@ fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
     run.usage = Usage { tokens, cost, model: known.maybe_shared(row)? };
     let (tokens, cost) = (row.maybe_number()?, usage::cost(row)?);
     run.used_before = Usage { tokens, cost, model: None };
+    let fork_before = row.maybe_text()?.map(Into::into);
     run.prompt = row.maybe_text()?.map(Into::into);
     Ok(Task {
         id,
@@ -117,6 +119,7 @@ fn task(row: &mut Columns<'_>, known: &mut Known) -> Result<Task, Fault> {
         agent,
         description,
         created,
+        fork_before,
         session,
         stage,
         run,

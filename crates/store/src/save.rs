@@ -35,7 +35,7 @@ pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Faul
             usage::used(tx, *task, *run, *tool_calls, usage)
         }
         // A line of the task's history, and nothing else.
-        Change::Asked { .. } | Change::Answered { .. } => Ok(()),
+        Change::Asked { .. } | Change::Answered { .. } | Change::LaunchUndone { .. } => Ok(()),
         Change::LedgerKept { ledger, .. } => usage::ledger_kept(tx, ledger),
         Change::LedgerForgotten { root } => usage::ledger_forgotten(tx, root),
         Change::Retrieved { task, at } => tasks::retrieved(tx, *task, *at),

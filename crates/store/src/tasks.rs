@@ -16,11 +16,12 @@ const INSERT: &str = "INSERT INTO tasks (
         id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
         retrieved, run, asker, key, host, queue_order, continued, started, ended, tool_calls, asked,
         paused_ms, realm, directory,
-        tokens, cost_micros, currency, model, tokens_before, cost_micros_before, currency_before
+        tokens, cost_micros, currency, model, tokens_before, cost_micros_before, currency_before,
+        fork_before
     ) VALUES (
         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
         ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26,
-        ?27, ?28, ?29, ?30, ?31, ?32, ?33
+        ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34
     ) ON CONFLICT DO NOTHING";
 
 const UPDATE: &str = "UPDATE tasks SET
@@ -29,8 +30,9 @@ const UPDATE: &str = "UPDATE tasks SET
         asker = ?15, key = ?16, host = ?17, queue_order = ?18, continued = ?19, started = ?20,
         ended = ?21, tool_calls = ?22, asked = ?23, paused_ms = ?24,
         realm = ?25, directory = ?26, tokens = ?27, cost_micros = ?28, currency = ?29, model = ?30,
-        tokens_before = ?31, cost_micros_before = ?32, currency_before = ?33
-    WHERE id = ?1 AND stage = ?34 AND run = ?35";
+        tokens_before = ?31, cost_micros_before = ?32, currency_before = ?33,
+        fork_before = ?34
+    WHERE id = ?1 AND stage = ?35 AND run = ?36";
 
 pub fn launched(tx: &Transaction<'_>, task: &Task, origin: &Origin) -> Result<(), Fault> {
     let what = |why| Fault::impossible(format!("launch of {}: {why}", task.id));
@@ -183,7 +185,7 @@ fn write(
     tx.prepare_cached(sql)
         .and_then(|mut statement| {
             bind(&mut statement, task)?;
-            for (number, value) in (34..).zip(guard) {
+            for (number, value) in (35..).zip(guard) {
                 statement.raw_bind_parameter(number, value)?;
             }
             statement.raw_execute()
@@ -230,5 +232,6 @@ fn bind(to: &mut Statement<'_>, task: &Task) -> rusqlite::Result<()> {
     let Usage { tokens, cost, .. } = &last.used_before;
     to.raw_bind_parameter(31, tokens.map(words::int))?;
     to.raw_bind_parameter(32, cost.map(|cost| words::int(cost.micros)))?;
-    to.raw_bind_parameter(33, cost.as_ref().map(|cost| cost.currency.as_str()))
+    to.raw_bind_parameter(33, cost.as_ref().map(|cost| cost.currency.as_str()))?;
+    to.raw_bind_parameter(34, task.fork_before.as_deref())
 }

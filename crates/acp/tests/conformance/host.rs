@@ -98,6 +98,7 @@ impl World {
             title: "a test".to_owned(),
             agent: "sdk".to_owned(),
             nested: false,
+            fork_before: None,
         };
         let Ok(Finding::Opened { session }) = host.perform(&action).await else { panic!() };
         Self { host, hints, task, session, prompts: 0, home }

@@ -1,4 +1,4 @@
-//! `background_task` in launch mode: L1 to L8.
+//! `background_task` in launch mode: L1 to L9.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -426,5 +426,48 @@ fn l8_the_first_request_of_a_window_names_the_agents_and_a_later_one_those_that_
         daemon_of(&stage.home, 1).await;
         stage.turn(&parent, &["say and again"]).await;
         assert_eq!(description(stage.asked(&parent).last().unwrap()), told);
+    });
+}
+
+/// Also L5: it has none of the six tools.
+#[test]
+fn l9_a_fork_knows_the_conversation_and_is_told_once() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        stage.turn(&parent, &["say the word is xyzzy"]).await;
+        let mut arguments = launch("Recall", &["gate l9\nsay it was xyzzy"]);
+        arguments["fork"] = json!(true);
+        let answer = stage.call(&parent, "background_task", arguments).await;
+        let task = stage.task(&answer.text).await;
+        let asked = stage.until_asked(&task.session, "gate l9").await;
+        assert!(asked.said("assistant", "the word is xyzzy"), "{asked:?}");
+        let calls = asked.messages.iter().flat_map(|said| said.calls.iter());
+        assert_eq!(calls.count(), 0, "nothing of the call that launched it: {asked:?}");
+        assert!(!asked.tools.iter().any(|tool| SIX.contains(&&*tool.name)), "{asked:?}");
+        let session = stage.client.get(&task.session).await.ok();
+        assert_eq!(session["title"], "Recall");
+        stage.model.open("l9");
+        let notices = stage.until_notices(&parent, 1).await;
+        stage.until_settled(&task).await;
+        assert!(notices[0].hidden.ends_with("it was xyzzy"), "{notices:?}");
+        let more = json!({ "resume": task.id, "prompt": script(&["say xyzzy again"]) });
+        stage.call(&parent, "background_task", more).await;
+        let notices = stage.until_notices(&parent, 2).await;
+        assert!(notices[1].hidden.ends_with("xyzzy again"), "{notices:?}");
+    });
+}
+
+#[test]
+fn l9_an_agent_of_another_program_cannot_have_a_copy() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let mut arguments = launch("Recall", &["say no"]);
+        (arguments["agent"], arguments["fork"]) = (json!("rehearsal"), json!(true));
+        let answer = stage.call(&parent, "background_task", arguments).await;
+        assert!(answer.refused(), "{answer:?}");
+        assert!(answer.text.starts_with("rehearsal cannot start with a copy"), "{answer:?}");
+        assert_eq!(listing(stage, &parent).await, "No background tasks found.");
     });
 }

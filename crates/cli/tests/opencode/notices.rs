@@ -3,7 +3,7 @@
 use legwork_testkit::{Call, Request, block_on, call, texts};
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, Task, launch, until};
+use crate::stage::{Stage, Task, launch, printed, until};
 
 /// Also N1, N4, N7: once, and into a turn of its own.
 #[test]
@@ -299,5 +299,34 @@ fn n9_with_last_four_results_in_a_row_cost_their_parent_one_turn() {
             assert!(turn.said("user", &format!("result of {name}")), "{name}");
         }
         assert_eq!(stage.asked(&parent).len() - before, 1, "{}", stage.model.told());
+    });
+}
+
+/// Also P10: the person is told in words, and what they can do.
+#[test]
+fn n6_who_undoes_a_launch_is_told_that_the_helper_works_on() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let before = stage.launch(&parent, "Before it", &["gate n6-before\nsay done"]).await;
+        let task = stage.launch(&parent, "Look around", &["gate n6-undone\nsay done"]).await;
+        let messages = stage.client.messages(&parent).await.ok();
+        let users = messages.as_array().unwrap().iter().rev();
+        let last = users.map(|message| &message["info"]).find(|info| info["role"] == "user");
+        let last = last.unwrap()["id"].as_str().unwrap().to_owned();
+        stage.client.revert(&parent, &last).await.ok();
+        let toast = stage.events.until("a toast about it", |event| {
+            let title = event.properties["title"].as_str().unwrap_or_default();
+            event.kind == "tui.toast.show" && title.starts_with("You undid its launch")
+        });
+        let message = toast.await.properties["message"].as_str().unwrap().to_owned();
+        let expected = format!("Look around\nCall it off? legwork cancel {}", task.id);
+        assert_eq!(message, expected, "and nothing of {}", before.id);
+        let log = printed(&stage.legwork(&["log", &task.id]));
+        assert!(log.contains("its launch was undone; it works on"), "{log}");
+        stage.client.unrevert(&parent).await.ok();
+        stage.model.open("n6-before");
+        stage.model.open("n6-undone");
+        stage.until_settled(&task).await;
     });
 }

@@ -192,6 +192,7 @@ mod tests {
             prompt: "p".to_owned(),
             description: "d".to_owned(),
             agent: "a".to_owned(),
+            fork: false,
         };
         let launch = Request::Ask(launch);
         for (standing, launches) in [

@@ -189,7 +189,14 @@ impl Engine {
 
     /// What these changes are worth showing on a screen, and on whose.
     pub fn toasts(&self, changes: &[Change]) -> Vec<(HostId, Toast)> {
-        changes.iter().filter_map(|change| self.toast(change)).collect()
+        let undone = changes.iter().filter_map(|change| match change {
+            Change::LaunchUndone { task, .. } => self.tasks.get(*task),
+            _ => None,
+        });
+        let undone: Vec<&Task> = undone.collect();
+        let host = undone.first().and_then(|task| self.asker_host(task));
+        let undone = host.map(|host| (host.clone(), toast::undone(&undone)));
+        changes.iter().filter_map(|change| self.toast(change)).chain(undone).collect()
     }
 
     fn toast(&self, change: &Change) -> Option<(HostId, Toast)> {

@@ -25,6 +25,8 @@ pub(crate) struct Recipient {
     /// Hosts that say that there is no such session. Nothing is sent through them.
     pub unknown_to: BTreeSet<HostId>,
     pub announced: bool,
+    /// What happened there since this moment is undone, and the person knows what works on.
+    pub undone_since: Option<Time>,
 }
 
 impl Recipient {
@@ -39,6 +41,7 @@ impl Recipient {
             seen_by,
             unknown_to: BTreeSet::new(),
             announced: false,
+            undone_since: None,
         }
     }
 

@@ -38,6 +38,7 @@ pub(crate) struct Launch {
     pub prompt: String,
     pub description: String,
     pub agent: String,
+    pub fork: bool,
 }
 
 impl Engine {
@@ -126,6 +127,9 @@ impl Engine {
         let refusal = match found {
             // Either host may have ended before the answer was read.
             Ok(Finding::AgentKnown) if !ready => Some(Refusal::HostUnreachable),
+            Ok(Finding::AgentKnown) if pending.launch.fork && !self.can_fork(&pending) => {
+                Some(Refusal::CannotFork { agent: pending.launch.agent.clone() })
+            }
             // Others may have been accepted while the host was asked.
             Ok(Finding::AgentKnown) => self.may_launch(&pending.session).err(),
             Ok(Finding::NoSuchAgent { known }) => {
@@ -143,6 +147,12 @@ impl Engine {
             Some(refusal) => self.refuse(pending.calls, &refusal),
             None => self.accept_launch(key.clone(), pending),
         }
+    }
+
+    /// Only the host that keeps a conversation can copy it; one that serves everyone keeps none.
+    fn can_fork(&self, pending: &PendingLaunch) -> bool {
+        let keeps = |host: &HostId| !self.hosts.for_everyone().any(|other| other == host);
+        pending.asked.last() == Some(&pending.own) && keeps(&pending.own)
     }
 
     fn check_agent_elsewhere(&mut self, key: CallKey, pending: PendingLaunch) {
@@ -181,6 +191,7 @@ impl Engine {
             agent: launch.agent.into(),
             description: one_line(&launch.description).into(),
             created: self.now,
+            fork_before: launch.fork.then(|| origin.message.as_str().into()),
             session: None,
             stage: if self.may_start(&run.host) { Stage::Opening } else { Stage::Queued },
             run,

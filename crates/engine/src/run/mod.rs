@@ -28,6 +28,7 @@ pub(crate) mod resume;
 mod start;
 pub(crate) mod stop;
 pub mod task;
+mod undone;
 pub(crate) mod volatile;
 
 use legwork_protocol::limits::{CUT_OFF_GRACE_MS, LIMIT_GRACE_MS};

@@ -83,6 +83,7 @@ pub(super) fn open_action(task: &Task, volatile: &Volatile, deepest: u32) -> Act
         title: task.description.as_ref().to_owned(),
         agent: task.agent.as_ref().to_owned(),
         nested: deepest == 0 || task.depth < deepest,
+        fork_before: task.fork_before.as_deref().map(str::to_owned),
     }
 }
 

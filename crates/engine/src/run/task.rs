@@ -52,6 +52,8 @@ pub struct Task {
     /// Its name for people: one line, not too long.
     pub description: Arc<str>,
     pub created: Time,
+    /// Its session is a copy of its parent's up to this message; without it, it begins empty.
+    pub fork_before: Option<Arc<str>>,
     pub session: Option<SessionId>,
     pub stage: Stage,
     pub run: Run,

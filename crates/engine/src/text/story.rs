@@ -84,6 +84,9 @@ fn line(change: &Change, ids: Ids) -> Option<Line> {
             Some((id.task, id.run, format!("{} not needed any more", about(*id))))
         }
         Change::StopRequested(stop) => Some((stop.task, 0, stopped(&stop.target, ids))),
+        Change::LaunchUndone { task, run } => {
+            Some((*task, *run, "its launch was undone; it works on".to_owned()))
+        }
         Change::Asked { task, run, question } => Some((*task, *run, asks(question))),
         Change::Answered { task, run, question, how } => {
             let what = cut(&question.subject, 80);

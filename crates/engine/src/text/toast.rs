@@ -83,6 +83,24 @@ pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
     Toast { title, message, kind, duration_ms: END_MS }
 }
 
+/// These work on although a person undid their launches.
+pub(crate) fn undone(tasks: &[&Task]) -> Toast {
+    let names = tasks.iter().take(TOAST_MAX_TASKS).map(|task| cut(&task.description, LINE_CHARS));
+    let mut lines: Vec<String> = names.collect();
+    if tasks.len() > TOAST_MAX_TASKS {
+        lines.push(format!("and {} more", tasks.len() - TOAST_MAX_TASKS));
+    }
+    lines.push(match tasks {
+        [task] => format!("Call it off? legwork cancel {}", task.id),
+        _ => "Call them off? legwork list shows them, legwork cancel calls one off".to_owned(),
+    });
+    let title = match tasks {
+        [_] => "You undid its launch, and it works on",
+        _ => "You undid their launches, and they work on",
+    };
+    warning(title, lines.join("\n"))
+}
+
 pub fn warning(title: &str, message: String) -> Toast {
     let title = title.to_owned();
     Toast { title, message, kind: ToastKind::Warning, duration_ms: QUESTION_MS }

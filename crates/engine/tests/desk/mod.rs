@@ -106,6 +106,7 @@ impl Desk {
             }
             Change::Used { .. }
             | Change::Asked { .. }
+            | Change::LaunchUndone { .. }
             | Change::Answered { .. }
             | Change::LedgerKept { .. }
             | Change::LedgerForgotten { .. }
@@ -210,6 +211,7 @@ pub fn launch(description: &str) -> Ask {
         prompt: "Find every caller of parse() and list them.".to_owned(),
         description: description.to_owned(),
         agent: "explore".to_owned(),
+        fork: false,
     }
 }
 

@@ -32,6 +32,7 @@ fn task(stage: Stage, number: u32) -> Task {
         agent: "explore".into(),
         description: "Explore the codebase".into(),
         created: DAWN,
+        fork_before: None,
         session: Some(session_id("ses_one")),
         run: Run {
             number,
@@ -170,6 +171,7 @@ fn changes() -> Vec<Change> {
         ended(Outcome::Cancelled, "Cancelled by a person."),
         ended(Outcome::Completed, ""),
         Change::Retrieved { task: id, at: DAWN },
+        Change::LaunchUndone { task: id, run: 1 },
         Change::Asked { task: id, run: 1, question: question(QuestionKind::Permission) },
         Change::Asked { task: id, run: 1, question: question(QuestionKind::Question) },
         Change::Forgotten { task: id, why: Forget::Cleared },
@@ -204,6 +206,7 @@ fn name(change: &Change) -> &'static str {
         Change::Ended { .. } => "ended",
         Change::Used { .. } => "used",
         Change::Asked { .. } => "asked",
+        Change::LaunchUndone { .. } => "launch undone",
         Change::Answered { .. } => "answered",
         Change::LedgerKept { .. } => "ledger kept",
         Change::LedgerForgotten { .. } => "ledger forgotten",

@@ -27,9 +27,10 @@ pub async fn perform<T: Transport>(host: &T, action: &Action) -> Result<Finding,
             ask(host, Request::get(session_path(session, "")?)).await.map(|_| Finding::Done)
         }
         Action::FindMissing { sessions } => find_missing(host, sessions).await,
-        Action::Open { tried, task, parent, title, agent, nested, .. } => {
-            let wish = Wish { tried: *tried, task: *task, parent, title, agent, nested: *nested };
-            open::open(host, wish).await
+        Action::Open { tried, task, parent, title, agent, nested, fork_before, .. } => {
+            let (tried, task, nested) = (*tried, *task, *nested);
+            let fork_before = fork_before.as_deref();
+            open::open(host, Wish { tried, task, parent, title, agent, nested, fork_before }).await
         }
         Action::Prompt { tried, session, message, part, agent, text } => {
             send::prompt(host, *tried, (session, message, part), agent, text).await

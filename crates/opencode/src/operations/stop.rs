@@ -51,7 +51,7 @@ async fn abort_or_delete<T: Transport>(
 
 /// The session that was opened for the task. Its parent is not known here, and OpenCode cannot look
 /// for metadata, so all are read, those first that changed last.
-async fn marked<T: Transport>(host: &T, task: TaskId) -> Result<Option<SessionId>, HostError> {
+pub async fn marked<T: Transport>(host: &T, task: TaskId) -> Result<Option<SessionId>, HostError> {
     for limit in [RECENT_SESSIONS, ALL_SESSIONS] {
         let request = Request::get("/session").with("limit", limit).with("scope", "project");
         let sessions: Vec<Value> = ask_list(host, request).await?;

@@ -4,8 +4,10 @@
 //! one thing several times, the announcement is taken that comes once.
 
 use legwork_engine::Hint;
+use legwork_machine::since_epoch;
+use legwork_protocol::ids::made_at;
 use legwork_protocol::line::Wanted;
-use legwork_protocol::{HostId, QuestionId, SessionId};
+use legwork_protocol::{HostId, QuestionId, SessionId, Time};
 use serde_json::{Value, json};
 
 use crate::limits::{DELTA_EVERY_MS, REPLY_MAX_BYTES};
@@ -80,7 +82,20 @@ fn put(kept: &mut Value, path: &str, found: &Value) {
 
 /// What an event of this host hints at. Of one that is not known, or not understood, nothing.
 pub fn hints(host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
-    hint(host, name, properties).into_iter().collect()
+    let undone = undone(host, name, properties);
+    hint(host, name, properties).into_iter().chain(undone).collect()
+}
+
+/// Whether an undo is pending in a session of a person.
+fn undone(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
+    let info = &properties["info"];
+    if name != "session.updated" || !info["parentID"].is_null() {
+        return None;
+    }
+    let session = properties["sessionID"].as_str()?.parse().ok()?;
+    let now = Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX));
+    let since = info["revert"]["messageID"].as_str().and_then(|id| made_at(id, now));
+    Some(Hint::Undone { host: host.clone(), session, since })
 }
 
 fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {

@@ -16,6 +16,7 @@ pub fn open(tried: Tried, agent: &str, nested: bool) -> Action {
         title: "Look around".to_owned(),
         agent: agent.to_owned(),
         nested,
+        fork_before: None,
     }
 }
 

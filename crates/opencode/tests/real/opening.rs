@@ -117,6 +117,7 @@ fn what_is_gone_is_gone() {
             title: "t".to_owned(),
             agent: "general".to_owned(),
             nested: false,
+            fork_before: None,
         };
         let prompt = prompt(&gone, &message, "x");
         let firsts = [never_tried(prompt.clone()), never_tried(open.clone())];

@@ -95,6 +95,7 @@ impl World {
             title: "Look around".to_owned(),
             agent: agent.to_owned(),
             nested: false,
+            fork_before: None,
         };
         match self.perform(&action).await {
             Ok(Finding::Opened { session }) => session,

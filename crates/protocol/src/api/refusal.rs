@@ -43,6 +43,13 @@ pub enum Refusal {
     #[error("There is no agent named {}. Agents here: {}. Call again with one of them.",
         echo(.agent), list(.known))]
     UnknownAgent { agent: String, known: Vec<String> },
+    /// L9.
+    #[error(
+        "{} cannot start with a copy of this conversation: only an agent of the program that the \
+         conversation is in can. Call again without fork and say in the prompt what it needs.",
+        echo(.agent)
+    )]
+    CannotFork { agent: String },
     /// L5.
     #[error(
         "Helpers may launch helpers only {limit} level(s) deep (limits.max_depth = {limit}), and \

@@ -65,7 +65,14 @@ pub enum CostBy {
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub enum Ask {
     /// Hands a piece of work to a new helper. → `Launched`
-    Launch { prompt: String, description: String, agent: String },
+    Launch {
+        prompt: String,
+        description: String,
+        agent: String,
+        /// Whether it begins with a copy of the asker's conversation so far.
+        #[serde(default)]
+        fork: bool,
+    },
     /// Goes on with a completed task. → `Resumed`
     Resume { task: String, prompt: String },
     /// Goes on with any task that is not at work, as long as its session exists; for people. The
@@ -115,7 +122,7 @@ impl Ask {
     /// Whether the values fit, whichever front they come from.
     pub fn check(&self) -> Result<(), Refusal> {
         match self {
-            Self::Launch { prompt, description, agent } => {
+            Self::Launch { prompt, description, agent, .. } => {
                 check_prompt(prompt)?;
                 let given = [("description", description), ("prompt", prompt), ("agent", agent)];
                 let missing = given.iter().filter(|(_, text)| text.trim().is_empty());

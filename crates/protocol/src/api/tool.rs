@@ -34,7 +34,8 @@ pub enum Note {
 #[schemars(inline)]
 pub(crate) struct TaskArgs {
     /// The whole task for the helper, or the follow-up message when resuming. The helper sees
-    /// nothing of this conversation, so say everything it needs and what to report back.
+    /// nothing of this conversation (unless fork), so say everything it needs and what to report
+    /// back.
     // Taken without it all the same: its absence is refused together with what else is missing.
     #[schemars(required)]
     prompt: Option<String>,
@@ -44,6 +45,10 @@ pub(crate) struct TaskArgs {
     /// The agent that does the work. Required when launching.
     #[serde(default)]
     agent: Option<String>,
+    /// true: the helper starts with a copy of this conversation so far. For work that needs all of
+    /// it; costs as many tokens. Default: it starts with the prompt alone.
+    #[serde(default)]
+    fork: Option<bool>,
     /// The id (bg_...) of a completed task to continue with its whole history. Leave it out to
     /// launch a new task.
     #[serde(default, deserialize_with = "resume_id")]
@@ -207,7 +212,10 @@ fn task(tool: &str, arguments: Value) -> Result<ToolCall, Refusal> {
     let description = args.description.unwrap_or_default();
     let agent = args.agent.unwrap_or_default();
     let call = match args.resume {
-        None => Ask::Launch { prompt, description, agent }.into(),
+        None => {
+            let fork = args.fork.unwrap_or(false);
+            Ask::Launch { prompt, description, agent, fork }.into()
+        }
         Some(task) => {
             let extra = !description.trim().is_empty() || !agent.trim().is_empty();
             let note = extra.then_some(Note::ResumeIgnores);

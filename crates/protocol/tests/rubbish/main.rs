@@ -51,7 +51,7 @@ fn check_decoding(bytes: &[u8]) -> Result<(), TestCaseError> {
 fn is_checked(ask: &Ask) -> bool {
     let said = |text: &str| !text.trim().is_empty();
     match ask {
-        Ask::Launch { prompt, description, agent } => {
+        Ask::Launch { prompt, description, agent, .. } => {
             said(prompt) && said(description) && said(agent)
         }
         Ask::Resume { task, prompt, .. } => !task.is_empty() && said(prompt),

@@ -160,6 +160,7 @@ fn kind(change: &Change) -> &'static str {
         Change::Ended { .. } => "ended",
         Change::Used { .. } => "used",
         Change::Asked { .. } => "asked",
+        Change::LaunchUndone { .. } => "launch undone",
         Change::Answered { .. } => "answered",
         Change::LedgerKept { .. } => "ledger kept",
         Change::LedgerForgotten { .. } => "ledger forgotten",

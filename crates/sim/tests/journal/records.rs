@@ -32,6 +32,7 @@ pub fn task(number: u64) -> Task {
         agent: "explore".into(),
         description: format!("part {number}").into(),
         created: NOW,
+        fork_before: number.is_multiple_of(2).then(|| "msg_parent".into()),
         session: None,
         stage: Stage::Opening,
         run: Run {

@@ -278,3 +278,15 @@ fn k2_a_restart_at_every_stage_loses_nothing() {
         drop(story.end());
     }
 }
+
+#[test]
+fn l9_an_agent_of_another_place_cannot_start_with_a_copy() {
+    let (mut story, _) = two_places();
+    let main = story.main.clone();
+    let mut arguments = with(SPECIALIST, "say found it");
+    arguments["fork"] = json!(true);
+    let answer = story.call(&main, "background_task", arguments);
+    assert!(answer.contains("cannot start with a copy of this conversation"), "{answer}");
+    assert_eq!(story.world.audit().rows.len(), 0, "nothing is left behind");
+    insta::assert_snapshot!(story.end());
+}

@@ -1,4 +1,4 @@
-//! `background_task` in launch mode: L1 to L4 and L6. Its limits are in `launch_limits.rs`.
+//! `background_task` in launch mode: L1 to L4, L6 and L9. Its limits are in `launch_limits.rs`.
 
 use std::path::Path;
 
@@ -473,4 +473,33 @@ fn answer_to_one_shot(settings: Settings) -> String {
     assert!(text.starts_with("Task ID: bg_00000001\n"), "{text}");
     assert!(text.contains("notification"), "{text}");
     text
+}
+
+fn fork(script: &str) -> serde_json::Value {
+    let mut arguments = launch("Explore", script);
+    arguments["fork"] = json!(true);
+    arguments
+}
+
+#[test]
+fn l9_a_fork_is_a_copy_of_the_conversation_that_ends_and_is_told_like_any_other() {
+    let mut story = Story::new();
+    let answer = story.ask("background_task", fork("wait 2000; say found it"));
+    assert!(answer.starts_with("Task ID: "), "{answer}");
+    story.until_settled();
+    assert!(story.transcript().contains("as a copy of main"), "{}", story.transcript());
+    assert_eq!(story.told()[0].results.len(), 1);
+    insta::assert_snapshot!(story.end());
+}
+
+/// That it is a fork is saved with it.
+#[test]
+fn l9_a_fork_that_waits_in_the_queue_is_one_after_a_restart() {
+    let mut story = Story::with(Settings { max_running: 1, ..Settings::default() }, Nasty::calm());
+    story.launch("First", "wait 20000; say one");
+    story.ask("background_task", fork("say two"));
+    story.world.restart_daemon();
+    story.until_settled();
+    assert!(story.transcript().contains("as a copy of main"), "{}", story.transcript());
+    insta::assert_snapshot!(story.end());
 }

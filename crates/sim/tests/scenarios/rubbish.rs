@@ -119,6 +119,7 @@ impl Bare {
             prompt: "work".to_owned(),
             description: "Work".to_owned(),
             agent: "general".to_owned(),
+            fork: false,
         });
         (call, work.remove(0))
     }

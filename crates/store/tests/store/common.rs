@@ -41,6 +41,7 @@ pub fn task(number: u64) -> Task {
         agent: "explore".into(),
         description: format!("Look at part {number}").into(),
         created: NOW,
+        fork_before: None,
         session: None,
         stage: Stage::Opening,
         run: Run {
