@@ -169,6 +169,7 @@ fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), Strin
     };
     match name {
         "limits.max_running" => settings.max_running = number()?,
+        "limits.max_in_window" => settings.max_in_window = number()?,
         "limits.max_tasks_per_root" => settings.max_tasks_per_root = number()?,
         "limits.max_depth" => settings.max_depth = number()?,
         "limits.max_run_minutes" => settings.max_run_minutes = number()?,

@@ -5,8 +5,9 @@ use legwork_protocol::refusal::plain;
 use strsim::levenshtein;
 
 /// Every setting there is, but for those of agents.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 16] = [
     "limits.max_running",
+    "limits.max_in_window",
     "limits.max_tasks_per_root",
     "limits.max_depth",
     "limits.max_run_minutes",

@@ -34,7 +34,7 @@ fn a_file_that_is_missing_or_empty_sets_nothing() {
 #[test]
 fn every_setting_can_be_set() {
     let config = right(
-        "[limits]\nmax_running = 1\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
+        "[limits]\nmax_running = 1\nmax_in_window = 9\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
          max_run_minutes = 4\nmax_quiet_minutes = 0\nmax_cost = 2.5\n\
          [notices]\nmax_result_chars = 1_000\nstart_turns = false\nwake = \"last\"\n\
          [recovery]\ninterrupted = \"fail\"\nheadless = false\n[run]\nagent = \"mine\"\n\
@@ -42,6 +42,7 @@ fn every_setting_can_be_set() {
     );
     let settings = Settings {
         max_running: 1,
+        max_in_window: 9,
         max_tasks_per_root: 2,
         max_depth: 3,
         max_run_minutes: 4,

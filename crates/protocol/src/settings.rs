@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Settings {
     /// `limits.max_running`: helpers running at once, per host; the rest is queued.
     pub max_running: u32,
+    /// `limits.max_in_window`: helpers at work in a window; more work in a host without one.
+    pub max_in_window: u32,
     /// `limits.max_tasks_per_root`: unfinished and kept tasks under one root session.
     pub max_tasks_per_root: u32,
     /// `limits.max_depth`: levels of helpers.
@@ -54,6 +56,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_running: 16,
+            max_in_window: 0,
             max_tasks_per_root: 200,
             max_depth: 1,
             max_run_minutes: 120,

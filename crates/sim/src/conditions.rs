@@ -42,6 +42,7 @@ impl Twist {
 pub fn settings(dice: &mut Dice) -> Settings {
     Settings {
         max_running: *dice.pick(&[0, 1, 2, 3, 16]),
+        max_in_window: *dice.pick(&[0, 0, 1, 2]),
         max_tasks_per_root: *dice.pick(&[200, 200, 4]),
         max_depth: *dice.pick(&[1, 2, 0]),
         max_run_minutes: (LONGEST_RUN_MS / 60_000) as u32,

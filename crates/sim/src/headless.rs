@@ -24,7 +24,8 @@ impl World {
     fn start_headless(&mut self, place: Place) {
         self.trace.tell(|| format!("a headless host of {place} is to start"));
         let mut here = self.windows.iter().filter(|window| window.linked);
-        if let Some(other) = here.find(|window| window.place == place) {
+        let beside = self.settings.max_in_window > 0;
+        if let Some(other) = here.find(|window| window.place == place && !beside) {
             let what = format!("one is to start though {} is there", other.host);
             self.audit().broken("headless only where nobody is", what);
         }

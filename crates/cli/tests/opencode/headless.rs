@@ -229,3 +229,29 @@ fn k6_switched_off_no_host_is_started() {
         assert!(!log.contains("headless host"), "{log}");
     });
 }
+
+/// Also D5: what it asks is told in the window.
+#[test]
+fn k6_helpers_over_the_limit_of_a_window_work_beside_it_and_are_told_in_it() {
+    block_on(async {
+        let stage = Stage::with(cast(), "[limits]\nmax_in_window = 1\n").await;
+        let parent = stage.parent().await;
+        let first = stage.launch(&parent, "first", &["gate first\nsay one"]).await;
+        let second = stage.launch(&parent, "second", &["gate second\nsay two"]).await;
+        let beside = until_headless(&stage.home).await;
+        let echo = bash("echo $PPID > beside.txt");
+        let third = stage.launch_agent(&parent, "careful", "third", &[&*echo, "say three"]).await;
+        let notices = stage.until_notices(&parent, 1).await;
+        assert!(notices[0].headline.contains("echo $PPID"), "{notices:?}");
+        let answered = stage.legwork(&["answer", &third.id, "once"]);
+        assert!(answered.status.success(), "{answered:?}");
+        told_once(&stage, &parent, &third, "three").await;
+        let worked_in = fs::read_to_string(stage.home.project().join("beside.txt")).unwrap();
+        assert_eq!(worked_in.trim(), beside.to_string());
+        stage.model.open("first");
+        stage.model.open("second");
+        told_once(&stage, &parent, &first, "one").await;
+        told_once(&stage, &parent, &second, "two").await;
+        until_ended(beside).await;
+    });
+}

@@ -1,5 +1,6 @@
 //! Headless hosts. A run whose host ended goes on at another host of its place. Where there is
-//! none, one without a window is started, and ended again when nothing needs it.
+//! none, one without a window is started, and ended again when nothing needs it. One is also
+//! started beside a window in which many helpers work, so that the person is not slowed down.
 
 use legwork_protocol::limits::{
     HEADLESS_AFTER_MS, HEADLESS_IDLE_MS, HEADLESS_MAX_TRIES, HEADLESS_RETRY_MS, HEADLESS_START_MS,
@@ -7,9 +8,9 @@ use legwork_protocol::limits::{
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Interrupted, Place, TaskId, Time};
 
-use super::Presence;
+use super::{Host, Presence};
 use crate::engine::Engine;
-use crate::input::Headless;
+use crate::input::{Headless, Serves};
 use crate::tasks::Live;
 use crate::timers::Timer;
 
@@ -58,6 +59,35 @@ impl Engine {
         if due > now {
             return true;
         }
+        self.start_headless(place, directory)
+    }
+
+    /// The headless host that a new run goes to, because enough of them work in its window. Where
+    /// there is none, one is started; until it is there, they go to the window.
+    pub(crate) fn beside(&mut self, window: &HostId, directory: &str) -> Option<HostId> {
+        let host = self.hosts.get(window).filter(|_| self.settings.headless)?;
+        let busy = host.running.len() + host.queue.len();
+        let is_window = host.lifetime != HostLifetime::Headless && host.serves == Serves::OwnPlace;
+        let full = matches!(self.settings.max_in_window, most @ 1.. if busy >= most as usize);
+        if !is_window || !full {
+            return None;
+        }
+        let place = host.place.clone();
+        let headless = |(_, host): &(&HostId, &Host)| {
+            host.lifetime == HostLifetime::Headless && host.presence == Presence::Here
+        };
+        if let Some((id, _)) = self.hosts.at(&place).find(headless) {
+            return Some(id.clone());
+        }
+        if self.starts.get(&place).is_none_or(|start| start.due() <= self.now) {
+            self.start_headless(place, directory.to_owned());
+        }
+        None
+    }
+
+    /// Tries to, or gives up the last try. Says whether there is still hope.
+    fn start_headless(&mut self, place: Place, directory: String) -> bool {
+        let now = self.now;
         let tries = match self.starts.get_mut(&place) {
             None => 0,
             Some(start) => {

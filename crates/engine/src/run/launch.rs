@@ -172,8 +172,9 @@ impl Engine {
         while self.tasks.get(id).is_some() || self.stops.is_pending(id) {
             id = id.next();
         }
-        let place = |host: &HostId| self.hosts.get(host).map(|host| host.place.clone());
         let host = asked.last().unwrap_or(&own).clone();
+        let host = self.beside(&host, &origin.directory).unwrap_or(host);
+        let place = |host: &HostId| self.hosts.get(host).map(|host| host.place.clone());
         let (Some(realm), Some(place)) = (place(&own), place(&host)) else {
             return self.refuse(calls, &Refusal::HostUnreachable);
         };

@@ -228,3 +228,44 @@ fn k2_time_in_which_nobody_works_is_not_counted() {
     assert!((28_000..40_000).contains(&took), "10 s and 20 s of work: {took} ms");
     story.end();
 }
+
+fn beside(most: u32) -> Story {
+    let settings = Settings { max_in_window: most, ..Settings::default() };
+    Story::with(settings, Nasty::scripted())
+}
+
+#[test]
+fn k6_helpers_over_the_limit_of_a_window_work_beside_it_and_are_told_in_it() {
+    let mut story = beside(1);
+    let window = story.world.windows[0].host.clone();
+    let first = story.launch("First", "wait 60000; say one");
+    assert_eq!(host_of(&mut story, first), window);
+    // Nobody waits for the other host to start.
+    let second = story.launch("Second", "wait 60000; say two");
+    assert_eq!(host_of(&mut story, second), window);
+    let beside = until_headless(&mut story);
+    story.pass(1_000);
+    let third = story.launch("Third", "ask bash; say three");
+    assert_eq!(host_of(&mut story, third), story.world.windows[beside].host);
+    story.until("its question", |story| story.told().len() == 1);
+    let process = story.world.windows[beside].process;
+    let question = story.world.oc.questions(process)[0].id.clone();
+    story.person(Ask::Reply { question, reply: Reply::Once });
+    story.until_settled();
+    assert_eq!(story.told().iter().map(|told| told.results.len()).sum::<usize>(), 3);
+    all_ended(&mut story);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn k6_without_headless_hosts_all_work_in_the_window() {
+    let settings = Settings { max_in_window: 1, headless: false, ..Settings::default() };
+    let mut story = Story::with(settings, Nasty::calm());
+    for name in ["First", "Second", "Third"] {
+        story.launch(name, "wait 5000; say done");
+        story.pass(10_000);
+    }
+    story.until_settled();
+    assert_eq!(story.world.windows.len(), 1);
+    insta::assert_snapshot!(story.end());
+}
