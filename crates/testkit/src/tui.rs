@@ -72,6 +72,11 @@ impl<'a> Tui<'a> {
         self.tmux(&["resize-window", "-x", COLUMNS, "-y", ROWS]);
     }
 
+    /// Closes the terminal under the program, as who closes its window does.
+    pub fn hang_up(self) {
+        self.tmux(&["kill-server"]);
+    }
+
     /// The process id of the program.
     pub fn pid(&self) -> Option<u32> {
         let panes = self.tmux(&["list-panes", "-F", "#{pane_pid}"]);

@@ -255,3 +255,82 @@ fn k6_helpers_over_the_limit_of_a_window_work_beside_it_and_are_told_in_it() {
         until_ended(beside).await;
     });
 }
+
+/// The tasks that are kept, oldest first.
+fn tasks(home: &Home) -> Vec<Value> {
+    let listed = legwork(home, &["list", "--json"]);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let mut tasks = listed["tasks"].as_array().unwrap().clone();
+    tasks.sort_by_key(|task| task["description"].to_string());
+    tasks
+}
+
+/// A person closes the terminal UI in the middle of everything, and comes back.
+#[test]
+fn k6_who_closes_the_terminal_ui_finds_the_results_in_the_conversation() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish(&model, cast(), "");
+        let tui = home.tui(&[]).await;
+        tui.until("the prompt", |screen| screen.contains("Ask anything")).await;
+        let long = bash("test -e begun || { touch begun; sleep 600; }");
+        let echo = bash("echo hi");
+        let begin = |agent: &str, name: &str, steps: &[&str]| {
+            let mut arguments = launch(name, steps);
+            arguments["agent"] = json!(agent);
+            call("background_task", &arguments)
+        };
+        let all = [
+            begin("general", "1 in a tool", &[&*long, "gate tool\nsay after the tool"]),
+            begin("general", "2 streams", &["say so far\ngate stream\nsay streamed"]),
+            begin("careful", "3 asks", &[&*echo, "say was allowed"]),
+        ];
+        tui.text(&script(&[&all.join("\n"), "say three helpers are out"]));
+        tui.keys(&["Enter"]);
+        tui.until("the launches", |screen| screen.contains("three helpers are out")).await;
+        let begun = home.project().join("begun");
+        until("the tool call", async || begun.exists().then_some(())).await;
+        until("the question", async || tasks(&home)[2]["questions"][0]["id"].as_str().map(drop))
+            .await;
+        let window = tui.pid().unwrap();
+        tui.hang_up();
+        until_ended(window).await;
+
+        let host = until_headless(&home).await;
+        for task in tasks(&home) {
+            until_asked_again(&model, task["session"].as_str().unwrap()).await;
+        }
+        model.open("tool");
+        model.open("stream");
+        until("the question", async || tasks(&home)[2]["questions"][0]["id"].as_str().map(drop))
+            .await;
+        let asks = tasks(&home)[2]["id"].as_str().unwrap().to_owned();
+        let answered = legwork(&home, &["answer", &asks, "once"]);
+        assert!(answered.status.success(), "{answered:?}");
+        until("their ends", async || {
+            let settled =
+                |task: &Value| task["status"] == "completed" && task["notice_pending"] == false;
+            tasks(&home).iter().all(settled).then_some(())
+        })
+        .await;
+        until_ended(host).await;
+
+        let tui = home.tui(&["--continue"]).await;
+        let screen = tui
+            .until("the results", |screen| {
+                screen.matches("[BACKGROUND TASK COMPLETED]").count() == 3
+            })
+            .await;
+        assert!(!screen.contains("noted"), "nobody is woken before somebody writes: {screen}");
+        drop(tui);
+        let parent = tasks(&home)[0]["parent"].as_str().unwrap().to_owned();
+        let found: Vec<Task> = tasks(&home)
+            .iter()
+            .map(|task| Task::of(&format!("Task ID: {}", task["id"].as_str().unwrap())))
+            .collect();
+        let stage = Stage::open(model, home).await;
+        for (task, words) in found.iter().zip(["after the tool", "streamed", "was allowed"]) {
+            told_once(&stage, &parent, task, words).await;
+        }
+    });
+}

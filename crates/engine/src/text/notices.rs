@@ -26,9 +26,9 @@ pub fn end_headline(task: &Task) -> String {
 pub(crate) fn question_headline(task: &Task, question: &QuestionView) -> String {
     let (id, asked) = (task.id, quoted(&words::question(question)));
     format!(
-        "[BACKGROUND TASK WAITING] {id} {}: it asks {asked} (A person has to answer {}: `legwork \
+        "[BACKGROUND TASK WAITING] {id} {}: it asks {asked} (A person has to answer: `legwork \
          answer {id}`.)",
-        task.description, question.id
+        task.description
     )
 }
 

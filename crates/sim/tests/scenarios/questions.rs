@@ -37,8 +37,8 @@ fn d5_a_permission_shows_in_list_and_output_and_is_told() {
     let shown = output(&mut story, task);
     assert!(shown.lines().any(|line| line == format!("Waiting: {waits}")), "{shown}");
     let headline = format!(
-        "[BACKGROUND TASK WAITING] {task} Explore: it asks «bash» (A person has to answer \
-         {question}: `legwork answer {task}`.)\n\
+        "[BACKGROUND TASK WAITING] {task} Explore: it asks «bash» (A person has to answer: \
+         `legwork answer {task}`.)\n\
          0 background tasks finished, 1 still running."
     );
     let told = story.told();
