@@ -252,6 +252,30 @@ pub struct Wanted {
     /// At most one in this time for each `sessionID`; 0 for all.
     #[serde(default)]
     pub every_ms: u64,
+    /// The sessions that somebody follows, of which more is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closely: Option<Closely>,
+}
+
+/// All events of some sessions, and more of each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closely {
+    /// Which.
+    pub sessions: Vec<SessionId>,
+    /// The properties to pass on.
+    pub keep: Vec<String>,
+}
+
+impl Wanted {
+    /// What to pass on of an event of this session, and how often.
+    pub fn of(&self, session: Option<&str>) -> (&[String], u64) {
+        let is_it =
+            |closely: &&Closely| closely.sessions.iter().any(|s| Some(s.as_str()) == session);
+        match self.closely.as_ref().filter(is_it) {
+            Some(closely) => (&closely.keep, 0),
+            None => (&self.keep, self.every_ms),
+        }
+    }
 }
 
 /// How a host is asked.
