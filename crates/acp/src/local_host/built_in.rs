@@ -9,10 +9,13 @@ use std::sync::Arc;
 use legwork_engine::{Action, Finding, HostError, Serves};
 use legwork_host::{BuiltIn, Host, HostFuture, Opening};
 use legwork_machine::{Folders, lock};
+use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::tools::OfferedAgent;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
+
+use tokio::sync::watch;
 
 use super::{LocalHost, Setup, marked};
 use crate::KIND;
@@ -119,6 +122,18 @@ impl Host for LocalHost {
 
     fn serves(&self) -> Serves {
         Serves::Everyone
+    }
+
+    fn conversation<'a>(
+        &'a self,
+        session: &'a SessionId,
+        _from: Option<&'a str>,
+    ) -> HostFuture<'a, Result<Vec<Entry>, HostError>> {
+        Box::pin(self.read_conversation(session))
+    }
+
+    fn follow(&self, session: &SessionId) -> Option<watch::Receiver<u64>> {
+        Some(self.0.said.follow(session))
     }
 }
 

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use legwork_machine::{create_folder, if_there, private_file};
-use legwork_protocol::{Cost, MessageId, SessionId, TaskId};
+use legwork_protocol::api::transcript::Entry;
+use legwork_protocol::{Cost, MessageId, SessionId, TaskId, Time};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::turn::used::Used;
@@ -26,17 +27,9 @@ pub struct SessionLog {
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Line {
     /// The first line of a terminal's session.
-    Terminal {
-        directory: PathBuf,
-    },
+    Terminal { directory: PathBuf },
     /// The first line of a helper's session.
-    Helper {
-        task: TaskId,
-        parent: SessionId,
-        agent: String,
-        title: String,
-        directory: PathBuf,
-    },
+    Helper { task: TaskId, parent: SessionId, agent: String, title: String, directory: PathBuf },
     /// The agent has opened a session of its own for it.
     Bound {
         /// The agent's id for it.
@@ -47,7 +40,11 @@ pub enum Line {
     Prompt {
         message: MessageId,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Time>,
     },
+    /// What was said or done in a turn, for people.
+    Said { entry: Entry },
     /// The turn for a prompt is over.
     End {
         message: MessageId,
@@ -55,6 +52,8 @@ pub enum Line {
         tool_calls: u32,
         #[serde(default, skip_serializing_if = "Used::is_unknown")]
         used: Used,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Time>,
     },
 }
 
@@ -71,6 +70,16 @@ pub enum End {
         /// What was said last.
         text: String,
     },
+}
+
+impl End {
+    /// What was said last, or why it failed.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Answered { text } | Self::Aborted { text } => text,
+            Self::Failed { reason } => reason,
+        }
+    }
 }
 
 impl SessionLog {
@@ -253,7 +262,8 @@ mod tests {
         let message: MessageId = "msg_1".parse().unwrap();
         let end = End::Answered { text: "two\nlines".to_owned() };
         let used = Used { tokens: Some(7), ..Used::default() };
-        let lines = [helper(1, "term_1"), Line::End { message, end, tool_calls: 3, used }];
+        let lines =
+            [helper(1, "term_1"), Line::End { message, end, tool_calls: 3, used, at: None }];
         for line in &lines {
             kept.append(&session, line).unwrap();
         }
