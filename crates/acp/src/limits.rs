@@ -21,6 +21,8 @@ pub const ID_MAX_BYTES: usize = 1 << 10;
 pub const NAME_MAX_CHARS: usize = 200;
 /// Ways to log in that are remembered.
 pub const LOGINS_MAX: usize = 10;
+/// Models of an agent that are looked at: some pass on the catalogue of a provider.
+pub const MODELS_MAX: usize = 2_000;
 /// Options of a permission that are looked at: agents offer four.
 pub const OPTIONS_MAX: usize = 100;
 /// Tool calls of one turn that are told apart by their ids; further ones are only counted. Of an id

@@ -27,7 +27,12 @@ pub struct SessionLog {
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Line {
     /// The first line of a terminal's session.
-    Terminal { directory: PathBuf },
+    Terminal {
+        directory: PathBuf,
+        /// The model that the person chose for its helpers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
     /// The first line of a helper's session.
     Helper { task: TaskId, parent: SessionId, agent: String, title: String, directory: PathBuf },
     /// The agent has opened a session of its own for it.
@@ -92,6 +97,14 @@ impl SessionLog {
     /// All lines of a session; nothing if there is no such session.
     pub fn read(&self, session: &SessionId) -> io::Result<Option<Vec<Line>>> {
         read_lines(&self.path(session)?)
+    }
+
+    /// The model that a person chose in this terminal, if it is one.
+    pub fn chosen_model(&self, terminal: &SessionId) -> Option<String> {
+        match first_line(&self.path(terminal).ok()?)? {
+            Line::Terminal { model, .. } => model,
+            _ => None,
+        }
     }
 
     /// Whether there is such a session. Opens nothing, so it can be told when files run short.
@@ -251,7 +264,7 @@ mod tests {
     }
 
     fn terminal() -> Line {
-        Line::Terminal { directory: "/d".into() }
+        Line::Terminal { directory: "/d".into(), model: None }
     }
 
     #[test]

@@ -248,10 +248,11 @@ impl AgentSession {
         let agent = host.agent(&facts.agent, path).ok_or_else(|| not_there(&facts.agent))?;
         let family = &host.setup.family;
         let mut new = AgentConnection::begin(&agent, &facts.directory, environment, family).await?;
+        let model = host.kept.chosen_model(&facts.parent);
         if let Some(session) = &self.theirs {
-            new.take_up(session, &facts.directory).await?;
+            new.take_up(session, &facts.directory, model.as_deref()).await?;
         } else {
-            let session = new.open(&facts.directory).await?;
+            let session = new.open(&facts.directory, model.as_deref()).await?;
             let loads = new.introduction.loads;
             let bound = Line::Bound { session: session.clone(), loads };
             // Without this line the conversation cannot be taken up later, which is then said.

@@ -115,6 +115,13 @@ pub struct Context {
     /// The environment that helpers which it launches are to have, if the daemon starts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
+    /// The model that a person chose for what it launches, if its host lets one choose.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounded_or_none::<_, WORD_MAX_BYTES>"
+    )]
+    pub model: Option<String>,
 }
 
 /// What came of a `host-call`: `status` and `body`, or `error`, never both.
@@ -294,6 +301,16 @@ pub(super) fn bounded<'de, D: Deserializer<'de>, const MAX_BYTES: usize>(
 ) -> Result<String, D::Error> {
     let text = String::deserialize(input)?;
     if text.len() > MAX_BYTES {
+        return Err(D::Error::custom(format_args!("a text has at most {MAX_BYTES} bytes here")));
+    }
+    Ok(text)
+}
+
+fn bounded_or_none<'de, D: Deserializer<'de>, const MAX_BYTES: usize>(
+    input: D,
+) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(input)?;
+    if text.as_ref().is_some_and(|text| text.len() > MAX_BYTES) {
         return Err(D::Error::custom(format_args!("a text has at most {MAX_BYTES} bytes here")));
     }
     Ok(text)

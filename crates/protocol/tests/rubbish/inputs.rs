@@ -101,6 +101,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         agent: "build".into(),
         directory: "/a".into(),
         environment: None,
+        model: Some("p/m".into()),
     };
     vec![
         ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role },
