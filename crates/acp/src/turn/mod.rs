@@ -10,6 +10,7 @@ pub mod used;
 
 use legwork_engine::{Hint, HostError, PromptUsage};
 use legwork_protocol::api::Reply;
+use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::{Cost, MessageId, QuestionId, SessionId};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
@@ -133,7 +134,7 @@ impl<'a> Turn<'a> {
         match message {
             Message::Notification { method, params } if method == "session/update" => {
                 if params["sessionId"] == self.theirs {
-                    self.keep(&params["update"]);
+                    self.keep(self.said.0.hear(&self.facts.session, &params["update"]));
                     let update = self.transcript.take(&params["update"]);
                     self.progress(update);
                 }
@@ -154,10 +155,9 @@ impl<'a> Turn<'a> {
     }
 
     /// Writes down what is complete, for people. That a disk is full is said when the turn ends.
-    fn keep(&self, update: &Value) {
-        let (said, kept) = self.said;
-        for entry in said.hear(&self.facts.session, update) {
-            let _ = kept.append(&self.facts.session, &Line::Said { entry });
+    fn keep(&self, complete: Vec<Entry>) {
+        for entry in complete {
+            let _ = self.said.1.append(&self.facts.session, &Line::Said { entry });
         }
     }
 
@@ -190,9 +190,7 @@ impl<'a> Turn<'a> {
 
     fn permission(&mut self, request: Value, params: &Value) {
         let options = Options::of(params);
-        let mut call = params["toolCall"].clone();
-        call["sessionUpdate"] = "tool_call_update".into();
-        self.keep(&call);
+        self.keep(self.said.0.mentioned(&self.facts.session, &params["toolCall"]));
         let update = self.transcript.mentioned(&params["toolCall"]);
         self.progress(update);
         let by_policy = if self.called_off.is_some() || self.open.len() >= QUESTIONS_MAX {

@@ -2,6 +2,7 @@
 //! the session log; what is not yet is kept here until it is.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 
 use legwork_machine::lock;
@@ -31,8 +32,9 @@ struct Known {
 #[derive(Debug)]
 struct TurnSaid {
     message: MessageId,
-    /// What is not complete, oldest first, each with the agent's id if it is a tool call.
-    open: Vec<(String, Entry)>,
+    /// What is not complete, oldest first, each with a hash of the agent's id if it has one.
+    open: Vec<(Option<u64>, Entry)>,
+    hasher: RandomState,
     count: usize,
     bytes: usize,
     left_out: usize,
@@ -44,6 +46,7 @@ impl Said {
         let turn = TurnSaid {
             message: message.clone(),
             open: Vec::new(),
+            hasher: RandomState::new(),
             count: 0,
             bytes: 0,
             left_out: 0,
@@ -57,6 +60,16 @@ impl Said {
         let mut known = lock(&self.0);
         let Some(turn) = known.turns.get_mut(session) else { return Vec::new() };
         let complete = turn.hear(update);
+        drop(known);
+        self.tell(session);
+        complete
+    }
+
+    /// The same for a tool call that the agent only mentions.
+    pub fn mentioned(&self, session: &SessionId, call: &Value) -> Vec<Entry> {
+        let mut known = lock(&self.0);
+        let Some(turn) = known.turns.get_mut(session) else { return Vec::new() };
+        let complete = turn.tool(call);
         drop(known);
         self.tell(session);
         complete
@@ -117,7 +130,7 @@ impl TurnSaid {
         if piece.is_empty() {
             return Vec::new();
         }
-        let is_last = |(_, last): &&mut (String, Entry)| last.kind == kind;
+        let is_last = |(_, last): &&mut (Option<u64>, Entry)| last.kind == kind;
         if let Some((_, last)) = self.open.last_mut().filter(is_last) {
             add(&mut last.text, piece, kind);
             return Vec::new();
@@ -125,19 +138,20 @@ impl TurnSaid {
         let complete = self.close_texts();
         let mut entry = self.entry(kind);
         add(&mut entry.text, piece, kind);
-        self.open.push((String::new(), entry));
+        self.open.push((None, entry));
         complete
     }
 
     fn tool(&mut self, update: &Value) -> Vec<Entry> {
-        let id = update["toolCallId"].as_str().unwrap_or_default();
+        let id = update["toolCallId"].as_str().filter(|id| !id.is_empty());
+        let id = id.map(|id| self.hasher.hash_one(id));
         let mut complete = Vec::new();
-        let known = self.open.iter().position(|(open, _)| !id.is_empty() && open == id);
+        let known = self.open.iter().position(|(open, _)| id.is_some() && *open == id);
         let at = known.unwrap_or_else(|| {
             complete = self.close_texts();
             let mut entry = self.entry(EntryKind::Tool);
             entry.tool = Some(ToolUse { name: tool_title(update), ..ToolUse::default() });
-            self.open.push((id.to_owned(), entry));
+            self.open.push((id, entry));
             self.open.len() - 1
         });
         let (_, entry) = &mut self.open[at];
@@ -178,7 +192,7 @@ impl TurnSaid {
     }
 
     fn close_texts(&mut self) -> Vec<Entry> {
-        let is_text = |(_, entry): &mut (String, Entry)| entry.kind != EntryKind::Tool;
+        let is_text = |(_, entry): &mut (Option<u64>, Entry)| entry.kind != EntryKind::Tool;
         let texts: Vec<Entry> = self.open.extract_if(.., is_text).map(|(_, entry)| entry).collect();
         texts.into_iter().filter_map(|entry| self.close(entry)).collect()
     }

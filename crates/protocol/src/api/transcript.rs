@@ -185,6 +185,8 @@ impl Cut {
     pub fn keep(&mut self, end: usize) {
         self.left_out += self.text[end..].chars().count() as u64;
         self.text.truncate(end);
+        // What was cut off is not to be kept all the same.
+        self.text.shrink_to_fit();
     }
 }
 
