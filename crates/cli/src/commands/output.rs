@@ -5,7 +5,7 @@ use legwork_protocol::TaskId;
 use legwork_protocol::api::transcript::{Entry, EntryKind, Reading};
 use legwork_protocol::view::{ResultView, TaskView};
 
-use crate::asking::{connect, find_task, result};
+use crate::asking::{connect, find, result, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::mail;
@@ -38,17 +38,21 @@ pub struct Output {
 impl Output {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
-        let task = find_task(&mut client, &self.task)?;
-        let written = if self.follow && task.status.is_unfinished() {
-            follow(&task, screen)?
-        } else {
-            Written::default()
-        };
-        // It may have taken longer than the link.
-        let found = result(&mut connect()?, None, task.id)?;
-        mail::seen_here(task.id);
+        let id = find(&mut client, &self.task)?;
+        let mut written = Written::default();
+        // What is to be said of one that is not there, its result says.
+        if self.follow
+            && let Ok(task) = task(&mut client, id)
+            && task.status.is_unfinished()
+        {
+            written = follow(&task, screen)?;
+            // It may have taken longer than the link.
+            client = connect()?;
+        }
+        let found = result(&mut client, None, id)?;
+        mail::seen_here(id);
         if found.task.status.is_unfinished() && !screen.is_json() {
-            return Err(still(task.id, &found));
+            return Err(still(id, &found));
         }
         if screen.is_json() {
             screen.value(&found)?;
