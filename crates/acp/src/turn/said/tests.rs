@@ -98,6 +98,19 @@ fn g3_what_is_kept_of_a_turn_is_bounded() {
 }
 
 #[test]
+fn g3_texts_of_a_turn_are_kept_up_to_a_bound_and_the_rest_is_counted() {
+    let said = begun();
+    let mut kept = Vec::new();
+    for number in 0..6 {
+        said.hear(&session(), &chunk("agent_message_chunk", &"x".repeat(1 << 20)));
+        kept.extend(said.hear(&session(), &call("tool_call", &number.to_string(), "completed")));
+    }
+    let bytes: usize = kept.iter().map(|entry| entry.text.text.len()).sum();
+    let left_out: u64 = kept.iter().map(|entry| entry.text.left_out).sum();
+    assert_eq!((bytes, left_out), (SAID_MAX_BYTES, 2 << 20));
+}
+
+#[test]
 fn p3_whoever_follows_hears_of_every_change_and_nobody_else_costs_anything() {
     let said = begun();
     let mut changes = said.follow(&session());
