@@ -21,6 +21,8 @@ pub const ID_MAX_BYTES: usize = 1 << 10;
 pub const NAME_MAX_CHARS: usize = 200;
 /// Ways to log in that are remembered.
 pub const LOGINS_MAX: usize = 10;
+/// Models of an agent that are looked at: some pass on the catalogue of a provider.
+pub const MODELS_MAX: usize = 2_000;
 /// Options of a permission that are looked at: agents offer four.
 pub const OPTIONS_MAX: usize = 100;
 /// Tool calls of one turn that are told apart by their ids; further ones are only counted. Of an id
@@ -29,6 +31,16 @@ pub const TOOL_CALLS_MAX: usize = 10_000;
 /// Beginnings of tool calls that are passed on in the time of one progress; further ones are only
 /// counted. Nobody can read more, and each is a record that waits.
 pub const TOOLS_SHOWN_MAX: u32 = 20;
+/// Entries of one turn that are kept for people to read; further ones are counted.
+pub const SAID_MAX_ENTRIES: usize = 2_000;
+/// The same in bytes of text, beside the answer: the whole log is read at once.
+pub const SAID_MAX_BYTES: usize = 4 << 20;
+/// What a tool was given or gave back, as kept.
+pub const TOOL_TEXT_MAX_BYTES: usize = 64 << 10;
+/// A thought, as kept.
+pub const THOUGHT_MAX_BYTES: usize = 256 << 10;
+/// Tool calls at work at once; of more the oldest counts as it is.
+pub const SAID_MAX_OPEN: usize = 64;
 /// Open questions of one turn; OpenCode asks one at a time, others a few.
 pub const QUESTIONS_MAX: usize = 32;
 /// A tool's title, as shown.

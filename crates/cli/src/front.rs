@@ -161,9 +161,10 @@ impl Front {
                     call.abort();
                 }
             }
-            Ok(FromDaemon::Want { events }) => {
-                self.events = Some(Events::new(self.remote.clone(), events));
-            }
+            Ok(FromDaemon::Want { events }) => match &mut self.events {
+                Some(open) => open.want(events),
+                None => self.events = Some(Events::new(self.remote.clone(), events)),
+            },
             Ok(FromDaemon::Bye { why, .. }) => return Some(why),
             // Nobody called anything here, and what is not understood is nothing to do.
             Ok(_) | Err(_) => {}

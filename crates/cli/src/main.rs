@@ -30,6 +30,7 @@ mod screen;
 mod sentences;
 mod signals;
 mod table;
+mod transcript;
 mod views;
 mod words;
 

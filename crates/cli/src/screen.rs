@@ -93,14 +93,25 @@ impl Screen {
 
     /// Writes a text of somebody else as it is; on a terminal without what could steer it.
     pub fn raw(&self, text: &str) -> Result<(), Fault> {
+        self.raw_piece(text)?;
+        if text.ends_with('\n') { Ok(()) } else { self.raw_piece("\n") }
+    }
+
+    /// The same for a piece of a text, of which more may come.
+    pub fn raw_piece(&self, text: &str) -> Result<(), Fault> {
         let mut out = io::stdout();
         let written = if out.is_terminal() {
             out.write_all(harmless(text).as_bytes())
         } else {
             out.write_all(text.as_bytes())
         };
-        let ended = if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") };
-        written.and(ended).and_then(|()| out.flush()).map_err(Fault::Output)
+        written.and_then(|()| out.flush()).map_err(Fault::Output)
+    }
+
+    /// Writes a piece of a line, which is seen at once.
+    pub fn piece(&self, text: impl Display) -> Result<(), Fault> {
+        let mut out = anstream::stdout();
+        write!(out, "{text}").and_then(|()| out.flush()).map_err(Fault::Output)
     }
 
     /// The columns of the terminal; nothing in a pipe, where lines may be of any length.

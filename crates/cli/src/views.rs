@@ -225,6 +225,7 @@ pub fn next_steps(task: &TaskView) -> Vec<String> {
         steps.push(format!("legwork output {id}    read what came of it"));
         steps.push(format!("legwork resume {id}    have it go on"));
     }
+    steps.push(format!("legwork transcript {id}  what it said and did"));
     steps.push(format!("legwork log {id}       every decision about it"));
     steps
 }

@@ -93,7 +93,7 @@ impl Daemon {
             Some(host) => host,
             None => self.built_in.keeper(&context).map_err(Refusal::BadRequest)?,
         };
-        let Context { session, message, agent, directory, environment: _ } = context;
+        let Context { session, message, agent, directory, environment: _, model: _ } = context;
         Ok(Caller::Session { host, session, key, message, agent, directory })
     }
 

@@ -13,7 +13,7 @@ use legwork_protocol::tools::tools;
 use legwork_protocol::{HostId, Refusal, Time};
 use legwork_shell::Shell;
 use legwork_store::{Opened, Store};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::Fault;
 use crate::clock::Clock;
@@ -24,6 +24,7 @@ use crate::life::Options;
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
 use crate::notify::Notifier;
+use crate::reading::Reads;
 use crate::screens::Screens;
 use crate::version::{BUILD, is_newer};
 use crate::world::{Attached, World};
@@ -55,7 +56,7 @@ impl Daemon {
     pub fn start(
         Opened { store, set_aside }: Opened,
         Options { folders, settings, hosts, notify, .. }: Options,
-        findings: Findings,
+        (findings, reads): (Findings, Reads),
         hints: &mpsc::UnboundedSender<Hint>,
         log: Log,
     ) -> Result<Self, Fault> {
@@ -64,7 +65,8 @@ impl Daemon {
         let detached = Arc::default();
         let built_in = BuiltIns::open(hosts.built_in, hints, &log, &detached)?;
         let headless = HeadlessHosts::new(detached, hints.clone(), log.clone());
-        let world = World::new(built_in.clone(), hosts.kinds, findings, headless, log.clone());
+        let world =
+            World::new(built_in.clone(), hosts.kinds, (findings, reads), headless, log.clone());
         let shell = Shell::start(Feed { store, fresh: Vec::new() }, world, settings, started)?;
         let mut daemon = Self {
             shell,
@@ -103,6 +105,7 @@ impl Daemon {
                 place: here.place().clone(),
                 lifetime: HostLifetime::Interactive,
                 worker: self.shell.outside().worker(&host),
+                is_there: watch::channel(()).0,
                 host,
                 requests: Arc::default(),
             };
@@ -116,6 +119,7 @@ impl Daemon {
         let serves = attached.host.serves();
         self.shell.outside().hosts.insert(host.clone(), attached);
         self.step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
+        self.shell.outside().hurry_readers(None);
     }
 
     pub fn nap(&mut self) -> Duration {
@@ -217,6 +221,7 @@ impl Daemon {
             place,
             lifetime,
             worker: world.worker(&connected),
+            is_there: watch::channel(()).0,
             host: connected,
             requests,
         };
@@ -336,6 +341,7 @@ impl Daemon {
             }
             for news in feed::news(now, change) {
                 self.shell.outside().tell(&news);
+                self.shell.outside().hurry_readers(Some(news.task));
             }
         }
         self.notify(&changes, now);

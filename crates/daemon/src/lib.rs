@@ -19,6 +19,7 @@ mod life;
 mod limits;
 mod log;
 mod notify;
+mod reading;
 mod rendezvous;
 mod requests;
 mod screens;

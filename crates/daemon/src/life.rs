@@ -25,6 +25,7 @@ use crate::host::Found;
 use crate::limits::{FAREWELL_MAX, INBOX_MAX_LINES, LINGER};
 use crate::log::Log;
 use crate::notify::ReadNotify;
+use crate::reading::{Read, Reads};
 use crate::rendezvous::Rendezvous;
 use crate::version::BUILD;
 
@@ -121,14 +122,16 @@ fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Bo
     let (rendezvous, listener) =
         Rendezvous::listen(&options.folders, &opened.store, record, log.clone())?;
     let (findings, found) = mpsc::unbounded_channel();
+    let (reads, read) = mpsc::unbounded_channel();
     let (hints, hinted) = mpsc::unbounded_channel();
     let (inbox, arrivals) = mpsc::channel(INBOX_MAX_LINES);
     let (leave, leaving) = watch::channel(None);
     let life = Life {
-        daemon: Daemon::start(opened, options, findings, &hints, log.clone())?,
+        daemon: Daemon::start(opened, options, (findings, Reads::new(reads)), &hints, log.clone())?,
         rendezvous,
         arrivals,
         found,
+        read,
         hinted,
         signals,
         limit: ConnectionLimit::default(),
@@ -172,6 +175,7 @@ struct Life {
     rendezvous: Rendezvous,
     arrivals: mpsc::Receiver<(ConnectionId, Arrival)>,
     found: mpsc::UnboundedReceiver<Found>,
+    read: mpsc::UnboundedReceiver<Read>,
     hinted: mpsc::UnboundedReceiver<Hint>,
     signals: Signals,
     limit: ConnectionLimit,
@@ -190,6 +194,7 @@ impl Life {
             tokio::select! {
                 Some((connection, arrival)) = self.arrivals.recv() => self.daemon.arrived(connection, arrival),
                 Some((work, found)) = self.found.recv() => self.daemon.found(work, found),
+                Some(read) = self.read.recv() => self.daemon.was_read(read),
                 Some(hint) = self.hinted.recv() => self.daemon.step(Input::Hint(hint)),
                 name = self.signals.next() => match name {
                     Some(name) => {

@@ -49,6 +49,15 @@ pub const WRITE_MAX: Duration = Duration::from_secs(30);
 /// Lines that a watcher may be behind before some are left out for it.
 pub const WATCHER_MAX_BEHIND: usize = 256;
 
+// Conversations.
+
+/// Conversations that are read at once, of all readers together: each may have megabytes.
+pub const READS_AT_ONCE: usize = 4;
+/// How long what changes is gathered before a reader is told: text comes word by word.
+pub const READ_GATHER: Duration = Duration::from_millis(100);
+/// How long reading one may take: a long one is asked for page by page.
+pub const READ_MAX: Duration = Duration::from_secs(30);
+
 // Time.
 
 /// More than this between two looks at the clock, and nothing ran in between: the loop sleeps for

@@ -47,6 +47,9 @@ impl Daemon {
                 peer.open.insert(id, Open::Follow(None));
                 return Ok(());
             }
+            Request::Transcript { task, reading } => {
+                return self.read_transcript((connection, id), &task, reading);
+            }
             Request::Show { task } => Answer::Task(Box::new(self.task_with_runs(&task)?)),
             Request::Runs { task } => Answer::Runs(self.runs(&task)?),
             Request::Log { task } => Answer::Log(self.timeline(&task)?),
@@ -90,7 +93,7 @@ impl Daemon {
         self.shell.read(now, |engine| read(engine, now)).unwrap_or(Err(Refusal::CannotRead))
     }
 
-    fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
+    pub(crate) fn task(&mut self, name: &str) -> Result<TaskView, Refusal> {
         let mut view = self.read(|engine, now| engine.view(name, now))?;
         self.shell.explain([&mut view]);
         Ok(view)
@@ -118,7 +121,11 @@ impl Daemon {
     }
 
     /// Each run of a task. What the last one has used up so far is the engine's to say.
-    fn runs_of(&mut self, task: &TaskView, prompts: Prompts) -> Result<Vec<RunView>, Refusal> {
+    pub(crate) fn runs_of(
+        &mut self,
+        task: &TaskView,
+        prompts: Prompts,
+    ) -> Result<Vec<RunView>, Refusal> {
         let runs = self.store().runs(task.id, prompts);
         let mut runs = runs.map_err(|fault| self.cannot_read(&fault))?;
         if let Some(last) = runs.last_mut().filter(|last| last.run == task.resumes) {
@@ -160,7 +167,7 @@ impl Daemon {
         }
     }
 
-    fn cannot_read(&mut self, fault: &legwork_store::Fault) -> Refusal {
+    pub(crate) fn cannot_read(&mut self, fault: &legwork_store::Fault) -> Refusal {
         self.shell.outside().log.warn(chain(fault));
         Refusal::CannotRead
     }

@@ -16,13 +16,15 @@ use legwork_protocol::api::{Answer, Note};
 use legwork_protocol::limits::RESULT_LINE_MAX_BYTES;
 use legwork_protocol::line::{FromDaemon, HostLifetime, beginning};
 use legwork_protocol::view::{HostView, News};
-use legwork_protocol::{CallId, HostId, Place};
+use legwork_protocol::{CallId, HostId, Place, TaskId};
 use legwork_shell::Outside;
+use tokio::sync::watch;
 
 use crate::connection::{ConnectionId, Open, Peer};
 use crate::host::{BuiltIns, Findings, HeadlessHosts, HostWorker};
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
+use crate::reading::{Here, Reads};
 
 #[derive(Debug)]
 pub struct World {
@@ -35,6 +37,7 @@ pub struct World {
     in_flight: BTreeMap<WorkId, HostId>,
     built_in: BuiltIns,
     findings: Findings,
+    pub reads: Reads,
     /// The kinds of hosts that may connect.
     pub kinds: Arc<[Box<dyn Kind>]>,
     pub headless: HeadlessHosts,
@@ -68,6 +71,8 @@ pub struct Attached {
     pub lifetime: HostLifetime,
     pub host: Arc<dyn Host>,
     pub worker: HostWorker,
+    /// Dropped with the rest when it leaves.
+    pub is_there: watch::Sender<()>,
     /// Requests made over its link so far, for people.
     pub requests: Arc<AtomicU64>,
 }
@@ -83,7 +88,7 @@ impl World {
     pub fn new(
         built_in: BuiltIns,
         kinds: Vec<Box<dyn Kind>>,
-        findings: Findings,
+        (findings, reads): (Findings, Reads),
         headless: HeadlessHosts,
         log: Log,
     ) -> Self {
@@ -95,6 +100,7 @@ impl World {
             in_flight: BTreeMap::new(),
             built_in,
             findings,
+            reads,
             kinds: kinds.into(),
             headless,
             log,
@@ -123,7 +129,7 @@ impl World {
                 self.calls.remove(&call);
                 Some(call)
             }
-            Open::Follow(_) => None,
+            Open::Follow(_) | Open::Reading(_) => None,
         }
     }
 
@@ -162,6 +168,29 @@ impl World {
         }
         let idle = clients().filter(|(_, peer)| peer.open.is_empty());
         idle.min_by_key(|(_, peer)| peer.heard).map(|(id, _)| Some(*id)).ok_or(())
+    }
+
+    /// The host that can be asked for sessions of this place: this one if it is there.
+    pub fn host_of(&self, host: &HostId, place: &Place) -> Option<Here> {
+        let its = self.hosts.get(host).filter(|host| host.place == *place);
+        let other = || self.hosts.values().find(|host| host.place == *place);
+        let here = |attached: &Attached| Here {
+            host: attached.host.clone(),
+            is_there: attached.is_there.subscribe(),
+        };
+        its.or_else(other).map(here)
+    }
+
+    /// Whoever reads the conversation of this task looks again; without a task everybody does.
+    pub fn hurry_readers(&self, task: Option<TaskId>) {
+        let open = self.peers.values().flat_map(|peer| peer.open.values());
+        for open in open {
+            if let Open::Reading(reader) = open
+                && task.is_none_or(|task| task == reader.task)
+            {
+                reader.hurry.notify_one();
+            }
+        }
     }
 
     pub fn tell(&mut self, news: &News) {
@@ -291,7 +320,8 @@ mod tests {
         let detached = Arc::default();
         let built_in = BuiltIns::open(vec![opening], &hints, &log, &detached).unwrap();
         let headless = HeadlessHosts::new(detached, hints, log.clone());
-        (World::new(built_in, Vec::new(), findings, headless, log), found)
+        let reads = Reads::new(mpsc::unbounded_channel().0);
+        (World::new(built_in, Vec::new(), (findings, reads), headless, log), found)
     }
 
     fn work(id: u64) -> Work {
@@ -344,6 +374,7 @@ mod tests {
             place: "p".parse().unwrap(),
             lifetime: HostLifetime::Interactive,
             worker: world.worker(&mute),
+            is_there: watch::channel(()).0,
             host: mute,
             requests: Arc::default(),
         };

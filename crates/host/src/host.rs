@@ -5,9 +5,12 @@ use std::pin::Pin;
 
 use legwork_engine::text::toast::Toast;
 use legwork_engine::{Action, Finding, Hint, HostError, Serves};
+use legwork_protocol::SessionId;
+use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::line::Wanted;
 use legwork_protocol::tools::OfferedAgent;
 use serde_json::Value;
+use tokio::sync::watch;
 
 /// What a host is doing. Dropped, it stops asking for anything.
 pub type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -53,6 +56,26 @@ pub trait Host: Debug + Send + Sync {
     fn toast<'a>(&'a self, toast: &'a Toast) -> HostFuture<'a, ()> {
         let _ = toast;
         Box::pin(std::future::ready(()))
+    }
+
+    /// What was said and done in a session, oldest first: all of it, or all from the entry with
+    /// this key on. A key that is gone gives all of it.
+    ///
+    /// Entries keep their keys for good. A person reads them, so nothing depends on them.
+    fn conversation<'a>(
+        &'a self,
+        session: &'a SessionId,
+        from: Option<&'a str>,
+    ) -> HostFuture<'a, Result<Vec<Entry>, HostError>> {
+        let _ = (session, from);
+        Box::pin(std::future::ready(Err(unsupported("this"))))
+    }
+
+    /// Changes whenever that may have changed. Somebody follows it as long as they hold this, and a
+    /// moment longer; what is done only for them ends then. None if there is nothing to follow.
+    fn follow(&self, session: &SessionId) -> Option<watch::Receiver<u64>> {
+        let _ = session;
+        None
     }
 
     /// The link to the host is lost, and so may be events. Forgets everything that was kept only to

@@ -8,11 +8,13 @@
 //! `docs/adding-a-host.md` says how to add one.
 
 mod built_in;
+mod conversation;
 mod host;
 mod kind;
 mod link;
 
 pub use built_in::{BuiltIn, Opening, Outside};
+pub use conversation::{Page, page};
 pub use host::{Host, HostFuture, unsupported};
 pub use kind::{HowToStart, Kind, Starting};
 pub use link::{Link, Outgoing, Request, Unanswered, Unreachable};

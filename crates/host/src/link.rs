@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use legwork_machine::lock;
-use legwork_protocol::line::{BadLine, FromDaemon, HostReply, HostResult, Method};
+use legwork_protocol::line::{BadLine, FromDaemon, HostReply, HostResult, Method, Wanted};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -100,6 +100,12 @@ impl Link {
     /// Counts the requests, for people.
     pub fn requests(&self) -> Arc<AtomicU64> {
         self.requests.clone()
+    }
+
+    /// Asks the front for these events from now on, and no others.
+    pub fn want(&self, events: Vec<Wanted>) {
+        // Far shorter than a line may be.
+        let _ = self.outgoing.send(&FromDaemon::Want { events });
     }
 
     /// Makes a request. An answer of any status is an answer. Waits for as long as it takes: the

@@ -220,14 +220,16 @@ class Link {
     }
     const wanted = this.linked && this.wanted.get(type)
     if (!wanted) return
-    if (wanted.every_ms) {
+    const closely = wanted.closely?.sessions.includes(properties.sessionID) && wanted.closely
+    if (wanted.every_ms && !closely) {
       const now = Date.now()
       const session = properties.sessionID
       if (now - (wanted.last.get(session) ?? 0) < wanted.every_ms) return
       if (wanted.last.size > 1000) wanted.last.clear()
       wanted.last.set(session, now)
     }
-    this.send({ type: "event", name: type, properties: project(properties, wanted.keep) })
+    const { keep } = closely || wanted
+    this.send({ type: "event", name: type, properties: project(properties, keep) })
   }
 
   call(tool, args, context) {

@@ -46,6 +46,14 @@ pub const STREAM_PAUSE_FIRST: Duration = Duration::from_millis(250);
 pub const STREAM_PAUSE_MAX: Duration = Duration::from_secs(10);
 
 /// Text that comes piece by piece shows that a helper is alive; more often is of no use.
-pub const DELTA_EVERY_MS: u64 = 1_000;
+pub const DELTA_EVERY: Duration = Duration::from_secs(1);
+
+/// A session is followed so long after somebody last asked for it. Whoever follows asks at least
+/// every 20 s.
+pub const FOLLOW_LINGER: Duration = Duration::from_secs(30);
+/// Sessions of one host that are followed at once; people look at a few.
+pub const FOLLOWED_MAX: usize = 64;
+/// Text of one session that is not stored yet. What is over it is seen when it is stored.
+pub const LIVE_MAX_BYTES: usize = 4 << 20;
 /// Sessions of which it is remembered when their last event passed.
 pub const SIEVE_SESSIONS: usize = 1_000;

@@ -218,6 +218,13 @@ impl MessageId {
         Self(format!("msg_{time:012x}{kind}{run}{count}{}", task.digits()).into())
     }
 
+    /// The run whose prompt has this id.
+    pub fn prompts_run(id: &str) -> Option<u32> {
+        let tail = id.strip_prefix("msg_")?.get(12..)?;
+        let run = tail.strip_prefix('p').filter(|rest| rest.len() == 13)?.get(..3)?;
+        u32::from_str_radix(run, 36).ok()
+    }
+
     /// The id of the message's part with this number.
     pub fn part(&self, number: usize) -> PartId {
         let tail = self.0.strip_prefix("msg_").unwrap_or(&self.0);
@@ -311,5 +318,18 @@ mod tests {
         let twin = MessageId::make(Time(1_700_000_000_000), task, 0, MessageUse::Prompt(1));
         assert_ne!(early, twin);
         assert!(early.part(0).as_str().starts_with("prt_"));
+    }
+
+    #[test]
+    fn p3_the_run_of_a_prompt_is_read_from_its_id() {
+        let (now, task) = (Time(1_700_000_000_000), TaskId::from_number(7));
+        for run in [0, 1, 37, 46_655] {
+            let id = MessageId::make(now, task, run, MessageUse::Prompt(3));
+            assert_eq!(MessageId::prompts_run(id.as_str()), Some(run), "{id}");
+        }
+        let end = MessageId::make(now, task, 1, MessageUse::End);
+        for other in [end.as_str(), "", "msg_", "msg_x", "msg_1df4d5d01001NIm2XxGPXHfQge"] {
+            assert_eq!(MessageId::prompts_run(other), None, "{other}");
+        }
     }
 }

@@ -48,6 +48,15 @@ pub const NOTICE_MAX_BYTES: usize = 512 << 10;
 pub const LIST_MAX_TASKS: usize = 200;
 /// A text that tasks are searched for: a description has no more.
 pub const SEARCH_MAX_BYTES: usize = 1 << 10;
+/// Bytes of one page of a conversation, as they are written in a line. One entry may be longer.
+pub const TRANSCRIPT_PAGE_MAX_BYTES: usize = 1 << 20;
+/// Entries of a page: each is some hundred bytes beside its text.
+pub const TRANSCRIPT_PAGE_MAX_ENTRIES: usize = 1_000;
+/// Bytes of what a tool was given, and of what it gave back, where they are told in short.
+pub const TRANSCRIPT_SHORT_BYTES: usize = 4 << 10;
+/// Entries of a position that may still change, the newest ones: more than a helper has tools at
+/// work at once. Older ones count as settled.
+pub const TRANSCRIPT_OPEN_MAX: usize = 64;
 /// Notices in one message: ten full results are already more than a model likes.
 pub const DELIVERY_MAX_NOTICES: usize = 10;
 /// Tools shown as a helper's last ones.
@@ -86,6 +95,9 @@ pub const BLOCK_DEFAULT_MS: u64 = 60_000;
 pub const BLOCK_MAX_MS: u64 = 600_000;
 /// A silent call is given a sign of life this often. MCP clients give up after 60 s of silence.
 pub const KEEP_AWAKE_EVERY_MS: u64 = 10_000;
+/// The longest wait for something new in a conversation: a command gives a silent daemon up after
+/// 60 s.
+pub const TRANSCRIPT_WAIT_MAX_MS: u64 = 20_000;
 /// How often unfinished work is looked up when no event comes.
 pub const POLL_EVERY_MS: u64 = 5_000;
 /// A helper that shows nothing for so long may wait for a person. One at work shows something every

@@ -87,12 +87,14 @@ struct Session {
     cwd: PathBuf,
     conversation: Conversation,
     settled: Settled,
+    model: Option<String>,
     /// Cancels the turn that is going on.
     turn: Option<Arc<Notify>>,
 }
 
 struct Agent {
     misbehave: Option<Misbehaviour>,
+    models: Vec<String>,
     memory: Memory,
     sessions: BTreeMap<String, Session>,
     sessions_made: usize,
@@ -109,6 +111,7 @@ impl Agent {
     fn new(options: Options, out: Out, err: Out, tell: mpsc::UnboundedSender<News>) -> Self {
         Self {
             misbehave: options.misbehave,
+            models: options.models,
             memory: Memory::new(options.memory),
             sessions: BTreeMap::new(),
             sessions_made: 0,
@@ -162,6 +165,7 @@ impl Agent {
                 return Some(Ending::Crashed(BAD_CODE));
             }
             "session/load" | "session/resume" if self.can_load() => self.load(params, replay),
+            "session/set_config_option" if !self.models.is_empty() => self.choose(params),
             "session/prompt" => match self.begin(&id, params) {
                 Ok(()) => return None,
                 Err(error) => Err(error),
@@ -205,9 +209,12 @@ impl Agent {
         self.sessions_made += 1;
         let id = new_id(self.sessions_made);
         let conversation = self.memory.begin(&id).map_err(|cause| forgetful(&cause))?;
-        let session = Session { cwd, conversation, settled: Settled::new(), turn: None };
+        let model = self.models.first().cloned();
+        let session = Session { cwd, conversation, settled: Settled::new(), model, turn: None };
         self.sessions.insert(id.clone(), session);
-        Ok(json!({ "sessionId": id }))
+        let mut opened = self.offer(&id);
+        opened["sessionId"] = id.into();
+        Ok(opened)
     }
 
     fn load(&mut self, params: &Value, replay: bool) -> Result<Value, RpcError> {
@@ -216,8 +223,8 @@ impl Agent {
         if !self.sessions.contains_key(id) {
             let found = self.memory.find(id).map_err(|cause| forgetful(&cause))?;
             let conversation = found.ok_or_else(|| no_session(id))?;
-            let session =
-                Session { cwd: cwd.clone(), conversation, settled: Settled::new(), turn: None };
+            let (cwd, model) = (cwd.clone(), self.models.first().cloned());
+            let session = Session { cwd, conversation, settled: Settled::new(), model, turn: None };
             self.sessions.insert(id.to_owned(), session);
         }
         let session = self.sessions.get_mut(id).ok_or_else(|| no_session(id))?;
@@ -229,7 +236,32 @@ impl Agent {
             };
             self.out.post(session_update(id, update));
         }
-        Ok(json!({}))
+        Ok(self.offer(id))
+    }
+
+    /// The options of a session: its model, if there is a choice.
+    fn offer(&self, id: &str) -> Value {
+        if self.models.is_empty() {
+            return json!({});
+        }
+        let current = self.sessions.get(id).and_then(|session| session.model.as_ref());
+        let options = self.models.iter().map(|name| json!({ "value": name, "name": name }));
+        let options: Vec<Value> = options.collect();
+        let model = json!({
+            "id": "model", "name": "Model", "category": "model", "type": "select",
+            "currentValue": current, "options": options,
+        });
+        json!({ "configOptions": [model] })
+    }
+
+    fn choose(&mut self, params: &Value) -> Result<Value, RpcError> {
+        let id = session_id(params)?.to_owned();
+        let model = params["value"].as_str().filter(|name| self.models.iter().any(|m| m == name));
+        let model = model.filter(|_| params["configId"] == "model");
+        let model = model.ok_or_else(|| error(BAD_PARAMS, "There is no such option here"))?;
+        let session = self.sessions.get_mut(&id).ok_or_else(|| no_session(&id))?;
+        session.model = Some(model.to_owned());
+        Ok(self.offer(&id))
     }
 
     /// Begins a turn; it is answered when it is over.
@@ -250,6 +282,7 @@ impl Agent {
             cwd: session.cwd.clone(),
             past,
             settled: session.settled.clone(),
+            model: session.model.clone(),
             out: self.out.clone(),
             err: self.err.clone(),
             tell: self.tell.clone(),

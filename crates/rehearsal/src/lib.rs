@@ -24,6 +24,8 @@ pub use misbehave::Misbehaviour;
 pub struct Options {
     pub memory: Option<PathBuf>,
     pub misbehave: Option<Misbehaviour>,
+    /// The models to choose from; the first is that of a new session.
+    pub models: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +37,9 @@ pub enum Ending {
 }
 
 /// Is the agent on the stdin, stdout and stderr of this process.
-pub fn run(misbehave: Option<Misbehaviour>) -> io::Result<Ending> {
+pub fn run(misbehave: Option<Misbehaviour>, models: Vec<String>) -> io::Result<Ending> {
     let memory = legwork_machine::var(MEMORY_VARIABLE);
-    let options = Options { memory: memory.map(PathBuf::from), misbehave };
+    let options = Options { memory: memory.map(PathBuf::from), misbehave, models };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
     let ending = runtime.block_on(serve(input, output, tokio::io::stderr(), options));

@@ -12,7 +12,7 @@ const NUMBER_MAX: u64 = 1_000_000;
 const REPEATS_NESTED_MAX: usize = 8;
 
 /// Every command as it is written, and what it does.
-pub const COMMANDS: [(&str, &str); 24] = [
+pub const COMMANDS: [(&str, &str); 25] = [
     ("say TEXT", "answers with the text; several are several paragraphs"),
     ("wait 2s", "waits; also 300ms, 1m"),
     ("tool NAME [for 2s] [fails]", "uses a tool"),
@@ -35,6 +35,7 @@ pub const COMMANDS: [(&str, &str); 24] = [
     ("repeat N: COMMANDS", "does the rest of the line N times; {i} is the number"),
     ("spawn N", "starts `sleep N`, leaves it running and says its process id"),
     ("pid", "says its process id"),
+    ("model", "says which of its models was chosen"),
     ("cwd", "says the session's folder"),
     ("env NAME", "says a variable of its environment"),
 ];
@@ -63,6 +64,7 @@ pub enum Step {
     Repeat { from: u64, to: u64, rest: String },
     Spawn(u64),
     Pid,
+    Model,
     Cwd,
     Env(String),
 }
@@ -161,6 +163,7 @@ fn command(text: &str, nested: usize) -> Option<Step> {
         "repeat" => repeat(rest, nested),
         "spawn" => number(rest).map(Step::Spawn),
         "pid" => alone(Step::Pid),
+        "model" => alone(Step::Model),
         "cwd" => alone(Step::Cwd),
         "env" => one_word(rest).map(Step::Env),
         _ => None,

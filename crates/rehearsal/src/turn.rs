@@ -60,6 +60,7 @@ pub struct Turn {
     pub cwd: PathBuf,
     pub past: Past,
     pub settled: Settled,
+    pub model: Option<String>,
     pub out: Out,
     pub err: Out,
     pub tell: mpsc::UnboundedSender<News>,
@@ -165,6 +166,10 @@ impl Turn {
             Step::Repeat { .. } => {}
             Step::Spawn(seconds) => return self.spawn(seconds).await,
             Step::Pid => self.say(&id().to_string()).await,
+            Step::Model => {
+                let model = self.model.clone().unwrap_or_else(|| "I have no model".to_owned());
+                self.say(&model).await;
+            }
             Step::Cwd => self.say(&self.cwd.display().to_string()).await,
             Step::Env(name) => match std::env::var(&name) {
                 Ok(value) => self.say(&value).await,

@@ -46,7 +46,7 @@ const fn process(number: &'static str, says: &'static str, why: &'static str) ->
     Requirement { number, says, shown: Shown::Process(why) }
 }
 
-const TABLE: [Requirement; 79] = [
+const TABLE: [Requirement; 80] = [
     scenario("L1", "a launch names every missing argument and leaves nothing behind"),
     scenario("L2", "a new task is running, was never resumed, and knows its origin"),
     scenario("L3", "a launch is answered when it is saved and its agent is known"),
@@ -119,6 +119,7 @@ const TABLE: [Requirement; 79] = [
     scenario("G3", "everything that waits or grows has a limit"),
     scenario("P1", "a person has any task go on that is over, and its parent is told"),
     in_crate("P2", "a helper gets the environment of whoever launched it, in memory only"),
+    in_crate("P3", "the whole conversation of a helper is read and followed, live and afterwards"),
     scenario("P4", "what every run used up is kept, shown, summed and held against a budget"),
     in_crate("P5", "listings show what is unfinished first, and fit the screen"),
     in_crate("P6", "a question is shown whole, answered where the person is, and in the log"),

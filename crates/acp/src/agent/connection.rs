@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use crate::agent::failure::{Failure, What};
+use crate::agent::model::Offer;
 use crate::agent::process::Process;
 use crate::agents::Agent;
 use crate::limits::{ID_MAX_BYTES, LOGINS_MAX, NAME_MAX_CHARS, QUIET_MAX};
@@ -81,19 +82,30 @@ impl AgentConnection {
         Ok(talk)
     }
 
-    /// Opens a session in this folder. Returns the agent's id for it.
-    pub async fn open(&mut self, directory: &Path) -> Result<String, Failure> {
+    /// Opens a session in this folder, with this model if one was chosen. Returns the agent's id
+    /// for it.
+    pub async fn open(&mut self, directory: &Path, model: Option<&str>) -> Result<String, Failure> {
         const METHOD: &str = "session/new";
         let params = json!({ "cwd": self.folder(directory), "mcpServers": [] });
         let answer = self.call(METHOD, &params).await?.map_err(|e| self.refused(METHOD, &e))?;
-        self.model = model(&answer);
         let id = answer["sessionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
-        id.map(str::to_owned).ok_or_else(|| {
+        let id = id.map(str::to_owned).ok_or_else(|| {
             self.process.failure(What::Incomplete { method: METHOD, missing: "a session id" })
-        })
+        })?;
+        let offer = Offer::of(&answer);
+        if model.is_some() && offer.is_none() {
+            return Err(self.process.failure(What::NoModels));
+        }
+        self.choose_model(&id, offer, model).await?;
+        Ok(id)
     }
 
-    pub async fn take_up(&mut self, session: &str, directory: &Path) -> Result<(), Failure> {
+    pub async fn take_up(
+        &mut self,
+        session: &str,
+        directory: &Path,
+        model: Option<&str>,
+    ) -> Result<(), Failure> {
         let method = match &self.introduction {
             Introduction { resumes: true, .. } => "session/resume",
             Introduction { loads: true, .. } => "session/load",
@@ -102,9 +114,31 @@ impl AgentConnection {
         let folder = self.folder(directory);
         let params = json!({ "sessionId": session, "cwd": folder, "mcpServers": [] });
         let answer = self.call(method, &params).await?;
-        self.model = model(&answer.map_err(|e| self.refused(method, &e))?);
+        let offer = Offer::of(&answer.map_err(|e| self.refused(method, &e))?);
         if !self.introduction.resumes {
             self.hear_out().await?;
+        }
+        // One that offers nothing now has kept what was chosen, or cannot help it.
+        self.choose_model(session, offer, model).await
+    }
+
+    async fn choose_model(
+        &mut self,
+        session: &str,
+        offer: Option<Offer>,
+        wanted: Option<&str>,
+    ) -> Result<(), Failure> {
+        let Some(offer) = offer else { return Ok(()) };
+        self.model = offer.current();
+        let Some(wanted) = wanted else { return Ok(()) };
+        let Some(model) = offer.find(wanted) else {
+            let (model, offered) = (plain(wanted, NAME_MAX_CHARS), offer.named());
+            return Err(self.process.failure(What::NoSuchModel { model, offered }));
+        };
+        if !offer.is_current(model) {
+            let (method, params) = offer.choosing(session, model);
+            self.call(method, &params).await?.map_err(|e| self.refused(method, &e))?;
+            self.model = Some(plain(model, NAME_MAX_CHARS));
         }
         Ok(())
     }
@@ -200,12 +234,6 @@ impl AgentConnection {
     fn folder<'a>(&'a self, directory: &'a Path) -> &'a Path {
         self.agent.cwd.as_deref().unwrap_or(directory)
     }
-}
-
-/// The model of a session that was opened or taken up (`{models: {currentModelId}}`).
-fn model(answer: &Value) -> Option<String> {
-    let model = answer["models"]["currentModelId"].as_str()?;
-    Some(plain(model, NAME_MAX_CHARS)).filter(|model| !model.trim().is_empty())
 }
 
 /// We offer an agent nothing but permissions.

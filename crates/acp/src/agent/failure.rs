@@ -44,6 +44,10 @@ pub enum What {
     Incomplete { method: &'static str, missing: &'static str },
     #[error("cannot take up an earlier conversation, and its process has ended.")]
     CannotLoad,
+    #[error("does not let its client choose a model. Choose it in the settings of the agent.")]
+    NoModels,
+    #[error("does not offer the model {model:?}. It offers: {offered}.")]
+    NoSuchModel { model: String, offered: String },
     #[error("{0}")]
     Stopped(String),
 }

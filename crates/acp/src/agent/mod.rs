@@ -3,4 +3,5 @@
 pub mod connection;
 pub mod environment;
 pub mod failure;
+mod model;
 pub mod process;

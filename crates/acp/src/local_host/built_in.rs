@@ -9,10 +9,13 @@ use std::sync::Arc;
 use legwork_engine::{Action, Finding, HostError, Serves};
 use legwork_host::{BuiltIn, Host, HostFuture, Opening};
 use legwork_machine::{Folders, lock};
+use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::tools::OfferedAgent;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
+
+use tokio::sync::watch;
 
 use super::{LocalHost, Setup, marked};
 use crate::KIND;
@@ -63,12 +66,18 @@ pub fn opening(
 }
 
 impl LocalHost {
-    /// Keeps the session of a terminal in this directory.
-    pub fn keep_terminal(&self, session: &SessionId, directory: &str) -> std::io::Result<()> {
+    /// Keeps the session of a terminal in this directory, whose helpers have this model.
+    pub fn keep_terminal(
+        &self,
+        session: &SessionId,
+        directory: &str,
+        model: Option<&str>,
+    ) -> std::io::Result<()> {
         if self.0.kept.has(session)? {
             return Ok(());
         }
-        self.0.kept.append(session, &Line::Terminal { directory: directory.into() })
+        let (directory, model) = (directory.into(), model.map(str::to_owned));
+        self.0.kept.append(session, &Line::Terminal { directory, model })
     }
 
     /// Removes the sessions and the mail of these tasks. The session of one that is still at work
@@ -120,6 +129,18 @@ impl Host for LocalHost {
     fn serves(&self) -> Serves {
         Serves::Everyone
     }
+
+    fn conversation<'a>(
+        &'a self,
+        session: &'a SessionId,
+        _from: Option<&'a str>,
+    ) -> HostFuture<'a, Result<Vec<Entry>, HostError>> {
+        Box::pin(self.read_conversation(session))
+    }
+
+    fn follow(&self, session: &SessionId) -> Option<watch::Receiver<u64>> {
+        Some(self.0.said.follow(session))
+    }
 }
 
 impl BuiltIn for LocalHost {
@@ -146,7 +167,8 @@ impl BuiltIn for LocalHost {
         if !Path::new(&context.directory).is_absolute() {
             return Err("A terminal's directory must be an absolute path.".to_owned());
         }
-        let kept = self.keep_terminal(&context.session, &context.directory);
+        let Context { session, directory, model, .. } = context;
+        let kept = self.keep_terminal(session, directory, model.as_deref());
         kept.map_err(|error| format!("legwork cannot keep the terminal's session: {error}"))?;
         Ok(true)
     }

@@ -2,6 +2,7 @@
 //! session log; agents work in the background, in one conversation per session.
 
 mod built_in;
+mod reading;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -30,6 +31,7 @@ use crate::session::mailbox::{Delivery, Mailbox};
 use crate::session::session_log::{End, Line, SessionLog, bound, sync_file};
 use crate::turn::active_turn::{Turns, now};
 use crate::turn::conversation::{Command, Commands, Conversation, Facts};
+use crate::turn::said::Said;
 
 pub use built_in::{AgentSettings, opening};
 
@@ -54,6 +56,7 @@ pub struct LocalHost(Arc<Inner>);
 pub struct Inner {
     pub kept: SessionLog,
     pub turns: Turns,
+    pub said: Said,
     mail: Mutex<Mailbox>,
     live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
     /// Those whose process only waits; the one that waits longest first.
@@ -82,6 +85,7 @@ impl LocalHost {
         Ok(Self(Arc::new(Inner {
             kept: SessionLog::open(folder)?,
             turns: Turns::default(),
+            said: Said::default(),
             mail: Mutex::new(Mailbox::open(&folder.join("mail"))?),
             live: Mutex::default(),
             idle: Mutex::default(),
@@ -194,7 +198,8 @@ impl LocalHost {
         if lines.iter().any(is_it) {
             return Ok(Finding::Done);
         }
-        let line = Line::Prompt { message: message.clone(), text: text.to_owned() };
+        let (at, text_kept) = (Some(now()), text.to_owned());
+        let line = Line::Prompt { message: message.clone(), text: text_kept, at };
         self.append(session, &line)?;
         if lines.iter().any(|line| matches!(line, Line::Prompt { .. })) {
             self.sync(session).await;
@@ -222,7 +227,7 @@ impl LocalHost {
         }
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
         let end = lines.into_iter().find_map(|line| match line {
-            Line::End { message: id, end, tool_calls, used } if id == *message => {
+            Line::End { message: id, end, tool_calls, used, .. } if id == *message => {
                 Some((run_state(end), tool_calls, used.usage()))
             }
             _ => None,

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use legwork_machine::{create_folder, if_there, private_file};
-use legwork_protocol::{Cost, MessageId, SessionId, TaskId};
+use legwork_protocol::api::transcript::Entry;
+use legwork_protocol::{Cost, MessageId, SessionId, TaskId, Time};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::turn::used::Used;
@@ -28,15 +29,12 @@ pub enum Line {
     /// The first line of a terminal's session.
     Terminal {
         directory: PathBuf,
+        /// The model that the person chose for its helpers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
     },
     /// The first line of a helper's session.
-    Helper {
-        task: TaskId,
-        parent: SessionId,
-        agent: String,
-        title: String,
-        directory: PathBuf,
-    },
+    Helper { task: TaskId, parent: SessionId, agent: String, title: String, directory: PathBuf },
     /// The agent has opened a session of its own for it.
     Bound {
         /// The agent's id for it.
@@ -47,7 +45,11 @@ pub enum Line {
     Prompt {
         message: MessageId,
         text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Time>,
     },
+    /// What was said or done in a turn, for people.
+    Said { entry: Entry },
     /// The turn for a prompt is over.
     End {
         message: MessageId,
@@ -55,6 +57,8 @@ pub enum Line {
         tool_calls: u32,
         #[serde(default, skip_serializing_if = "Used::is_unknown")]
         used: Used,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<Time>,
     },
 }
 
@@ -73,6 +77,16 @@ pub enum End {
     },
 }
 
+impl End {
+    /// What was said last, or why it failed.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Answered { text } | Self::Aborted { text } => text,
+            Self::Failed { reason } => reason,
+        }
+    }
+}
+
 impl SessionLog {
     /// Opens the folder; makes it if it is not there.
     pub fn open(folder: &Path) -> io::Result<Self> {
@@ -83,6 +97,14 @@ impl SessionLog {
     /// All lines of a session; nothing if there is no such session.
     pub fn read(&self, session: &SessionId) -> io::Result<Option<Vec<Line>>> {
         read_lines(&self.path(session)?)
+    }
+
+    /// The model that a person chose in this terminal, if it is one.
+    pub fn chosen_model(&self, terminal: &SessionId) -> Option<String> {
+        match first_line(&self.path(terminal).ok()?)? {
+            Line::Terminal { model, .. } => model,
+            _ => None,
+        }
     }
 
     /// Whether there is such a session. Opens nothing, so it can be told when files run short.
@@ -242,7 +264,7 @@ mod tests {
     }
 
     fn terminal() -> Line {
-        Line::Terminal { directory: "/d".into() }
+        Line::Terminal { directory: "/d".into(), model: None }
     }
 
     #[test]
@@ -253,7 +275,8 @@ mod tests {
         let message: MessageId = "msg_1".parse().unwrap();
         let end = End::Answered { text: "two\nlines".to_owned() };
         let used = Used { tokens: Some(7), ..Used::default() };
-        let lines = [helper(1, "term_1"), Line::End { message, end, tool_calls: 3, used }];
+        let lines =
+            [helper(1, "term_1"), Line::End { message, end, tool_calls: 3, used, at: None }];
         for line in &lines {
             kept.append(&session, line).unwrap();
         }

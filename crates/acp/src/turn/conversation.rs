@@ -19,6 +19,7 @@ use crate::limits::{LOADED_MAX, SAVE_AGAIN, START_AGAIN, START_AGAIN_MAX};
 use crate::local_host::Inner;
 use crate::session::session_log::{End, Line, bound, session_cost};
 use crate::turn::Turn;
+use crate::turn::active_turn::now;
 
 #[derive(Debug)]
 pub enum Command {
@@ -171,14 +172,22 @@ impl Conversation {
     async fn turn(&mut self, message: MessageId, text: String) {
         let (host, session) = (self.agent.host.clone(), self.agent.facts.session.clone());
         host.turns.begin(&session, message.clone());
+        host.said.begin(&session, &message);
         let end = self.work(message.clone(), &text).await;
         let going = host.turns.of(&session).map(|going| (going.tool_calls, going.used));
         let (tool_calls, used) = going.unwrap_or_default();
         self.session_cost = used.session_cost.or(self.session_cost);
         let is_over = !matches!(end, End::Answered { .. });
         host.turns.ended(&session, end.clone());
-        self.agent.save(&Line::End { message: message.clone(), end, tool_calls, used }).await;
+        for entry in host.said.end(&session, end.text()) {
+            // For people to read; the end itself is tried until it is written.
+            let _ = host.kept.append(&session, &Line::Said { entry });
+        }
+        let at = Some(now());
+        let end = Line::End { message: message.clone(), end, tool_calls, used, at };
+        self.agent.save(&end).await;
         host.turns.forget(&session, &message);
+        host.said.forget(&session, &message);
         self.agent.facts.hint(Hint::Changed { session: session.clone() });
         let resumes = self.agent.talk.as_ref().is_none_or(|talk| talk.introduction.resumes);
         if is_over || resumes {
@@ -203,7 +212,8 @@ impl Conversation {
             return End::Failed { reason: "The agent has no session.".to_owned() };
         };
         let prompt = (message, self.session_cost);
-        Turn::new(facts, &host.turns, talk, theirs, prompt).run(text, &mut self.commands).await
+        let shared = (&host.turns, (&host.said, &host.kept));
+        Turn::new(facts, shared, talk, theirs, prompt).run(text, &mut self.commands).await
     }
 }
 
@@ -238,10 +248,11 @@ impl AgentSession {
         let agent = host.agent(&facts.agent, path).ok_or_else(|| not_there(&facts.agent))?;
         let family = &host.setup.family;
         let mut new = AgentConnection::begin(&agent, &facts.directory, environment, family).await?;
+        let model = host.kept.chosen_model(&facts.parent);
         if let Some(session) = &self.theirs {
-            new.take_up(session, &facts.directory).await?;
+            new.take_up(session, &facts.directory, model.as_deref()).await?;
         } else {
-            let session = new.open(&facts.directory).await?;
+            let session = new.open(&facts.directory, model.as_deref()).await?;
             let loads = new.introduction.loads;
             let bound = Line::Bound { session: session.clone(), loads };
             // Without this line the conversation cannot be taken up later, which is then said.

@@ -4,11 +4,13 @@
 pub mod active_turn;
 pub mod conversation;
 mod permission;
+pub mod said;
 mod transcript;
 pub mod used;
 
 use legwork_engine::{Hint, HostError, PromptUsage};
 use legwork_protocol::api::Reply;
+use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::{Cost, MessageId, QuestionId, SessionId};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
@@ -16,12 +18,13 @@ use tokio::time::{Instant, sleep_until};
 use self::active_turn::{Turns, now};
 use self::conversation::{Command, Commands, Facts};
 use self::permission::Options;
+use self::said::Said;
 use self::transcript::{Transcript, Update};
 use self::used::Used;
 use crate::agent::connection::{AgentConnection, refuse_unknown};
 use crate::agent::failure::{Failure, What};
 use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
-use crate::session::session_log::End;
+use crate::session::session_log::{End, Line, SessionLog};
 use crate::wire::{self, Message};
 
 const PROMPT: &str = "session/prompt";
@@ -29,6 +32,7 @@ const PROMPT: &str = "session/prompt";
 pub struct Turn<'a> {
     facts: &'a Facts,
     turns: &'a Turns,
+    said: (&'a Said, &'a SessionLog),
     talk: &'a mut AgentConnection,
     /// The agent's id for the session.
     theirs: &'a str,
@@ -57,7 +61,7 @@ struct Asked {
 impl<'a> Turn<'a> {
     pub fn new(
         facts: &'a Facts,
-        turns: &'a Turns,
+        (turns, said): (&'a Turns, (&'a Said, &'a SessionLog)),
         talk: &'a mut AgentConnection,
         theirs: &'a str,
         (message, cost_before): (MessageId, Option<Cost>),
@@ -69,6 +73,7 @@ impl<'a> Turn<'a> {
             cost_before,
             facts,
             turns,
+            said,
             talk,
             theirs,
             transcript: Transcript::default(),
@@ -129,6 +134,7 @@ impl<'a> Turn<'a> {
         match message {
             Message::Notification { method, params } if method == "session/update" => {
                 if params["sessionId"] == self.theirs {
+                    self.keep(self.said.0.hear(&self.facts.session, &params["update"]));
                     let update = self.transcript.take(&params["update"]);
                     self.progress(update);
                 }
@@ -146,6 +152,13 @@ impl<'a> Turn<'a> {
             Message::Notification { .. } | Message::Response { .. } => {}
         }
         Ok(())
+    }
+
+    /// Writes down what is complete, for people. That a disk is full is said when the turn ends.
+    fn keep(&self, complete: Vec<Entry>) {
+        for entry in complete {
+            let _ = self.said.1.append(&self.facts.session, &Line::Said { entry });
+        }
     }
 
     fn progress(&mut self, update: Update) {
@@ -177,6 +190,7 @@ impl<'a> Turn<'a> {
 
     fn permission(&mut self, request: Value, params: &Value) {
         let options = Options::of(params);
+        self.keep(self.said.0.mentioned(&self.facts.session, &params["toolCall"]));
         let update = self.transcript.mentioned(&params["toolCall"]);
         self.progress(update);
         let by_policy = if self.called_off.is_some() || self.open.len() >= QUESTIONS_MAX {

@@ -89,7 +89,7 @@ impl World {
         let (task, parent): (TaskId, SessionId) =
             ("bg_0000000a".parse().unwrap(), "term_one".parse().unwrap());
         let directory = home.path().to_str().unwrap().to_owned();
-        host.keep_terminal(&parent, &directory).unwrap();
+        host.keep_terminal(&parent, &directory, None).unwrap();
         let action = Action::Open {
             tried: Tried::Never,
             task,

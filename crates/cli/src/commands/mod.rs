@@ -20,6 +20,7 @@ mod rehearsal;
 mod resume;
 mod run;
 mod show;
+mod transcript;
 mod uninstall;
 mod wait;
 mod watch;
@@ -45,6 +46,7 @@ pub enum Command {
     List(list::List),
     Show(show::Show),
     Output(output::Output),
+    Transcript(transcript::Transcript),
     Wait(wait::Wait),
     Watch(watch::Watch),
     #[command(visible_alias = "logs")]
@@ -79,6 +81,7 @@ impl Command {
             Self::List(command) => command.run(screen),
             Self::Show(command) => command.run(screen),
             Self::Output(command) => command.run(screen),
+            Self::Transcript(command) => command.run(screen),
             Self::Wait(command) => command.run(screen),
             Self::Watch(command) => command.run(screen),
             Self::Log(command) => command.run(screen),

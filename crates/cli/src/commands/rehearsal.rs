@@ -19,11 +19,14 @@ pub struct Rehearsal {
     /// Be a bad agent
     #[arg(long, value_name = "HOW", value_parser = misbehaviours())]
     misbehave: Option<Misbehaviour>,
+    /// Offer these models, the first one by default
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    models: Vec<String>,
 }
 
 impl Rehearsal {
     pub fn run(self) -> Result<Exit, Fault> {
-        match rehearsal::run(self.misbehave).map_err(Fault::Input)? {
+        match rehearsal::run(self.misbehave, self.models).map_err(Fault::Input)? {
             Ending::InputEnded => Ok(Exit::Done),
             Ending::Crashed(code) => std::process::exit(code.into()),
         }

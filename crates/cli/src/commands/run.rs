@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use legwork_machine::Folders;
 use legwork_protocol::api::Ask;
+use legwork_protocol::limits::WORD_MAX_BYTES;
 use serde::Serialize;
 
 use crate::agents::Agents;
@@ -33,6 +34,7 @@ Examples:
   legwork run \"find the flaky test and say why it is flaky\"
   legwork run \"review src/a.rs\" \"review src/b.rs\" > reviews.md
   legwork run --agent gemini - < prompt.md       the prompt from a file
+  legwork run --agent opencode --model p/large \"review src\"
   id=$(legwork run --detach \"write the tests\")   go on, come back later:
   legwork wait $id && legwork output $id
   legwork resume $id \"now fix what they found\"
@@ -44,11 +46,14 @@ pub struct Run {
     /// Who does it; `legwork agents` shows who can
     #[arg(long, short, value_name = "NAME")]
     agent: Option<String>,
+    /// The model that it uses, as the agent calls it; the run fails if the agent offers no choice
+    #[arg(long, value_name = "MODEL", value_parser = model)]
+    model: Option<String>,
     /// What the task is called in lists, instead of the beginning of its prompt
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
     /// As `legwork resume TASK`
-    #[arg(long, value_name = "TASK", hide = true, conflicts_with_all = ["agent", "description"])]
+    #[arg(long, value_name = "TASK", hide = true, conflicts_with_all = ["agent", "description", "model"])]
     resume: Option<String>,
     /// The longest time to wait, like 90s or 10m; helpers that are at work then go on
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with = "detach")]
@@ -59,6 +64,15 @@ pub struct Run {
     /// Single words are prompts, and not one prompt without its quotes
     #[arg(long)]
     each: bool,
+}
+
+/// A name of a model as it can be passed on.
+fn model(typed: &str) -> Result<String, String> {
+    match typed.trim() {
+        "" => Err("name a model".to_owned()),
+        long if long.len() > WORD_MAX_BYTES => Err("no model has so long a name".to_owned()),
+        name => Ok(name.to_owned()),
+    }
 }
 
 #[derive(Serialize)]
@@ -82,7 +96,7 @@ impl Run {
             return go_on(resume(typed, &prompts)?, self.timeout, self.detach, screen);
         }
         let specs = self.specs(prompts)?;
-        let session = terminal()?;
+        let session = terminal(self.model.as_deref())?;
         // Before the launches, so that they do not all start a daemon.
         drop(connect()?);
         if self.detach {

@@ -84,8 +84,9 @@ fn unique() -> String {
     format!("{:x}_{:x}", since_epoch().as_nanos(), std::process::id())
 }
 
-/// This terminal as a parent: a session that no other call of the program has.
-pub fn terminal() -> Result<Context, Fault> {
+/// This terminal as a parent: a session that no other call of the program has, whose helpers have
+/// this model.
+pub fn terminal(model: Option<&str>) -> Result<Context, Fault> {
     let unique = unique();
     let here = Path::new("the current folder");
     let directory = env::current_dir().map_err(Fault::file("find", here))?;
@@ -96,6 +97,7 @@ pub fn terminal() -> Result<Context, Fault> {
             agent: "terminal".to_owned(),
             directory: directory.to_string_lossy().into_owned(),
             environment: Some(environment::own().map_err(not_passed_on)?),
+            model: model.map(str::to_owned),
         }),
         _ => unreachable!("digits make an id"),
     }

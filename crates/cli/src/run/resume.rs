@@ -21,7 +21,7 @@ pub fn resume(typed: &str, prompts: &[String]) -> Result<Resume, Fault> {
         return Err(Fault::Usage("A task is resumed with one prompt.".to_owned()));
     };
     let task = find_task(&mut connect()?, typed)?;
-    let launches_as = terminal()?;
+    let launches_as = terminal(None)?;
     let ask = Ask::ResumeAny { task: task.id.to_string(), prompt: prompt.clone(), key: key() };
     Ok(Resume {
         attendant: Attendant { reads_as: reader(&task, &launches_as), launches_as, until: None },

@@ -185,3 +185,20 @@ fn n1_k2_a_killed_opencode_is_an_error_that_is_told_once_and_leaves_nothing() {
     assert_eq!(mail.len(), 1, "{mail:?}");
     assert!(mail[0].starts_with("[BACKGROUND TASK FAILED]"), "{mail:?}");
 }
+
+#[test]
+fn a_person_chooses_one_of_its_models() {
+    let other = json!({
+        "name": "Other", "tool_call": true, "limit": { "context": 200_000, "output": 8_000 },
+    });
+    let world = World::new(json!({ "provider": { "fake": { "models": { "other": other } } } }));
+    let home = &world.stage.home;
+    let run = |model: &str, words: &str| {
+        home.run(["run", "--agent", "oc", "--model", model, &script(&[&format!("say {words}")])])
+    };
+    assert_eq!(run("fake/other", "chosen").with_code(0).out, "chosen\n");
+    assert_eq!(world.asked("chosen").model, "other");
+    assert_eq!(home.run(["list", "--json"]).json()["tasks"][0]["model"], "fake/other");
+    let wrong = run("fake/none", "wrong").with_code(3);
+    assert!(wrong.err.contains("fake/fake") && wrong.err.contains("fake/other"), "{wrong:?}");
+}

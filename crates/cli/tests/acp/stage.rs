@@ -169,6 +169,7 @@ fn context(name: &str, directory: &Path) -> Context {
         agent: "terminal".to_owned(),
         directory: directory.display().to_string(),
         environment: None,
+        model: None,
     }
 }
 

@@ -20,3 +20,4 @@ mod resume;
 mod run;
 mod running;
 mod terminal;
+mod transcript;

@@ -177,3 +177,44 @@ fn g3_a_result_of_millions_of_control_characters_is_read_whole() {
     let json = home.run(["output", &task, "--json"]).with_code(0).json();
     assert!(json["text"].as_str().unwrap() == ran.out.trim_end_matches('\n'));
 }
+
+#[test]
+fn a_person_chooses_the_model_where_the_agent_offers_some() {
+    let home = Home::new();
+    let legwork = env!("CARGO_BIN_EXE_legwork");
+    home.configure(&format!(
+        "[agents.choosy]\ncommand = [{legwork:?}, \"rehearsal\", \"--models\", \"quick,careful\"]\n"
+    ));
+    let run = |more: &[&str]| {
+        let args = ["run", "--agent", "choosy", "model"].into_iter().chain(more.iter().copied());
+        ran(home.command(args))
+    };
+    assert_eq!(run(&[]).with_code(0).out, "quick\n");
+    let chosen = run(&["--model", "careful"]).with_code(0);
+    assert_eq!(chosen.out, "careful\n");
+    let list = home.run(["list", "--json"]).json();
+    assert_eq!(list["tasks"][0]["model"], "careful");
+    let wrong = run(&["--model", "brilliant"]).with_code(3);
+    assert!(wrong.err.contains("does not offer the model"), "{wrong:?}");
+    assert!(wrong.err.contains("quick, careful"), "{wrong:?}");
+    run(&["--model", " "]).with_code(2);
+    run(&["--model", &"x".repeat(201)]).with_code(2);
+    let cannot =
+        home.run(["run", "--agent", "rehearsal", "--model", "quick", "say x"]).with_code(3);
+    assert!(cannot.err.contains("does not let its client choose a model"), "{cannot:?}");
+}
+
+#[test]
+fn a_model_that_was_chosen_stays_when_the_helper_goes_on() {
+    let home = Home::new();
+    let (legwork, memory) = (env!("CARGO_BIN_EXE_legwork"), home.path("memory"));
+    home.configure(&format!(
+        "[agents.choosy]\ncommand = [{legwork:?}, \"rehearsal\", \"--models\", \"quick,careful\"]\n\
+         env = {{ LEGWORK_REHEARSAL_MEMORY = {memory:?} }}\n"
+    ));
+    home.run(["run", "--agent", "choosy", "--model", "careful", "model"]).with_code(0);
+    let list = home.run(["list", "--json"]).json();
+    let task = list["tasks"][0]["id"].as_str().unwrap();
+    kill_daemon(&home);
+    assert_eq!(home.run(["resume", task, "model"]).with_code(0).out, "careful\n");
+}

@@ -1,7 +1,7 @@
 //! A `legwork run` that goes on while a test does something else.
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, Command};
+use std::process::{Child, ChildStderr, ChildStdout, Command};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 
@@ -42,6 +42,11 @@ impl Running {
     pub fn launched(&mut self) -> String {
         let line = self.until("Launched: ");
         line.trim_end().rsplit_once(" (").unwrap().1.trim_end_matches(')').to_owned()
+    }
+
+    /// What it prints, for whoever reads that as it comes.
+    pub fn take_out(&mut self) -> ChildStdout {
+        self.child.stdout.take().unwrap()
     }
 
     pub fn signal(&self, signal: Signal) {

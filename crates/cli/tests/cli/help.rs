@@ -6,7 +6,7 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 3] = ["bridge", "complete", "rehearsal"];
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "demo",
     "install",
     "uninstall",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 23] = [
     "list",
     "show",
     "output",
+    "transcript",
     "wait",
     "watch",
     "log",

@@ -29,4 +29,5 @@ mod run;
 mod screen;
 mod serve;
 mod stage;
+mod transcript;
 mod windows;

@@ -116,6 +116,7 @@ impl Standing {
             Request::Show { .. }
             | Request::Runs { .. }
             | Request::Log { .. }
+            | Request::Transcript { .. }
             | Request::Cost { .. }
             | Request::Follow
             | Request::Status

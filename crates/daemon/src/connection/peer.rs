@@ -10,6 +10,7 @@ use legwork_protocol::{CallId, HostId, Refusal};
 
 use super::{Origin, SendQueue};
 use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
+use crate::reading::Reader;
 
 #[derive(Debug)]
 pub struct Peer {
@@ -29,6 +30,8 @@ pub enum Open {
     Call(CallId),
     /// It follows. News that were left out because it reads too slowly: the first, and how many.
     Follow(Option<(News, u64)>),
+    /// A conversation is read for it.
+    Reading(Reader),
 }
 
 impl Peer {

@@ -49,7 +49,12 @@ impl Host for Rung {
     }
 
     fn wanted_events(&self) -> Vec<Wanted> {
-        vec![Wanted { name: "typed".to_owned(), keep: vec!["session".to_owned()], every_ms: 0 }]
+        vec![Wanted {
+            name: "typed".to_owned(),
+            keep: vec!["session".to_owned()],
+            every_ms: 0,
+            closely: None,
+        }]
     }
 
     fn hints(&self, name: &str, properties: &Value) -> Vec<Hint> {

@@ -43,6 +43,7 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
         | Answer::Runs(_)
         | Answer::Task(_)
         | Answer::Log(_)
+        | Answer::Transcript(_)
         | Answer::Status(_)
         | Answer::Mail(_)
         | Answer::Done => String::new(),

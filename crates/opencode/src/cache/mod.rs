@@ -3,5 +3,6 @@
 
 pub mod conversation;
 pub mod event_cache;
+pub mod followed;
 pub mod link_cache;
 mod reply_builder;

@@ -6,11 +6,11 @@
 use legwork_engine::Hint;
 use legwork_machine::since_epoch;
 use legwork_protocol::ids::made_at;
-use legwork_protocol::line::Wanted;
+use legwork_protocol::line::{Closely, Wanted};
 use legwork_protocol::{HostId, QuestionId, SessionId, Time};
 use serde_json::{Value, json};
 
-use crate::limits::{DELTA_EVERY_MS, REPLY_MAX_BYTES};
+use crate::limits::{DELTA_EVERY, REPLY_MAX_BYTES};
 use crate::wire::error;
 use crate::wire::mark;
 use crate::wire::message::Message;
@@ -18,12 +18,22 @@ use crate::wire::question;
 
 /// The events to pass on, and what of each.
 pub fn wanted() -> Vec<Wanted> {
+    wanted_following(&[])
+}
+
+/// The same, and more of these sessions.
+pub fn wanted_following(followed: &[SessionId]) -> Vec<Wanted> {
     let all = |name: &str, keep: &str| Wanted {
         name: name.to_owned(),
         keep: keep.split_whitespace().map(str::to_owned).collect(),
         every_ms: 0,
+        closely: None,
     };
-    let delta = all("message.part.delta", "sessionID");
+    let mut delta = all("message.part.delta", "sessionID");
+    if !followed.is_empty() {
+        let keep = ["sessionID", "partID", "field", "delta"].map(str::to_owned).to_vec();
+        delta.closely = Some(Closely { sessions: followed.to_vec(), keep });
+    }
     vec![
         all("session.idle", "sessionID"),
         all("session.status", "sessionID status.type"),
@@ -47,7 +57,7 @@ pub fn wanted() -> Vec<Wanted> {
              part.messageID part.synthetic part.metadata.legwork",
         ),
         all("message.part.removed", "sessionID messageID partID"),
-        Wanted { every_ms: DELTA_EVERY_MS, ..delta },
+        Wanted { every_ms: u64::try_from(DELTA_EVERY.as_millis()).unwrap_or(1_000), ..delta },
         all("permission.asked", "id sessionID permission patterns metadata.command"),
         all("permission.replied", "sessionID requestID reply"),
         all("question.asked", "id sessionID questions"),
@@ -60,8 +70,9 @@ pub fn wanted() -> Vec<Wanted> {
 /// the plugin does it: whoever needs it reads it.
 pub fn project(wanted: &[Wanted], name: &str, properties: &Value) -> Option<Value> {
     let wanted = wanted.iter().find(|wanted| wanted.name == name)?;
+    let (keep, _) = wanted.of(properties["sessionID"].as_str());
     let mut kept = json!({});
-    for path in &wanted.keep {
+    for path in keep {
         let found = path.split('.').try_fold(properties, |inside, key| inside.get(key));
         let fits = |found: &&Value| found.as_str().is_none_or(|text| text.len() <= REPLY_MAX_BYTES);
         if let Some(found) = found.filter(fits) {

@@ -33,6 +33,10 @@ impl<'a> Message<'a> {
         self.info
     }
 
+    pub fn parts(&self) -> &'a [Value] {
+        self.parts
+    }
+
     pub fn id(&self) -> Option<&'a str> {
         self.word("id")
     }

@@ -1,6 +1,7 @@
 //! OpenCode's HTTP API: how requests travel, and what its JSON says.
 
 pub mod choice;
+pub mod entries;
 pub mod error;
 pub mod events;
 pub mod history;

@@ -55,6 +55,11 @@ impl Events {
         }
     }
 
+    /// From now on these are wanted. The stream stays open, so nothing is missed.
+    pub fn want(&mut self, wanted: Vec<Wanted>) {
+        self.sieve.wanted = wanted;
+    }
+
     /// The next thing that is heard. May be given up and called again: nothing is lost.
     pub async fn next(&mut self) -> Heard {
         loop {
@@ -141,7 +146,8 @@ impl Sieve {
 
     fn is_due(&mut self, name: &str, session: &str, now: Instant) -> bool {
         let wanted = self.wanted.iter().find(|wanted| wanted.name == name);
-        let every = Duration::from_millis(wanted.map_or(0, |wanted| wanted.every_ms));
+        let every = wanted.map_or(0, |wanted| wanted.of(Some(session)).1);
+        let every = Duration::from_millis(every);
         if every.is_zero() {
             return true;
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::transcript::Transcript;
 use super::view::{CostsView, DaemonView, Mail, News, ResultView, RunView, TaskView, TasksView};
 
 /// How the end of a run reaches whoever asked for it.
@@ -60,6 +61,8 @@ pub enum Answer {
     Runs(Vec<RunView>),
     /// Every decision about a task.
     Log(Vec<News>),
+    /// A page of a conversation.
+    Transcript(Box<Transcript>),
     /// What runs cost.
     Costs(Box<CostsView>),
     /// The daemon.
@@ -106,6 +109,7 @@ taken! {
     Answer::Listed(tasks) => TasksView = tasks;
     Answer::Runs(runs) => Vec<RunView> = runs;
     Answer::Log(news) => Vec<News> = news;
+    Answer::Transcript(page) => Transcript = *page;
     Answer::Costs(costs) => CostsView = *costs;
     Answer::Status(daemon) => DaemonView = *daemon;
     Answer::Mail(mail) => Vec<Mail> = mail;

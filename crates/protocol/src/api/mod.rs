@@ -8,6 +8,7 @@ mod answer;
 pub mod refusal;
 mod request;
 pub mod tool;
+pub mod transcript;
 pub mod view;
 
 pub use answer::{Answer, Awaited, Other, Told};

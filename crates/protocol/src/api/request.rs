@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 use super::tool::bad;
+use super::transcript::Reading;
 use crate::ids::{CallKey, MessageId, QuestionId, Time, text_form};
 use crate::limits::{
     AGENT_MAX_BYTES, BLOCK_MAX_TASKS, DIRECTORY_MAX_BYTES, PROMPT_MAX_BYTES, SEARCH_MAX_BYTES,
@@ -24,6 +25,12 @@ pub enum Request {
     Runs { task: String },
     /// Every decision about a task, in words. → `Log`
     Log { task: String },
+    /// What was said and done in a task's conversation, a page of it. → `Transcript`
+    Transcript {
+        task: String,
+        #[serde(flatten)]
+        reading: Reading,
+    },
     /// What all kept runs cost. → `Costs`
     Cost {
         by: CostBy,

@@ -23,7 +23,8 @@ pub use repair::repair_surrogates;
 pub use startup::Startup;
 pub use waiter::{Waiter, waiter_of};
 pub use words::{
-    Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Role, ToDaemon, Wanted,
+    Closely, Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Role, ToDaemon,
+    Wanted,
 };
 
 /// The number of this format. Both sides must have the same.

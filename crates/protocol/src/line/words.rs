@@ -115,6 +115,13 @@ pub struct Context {
     /// The environment that helpers which it launches are to have, if the daemon starts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
+    /// The model that a person chose for what it launches, if its host lets one choose.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "bounded_or_none::<_, WORD_MAX_BYTES>"
+    )]
+    pub model: Option<String>,
 }
 
 /// What came of a `host-call`: `status` and `body`, or `error`, never both.
@@ -252,6 +259,30 @@ pub struct Wanted {
     /// At most one in this time for each `sessionID`; 0 for all.
     #[serde(default)]
     pub every_ms: u64,
+    /// The sessions that somebody follows, of which more is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closely: Option<Closely>,
+}
+
+/// All events of some sessions, and more of each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closely {
+    /// Which.
+    pub sessions: Vec<SessionId>,
+    /// The properties to pass on.
+    pub keep: Vec<String>,
+}
+
+impl Wanted {
+    /// What to pass on of an event of this session, and how often.
+    pub fn of(&self, session: Option<&str>) -> (&[String], u64) {
+        let is_it =
+            |closely: &&Closely| closely.sessions.iter().any(|s| Some(s.as_str()) == session);
+        match self.closely.as_ref().filter(is_it) {
+            Some(closely) => (&closely.keep, 0),
+            None => (&self.keep, self.every_ms),
+        }
+    }
 }
 
 /// How a host is asked.
@@ -270,6 +301,16 @@ pub(super) fn bounded<'de, D: Deserializer<'de>, const MAX_BYTES: usize>(
 ) -> Result<String, D::Error> {
     let text = String::deserialize(input)?;
     if text.len() > MAX_BYTES {
+        return Err(D::Error::custom(format_args!("a text has at most {MAX_BYTES} bytes here")));
+    }
+    Ok(text)
+}
+
+fn bounded_or_none<'de, D: Deserializer<'de>, const MAX_BYTES: usize>(
+    input: D,
+) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(input)?;
+    if text.as_ref().is_some_and(|text| text.len() > MAX_BYTES) {
         return Err(D::Error::custom(format_args!("a text has at most {MAX_BYTES} bytes here")));
     }
     Ok(text)

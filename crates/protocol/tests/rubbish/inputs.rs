@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use legwork_protocol::api::transcript::Reading;
 use legwork_protocol::api::{Answer, Ask, List, Refusal, Request};
 use legwork_protocol::line::{
     Context, Environment, FromDaemon, HostLifetime, HostReply, HostResult, LINE_VERSION, Method,
@@ -100,6 +101,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         agent: "build".into(),
         directory: "/a".into(),
         environment: None,
+        model: Some("p/m".into()),
     };
     vec![
         ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role },
@@ -112,6 +114,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         },
         request(Request::Show { task: "bg_00000001".into() }),
         request(Request::Follow),
+        request(Request::Transcript { task: "bg_00000001".into(), reading: Reading::default() }),
         request(Request::Ask(Ask::List(List { limit: Some(3), ..List::default() }))),
         ToDaemon::Cancel { id: 1 },
         ToDaemon::Result(HostResult {
@@ -152,6 +155,7 @@ fn good_from_daemon() -> Vec<FromDaemon> {
                 name: "session.idle".into(),
                 keep: vec!["sessionID".into()],
                 every_ms: 0,
+                closely: None,
             }],
         },
     ]

@@ -56,7 +56,11 @@ async fn one_demands_a_login() {
 async fn one_cannot_load() {
     let home = TempDir::new().unwrap();
     let memory = Some(home.path().to_owned());
-    let mut client = Client::with(Options { memory, misbehave: Some(Misbehaviour::NoLoad) });
+    let mut client = Client::with(Options {
+        memory,
+        misbehave: Some(Misbehaviour::NoLoad),
+        ..Options::default()
+    });
     let can = json!({ "loadSession": false, "sessionCapabilities": {} });
     assert_eq!(client.initialize().await["agentCapabilities"], can);
     let session = client.open().await;
@@ -70,7 +74,11 @@ async fn one_dies_when_it_is_to_load() {
     let home = TempDir::new().unwrap();
     for method in ["session/load", "session/resume"] {
         let memory = Some(home.path().to_owned());
-        let mut client = Client::with(Options { memory, misbehave: Some(Misbehaviour::DieOnLoad) });
+        let mut client = Client::with(Options {
+            memory,
+            misbehave: Some(Misbehaviour::DieOnLoad),
+            ..Options::default()
+        });
         assert_eq!(client.initialize().await["agentCapabilities"]["loadSession"], true);
         client.send(method, json!({ "sessionId": "x", "cwd": "/p" })).await;
         let (ending, errors) = client.end().await;

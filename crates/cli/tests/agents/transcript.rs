@@ -1,0 +1,268 @@
+//! The conversation of a helper, read and followed by a person.
+
+use std::io::{BufReader, Read};
+use std::process::{ChildStdout, Command};
+
+use serde_json::Value;
+
+use crate::home::{Home, Ran, eventually, ran};
+use crate::running::{Running, kill_daemon, until_finished};
+
+fn launch(home: &Home, script: &str) -> String {
+    let launched = home.run(["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
+    launched.out.trim().to_owned()
+}
+
+fn transcript(home: &Home, task: &str, more: &[&str]) -> Ran {
+    let args = ["transcript", task].into_iter().chain(more.iter().copied());
+    ran(home.command(args))
+}
+
+fn kinds(document: &Value) -> Vec<(String, u64, String)> {
+    let entries = document["entries"].as_array().unwrap().iter();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let entry = |entry: &Value| {
+        (word(&entry["kind"]), entry["run"].as_u64().unwrap(), word(&entry["text"]))
+    };
+    entries.map(entry).collect()
+}
+
+fn expect(expected: &[(&str, u64, &str)]) -> Vec<(String, u64, String)> {
+    let own =
+        |(kind, run, text): &(&str, u64, &str)| ((*kind).to_owned(), *run, (*text).to_owned());
+    expected.iter().map(own).collect()
+}
+
+/// A command that goes on, and what it prints meanwhile.
+struct Following {
+    running: Running,
+    out: BufReader<ChildStdout>,
+}
+
+impl Following {
+    fn start(command: Command) -> Self {
+        let mut running = Running::start(command);
+        let out = BufReader::new(running.take_out());
+        Self { running, out }
+    }
+
+    /// Reads up to these words: a line may not be complete yet.
+    fn until(&mut self, wanted: &str) -> String {
+        let mut said = Vec::new();
+        loop {
+            let mut byte = [0];
+            let read = self.out.read(&mut byte).unwrap();
+            assert!(read > 0, "{wanted:?} in {}", String::from_utf8_lossy(&said));
+            said.extend(byte);
+            if said.ends_with(wanted.as_bytes()) {
+                return String::from_utf8(said).unwrap();
+            }
+        }
+    }
+
+    fn ends(mut self) -> (i32, String, String) {
+        let mut rest = String::new();
+        self.out.read_to_string(&mut rest).unwrap();
+        let ended = self.running.ends();
+        (ended.code, rest, ended.err)
+    }
+}
+
+#[test]
+fn p3_a_conversation_is_read_however_the_task_ended() {
+    let home = Home::new();
+    let completed = launch(&home, "think hm\nsay Let me look\ntool read\nsay found it");
+    let failed = launch(&home, "say half\nfail no luck");
+    let cancelled = launch(&home, "say half\nask to go on");
+    eventually("it asks", || {
+        let asked = home.run(["answer", &cancelled, "--json"]).json();
+        (asked.as_array().unwrap().len() == 1).then_some(())
+    });
+    home.run(["cancel", &cancelled]).with_code(0);
+    for task in [&completed, &failed, &cancelled] {
+        until_finished(&home, task);
+    }
+    let prompt = "think hm\nsay Let me look\ntool read\nsay found it";
+    let document = transcript(&home, &completed[3..], &["--json"]).with_code(0).json();
+    let expected = [
+        ("prompt", 0, prompt),
+        ("thought", 0, "hm"),
+        ("text", 0, "Let me look"),
+        ("tool", 0, ""),
+        ("text", 0, "\n\nfound it"),
+    ];
+    assert_eq!(kinds(&document), expect(&expected), "{document:#}");
+    assert_eq!(document["entries"][3]["tool"]["state"], "done");
+    assert_eq!(
+        (&document["source"], &document["task"]["status"]),
+        (&"host".into(), &"completed".into())
+    );
+    let shown = transcript(&home, &completed, &[]).with_code(0).out;
+    for part in
+        ["── run 0 (launched", "  asked\n    think hm", "rehearsal thinks\n    hm", "✓ other  read"]
+    {
+        assert!(shown.contains(part), "{part:?} in {shown}");
+    }
+    let failed = transcript(&home, &failed, &[]).with_code(0).out;
+    assert!(failed.contains("    half") && failed.contains("  failed\n"), "{failed}");
+    let cancelled = transcript(&home, &cancelled, &[]).with_code(0).out;
+    assert!(
+        cancelled.contains("    half") && cancelled.contains("→ other  to go on"),
+        "{cancelled}"
+    );
+}
+
+#[test]
+fn p3_both_runs_of_a_resumed_task_are_there_and_each_alone() {
+    let home = Home::new();
+    let task = launch(&home, "say one");
+    until_finished(&home, &task);
+    home.run(["resume", &task, "say two"]).with_code(0);
+    let both = transcript(&home, &task, &["--json"]).with_code(0).json();
+    let expected = [
+        ("prompt", 0, "say one"),
+        ("text", 0, "one"),
+        ("prompt", 1, "say two"),
+        ("text", 1, "two"),
+    ];
+    assert_eq!(kinds(&both), expect(&expected));
+    let shown = transcript(&home, &task, &[]).with_code(0).out;
+    let (first, second) = shown.split_once("── run 1 (resumed").unwrap();
+    assert!(first.contains("one") && !first.contains("two") && second.contains("two"), "{shown}");
+    for (choice, expected) in
+        [(["--run", "0"].as_slice(), &expected[..2]), (&["--last"], &expected[2..])]
+    {
+        let args: Vec<&str> = choice.iter().copied().chain(["--json"]).collect();
+        assert_eq!(kinds(&transcript(&home, &task, &args).json()), expect(expected));
+    }
+    let none = transcript(&home, &task, &["--run", "2"]).with_code(1);
+    assert!(none.err.contains("its last one is run 1"), "{none:?}");
+    transcript(&home, &task, &["--run", "0", "--last"]).with_code(2);
+    assert!(transcript(&home, "bg_00000000", &[]).with_code(1).err.contains("legwork list"));
+}
+
+#[test]
+fn p3_a_helper_is_followed_across_a_tool_call_by_two_at_once() {
+    let home = Home::new();
+    let task = launch(&home, "say before\nask to go on\ntool read\nsay after");
+    let mut people = Following::start(home.command(["transcript", &task, "--follow"]));
+    let mut programs = Following::start(home.command(["transcript", &task, "-f", "--json"]));
+    people.until("    before");
+    people.until("→ other  to go on");
+    programs.until("\"title\":\"to go on\"");
+    programs.until("\n");
+    home.run(["answer", &task, "once"]).with_code(0);
+    let (code, rest, err) = people.ends();
+    assert_eq!(code, 0, "{rest} {err}");
+    assert!(rest.contains("Allowed: to go on") && rest.contains("✓ other  read"), "{rest}");
+    assert!(rest.trim_end().ends_with("after"), "{rest}");
+    assert_eq!(rest.matches("after").count(), 1, "{rest}");
+    let (code, rest, _) = programs.ends();
+    let lines: Vec<Value> = rest.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((code, &lines.last().unwrap()["task"]["status"]), (0, &"completed".into()));
+    assert!(lines.iter().any(|line| line["tool"]["state"] == "done"), "{rest}");
+}
+
+#[test]
+fn p3_a_result_is_printed_while_it_is_written() {
+    let home = Home::new();
+    let task = launch(&home, "say Let me ask\nask to go on\nsay the result");
+    let mut output = Following::start(home.command(["output", &task, "--follow"]));
+    output.until("Let me ask");
+    home.run(["answer", &task, "once"]).with_code(0);
+    let (code, rest, _) = output.ends();
+    let result = home.run(["output", &task]).with_code(0).out;
+    assert_eq!(code, 0);
+    assert!(
+        rest.ends_with(&result) && rest.matches("the result").count() == 1,
+        "{rest:?} {result:?}"
+    );
+    // One that has ended is printed at once, and its end is the exit code.
+    assert_eq!(home.run(["output", &task, "--follow"]).with_code(0).out, result);
+    let failed = launch(&home, "say half\nask to go on\nfail no luck");
+    let mut output = Following::start(home.command(["output", &failed, "--follow"]));
+    output.until("half");
+    home.run(["answer", &failed, "once"]).with_code(0);
+    let (code, rest, _) = output.ends();
+    assert_eq!(code, 3);
+    assert!(rest.contains("no luck"), "{rest}");
+    let followed = home.run(["output", &failed, "--follow", "--json"]).with_code(3).json();
+    assert_eq!(followed["task"]["status"], "error");
+}
+
+#[test]
+fn p3_a_daemon_that_is_killed_is_not_the_end_of_following() {
+    let home = Home::new();
+    home.configure("[recovery]\ninterrupted = \"continue\"\n");
+    let task = launch(&home, "say half\ntool read\nask to go on\nsay whole");
+    let mut people = Following::start(home.command(["transcript", &task, "--follow"]));
+    people.until("✓ other  read");
+    people.until("→ other  to go on");
+    kill_daemon(&home);
+    // It is asked to go on, and asks again itself.
+    let again = people.until("asked");
+    assert!(!again.contains("── run"), "the same run goes on: {again}");
+    eventually("it is answered", || (home.run(["answer", &task, "once"]).code == 0).then_some(()));
+    let (code, rest, err) = people.ends();
+    assert_eq!(code, 0, "{rest} {err}");
+    assert!(rest.trim_end().ends_with("whole"), "{rest}");
+}
+
+/// Also G3: two megabytes, on several pages, whole; and `head` ends it quietly.
+#[test]
+fn p3_a_long_conversation_is_read_whole_and_a_closed_pipe_ends_it_quietly() {
+    let home = Home::new();
+    let task = launch(&home, "repeat 40: tool read; say line {i}\nflood 2");
+    until_finished(&home, &task);
+    let shown = transcript(&home, &task, &[]).with_code(0).out;
+    assert!(shown.matches('x').count() >= 2 << 20, "{}", shown.len());
+    assert_eq!(shown.matches("✓ other  read").count(), 40);
+    let document = transcript(&home, &task, &["--json"]).with_code(0).json();
+    assert_eq!(document["entries"].as_array().unwrap().len(), 1 + 40 * 2);
+    let mut command = home.command(["transcript", &task]);
+    let mut child = command.spawn().unwrap();
+    let mut first = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stderr.len()), (Some(0), 0), "{ended:?}");
+}
+
+#[test]
+fn p3_no_text_of_a_helper_steers_a_terminal() {
+    let home = Home::new();
+    let nasty = "\u{1b}[2J\u{1b}]0,owned\u{7}\u{202e}evil\u{9b}31m";
+    let task = launch(&home, &format!("say {nasty}\ntool {nasty}\nthink {nasty}"));
+    until_finished(&home, &task);
+    for args in [&[][..], &["--full"], &["--json"], &["--follow"], &["--follow", "--json"]] {
+        let shown = transcript(&home, &task, args).with_code(0).out;
+        let steers = |c: char| c != '\n' && legwork_protocol::refusal::steers(c);
+        assert!(!shown.chars().any(steers), "{args:?}: {shown:?}");
+        assert!(shown.contains("evil"), "{args:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn p3_one_that_has_not_begun_says_so_and_shows_what_it_was_asked() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 1\n");
+    let first = launch(&home, "ask to go on");
+    let queued = launch(&home, "say second");
+    let shown = transcript(&home, &queued, &[]).with_code(0);
+    assert!(shown.out.contains("asked\n    say second"), "{shown:?}");
+    assert!(shown.err.contains("has not begun"), "{shown:?}");
+    let mut people = Following::start(home.command(["transcript", &queued, "--follow"]));
+    people.until("    say second");
+    eventually("it asks", || (home.run(["answer", &first, "once"]).code == 0).then_some(()));
+    let (code, rest, _) = people.ends();
+    assert_eq!(code, 0);
+    assert!(rest.contains("    second") && !rest.contains("say second"), "{rest}");
+}
+
+#[test]
+fn p3_what_was_cleared_is_gone_from_the_conversation_too() {
+    let home = Home::new();
+    let task = launch(&home, "say the-secret-word\ntool read");
+    until_finished(&home, &task);
+    home.run(["clear", &task, "--yes"]).with_code(0);
+    transcript(&home, &task, &[]).with_code(1);
+}
