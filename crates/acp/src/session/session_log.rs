@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::turn::used::Used;
 
+const EXTENSION: &str = "jsonl";
+
 #[derive(Debug, Clone)]
 pub struct SessionLog {
     folder: PathBuf,
@@ -147,6 +149,10 @@ impl SessionLog {
         let (mut terminals, mut parents, mut removed) = (Vec::new(), Vec::new(), 0);
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
+            // Mail and what agents keep lies beside the sessions.
+            if path.extension().is_none_or(|extension| extension != EXTENSION) {
+                continue;
+            }
             let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
             let Ok(session) = name.parse::<SessionId>() else { continue };
             match first_line(&path) {
@@ -172,7 +178,7 @@ impl SessionLog {
             let why = "a session that legwork keeps has a plain name";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        Ok(self.folder.join(format!("{name}.jsonl")))
+        Ok(self.folder.join(format!("{name}.{EXTENSION}")))
     }
 }
 
@@ -307,7 +313,8 @@ mod tests {
 
     #[test]
     fn k4_only_old_terminals_without_a_helper_are_removed() {
-        let (_folder, kept) = kept();
+        let (folder, kept) = kept();
+        fs::create_dir(folder.path().join("sessions/mail")).unwrap();
         let named = |name: &str| -> SessionId { name.parse().unwrap() };
         kept.append(&named("term_a"), &terminal()).unwrap();
         kept.append(&named("term_b"), &terminal()).unwrap();

@@ -73,6 +73,7 @@ fn a_third_kind_of_host_needs_nothing_but_the_trait() {
     assert_eq!(peer.hello(role, "0.0.1")["type"], "hello");
     let want = peer.next();
     assert_eq!((&want["type"], &want["events"][0]["name"]), (&json!("want"), &json!("typed")));
+    assert_eq!(peer.next()["type"], "tools", "it offers no agents of its own");
     let view = daemon.client().view();
     assert_eq!(view["hosts"][0]["kind"], KIND);
     // A session of its own may ask, but nobody can work in it.

@@ -162,7 +162,7 @@ impl<'a> Host<'a> {
                 }
                 true
             }
-            Some("drop" | "want" | "progress") => true,
+            Some("drop" | "want" | "tools" | "progress") => true,
             _ => false,
         }
     }
