@@ -69,9 +69,14 @@ pub fn began(messages: &[Value]) -> Option<u64> {
     messages.first()?["info"]["time"]["created"].as_u64()
 }
 
-/// How many prompts a session has got.
-pub fn prompts(messages: &[Value]) -> usize {
-    messages.iter().filter(|one| one["info"]["role"] == "user").count()
+/// How what a helper is told begins that was cut off with its host and is to go on.
+pub const GO_ON: &str = "You were interrupted";
+
+/// How many prompts a session has got, and how many of them only ask it to go on.
+pub fn prompts(messages: &[Value]) -> (usize, usize) {
+    let prompts = || messages.iter().filter(|one| one["info"]["role"] == "user");
+    let goes_on = |one: &&Value| texts(one, false).any(|text| text.starts_with(GO_ON));
+    (prompts().count(), prompts().filter(goes_on).count())
 }
 
 #[cfg(test)]
@@ -113,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_read() {
-        let messages = [message("user", json!([])), message("assistant", json!([]))];
-        assert_eq!(
-            (completed(&messages), began(&messages), prompts(&messages)),
-            (Some(9), Some(5), 1)
-        );
+    fn moments_and_prompts_are_read() {
+        let go_on = json!([{ "type": "text", "text": "You were interrupted because it ended." }]);
+        let messages = [("user", json!([])), ("assistant", json!([])), ("user", go_on)];
+        let messages = messages.map(|(role, parts)| message(role, parts));
+        assert_eq!((completed(&messages), began(&messages)), (Some(9), Some(5)));
+        assert_eq!(prompts(&messages), (2, 1));
     }
 }

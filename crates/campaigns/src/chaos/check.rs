@@ -1,6 +1,6 @@
 //! What may not be at the end of a history: something lost, doubled, stuck, ended in the wrong way
-//! or left lying about. A kill of OpenCode may cut a run off, and may undo a launch that nobody was
-//! told of; a kill of anything else may change nothing.
+//! or left lying about. A kill of OpenCode may cut a run off, which then goes on three times at the
+//! most, and may undo a launch that nobody was told of; a kill of anything else may change nothing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,6 +73,9 @@ impl fmt::Display for Broken {
 
 /// Who cancelled it when its parent did.
 const BY_PARENT: &str = "Cancelled by the session that asked for it";
+
+/// So often a run is asked to go on after its host ended.
+const GOES_ON_MAX: usize = 3;
 
 /// What a call is told while the daemon cannot be reached; whether it was done is not known then.
 const UNAVAILABLE: &str = "legwork is not available";
@@ -215,8 +218,8 @@ impl Look<'_> {
             }
             "error" if last == Ending::Fails && task.text.contains(&words) => true,
             "error" => {
-                let cut = self.cut(task.ended) && task.text.contains("interrupted");
-                cut && last != Ending::NoAgent
+                let cut = self.cuts(task.ended) > GOES_ON_MAX;
+                cut && task.text.contains("interrupted") && last != Ending::NoAgent
             }
             // What hangs may be cancelled by a person at the end as well.
             "cancelled" => last == Ending::Hangs,
@@ -266,7 +269,11 @@ impl Look<'_> {
     fn prompted(&mut self, task: &TaskSeen) {
         let Some(session) = &task.session else { return };
         let child = self.left.children.iter().find(|child| child.session == *session);
-        let runs = task.resumes as usize + 1;
+        let (runs, cuts) = (task.resumes as usize + 1, self.cuts(task.ended));
+        if let Some(child) = child.filter(|child| child.go_ons > cuts) {
+            let what = format!("asked to go on {} times after {cuts} kills", child.go_ons);
+            self.add(Rule::Doubled, Some(task), what);
+        }
         match child {
             None if task.status == "completed" => {
                 self.add(Rule::Lost, Some(task), format!("its session {session} is gone"));
@@ -286,8 +293,13 @@ impl Look<'_> {
 
     /// Whether OpenCode was killed after the item began and, if that is known, before this moment.
     fn cut(&self, until: Option<u64>) -> bool {
+        self.cuts(until) > 0
+    }
+
+    fn cuts(&self, until: Option<u64>) -> usize {
         let began = self.left.began.unwrap_or_default();
-        self.kills.iter().any(|kill| *kill >= began && until.is_none_or(|until| *kill <= until))
+        let in_time = |kill: &&u64| **kill >= began && until.is_none_or(|until| **kill <= until);
+        self.kills.iter().filter(in_time).count()
     }
 
     fn add(&mut self, rule: Rule, task: Option<&TaskSeen>, what: String) {

@@ -38,8 +38,10 @@ pub struct TaskSeen {
 pub struct ChildSeen {
     /// The session.
     pub session: String,
-    /// The prompts that it has got.
+    /// The prompts that it has got, without those that only ask it to go on.
     pub prompts: usize,
+    /// Those.
+    pub go_ons: usize,
     /// Whether it is at work.
     pub busy: bool,
 }
@@ -81,27 +83,24 @@ pub async fn look(stage: &Stage, play: &Play) -> Done<Seen> {
     for item in &play.items {
         let mut seen = ItemSeen { began: item.began, ..ItemSeen::default() };
         if let Some(parent) = &item.parent {
-            let messages = messages(&stage.client, parent).await?;
-            seen.calls = Call::all(&messages);
-            seen.notices = talk::notices(&messages);
+            let told = messages(&stage.client, parent).await?;
+            seen.calls = Call::all(&told);
+            seen.notices = talk::notices(&told);
             let ours = tasks.iter().filter(|(of, _)| of == parent);
             seen.tasks = ours.map(|(_, task)| task.clone()).collect();
             let path = format!("/session/{parent}/children");
             for child in list(read(&stage.client, &path).await?) {
                 let session = word(&child["id"]);
-                let prompts = talk::prompts(&messages_of(&stage.client, &session).await?);
-                let busy = !status[&session].is_null();
-                seen.children.push(ChildSeen { session, prompts, busy });
+                let told = messages(&stage.client, &session).await?;
+                let (prompts, go_ons) = talk::prompts(&told);
+                let (prompts, busy) = (prompts - go_ons, !status[&session].is_null());
+                seen.children.push(ChildSeen { session, prompts, go_ons, busy });
             }
         }
         items.push(seen);
     }
     let host_kills = play.host_kills();
     Ok(Seen { items, host_kills, strangers: strangers(stage) })
-}
-
-async fn messages_of(client: &Client, session: &str) -> Done<Vec<Value>> {
-    messages(client, session).await
 }
 
 /// The messages of a session.

@@ -32,7 +32,11 @@ fn well(wanted: impl Fn(&Item) -> bool) -> (Plan, Seen) {
             _ => ("completed", "TASK COMPLETED"),
         };
         left.notices.push(notice(&id, says, &helper.words(0)));
-        left.children.push(ChildSeen { session: session.clone(), prompts: 1, busy: false });
+        left.children.push(ChildSeen {
+            session: session.clone(),
+            prompts: 1,
+            ..ChildSeen::default()
+        });
         left.tasks.push(TaskSeen {
             id,
             name: helper.name.clone(),
@@ -119,7 +123,7 @@ fn what_still_runs_or_owes_or_waits_is_stuck() {
 }
 
 #[test]
-fn a_run_may_be_interrupted_only_by_a_kill_of_opencode_in_its_time() {
+fn a_run_may_be_interrupted_only_by_more_kills_of_opencode_in_its_time_than_it_goes_on() {
     let (plan, mut seen) = single();
     let item = &mut seen.items[0];
     item.tasks[0].status = "error".to_owned();
@@ -127,12 +131,23 @@ fn a_run_may_be_interrupted_only_by_a_kill_of_opencode_in_its_time() {
     item.notices[0].says = "TASK FAILED".to_owned();
     assert_eq!(rules(&plan, &seen), [Rule::WrongOutcome]);
     for (kill, held) in [(500, false), (1_500, true), (2_500, false)] {
-        seen.host_kills = vec![kill];
+        seen.host_kills = vec![1_400, 1_400, 1_400, kill];
         assert_eq!(rules(&plan, &seen).is_empty(), held, "{kill}");
     }
-    seen.host_kills = vec![1_500];
+    seen.host_kills = vec![1_500; 4];
     seen.items[0].tasks[0].text = "Something else.".to_owned();
     assert_eq!(rules(&plan, &seen), [Rule::WrongOutcome]);
+}
+
+#[test]
+fn a_run_goes_on_once_for_each_kill_of_opencode() {
+    let (plan, mut seen) = single();
+    seen.items[0].children[0].go_ons = 1;
+    assert_eq!(rules(&plan, &seen), [Rule::Doubled]);
+    seen.host_kills = vec![1_500];
+    assert_eq!(rules(&plan, &seen), []);
+    seen.items[0].children[0].go_ons = 2;
+    assert_eq!(rules(&plan, &seen), [Rule::Doubled]);
 }
 
 #[test]
@@ -177,7 +192,7 @@ fn what_its_parent_cancelled_is_not_told_and_what_a_person_did_is() {
 #[test]
 fn sessions_and_processes_of_nobody_are_found() {
     let (plan, mut seen) = single();
-    let stray = ChildSeen { session: "ses_9".to_owned(), prompts: 0, busy: false };
+    let stray = ChildSeen { session: "ses_9".to_owned(), ..ChildSeen::default() };
     seen.items[0].children.push(stray);
     seen.items[0].children[0].busy = true;
     seen.strangers.push("process 9 x".to_owned());
