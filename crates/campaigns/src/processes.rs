@@ -85,6 +85,16 @@ pub fn in_home(root: &Path) -> Vec<Process> {
     ours
 }
 
+/// The OpenCodes of this home that legwork started without a window.
+pub fn headless(root: &Path) -> Vec<u32> {
+    let serves = |one: &Process| {
+        let program = one.words.first().is_some_and(|word| word.ends_with("opencode"));
+        program && one.words.iter().any(|word| word == "serve")
+    };
+    let ours = in_home(root).into_iter().filter(serves).map(|one| one.pid);
+    ours.filter(|pid| has_variable(*pid, "LEGWORK_HEADLESS=")).collect()
+}
+
 /// Kills one process of this home without a warning.
 ///
 /// # Errors
@@ -123,9 +133,13 @@ pub fn kill_with_words(line: &[&str]) {
 }
 
 fn bears(pid: u32, root: &Path) -> bool {
-    let mark = format!("HOME={}/", root.display());
+    has_variable(pid, &format!("HOME={}/", root.display()))
+}
+
+/// Whether a variable that a process was started with begins so.
+fn has_variable(pid: u32, begin: &str) -> bool {
     let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ.split(|byte| *byte == 0).any(|one| one.starts_with(mark.as_bytes()))
+    environ.split(|byte| *byte == 0).any(|one| one.starts_with(begin.as_bytes()))
 }
 
 fn words(pid: u32) -> Vec<String> {

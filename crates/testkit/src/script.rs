@@ -11,7 +11,8 @@
 //! gate NAME             wait for `Model::open`       count                say how many prompts
 //! call TOOL {json}      call a tool                  echo-history         say what was said before
 //! call-as ID TOOL {..}  the same, under this id      drop-once            cut it, one time
-//! break-off             end the stream too early
+//! break-off             end the stream too early     stream-until NAME MS WORD
+//!                                                    words, MS apart, until `Model::open`
 //! ```
 //!
 //! Each call has an id of its own, as providers should have it, but for `call-as`, whose id `-` is
@@ -33,6 +34,8 @@ pub enum Line {
     Repeat(usize, String),
     /// Write so many words, with so many milliseconds before each.
     Stream(usize, u64, String),
+    /// Write words, with so many milliseconds before each, until the test opens the gate.
+    StreamUntil(String, u64, String),
     /// Take so many milliseconds.
     Wait(u64),
     /// Wait until the test opens the gate.
@@ -112,6 +115,12 @@ fn parse_line(line: &str) -> Option<Line> {
             let count = words.next()?.parse().ok()?;
             let ms = words.next()?.parse().ok()?;
             Line::Stream(count, ms, words.next().unwrap_or("word").to_owned())
+        }
+        "stream-until" => {
+            let mut words = rest.splitn(3, ' ');
+            let gate = words.next()?.to_owned();
+            let ms = words.next()?.parse().ok()?;
+            Line::StreamUntil(gate, ms, words.next().unwrap_or("word").to_owned())
         }
         "wait" => Line::Wait(rest.parse().ok()?),
         "gate" if !rest.is_empty() => Line::Gate(rest.to_owned()),
@@ -215,11 +224,12 @@ mod tests {
 
     #[test]
     fn every_line_has_its_form() {
-        let text = "#script\nrepeat 9 ab\nstream 3 10 w\ngate g\ncall t\nfail-once 500\ndrop\n\
+        let text = "#script\nrepeat 9 ab\nstream 3 10 w\nstream-until g 5 w\ngate g\ncall t\nfail-once 500\ndrop\n\
                     drop-once\nbreak-off\ncount\necho-history\n#end\nrubbish";
         let expected = vec![
             Line::Repeat(9, "ab".into()),
             Line::Stream(3, 10, "w".into()),
+            Line::StreamUntil("g".into(), 5, "w".into()),
             Line::Gate("g".into()),
             Line::Call("t".into(), "{}".into()),
             Line::FailOnce(500, "scripted failure".into()),

@@ -265,7 +265,7 @@ impl Look<'_> {
     }
 
     /// One session, with one prompt for each run. What ended before its prompt was taken may have
-    /// none any more.
+    /// none any more, or only that which asks it to go on.
     fn prompted(&mut self, task: &TaskSeen) {
         let Some(session) = &task.session else { return };
         let child = self.left.children.iter().find(|child| child.session == *session);
@@ -283,8 +283,8 @@ impl Look<'_> {
                 let what = format!("{} prompts for {runs} runs", child.prompts);
                 self.add(Rule::Doubled, Some(task), what);
             }
-            Some(child) if child.prompts < runs && task.status == "completed" => {
-                let what = format!("{} prompts for {runs} runs", child.prompts);
+            Some(child) if child.all_prompts() < runs && task.status == "completed" => {
+                let what = format!("{} prompts for {runs} runs", child.all_prompts());
                 self.add(Rule::Lost, Some(task), what);
             }
             Some(_) => {}

@@ -3,13 +3,16 @@
 //! that fails can be played again alone.
 
 mod check;
+mod diary;
+mod headless;
+mod person;
 mod plan;
 mod play;
 mod seen;
 mod sum;
 
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use legwork_testkit::{block_on, script};
@@ -24,7 +27,8 @@ use crate::progress::{note, say, until};
 use crate::stage::{Furniture, Stage};
 pub use check::{Broken, Rule};
 use check::{check, tally};
-use plan::Plan;
+use diary::Diary;
+use plan::{Plan, Victim};
 use play::Play;
 use seen::Seen;
 use sum::Sum;
@@ -52,12 +56,19 @@ const CONFIG: &str = "[limits]\nmax_running = 8\n";
 /// prints its kills, the timeline of each task concerned and the command that plays it again, and
 /// keeps the records and logs beside the program. Exit code 0: all held; 1: broken; 2: could not be
 /// done.
+///
+/// With `--headless` windows come and go: again and again three helpers work (one in a tool call,
+/// one streaming, one waiting for a permission) while the window is closed or killed, or the
+/// headless OpenCode that goes on with them, or the daemon; and windows are opened again. Each
+/// helper has to end with its own words and to be told once, and nothing may be left. No helper
+/// loses more hosts than it goes on after (three).
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cargo xtask chaos --kills 10 --seed 7     one history, about two minutes
   cargo xtask chaos --kills 1000            a hundred histories with seeds from now on
-  cargo xtask chaos --kills 200 --out docs  fill in docs/performance.md")]
+  cargo xtask chaos --kills 200 --out docs  fill in docs/performance.md
+  cargo xtask chaos --headless --kills 20   windows that come and go, about five minutes")]
 pub struct Chaos {
     /// How many kills altogether; ten are one history
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -65,6 +76,9 @@ pub struct Chaos {
     /// The seed of the first history; the next ones count on from it. Without it: the time
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
+    /// Close and kill windows, and what goes on without them
+    #[arg(long)]
+    headless: bool,
     /// So many times slower than planned, for a machine that is busy
     #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
     slower: f64,
@@ -85,8 +99,11 @@ impl Chaos {
         for (number, done) in (0..self.kills).step_by(KILLS).enumerate() {
             let kills = (self.kills - done).min(KILLS);
             let seed = first + number as u64;
-            let plan = Plan::new(seed, kills);
-            let ended = block_on(history(&plan, seed, self.slower))?;
+            let ended = if self.headless {
+                block_on(headless::history(seed, kills, self.slower))?
+            } else {
+                block_on(history(&Plan::new(seed, kills), seed, self.slower))?
+            };
             self.print(&ended, seed, kills);
             sum.add(&ended.sum);
             if !sum.held() && !self.keep_going {
@@ -94,13 +111,24 @@ impl Chaos {
             }
         }
         say(sum.line());
+        if self.headless {
+            say(sum.figures().text());
+        }
         if let Some(folder) = &self.out {
-            let seed = format!("--kills {} --seed {first}", self.kills);
-            facts.push(("command".to_owned(), format!("`cargo xtask chaos {seed}`")));
-            let text = format!("{}\n{}", machine::list(&facts), sum.table().markdown());
-            page::publish(folder, "performance", &[("chaos", text)], &[])?;
+            let words = format!("{} --kills {} --seed {first}", self.chore(), self.kills);
+            facts.push(("command".to_owned(), format!("`{words}`")));
+            let mut text = format!("{}\n{}", machine::list(&facts), sum.table().markdown());
+            if self.headless {
+                text = format!("{text}\n{}", sum.figures().markdown());
+            }
+            let place = if self.headless { "chaos headless" } else { "chaos" };
+            page::publish(folder, "performance", &[(place, text)], &[])?;
         }
         Ok(if sum.held() { Verdict::Held } else { Verdict::Broken })
+    }
+
+    fn chore(&self) -> &'static str {
+        if self.headless { "cargo xtask chaos --headless" } else { "cargo xtask chaos" }
     }
 
     fn print(&self, ended: &Ended, seed: u64, kills: usize) {
@@ -114,7 +142,8 @@ impl Chaos {
         if !ended.broken.is_empty() {
             let slower = self.slower;
             let pace = if slower > 1.0 { format!(" --slower {slower}") } else { String::new() };
-            say(format!("replay: cargo xtask chaos --seed {seed} --kills {kills}{pace}"));
+            let chore = self.chore();
+            say(format!("replay: {chore} --seed {seed} --kills {kills}{pace}"));
         }
     }
 }
@@ -148,6 +177,7 @@ pub fn short(seed: u64, blows: usize) -> Done<Ended> {
 }
 
 async fn history(plan: &Plan, seed: u64, slower: f64) -> Done<Ended> {
+    let begin = Instant::now();
     note(format!("history {seed} with {} blows", plan.blows()));
     let settings = plan::settings();
     let furniture = Furniture { config: Some(CONFIG), settings, ..Furniture::default() };
@@ -158,33 +188,35 @@ async fn history(plan: &Plan, seed: u64, slower: f64) -> Done<Ended> {
     let mut play = Play::new(plan);
     play.all(&mut stage, plan, slower).await?;
     let settled = play.settle(&stage, plan).await?;
-    let (seen, mut broken) = judged(&stage, plan, &play, settled).await?;
-    let story = if broken.is_empty() { String::new() } else { tell(&stage, seed, &play, &broken) };
+    let look = async || {
+        let seen = seen::look(&stage, &play.items, play.host_kills()).await?;
+        let broken = check(plan, &seen);
+        Ok((seen, broken))
+    };
+    let (seen, mut broken) = judged(settled, look).await?;
+    let told = (!broken.is_empty()).then(|| tell(&stage, seed, &play.diary, &broken));
     broken.extend(end(&mut stage).await?);
     let mut sum = Sum {
         seeds: vec![(seed, broken.is_empty())],
         outcomes: tally(&seen),
         tasks: seen.items.iter().map(|item| item.tasks.len()).sum(),
+        seconds: begin.elapsed().as_secs_f64(),
         ..Sum::default()
     };
-    for blow in &play.blows {
-        *sum.kills.entry(blow.victim).or_default() += 1;
-    }
+    Victim::ALL.iter().for_each(|victim| sum.hit(victim.name(), 0));
+    play.blows.iter().for_each(|blow| sum.hit(blow.victim.name(), 1));
     sum.blame(&broken);
-    Ok(Ended { sum, broken, story })
+    Ok(Ended { sum, broken, story: told.unwrap_or_default() })
 }
 
 /// What is so twice, some seconds apart, is so. What is not settled is looked at once.
 async fn judged(
-    stage: &Stage,
-    plan: &Plan,
-    play: &Play,
     settled: bool,
+    mut look: impl AsyncFnMut() -> Done<(Seen, Vec<Broken>)>,
 ) -> Done<(Seen, Vec<Broken>)> {
     let mut held_before = false;
     for number in 1.. {
-        let seen = seen::look(stage, play).await?;
-        let broken = check(plan, &seen);
+        let (seen, broken) = look().await?;
         if broken.is_empty() && held_before {
             return Ok((seen, broken));
         }
@@ -221,11 +253,8 @@ async fn end(stage: &mut Stage) -> Done<Vec<Broken>> {
 }
 
 /// All that somebody needs who wants to know what happened.
-fn tell(stage: &Stage, seed: u64, play: &Play, broken: &[Broken]) -> String {
-    let mut lines = vec![format!("\nseed {seed}, what happened:")];
-    for (at, what) in &play.timeline {
-        lines.push(format!("{:>8.2} s  {what}", at.as_secs_f64()));
-    }
+fn tell(stage: &Stage, seed: u64, diary: &Diary, broken: &[Broken]) -> String {
+    let mut lines = vec![format!("\nseed {seed}, what happened:"), diary.text()];
     let mut tasks: Vec<&str> = broken.iter().filter_map(|one| one.task.as_deref()).collect();
     tasks.sort_unstable();
     tasks.dedup();

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use legwork_testkit::{Call, call, script};
 use rustix::process::Signal;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::diary::Diary;
+use super::person::{self, PATIENCE, word};
 use super::plan::{Act, Ending, Later, Plan, Step, Victim};
 use super::seen;
-use crate::fault::{Done, Fault};
+use crate::fault::Done;
 use crate::legwork::DaemonFacts;
 use crate::processes;
-use crate::progress::{note, until};
+use crate::progress::until;
 use crate::stage::Stage;
 
-/// One request of ours to OpenCode.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// For a victim to be there. One that has just been killed may not be back yet.
 const VICTIM: Duration = Duration::from_secs(8);
 /// For everything to settle. A pause after many kills of a bridge is up to half a minute, a run cut
@@ -52,9 +52,8 @@ pub struct Play {
     pub items: Vec<Played>,
     /// The kills that hit.
     pub blows: Vec<Blow>,
-    /// What was done, for people: when, and what.
-    pub timeline: Vec<(Duration, String)>,
-    begun: Instant,
+    /// What was done.
+    pub diary: Diary,
     /// How often each item's later step was put off.
     put_off: Vec<usize>,
 }
@@ -71,8 +70,7 @@ impl Play {
         Self {
             items: vec![Played::default(); plan.items.len()],
             blows: Vec::new(),
-            timeline: Vec::new(),
-            begun: Instant::now(),
+            diary: Diary::new(),
             put_off: vec![0; plan.items.len()],
         }
     }
@@ -89,7 +87,6 @@ impl Play {
     /// # Errors
     /// When OpenCode does not answer or a command of ours does not end.
     pub async fn all(&mut self, stage: &mut Stage, plan: &Plan, slower: f64) -> Done<()> {
-        self.begun = Instant::now();
         let mut clock = Instant::now();
         let mut steps = plan.steps.clone();
         while !steps.is_empty() {
@@ -108,7 +105,7 @@ impl Play {
                 }
                 Act::Answer(number) => {
                     let name = &plan.items[number].helpers[0].name;
-                    self.answer(stage, Some(name))?;
+                    person::answer(stage, &mut self.diary, |asks| asks == name)?;
                 }
                 Act::Kill(victim) => {
                     let begin = Instant::now();
@@ -122,13 +119,11 @@ impl Play {
     }
 
     async fn launch(&mut self, stage: &Stage, plan: &Plan, number: usize) -> Done<()> {
-        let session = post(stage, "/session", json!({ "title": format!("item {number}") })).await?;
-        let parent = session["id"].as_str().map(str::to_owned);
-        let parent = parent.ok_or_else(|| Fault::trying("making a session", &session))?;
+        let parent = person::session(stage, &format!("item {number}")).await?;
         self.items[number] = Played { parent: Some(parent.clone()), began: Some(now()) };
         let names: Vec<&str> = plan.items[number].helpers.iter().map(|one| &*one.name).collect();
         self.tell(format!("item {number} launches {}", names.join(", ")));
-        prompt(stage, &parent, &plan.items[number].script()).await
+        person::prompt(stage, &parent, &plan.items[number].script()).await
     }
 
     async fn later(&mut self, stage: &Stage, plan: &Plan, number: usize) -> Done<Turned> {
@@ -156,21 +151,8 @@ impl Play {
                 return Ok(Turned::Done);
             }
         };
-        prompt(stage, &parent, &script(&[&line, "say ok"])).await?;
+        person::prompt(stage, &parent, &script(&[&line, "say ok"])).await?;
         Ok(Turned::Done)
-    }
-
-    /// A person allows what the helper of this name asks, or what any asks.
-    fn answer(&mut self, stage: &Stage, name: Option<&str>) -> Done<()> {
-        for task in list(&stage.legwork_json(&["list"])?["tasks"]) {
-            let wanted = name.is_none_or(|name| task["description"] == name);
-            for question in list(&task["questions"]).iter().filter(|_| wanted) {
-                let (id, question) = (word(&task["id"]), word(&question["id"]));
-                self.tell(format!("a person answers {question} of {id}"));
-                stage.legwork(&["answer", id, "once", "--question", question])?;
-            }
-        }
-        Ok(())
     }
 
     /// The victim's process, if it is there or comes back.
@@ -229,10 +211,10 @@ impl Play {
         while Instant::now() < end {
             // Asking would start a daemon; it has to come back by itself.
             if stage.daemon()?.is_some_and(|daemon| daemon.hosts > 0) {
-                self.answer(stage, None)?;
+                person::answer(stage, &mut self.diary, |_| true)?;
                 self.cancel_hanging(stage, plan)?;
                 let settled = stage.daemon()?.is_some_and(|daemon| daemon.is_settled());
-                if settled && quiet(stage).await {
+                if settled && person::quiet(stage).await {
                     self.tell("settled".to_owned());
                     return Ok(true);
                 }
@@ -246,10 +228,10 @@ impl Play {
 
     fn cancel_hanging(&mut self, stage: &Stage, plan: &Plan) -> Done<()> {
         let helpers = || plan.items.iter().flat_map(|item| &item.helpers);
-        for task in list(&stage.legwork_json(&["list", "--status", "running"])?["tasks"]) {
+        for task in person::tasks(stage)? {
             let hangs = helpers()
                 .any(|one| one.ending == Ending::Hangs && task["description"] == *one.name);
-            if hangs {
+            if hangs && task["ended"].is_null() {
                 self.tell(format!("a person cancels {}", word(&task["id"])));
                 stage.legwork(&["cancel", word(&task["id"])])?;
             }
@@ -258,38 +240,12 @@ impl Play {
     }
 
     fn tell(&mut self, what: String) {
-        note(&what);
-        self.timeline.push((self.begun.elapsed(), what));
+        self.diary.tell(what);
     }
 }
 
-async fn quiet(stage: &Stage) -> bool {
-    let status = stage.client.try_call("GET", "/session/status", None, PATIENCE).await;
-    status.is_ok_and(|answer| answer.body.as_object().is_some_and(serde_json::Map::is_empty))
-}
-
-async fn prompt(stage: &Stage, session: &str, text: &str) -> Done<()> {
-    let body = json!({ "parts": [{ "type": "text", "text": text }] });
-    post(stage, &format!("/session/{session}/prompt_async"), body).await.map(drop)
-}
-
-async fn post(stage: &Stage, path: &str, body: Value) -> Done<Value> {
-    match stage.client.try_call("POST", path, Some(body), PATIENCE).await {
-        Ok(answer) if answer.status < 300 => Ok(answer.body),
-        Ok(answer) => Err(Fault::trying(format!("POST {path}"), format!("{answer:?}"))),
-        Err(why) => Err(Fault::trying(format!("POST {path}"), why)),
-    }
-}
-
-fn now() -> u64 {
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     since.as_millis() as u64
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn word(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use legwork_testkit::{Call, Client};
 use serde_json::Value;
 use std::time::Duration;
 
-use super::play::Play;
+use super::play::Played;
 use crate::fault::{Done, Fault};
 use crate::stage::Stage;
 use crate::talk::{self, Notice};
@@ -46,6 +46,13 @@ pub struct ChildSeen {
     pub busy: bool,
 }
 
+impl ChildSeen {
+    /// All prompts that it has got.
+    pub fn all_prompts(&self) -> usize {
+        self.prompts + self.go_ons
+    }
+}
+
 /// A conversation of the plan.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ItemSeen {
@@ -76,11 +83,11 @@ pub struct Seen {
 ///
 /// # Errors
 /// When OpenCode or the daemon does not answer.
-pub async fn look(stage: &Stage, play: &Play) -> Done<Seen> {
+pub async fn look(stage: &Stage, played: &[Played], host_kills: Vec<u64>) -> Done<Seen> {
     let tasks = tasks(stage)?;
     let status = read(&stage.client, "/session/status").await?;
     let mut items = Vec::new();
-    for item in &play.items {
+    for item in played {
         let mut seen = ItemSeen { began: item.began, ..ItemSeen::default() };
         if let Some(parent) = &item.parent {
             let told = messages(&stage.client, parent).await?;
@@ -99,7 +106,6 @@ pub async fn look(stage: &Stage, play: &Play) -> Done<Seen> {
         }
         items.push(seen);
     }
-    let host_kills = play.host_kills();
     Ok(Seen { items, host_kills, strangers: strangers(stage) })
 }
 

@@ -3,22 +3,30 @@
 use std::collections::BTreeMap;
 
 use super::check::{Broken, Rule};
-use super::plan::Victim;
 use crate::page::Table;
+use crate::statistics::spread;
 
 /// The sum of some histories.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sum {
     /// Their seeds, and whether each held.
     pub seeds: Vec<(u64, bool)>,
-    /// Kills of each process.
-    pub kills: BTreeMap<Victim, usize>,
+    /// Kills of each kind, in the order in which they are told.
+    pub kills: Vec<(&'static str, usize)>,
     /// How tasks ended.
     pub outcomes: BTreeMap<String, usize>,
     /// Tasks.
     pub tasks: usize,
     /// How often each rule was broken.
     pub broken: BTreeMap<Rule, usize>,
+    /// How long it took.
+    pub seconds: f64,
+    /// How long helpers stood still after the end of their host, in seconds.
+    pub gaps_s: Vec<f64>,
+    /// The same, if something else was killed or opened meanwhile.
+    pub gaps_disturbed_s: Vec<f64>,
+    /// How long there were two headless hosts, in seconds.
+    pub overlaps_s: Vec<f64>,
 }
 
 impl Sum {
@@ -26,14 +34,26 @@ impl Sum {
     pub fn add(&mut self, history: &Self) {
         self.seeds.extend(&history.seeds);
         self.tasks += history.tasks;
-        for (victim, count) in &history.kills {
-            *self.kills.entry(*victim).or_default() += count;
+        self.seconds += history.seconds;
+        self.gaps_s.extend(&history.gaps_s);
+        self.gaps_disturbed_s.extend(&history.gaps_disturbed_s);
+        self.overlaps_s.extend(&history.overlaps_s);
+        for (kind, count) in &history.kills {
+            self.hit(kind, *count);
         }
         for (outcome, count) in &history.outcomes {
             *self.outcomes.entry(outcome.clone()).or_default() += count;
         }
         for (rule, count) in &history.broken {
             *self.broken.entry(*rule).or_default() += count;
+        }
+    }
+
+    /// With so many more kills of this kind.
+    pub fn hit(&mut self, kind: &'static str, more: usize) {
+        match self.kills.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += more,
+            None => self.kills.push((kind, more)),
         }
     }
 
@@ -49,27 +69,40 @@ impl Sum {
         self.broken.is_empty()
     }
 
-    fn killed(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        let count = |victim| self.kills.get(&victim).copied().unwrap_or_default();
-        Victim::ALL.into_iter().map(move |victim| (victim.name(), count(victim)))
-    }
-
     /// In one line.
     pub fn line(&self) -> String {
-        let kills: usize = self.kills.values().sum();
+        let kills: usize = self.kills.iter().map(|(_, count)| count).sum();
         let killed: Vec<String> =
-            self.killed().map(|(name, count)| format!("{name} {count}")).collect();
+            self.kills.iter().map(|(name, count)| format!("{name} {count}")).collect();
         let outcomes: Vec<String> =
             self.outcomes.iter().map(|(name, count)| format!("{count} {name}")).collect();
         let failed: Vec<u64> =
             self.seeds.iter().filter(|(_, held)| !held).map(|(seed, _)| *seed).collect();
         let verdict = if self.held() { "held".to_owned() } else { format!("broken: {failed:?}") };
         format!(
-            "{kills} kills ({}), {} tasks ({}): {verdict}",
+            "{kills} kills ({}), {} tasks ({}) in {:.0} s: {verdict}",
             killed.join(", "),
             self.tasks,
             outcomes.join(", "),
+            self.seconds,
         )
+    }
+
+    /// How long things took in histories in which windows come and go.
+    pub fn figures(&self) -> Table {
+        let mut table = Table::new(&["seconds", "n", "median", "p95", "max"]);
+        let of = [
+            ("from the end of its host until a helper goes on", &self.gaps_s),
+            ("the same, with another blow in between", &self.gaps_disturbed_s),
+            ("two headless OpenCodes at once", &self.overlaps_s),
+        ];
+        for (name, samples) in of {
+            let Some(found) = spread(samples) else { continue };
+            let values = [found.median, found.p95, found.max].map(|value| format!("{value:.1}"));
+            let head = [name.to_owned(), found.count.to_string()];
+            table.push(head.into_iter().chain(values).collect());
+        }
+        table
     }
 
     /// For a document.
@@ -78,8 +111,8 @@ impl Sum {
         let mut row =
             |name: &str, count: usize| table.push(vec![name.to_owned(), count.to_string()]);
         row("histories", self.seeds.len());
-        for (name, count) in self.killed() {
-            row(&format!("kills of {name}"), count);
+        for (name, count) in &self.kills {
+            row(&format!("kills of {name}"), *count);
         }
         row("tasks", self.tasks);
         for (outcome, count) in &self.outcomes {
@@ -101,10 +134,11 @@ mod tests {
     fn histories_are_added_up_and_every_rule_is_shown() {
         let one = Sum {
             seeds: vec![(7, true)],
-            kills: BTreeMap::from([(Victim::Daemon, 4), (Victim::Host, 6)]),
+            kills: vec![("daemon", 4), ("OpenCode", 6)],
             outcomes: BTreeMap::from([("completed".to_owned(), 3)]),
             tasks: 3,
-            broken: BTreeMap::new(),
+            seconds: 30.0,
+            ..Sum::default()
         };
         let mut other = Sum { seeds: vec![(8, false)], ..one.clone() };
         other.blame(&[Broken { rule: Rule::Stuck, item: None, task: None, what: String::new() }]);
@@ -113,8 +147,8 @@ mod tests {
         assert!(sum.held());
         sum.add(&other);
         assert!(!sum.held());
-        let expected = "20 kills (daemon 8, bridge 0, OpenCode 12), 6 tasks (6 completed): \
-                        broken: [8]";
+        let expected =
+            "20 kills (daemon 8, OpenCode 12), 6 tasks (6 completed) in 60 s: broken: [8]";
         assert_eq!(sum.line(), expected);
         let rows = sum.table().rows;
         assert_eq!(rows[0], ["histories", "2"]);

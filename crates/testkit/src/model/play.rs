@@ -265,6 +265,15 @@ impl Player {
                     }
                 }
             }
+            Line::StreamUntil(gate, ms, word) => {
+                while !self.shared.state().open.contains(&gate) {
+                    tokio::select! {
+                        () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+                        () = self.sender.closed() => return,
+                    }
+                    self.write(&format!("{word} ")).await;
+                }
+            }
             Line::Call(tool, json) => {
                 let id = self.new_id();
                 self.call(&id, &tool, &json).await;
