@@ -9,7 +9,7 @@ use crate::stage::{Furniture, Stage};
 use crate::talk::{self, Notice};
 
 /// No limit is to be measured, so there is none.
-const CONFIG: &str = "[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n";
+pub const CONFIG: &str = "[limits]\nmax_running = 0\nmax_tasks_per_root = 0\n";
 
 /// A tool that does nothing, one that makes one request to the OpenCode that it runs in, and one
 /// that opens a session there, which is the least that a launch has to do.

@@ -2,7 +2,7 @@
 //! its own messages, where it writes them; else they are taken in this process, both ends on one
 //! clock. A gate in the model's script makes sure that what is measured begins when all is quiet.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use legwork_testkit::{Call, Event, Events, Request, call, script};
 use serde_json::json;
@@ -18,6 +18,8 @@ use crate::talk;
 const HELD: Duration = Duration::from_secs(10);
 const SETTLE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
+/// Launches in one step.
+const TEN: usize = 10;
 
 /// A stage with its events.
 struct Scene<'a> {
@@ -74,6 +76,8 @@ struct ToldIdle {
     launch: f64,
     stored: f64,
     asked: f64,
+    /// From the launch to the helper's first model request.
+    begun: f64,
     /// What the first two are made of, where we know.
     parts: Vec<(Way, f64)>,
 }
@@ -117,9 +121,13 @@ impl<'a> Scene<'a> {
         self.quiet().await?;
         let woken = self.woken(&format!("wake-{number}")).await?;
         self.quiet().await?;
+        let ten = self.ten(&format!("ten-{number}")).await?;
+        self.quiet().await?;
         let mut taken = told.parts;
         taken.extend([
             (Way::Launch, told.launch),
+            (Way::LaunchTen, ten),
+            (Way::Begun, told.begun),
             (Way::ToldIdle, told.stored),
             (Way::Asked, told.asked),
             (Way::ToldBusy, busy),
@@ -150,7 +158,7 @@ impl<'a> Scene<'a> {
         let launch = arm.launch("One", "general", &[&format!("gate {gate}\nsay ok")]);
         self.turn(&parent, &[&launch, "say launched"]).await;
         let (call, child) = self.launched(&parent).await?;
-        self.at_work(&child).await;
+        let first = self.at_work(&child).await;
         let mark = events.len();
         stage.model.open(gate);
         let idle = events.until_event(mark, "session.idle", &child.session).await;
@@ -159,12 +167,15 @@ impl<'a> Scene<'a> {
         events.until_event(mark, "session.idle", &parent).await;
         let stored = self.stored(&parent, &child).await?;
         let asked = stage.model.started() + asked.at;
-        let launch = call.took().ok_or_else(|| Fault::new("a launch has no times"))?;
+        let no_times = || Fault::new("a launch has no times");
+        let launch = call.took().ok_or_else(no_times)?;
+        let began = call.began.ok_or_else(no_times)?;
+        let begun = since_1970(stage.model.started() + first.at) - began as f64;
         let parts = match arm {
             Arm::Legwork => self.parts(&call, &child, stored).await?,
             Arm::Direct | Arm::Native => Vec::new(),
         };
-        Ok(ToldIdle { launch, stored, asked: ms_between(idle.at, asked), parts })
+        Ok(ToldIdle { launch, stored, asked: ms_between(idle.at, asked), begun, parts })
     }
 
     /// What a launch and a notice are made of, by the daemon's own records, on the same clock.
@@ -187,8 +198,8 @@ impl<'a> Scene<'a> {
         };
         Ok(vec![
             (Way::LaunchKept, kept - began),
-            (Way::LaunchOpened, opened - kept),
-            (Way::LaunchAnswered, answered - opened),
+            (Way::LaunchAnswered, answered - kept),
+            (Way::Opened, opened - kept),
             (Way::EndKept, ended - done),
             (Way::EndTold, stored - (ended - done)),
         ])
@@ -276,9 +287,33 @@ impl<'a> Scene<'a> {
         Ok((launch, child))
     }
 
-    async fn at_work(&self, child: &Child) {
+    async fn at_work(&self, child: &Child) -> Request {
         let wanted = |one: &Request| one.session.as_deref() == Some(&*child.session);
-        self.stage.model.wait_for("the helper is at work", wanted).await;
+        self.stage.model.wait_for("the helper is at work", wanted).await
+    }
+
+    /// Launches of one step, from the first call to the last answer. The helpers wait until all is
+    /// answered, and end before the next is measured.
+    async fn ten(&self, gate: &str) -> Done<f64> {
+        let Self { stage, arm, .. } = self;
+        let parent = stage.parent().await;
+        let launch = |number: usize| {
+            arm.launch(&format!("Ten {number}"), "general", &[&format!("gate {gate}\nsay ok")])
+        };
+        let launches: Vec<String> = (0..TEN).map(launch).collect();
+        self.turn(&parent, &[&launches.join("\n"), "say launched"]).await;
+        let calls = Call::all(&stage.messages(&parent).await);
+        let launches = || calls.iter().filter(|call| call.tool == arm.tool() && !call.refused());
+        let (began, ended) = (launches().filter_map(|call| call.began).min(), ended(launches()));
+        stage.model.open(gate);
+        let told = async || {
+            let told = arm.notices(&stage.messages(&parent).await).len();
+            (told == launches().count()).then_some(())
+        };
+        until("all ten are told", SETTLE, LOOK, told).await?;
+        let took = began.zip(ended).filter(|_| launches().count() == TEN);
+        let took = took.map(|(began, ended)| ended as f64 - began as f64);
+        took.ok_or_else(|| Fault::new(format!("not all ten were launched: {calls:?}")))
     }
 
     /// When the helper's last answer was complete.
@@ -294,6 +329,16 @@ impl<'a> Scene<'a> {
         let both = notice.zip(done).map(|(notice, done)| notice.stored as f64 - done as f64);
         both.ok_or_else(|| Fault::new(format!("{} was not told of {}", parent, child.id)))
     }
+}
+
+fn ended<'a>(mut calls: impl Iterator<Item = &'a Call>) -> Option<u64> {
+    calls.try_fold(0, |last, call| Some(call.ended?.max(last)))
+}
+
+/// In milliseconds, as OpenCode dates its messages.
+fn since_1970(moment: Instant) -> f64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(moment.elapsed()).as_secs_f64() * 1e3
 }
 
 fn ms_between(from: Instant, to: Instant) -> f64 {

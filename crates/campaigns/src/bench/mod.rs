@@ -7,6 +7,7 @@ mod latency;
 mod load;
 mod memory;
 mod mixed;
+mod model;
 mod report;
 
 use std::path::PathBuf;
@@ -26,9 +27,9 @@ use report::{Memory, Report};
 /// Measure legwork, OpenCode's own background tasks, and the floor, in one run
 ///
 /// Latencies are taken one after the other while nothing else happens; then many helpers run at
-/// once, in turns of each kind; then memory, and a mixed lot in which every outcome is counted. The
-/// tables come as they are ready. Use a machine that does nothing else: 20 to 40 minutes. The exit
-/// code is 1 if legwork told a wrong, missing or doubled outcome.
+/// once, in turns of each kind; then memory, a mixed lot in which every outcome is counted, and
+/// what the model is asked. The tables come as they are ready. Use a machine that does nothing
+/// else: 20 to 40 minutes. The exit code is 1 if legwork told a wrong, missing or doubled outcome.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -72,6 +73,8 @@ enum Part {
     Load,
     Memory,
     Mixed,
+    /// Model requests, prompts and tool definitions: counts, so the machine may be busy
+    Model,
 }
 
 /// How much of everything.
@@ -82,16 +85,19 @@ struct Extent {
     seconds: usize,
     kept: usize,
     lot: usize,
+    model_repeats: usize,
 }
 
 impl Extent {
     fn whole() -> Self {
         let helpers = vec![1, 10, 50, 100];
-        Self { repeats: 25, load_repeats: 3, helpers, seconds: 15, kept: 1_000, lot: 50 }
+        let (kept, lot, model_repeats) = (1_000, 50, 5);
+        Self { repeats: 25, load_repeats: 3, helpers, seconds: 15, kept, lot, model_repeats }
     }
 
     fn quick() -> Self {
-        Self { repeats: 3, load_repeats: 1, helpers: vec![1, 4], seconds: 3, kept: 20, lot: 10 }
+        let (helpers, kept, lot, model_repeats) = (vec![1, 4], 20, 10, 1);
+        Self { repeats: 3, load_repeats: 1, helpers, seconds: 3, kept, lot, model_repeats }
     }
 }
 
@@ -143,6 +149,20 @@ impl Bench {
     }
 
     async fn measure(&self, extent: &Extent) -> Done<Report> {
+        let mut report = Report { facts: machine::facts(), ..Report::default() };
+        say(report.facts());
+        if self.only.is_empty() || self.only.iter().any(|part| *part != Part::Model) {
+            self.side_by_side(extent, &mut report).await?;
+        }
+        if self.wants(Part::Model) {
+            report.model = model::measure(extent.model_repeats).await?;
+            say(format!("{}\n", report.model.table().text()));
+            say(format!("{}\n", report.model.offers().text()));
+        }
+        Ok(report)
+    }
+
+    async fn side_by_side(&self, extent: &Extent, report: &mut Report) -> Done<()> {
         note("opening three OpenCodes");
         let stages = Stages {
             direct: Arm::Direct.open().await?,
@@ -150,8 +170,6 @@ impl Bench {
             legwork: Arm::Legwork.open().await?,
         };
         stages.legwork.until_connected().await?;
-        let mut report = Report { facts: machine::facts(), ..Report::default() };
-        say(report.facts());
         if self.wants(Part::Memory) {
             report.memory.push(memory::look(&stages.legwork, "nothing done yet").await?);
         }
@@ -161,7 +179,7 @@ impl Bench {
             say(format!("{}\n", report.latency().text()));
         }
         if self.wants(Part::Load) {
-            self.loads(extent, &stages, &mut report).await?;
+            self.loads(extent, &stages, report).await?;
         }
         if self.wants(Part::Mixed) {
             for arm in [Arm::Native, Arm::Legwork] {
@@ -187,7 +205,7 @@ impl Bench {
             report.figures.extend(launches.await?);
             say(format!("{}\n", report.latency().text()));
         }
-        Ok(report)
+        Ok(())
     }
 
     /// Each number of helpers in each way, before the next repeat: what changes with time on the
@@ -228,6 +246,7 @@ impl Bench {
             ("load", load),
             ("memory", report.memory().markdown()),
             ("mixed", report.mixed().markdown()),
+            ("model", report.model.table().markdown() + "\n" + &report.model.offers().markdown()),
         ];
         let plots = [("latency.svg", report.latency_plot()), ("load.svg", report.load_plot())];
         page::publish(folder, "performance", &places, &plots)?;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::arm::Arm;
+use super::model::{Asked, Model, Offer};
 use crate::machine;
 use crate::page::Table;
 use crate::statistics::{Spread, median, spread};
@@ -18,10 +19,14 @@ pub enum Way {
     Launch,
     /// Of it: until the daemon has decided and kept it.
     LaunchKept,
-    /// Of it: OpenCode opens the session.
-    LaunchOpened,
     /// Of it: the answer goes back.
     LaunchAnswered,
+    /// Ten launches in one step.
+    LaunchTen,
+    /// After it: OpenCode opens the session.
+    Opened,
+    /// A launch, until the helper's model is asked.
+    Begun,
     /// The notice to a parent that does nothing.
     ToldIdle,
     /// Of it: until the daemon knows and has kept the end.
@@ -44,8 +49,10 @@ impl Way {
         match self {
             Self::Launch => "launch called -> answered",
             Self::LaunchKept => "of it: called -> kept by the daemon",
-            Self::LaunchOpened => "of it: kept -> session opened by OpenCode",
-            Self::LaunchAnswered => "of it: opened -> answered",
+            Self::LaunchAnswered => "of it: kept -> answered",
+            Self::LaunchTen => "ten launches of one step called -> all answered",
+            Self::Opened => "launch kept by the daemon -> session opened by OpenCode",
+            Self::Begun => "launch called -> helper's first model request",
             Self::EndKept => "of it: answer complete -> end kept by the daemon",
             Self::EndTold => "of it: end kept -> notice stored by OpenCode",
             Self::ToldIdle => "helper's answer complete -> notice stored, parent idle",
@@ -58,8 +65,8 @@ impl Way {
 
     /// Whether it is a part of another.
     fn is_part(self) -> bool {
-        use Way::{EndKept, EndTold, LaunchAnswered, LaunchKept, LaunchOpened};
-        matches!(self, LaunchKept | LaunchOpened | LaunchAnswered | EndKept | EndTold)
+        use Way::{EndKept, EndTold, LaunchAnswered, LaunchKept, Opened};
+        matches!(self, LaunchKept | LaunchAnswered | Opened | EndKept | EndTold)
     }
 }
 
@@ -201,6 +208,8 @@ pub struct Report {
     pub memory: Vec<Memory>,
     /// Mixed lots.
     pub mixed: Vec<Mixed>,
+    /// What the model is asked.
+    pub model: Model,
 }
 
 /// The repeats of one kind.
@@ -418,12 +427,23 @@ impl Report {
                 "wrong": mixed.wrong, "missing": mixed.missing, "doubled": mixed.doubled,
             })
         };
+        let asked = |asked: &Asked| {
+            json!({
+                "work": asked.what, "of": asked.of, "parent_requests": asked.requests,
+                "after_launch": asked.later, "prompt_chars": asked.chars,
+                "helper_requests": asked.of_helpers,
+            })
+        };
+        let offer =
+            |offer: &Offer| json!({ "of": offer.of, "tools": offer.tools, "chars": offer.chars });
         json!({
             "facts": self.facts.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
             "figures": self.figures.0.iter().map(figure).collect::<Vec<_>>(),
             "loads": self.loads.iter().map(load).collect::<Vec<_>>(),
             "memory": self.memory.iter().map(memory).collect::<Vec<_>>(),
             "mixed": self.mixed.iter().map(mixed).collect::<Vec<_>>(),
+            "model": self.model.asked.iter().map(asked).collect::<Vec<_>>(),
+            "tools": self.model.offers.iter().map(offer).collect::<Vec<_>>(),
         })
     }
 }
