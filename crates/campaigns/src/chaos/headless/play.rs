@@ -2,7 +2,6 @@
 //! and then a window that is open, answers to what is asked, and helpers that may end.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -72,6 +71,9 @@ impl Play {
             let played = self.round(stage, round, slower).await;
             if let Err(fault) = played {
                 self.diary.tell(format!("round {}: {fault}", round.number));
+                // Whoever looks at what is left needs a window, and nothing is to wait for ever.
+                free(stage, round)?;
+                self.open(stage).await?;
                 return Err(Fault::trying(format!("round {}", round.number), fault));
             }
         }
@@ -232,8 +234,7 @@ impl Play {
             self.open(stage).await?;
         }
         self.diary.tell("the helpers may end".to_owned());
-        stage.model.open(&round.gate());
-        write(&stage.home.project().join(round.gate()))?;
+        free(stage, round)?;
         let ended = async || {
             self.answer(stage, round).ok()?;
             let tasks = tasks(stage, round).ok()?;
@@ -297,6 +298,9 @@ fn daemon(stage: &Stage) -> Done<u32> {
     Ok(daemon.pid)
 }
 
-fn write(gate: &Path) -> Done<()> {
-    std::fs::write(gate, "").map_err(|why| Fault::trying("writing into the project", why))
+/// Lets the helpers of a round go on to their end.
+fn free(stage: &Stage, round: &Round) -> Done<()> {
+    stage.model.open(&round.gate());
+    let file = stage.home.project().join(round.gate());
+    std::fs::write(file, "").map_err(|why| Fault::trying("writing into the project", why))
 }
