@@ -85,14 +85,21 @@ pub fn in_home(root: &Path) -> Vec<Process> {
     ours
 }
 
-/// The OpenCodes of this home that legwork started without a window.
+/// The OpenCodes of this home that legwork started without a window. What one of them has forked is
+/// the same for a moment, until it becomes another program.
 pub fn headless(root: &Path) -> Vec<u32> {
     let serves = |one: &Process| {
         let program = one.words.first().is_some_and(|word| word.ends_with("opencode"));
         program && one.words.iter().any(|word| word == "serve")
     };
     let ours = in_home(root).into_iter().filter(serves).map(|one| one.pid);
-    ours.filter(|pid| has_variable(*pid, "LEGWORK_HEADLESS=")).collect()
+    let ours: Vec<u32> = ours.filter(|pid| has_variable(*pid, "LEGWORK_HEADLESS=")).collect();
+    let is_fork = |pid: u32| parent(pid).is_some_and(|parent| ours.contains(&parent));
+    ours.iter().copied().filter(|pid| !is_fork(*pid)).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    after_name(&read(pid, "stat")?)?.split(' ').nth(1)?.parse().ok()
 }
 
 /// Kills one process of this home without a warning.
@@ -174,6 +181,7 @@ mod tests {
     fn a_process_of_another_home_is_not_killed() {
         let own = std::process::id();
         assert!(is_alive(own) && handles(own).is_some() && cpu_seconds(own).is_some());
+        assert_eq!(parent(own), Some(std::os::unix::process::parent_id()));
         let fault = kill(Path::new("/no/such/home"), own).unwrap_err();
         assert!(fault.to_string().ends_with("it is not of this home"), "{fault}");
     }
