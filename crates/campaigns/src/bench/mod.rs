@@ -2,6 +2,7 @@
 //! background tasks and beside what nobody can go below, all in one run on one machine.
 
 mod arm;
+mod beside;
 mod goals;
 mod latency;
 mod load;
@@ -75,6 +76,8 @@ enum Part {
     Mixed,
     /// Model requests, prompts and tool definitions: counts, so the machine may be busy
     Model,
+    /// A window with many helpers in it or beside it; only if it is asked for
+    Beside,
 }
 
 /// How much of everything.
@@ -151,7 +154,11 @@ impl Bench {
     async fn measure(&self, extent: &Extent) -> Done<Report> {
         let mut report = Report { facts: machine::facts(), ..Report::default() };
         say(report.facts());
-        if self.only.is_empty() || self.only.iter().any(|part| *part != Part::Model) {
+        if self.only.contains(&Part::Beside) {
+            say(format!("{}\n", beside::measure(&extent.helpers).await?.text()));
+        }
+        let apart = [Part::Model, Part::Beside];
+        if self.only.is_empty() || self.only.iter().any(|part| !apart.contains(part)) {
             self.side_by_side(extent, &mut report).await?;
         }
         if self.wants(Part::Model) {
