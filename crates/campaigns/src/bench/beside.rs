@@ -70,7 +70,7 @@ async fn run(stage: &Stage, place: Where, count: usize) -> Done<Vec<String>> {
         launch(stage, &parent, "gate beside\nsay done", 2).await?;
         until("an OpenCode beside it", PATIENCE, LOOK, async || {
             let status = stage.legwork_json(&["daemon", "status"]).ok()?;
-            let hosts = status["hosts"].as_array()?;
+            let hosts = status["daemon"]["hosts"].as_array()?;
             hosts.iter().any(|host| host["lifetime"] == "headless").then_some(())
         })
         .await?;
