@@ -216,16 +216,16 @@ pub fn next_steps(task: &TaskView) -> Vec<String> {
     let id = task.id;
     let mut steps = Vec::new();
     if !task.questions.is_empty() {
-        steps.push(format!("legwork answer {id}    answer what it asks"));
+        steps.push(format!("legwork answer {id}      answer what it asks"));
     }
     if task.status.is_unfinished() {
-        steps.push(format!("legwork wait {id}      wait for its end"));
-        steps.push(format!("legwork cancel {id}    call it off"));
+        steps.push(format!("legwork wait {id}        wait for its end"));
+        steps.push(format!("legwork cancel {id}      call it off"));
     } else {
-        steps.push(format!("legwork output {id}    read what came of it"));
-        steps.push(format!("legwork resume {id}    have it go on"));
+        steps.push(format!("legwork output {id}      read what came of it"));
+        steps.push(format!("legwork resume {id}      have it go on"));
     }
     steps.push(format!("legwork transcript {id}  what it said and did"));
-    steps.push(format!("legwork log {id}       every decision about it"));
+    steps.push(format!("legwork log {id}         every decision about it"));
     steps
 }

@@ -241,7 +241,8 @@ fn tell_tool(tool: &mut ToolUse, update: &Value) {
     if update["title"].is_string() {
         tool.title = tool_title(update);
     }
-    if let Some(kind) = update["kind"].as_str() {
+    // "other" says less than the title does.
+    if let Some(kind) = update["kind"].as_str().filter(|kind| *kind != "other") {
         tool.name = plain(kind, NAME_MAX_CHARS);
     }
     match update["status"].as_str() {

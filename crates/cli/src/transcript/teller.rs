@@ -94,9 +94,12 @@ impl Teller {
         }
         let is_first = self.run.replace(entry.run).is_none();
         let gap = if is_first { "" } else { "\n" };
-        let what = if entry.run == 0 { "launched" } else { "resumed" };
+        let what = match entry.run {
+            0 => "launched".to_owned(),
+            run => format!("resumed (run {run})"),
+        };
         let at = entry.at.map(|at| format!(", {}", moment(at))).unwrap_or_default();
-        let line = format!("run {} ({what}{at})", entry.run);
+        let line = format!("{what}{at}");
         format!("{gap}{}\n", paint(DIM, format!("── {line} ──")))
     }
 

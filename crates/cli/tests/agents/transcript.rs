@@ -98,18 +98,14 @@ fn p3_a_conversation_is_read_however_the_task_ended() {
         (&"host".into(), &"completed".into())
     );
     let shown = transcript(&home, &completed, &[]).with_code(0).out;
-    for part in
-        ["── run 0 (launched", "  asked\n    think hm", "rehearsal thinks\n    hm", "✓ other  read"]
+    for part in ["── launched, ", "  asked\n    think hm", "rehearsal thinks\n    hm", "✓ read"]
     {
         assert!(shown.contains(part), "{part:?} in {shown}");
     }
     let failed = transcript(&home, &failed, &[]).with_code(0).out;
     assert!(failed.contains("    half") && failed.contains("  failed\n"), "{failed}");
     let cancelled = transcript(&home, &cancelled, &[]).with_code(0).out;
-    assert!(
-        cancelled.contains("    half") && cancelled.contains("→ other  to go on"),
-        "{cancelled}"
-    );
+    assert!(cancelled.contains("    half") && cancelled.contains("→ to go on"), "{cancelled}");
 }
 
 #[test]
@@ -127,7 +123,7 @@ fn p3_both_runs_of_a_resumed_task_are_there_and_each_alone() {
     ];
     assert_eq!(kinds(&both), expect(&expected));
     let shown = transcript(&home, &task, &[]).with_code(0).out;
-    let (first, second) = shown.split_once("── run 1 (resumed").unwrap();
+    let (first, second) = shown.split_once("── resumed (run 1)").unwrap();
     assert!(first.contains("one") && !first.contains("two") && second.contains("two"), "{shown}");
     for (choice, expected) in
         [(["--run", "0"].as_slice(), &expected[..2]), (&["--last"], &expected[2..])]
@@ -148,13 +144,13 @@ fn p3_a_helper_is_followed_across_a_tool_call_by_two_at_once() {
     let mut people = Following::start(home.command(["transcript", &task, "--follow"]));
     let mut programs = Following::start(home.command(["transcript", &task, "-f", "--json"]));
     people.until("    before");
-    people.until("→ other  to go on");
+    people.until("→ to go on");
     programs.until("\"title\":\"to go on\"");
     programs.until("\n");
     home.run(["answer", &task, "once"]).with_code(0);
     let (code, rest, err) = people.ends();
     assert_eq!(code, 0, "{rest} {err}");
-    assert!(rest.contains("Allowed: to go on") && rest.contains("✓ other  read"), "{rest}");
+    assert!(rest.contains("Allowed: to go on") && rest.contains("✓ read"), "{rest}");
     assert!(rest.trim_end().ends_with("after"), "{rest}");
     assert_eq!(rest.matches("after").count(), 1, "{rest}");
     let (code, rest, _) = programs.ends();
@@ -196,8 +192,8 @@ fn p3_a_daemon_that_is_killed_is_not_the_end_of_following() {
     home.configure("[recovery]\ninterrupted = \"continue\"\n");
     let task = launch(&home, "say half\ntool read\nask to go on\nsay whole");
     let mut people = Following::start(home.command(["transcript", &task, "--follow"]));
-    people.until("✓ other  read");
-    people.until("→ other  to go on");
+    people.until("✓ read");
+    people.until("→ to go on");
     kill_daemon(&home);
     // It is asked to go on, and asks again itself.
     let again = people.until("asked");
@@ -216,7 +212,7 @@ fn p3_a_long_conversation_is_read_whole_and_a_closed_pipe_ends_it_quietly() {
     until_finished(&home, &task);
     let shown = transcript(&home, &task, &[]).with_code(0).out;
     assert!(shown.matches('x').count() >= 2 << 20, "{}", shown.len());
-    assert_eq!(shown.matches("✓ other  read").count(), 40);
+    assert_eq!(shown.matches("✓ read").count(), 40);
     let document = transcript(&home, &task, &["--json"]).with_code(0).json();
     assert_eq!(document["entries"].as_array().unwrap().len(), 1 + 40 * 2);
     let mut command = home.command(["transcript", &task]);

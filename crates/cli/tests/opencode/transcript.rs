@@ -84,8 +84,8 @@ fn p3_a_long_and_a_resumed_conversation_is_read_whole() {
         assert_eq!(said.last(), Some(&(1, "seven".to_owned())));
         let shown = printed(&stage.legwork(&["transcript", &task.id]));
         assert!(shown.len() > 2_100_000, "{}", shown.len());
-        let (first, second) = shown.split_once("── run 1 (resumed").unwrap();
-        assert!(first.contains("── run 0 (launched") && second.contains("    seven"));
+        let (first, second) = shown.split_once("── resumed (run 1)").unwrap();
+        assert!(first.contains("── launched, ") && second.contains("    seven"));
         let last = stage.json(0, &["transcript", &task.id, "--last"]);
         assert_eq!(texts(&last, "text"), [(1, "seven".to_owned())]);
     });

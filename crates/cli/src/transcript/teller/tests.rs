@@ -52,7 +52,7 @@ fn p3_a_conversation_reads_as_who_said_what() {
         Entry { run: 1, ..entry("g", EntryKind::Error, "no luck") },
     ];
     let expected = "\
-── run 0 (launched, MOMENT) ──
+── launched, MOMENT ──
 TIME  asked
     find it
     and say why
@@ -66,7 +66,7 @@ TIME  ✗ bash  ls -la  1s
 TIME  general
     It is here.
 
-── run 1 (resumed, MOMENT) ──
+── resumed (run 1), MOMENT ──
 TIME  asked
     and now?
 TIME  failed
@@ -88,7 +88,7 @@ fn p3_a_text_grows_on_its_own_lines_also_around_a_tool_call() {
         Entry { open: false, ..growing("c", 5, "") },
     ];
     let expected = "\
-── run 0 (launched, MOMENT) ──
+── launched, MOMENT ──
 TIME  general
     Let me look
     at it.
@@ -106,7 +106,7 @@ fn p3_who_comes_in_the_middle_of_a_text_gets_it_whole_in_the_end() {
     let late = Entry { beginning_missing: true, ..growing("a", 0, "the end") };
     let whole = entry("a", EntryKind::Text, "this is the end");
     let expected = "\
-── run 0 (launched, MOMENT) ──
+── launched, MOMENT ──
 TIME  general (from here on)
     the end
 TIME  general (the whole text)
