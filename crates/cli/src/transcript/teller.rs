@@ -165,7 +165,8 @@ impl Teller {
         let was_at_work = self.tools.contains(&entry.key);
         // Of one whose arguments are still being written there is nothing to say.
         let is_unknown = tool.state == ToolState::Pending && tool.title.is_empty();
-        if !tool.state.is_over() && entry.open && (was_at_work || is_unknown) {
+        // One of which no end is ever told has been told of as well.
+        if !tool.state.is_over() && (was_at_work || entry.open && is_unknown) {
             return String::new();
         }
         let mut out = self.end();

@@ -197,7 +197,7 @@ fn p3_a_daemon_that_is_killed_is_not_the_end_of_following() {
     kill_daemon(&home);
     // It is asked to go on, and asks again itself.
     let again = people.until("asked");
-    assert!(!again.contains("── run"), "the same run goes on: {again}");
+    assert!(!again.contains("──"), "the same run goes on: {again}");
     eventually("it is answered", || (home.run(["answer", &task, "once"]).code == 0).then_some(()));
     let (code, rest, err) = people.ends();
     assert_eq!(code, 0, "{rest} {err}");
