@@ -133,15 +133,20 @@ impl Stage {
     /// The same with any prompt, which may name an agent and a model.
     pub async fn turn_with(&self, session: &str, prompt: Value) {
         let text = prompt["parts"][0]["text"].clone();
+        let is_it = |message: &&Value| parts(message).iter().any(|part| part["text"] == text);
+        let messages =
+            async || self.client.messages(session).await.ok().as_array().unwrap().clone();
+        // The same may have been said before, and OpenCode says yes before it has stored it.
+        let before = messages().await.iter().filter(is_it).count();
         let mut mark = self.events.len();
         self.client.prompt(session, prompt).await.ok();
         loop {
             self.events.until_event(mark, "session.idle", session).await;
             mark = self.events.len();
-            let messages = self.client.messages(session).await.ok();
-            let is_it = |message: &&Value| parts(message).iter().any(|part| part["text"] == text);
-            let newest_first = messages.as_array().unwrap().iter().rev();
-            if newest_first.take_while(|message| !is_it(message)).any(ends_a_turn) {
+            let messages = messages().await;
+            let is_there = messages.iter().filter(is_it).count() > before;
+            let mut since = messages.iter().rev().take_while(|message| !is_it(message));
+            if is_there && since.any(ends_a_turn) {
                 return;
             }
         }
