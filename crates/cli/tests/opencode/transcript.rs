@@ -134,7 +134,7 @@ fn p3_following_outlives_a_killed_daemon_and_a_killed_host() {
         assert!(told.status.success(), "{told:?}");
         // What it did before is told once, and what it does again once more.
         assert_eq!(told.stdout.matches("✓ bash").count(), 2, "{told:?}");
-        assert_eq!(told.stdout.matches("── run").count(), 1, "{told:?}");
+        assert_eq!(told.stdout.matches("── launched").count(), 1, "{told:?}");
     });
 }
 
