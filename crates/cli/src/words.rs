@@ -31,8 +31,7 @@ pub fn age(ms: u64) -> String {
 
 /// How long ago this moment was.
 pub fn since(time: Time) -> u64 {
-    let now = legwork_machine::since_epoch().as_millis();
-    Time(u64::try_from(now).unwrap_or(u64::MAX)).since(time)
+    Time(legwork_machine::epoch_ms()).since(time)
 }
 
 fn in_zone(time: Time, format: &str, zone: TimeZone) -> String {

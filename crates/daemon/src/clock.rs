@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use legwork_machine::since_epoch;
+use legwork_machine::epoch_ms;
 use legwork_protocol::Time;
 use legwork_protocol::limits::POLL_EVERY_MS;
 
@@ -66,7 +66,7 @@ impl Clock {
 }
 
 pub fn wall() -> Time {
-    Time(ms(since_epoch()))
+    Time(epoch_ms())
 }
 
 fn ms(duration: Duration) -> u64 {

@@ -18,7 +18,7 @@ pub mod process;
 mod program;
 pub mod table;
 
-pub use clock::since_epoch;
+pub use clock::{epoch_ms, since_epoch};
 pub use fault::Fault;
 pub use folders::{Folders, STORE_LOCK, var};
 pub use hash::hash8;

@@ -121,10 +121,11 @@ impl LocalHost {
     }
 
     fn check_agent(&self, name: &str) -> Finding {
-        if name == REHEARSAL || self.agents().iter().any(|agent| agent.name == name) {
+        let known: Vec<String> = self.agents().into_iter().map(|agent| agent.name).collect();
+        if name == REHEARSAL || known.iter().any(|agent| agent == name) {
             return Finding::AgentKnown;
         }
-        Finding::NoSuchAgent { known: self.agents().into_iter().map(|agent| agent.name).collect() }
+        Finding::NoSuchAgent { known }
     }
 
     /// All that somebody can use who launches here. A scripted agent helps nobody who does not know

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use legwork_engine::work::Question;
-use legwork_machine::{lock, since_epoch};
+use legwork_machine::{epoch_ms, lock};
 use legwork_protocol::{MessageId, QuestionId, SessionId, Time};
 
 use super::used::Used;
@@ -85,7 +85,7 @@ impl Turns {
 }
 
 pub fn now() -> Time {
-    Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX))
+    Time(epoch_ms())
 }
 
 #[cfg(test)]

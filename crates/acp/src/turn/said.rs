@@ -57,20 +57,23 @@ impl Said {
 
     /// Takes in an update of the agent. Gives back what is complete by it.
     pub fn hear(&self, session: &SessionId, update: &Value) -> Vec<Entry> {
-        let mut known = lock(&self.0);
-        let Some(turn) = known.turns.get_mut(session) else { return Vec::new() };
-        let complete = turn.hear(update);
-        drop(known);
-        self.tell(session);
-        complete
+        self.take_in(session, |turn| turn.hear(update))
     }
 
     /// The same for a tool call that the agent only mentions.
     pub fn mentioned(&self, session: &SessionId, call: &Value) -> Vec<Entry> {
-        let mut known = lock(&self.0);
-        let Some(turn) = known.turns.get_mut(session) else { return Vec::new() };
-        let complete = turn.tool(call);
-        drop(known);
+        self.take_in(session, |turn| turn.tool(call))
+    }
+
+    fn take_in(
+        &self,
+        session: &SessionId,
+        what: impl FnOnce(&mut TurnSaid) -> Vec<Entry>,
+    ) -> Vec<Entry> {
+        let complete = match lock(&self.0).turns.get_mut(session) {
+            Some(turn) => what(turn),
+            None => return Vec::new(),
+        };
         self.tell(session);
         complete
     }

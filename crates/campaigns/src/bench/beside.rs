@@ -4,16 +4,15 @@
 
 use std::time::{Duration, Instant};
 
-use legwork_testkit::{Call, Request, script};
-use serde_json::json;
+use legwork_testkit::Call;
 
 use super::arm::{Arm, CONFIG, Child};
+use super::load;
 use crate::fault::{Done, Fault};
 use crate::page::Table;
 use crate::progress::{note, until};
 use crate::stage::{Furniture, Stage};
 use crate::statistics::spread;
-use crate::talk;
 
 /// Fifty words a second, for ten seconds.
 const WORDS: usize = 500;
@@ -22,8 +21,6 @@ const WORD_MS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(240);
-/// Launches in one turn of the parent.
-const TURN: usize = 10;
 
 /// Where helpers work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +83,7 @@ async fn run(stage: &Stage, place: Where, count: usize) -> Done<Vec<String>> {
         waits.push(asked.elapsed().as_secs_f64() * 1e3);
         if looked.elapsed() > LOOK {
             looked = Instant::now();
-            if has_answered(stage, &children) {
+            if load::answered(stage, &children) == count {
                 break;
             }
         }
@@ -94,12 +91,7 @@ async fn run(stage: &Stage, place: Where, count: usize) -> Done<Vec<String>> {
     }
     stage.model.open("beside");
     stage.until_settled(PATIENCE).await?;
-    let mut walls = Vec::new();
-    for child in &children {
-        let messages = stage.messages(&child.session).await;
-        let wall = talk::completed(&messages).zip(talk::began(&messages));
-        walls.extend(wall.map(|(end, begin)| (end - begin) as f64 / 1e3));
-    }
+    let walls = load::walls_s(stage, &children).await;
     stage.model.forget();
     let none = || Fault::new("nothing was measured");
     let (waits, walls) = (spread(&waits).ok_or_else(none)?, spread(&walls).ok_or_else(none)?);
@@ -108,35 +100,14 @@ async fn run(stage: &Stage, place: Where, count: usize) -> Done<Vec<String>> {
     Ok([&ms[..], &s[..]].concat())
 }
 
-/// Whether the model has given its one answer to each of these.
-fn has_answered(stage: &Stage, children: &[Child]) -> bool {
-    let sessions: Vec<&str> = children.iter().map(|child| &*child.session).collect();
-    stage.model.look(|requests| {
-        let is_ours = |one: &&Request| {
-            one.session
-                .as_deref()
-                .is_some_and(|session| sessions.contains(&session) && one.end.is_some())
-        };
-        requests.iter().filter(is_ours).count() >= children.len()
-    })
-}
-
 async fn launch(stage: &Stage, parent: &str, step: &str, count: usize) -> Done<Vec<Child>> {
     let before = Call::all(&stage.messages(parent).await).len();
-    for first in (0..count).step_by(TURN) {
-        let one = |number| Arm::Legwork.launch(&format!("Number {number}"), "general", &[step]);
-        let turn: Vec<String> = (first..count.min(first + TURN)).map(one).collect();
-        let text = json!({ "type": "text", "text": script(&[&turn.join("\n"), "say ok"]) });
-        let path = format!("/session/{parent}/message");
-        let body = json!({ "parts": [text] });
-        let ended = stage.client.try_call("POST", &path, Some(body), PATIENCE).await;
-        ended.map_err(|why| Fault::trying("launching helpers", why))?;
+    let one = |number| Arm::Legwork.launch(&format!("Number {number}"), "general", &[step]);
+    let launches: Vec<String> = (0..count).map(one).collect();
+    for turn in launches.chunks(load::TURN) {
+        load::launch(stage, parent, turn).await?;
     }
     let calls = Call::all(&stage.messages(parent).await).split_off(before);
     let ids = calls.iter().map(|call| Arm::Legwork.child(call)).collect::<Done<Vec<_>>>()?;
-    until("the helpers' sessions", PATIENCE, LOOK, async || {
-        let open = stage.client.children(parent).await;
-        ids.iter().map(|id| Arm::Legwork.session_of(id, &open)).collect()
-    })
-    .await
+    load::opened(stage, Arm::Legwork, parent, &ids).await
 }

@@ -20,7 +20,7 @@ const STEPS: usize = 6;
 /// Between two words.
 const WORD_MS: usize = 200;
 /// Launches in one turn of the parent.
-const TURN: usize = 10;
+pub const TURN: usize = 10;
 /// How often what was refused is tried again.
 const ROUNDS: usize = 5;
 const LOOK: Duration = Duration::from_millis(250);
@@ -70,11 +70,7 @@ pub async fn run(stage: &Stage, arm: Arm, helpers: usize, seconds: usize) -> Don
     load.bridge_s = after.bridge - before.bridge;
     load.daemon_s = after.daemon - before.daemon;
     load.requests = after.requests - before.requests;
-    for child in &children {
-        let messages = stage.messages(&child.session).await;
-        let wall = talk::completed(&messages).zip(talk::began(&messages));
-        load.walls_s.extend(wall.map(|(end, begin)| (end - begin) as f64 / 1e3));
-    }
+    load.walls_s = walls_s(stage, &children).await;
     load.told = arm.notices(&stage.messages(&parent).await).len();
     stage.model.forget();
     Ok(load)
@@ -129,24 +125,14 @@ async fn launch_all(
                 arm.launch(&name, "general", &steps)
             };
             let turn: Vec<String> = (first..missing.min(first + TURN)).map(one).collect();
-            // One request that returns at the turn's end: looking again and again would be
-            // measured. What it says is read afterwards.
-            let text = json!({ "type": "text", "text": script(&[&turn.join("\n"), "say ok"]) });
-            let path = format!("/session/{parent}/message");
-            let body = json!({ "parts": [text] });
-            let ended = stage.client.try_call("POST", &path, Some(body), SETTLE).await;
-            ended.map_err(|why| Fault::trying("launching helpers", why))?;
+            launch(stage, parent, &turn).await?;
         }
         let calls = Call::all(&stage.messages(parent).await);
         let launches: Vec<_> = calls.iter().filter(|call| call.tool == arm.tool()).collect();
         let ids: Vec<String> = launches.iter().filter_map(|call| arm.child(call).ok()).collect();
         missing = helpers - ids.len();
         if missing == 0 {
-            let look = async || {
-                let open = stage.client.children(parent).await;
-                ids.iter().map(|id| arm.session_of(id, &open)).collect()
-            };
-            let children = until("the helpers' sessions", SETTLE, LOOK, look).await?;
+            let children = opened(stage, arm, parent, &ids).await?;
             return Ok((children, launches.len() - helpers));
         }
         let refusal = launches.iter().find(|call| call.status == "error");
@@ -157,8 +143,44 @@ async fn launch_all(
     Err(Fault::new(format!("{missing} of {helpers} helpers could not be launched")))
 }
 
+/// A turn of the parent with these launches. One request that returns at the turn's end: looking
+/// again and again would be measured. What it says is read afterwards.
+///
+/// # Errors
+/// When the turn does not end.
+pub async fn launch(stage: &Stage, parent: &str, launches: &[String]) -> Done<()> {
+    let text = json!({ "type": "text", "text": script(&[&launches.join("\n"), "say ok"]) });
+    let path = format!("/session/{parent}/message");
+    let body = json!({ "parts": [text] });
+    let ended = stage.client.try_call("POST", &path, Some(body), SETTLE).await;
+    ended.map(drop).map_err(|why| Fault::trying("launching helpers", why))
+}
+
+/// The helpers with these ids, once their sessions are open.
+///
+/// # Errors
+/// When one is never opened.
+pub async fn opened(stage: &Stage, arm: Arm, parent: &str, ids: &[String]) -> Done<Vec<Child>> {
+    let look = async || {
+        let open = stage.client.children(parent).await;
+        ids.iter().map(|id| arm.session_of(id, &open)).collect()
+    };
+    until("the helpers' sessions", SETTLE, LOOK, look).await
+}
+
+/// The seconds from each helper's prompt to its last answer.
+pub async fn walls_s(stage: &Stage, children: &[Child]) -> Vec<f64> {
+    let mut walls = Vec::new();
+    for child in children {
+        let messages = stage.messages(&child.session).await;
+        let wall = talk::completed(&messages).zip(talk::began(&messages));
+        walls.extend(wall.map(|(end, begin)| (end - begin) as f64 / 1e3));
+    }
+    walls
+}
+
 /// How many answers the model has given to these.
-fn answered(stage: &Stage, children: &[Child]) -> usize {
+pub fn answered(stage: &Stage, children: &[Child]) -> usize {
     let sessions: BTreeSet<&str> = children.iter().map(|child| &*child.session).collect();
     stage.model.look(|requests| {
         let ours = requests.iter().filter(|request| {

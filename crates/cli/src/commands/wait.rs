@@ -64,10 +64,14 @@ impl Wait {
         } else {
             screen.lines(listing::list(&tasks, screen))?;
         }
-        let is_finished = |task: &&TaskView| !task.status.is_unfinished();
-        let enough = self.any && tasks.iter().any(|task| is_finished(&task));
-        Ok(Exit::of_tasks(tasks.iter().filter(|task| !enough || is_finished(task))))
+        let finished: Vec<&TaskView> = finished(&tasks).collect();
+        let enough = self.any && !finished.is_empty();
+        Ok(if enough { Exit::of_tasks(finished) } else { Exit::of_tasks(&tasks) })
     }
+}
+
+fn finished(tasks: &[TaskView]) -> impl Iterator<Item = &TaskView> {
+    tasks.iter().filter(|task| !task.status.is_unfinished())
 }
 
 fn look(client: &mut Client, ids: &[TaskId]) -> Result<Vec<TaskView>, Fault> {
@@ -100,7 +104,7 @@ fn wait(ids: &[TaskId], any: bool, deadline: Option<Instant>) -> Ended {
             |Awaited { name, task }: Awaited| task.ok_or(Fault::Denied(Refusal::NotFound(name)));
         let tasks: Vec<TaskView> = awaited.into_iter().map(found).collect::<Result<_, _>>()?;
         let is_over = deadline.is_some_and(|end| Instant::now() >= end);
-        let finished = tasks.iter().filter(|task| !task.status.is_unfinished()).count();
+        let finished = finished(&tasks).count();
         if is_over || finished == tasks.len() || any && finished > 0 {
             return Ok(tasks);
         }

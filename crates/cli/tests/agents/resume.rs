@@ -1,12 +1,9 @@
 //! A person has tasks go on.
 
-use crate::home::{Home, eventually};
-use crate::running::{Running, kill_daemon, until_all_is_told, until_finished};
-
-fn launch(home: &Home, script: &str) -> String {
-    let launched = home.run(["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
-    launched.out.trim().to_owned()
-}
+use crate::home::Home;
+use crate::running::{
+    Running, kill_daemon, launch, until_all_is_told, until_asked, until_finished,
+};
 
 #[test]
 fn p1_a_person_goes_on_with_what_completed_failed_or_was_cancelled() {
@@ -14,10 +11,7 @@ fn p1_a_person_goes_on_with_what_completed_failed_or_was_cancelled() {
     let completed = launch(&home, "say the milk");
     let failed = launch(&home, "say the milk\nfail no luck");
     let cancelled = launch(&home, "say the milk\nask to go on");
-    eventually("it asks", || {
-        let asked = home.run(["answer", &cancelled, "--json"]).json();
-        (asked.as_array().unwrap().len() == 1).then_some(())
-    });
+    until_asked(&home, &cancelled);
     home.run(["cancel", &cancelled]).with_code(0);
     for (task, status) in [(completed, "completed"), (failed, "error"), (cancelled, "cancelled")] {
         until_finished(&home, &task);

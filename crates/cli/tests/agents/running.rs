@@ -97,3 +97,16 @@ pub fn until_all_is_told(home: &Home) {
 pub fn until_finished(home: &Home, task: &str) {
     home.run(["wait", task, "--json"]);
 }
+
+/// Has the scripted agent do this, and gives the task's id.
+pub fn launch(home: &Home, script: &str) -> String {
+    let launched = home.run(["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
+    launched.out.trim().to_owned()
+}
+
+pub fn until_asked(home: &Home, task: &str) {
+    eventually("it asks", || {
+        let asked = home.run(["answer", task, "--json"]).json();
+        (asked.as_array().unwrap().len() == 1).then_some(())
+    });
+}

@@ -6,12 +6,7 @@ use std::process::{ChildStdout, Command};
 use serde_json::Value;
 
 use crate::home::{Home, Ran, eventually, ran};
-use crate::running::{Running, kill_daemon, until_finished};
-
-fn launch(home: &Home, script: &str) -> String {
-    let launched = home.run(["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
-    launched.out.trim().to_owned()
-}
+use crate::running::{Running, kill_daemon, launch, until_asked, until_finished};
 
 fn transcript(home: &Home, task: &str, more: &[&str]) -> Ran {
     let args = ["transcript", task].into_iter().chain(more.iter().copied());
@@ -74,10 +69,7 @@ fn p3_a_conversation_is_read_however_the_task_ended() {
     let completed = launch(&home, "think hm\nsay Let me look\ntool read\nsay found it");
     let failed = launch(&home, "say half\nfail no luck");
     let cancelled = launch(&home, "say half\nask to go on");
-    eventually("it asks", || {
-        let asked = home.run(["answer", &cancelled, "--json"]).json();
-        (asked.as_array().unwrap().len() == 1).then_some(())
-    });
+    until_asked(&home, &cancelled);
     home.run(["cancel", &cancelled]).with_code(0);
     for task in [&completed, &failed, &cancelled] {
         until_finished(&home, task);

@@ -10,7 +10,7 @@ use legwork_testkit::{Home, Model, Request, block_on, call, script};
 use serde_json::{Value, json};
 
 use crate::processes::{daemon, daemon_of, is_alive, signal, until_ended};
-use crate::stage::{Stage, Task, cast, furnish, launch, legwork, printed, until};
+use crate::stage::{Stage, Task, bash, cast, furnish, launch, legwork, printed, until};
 
 /// The processes of the headless hosts that are connected.
 fn headless(home: &Home) -> Vec<u32> {
@@ -19,10 +19,6 @@ fn headless(home: &Home) -> Vec<u32> {
     let headless = hosts.iter().filter(|host| host["lifetime"] == "headless");
     let pid = |host: &Value| host["host"].as_str()?.split('-').nth(1)?.parse().ok();
     headless.filter_map(pid).collect()
-}
-
-fn bash(command: &str) -> String {
-    call("bash", &json!({ "command": command, "description": "a command" }))
 }
 
 async fn until_headless(home: &Home) -> u32 {

@@ -1,15 +1,11 @@
 //! Helpers that wait for a person (D5): where it is shown, who is told, and how it is answered.
 
-use legwork_testkit::{block_on, call};
+use legwork_testkit::block_on;
 use serde_json::{Value, json};
 
-use crate::stage::{Notice, Stage, Task, printed, until};
+use crate::stage::{Notice, Stage, Task, bash, printed, until};
 
 const WAITING: &str = "[BACKGROUND TASK WAITING]";
-
-fn bash(command: &str) -> String {
-    call("bash", &json!({ "command": command, "description": "says something" }))
-}
 
 /// Waits until the task asks so many things, and gives them.
 async fn questions(stage: &Stage, task: &Task, count: usize) -> Vec<Value> {

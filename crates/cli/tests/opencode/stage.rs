@@ -351,6 +351,11 @@ impl Drop for Stage {
     }
 }
 
+/// The line of a script in which a helper runs a command.
+pub fn bash(command: &str) -> String {
+    call("bash", &json!({ "command": command, "description": "a command" }))
+}
+
 /// The arguments of a launch whose helper does these steps.
 pub fn launch(description: &str, steps: &[&str]) -> Value {
     json!({ "description": description, "prompt": script(steps), "agent": "general" })

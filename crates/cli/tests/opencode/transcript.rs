@@ -1,14 +1,10 @@
 //! The conversation of a helper in the real OpenCode, read and followed by a person.
 
-use legwork_testkit::{Run, block_on, call};
+use legwork_testkit::{Run, block_on};
 use serde_json::{Value, json};
 
 use crate::processes::{daemon_of, signal, until_ended};
-use crate::stage::{Stage, cast, printed, until};
-
-fn bash(command: &str) -> String {
-    call("bash", &json!({ "command": command, "description": "a command" }))
-}
+use crate::stage::{Stage, bash, cast, printed, until};
 
 /// Waits until a command that goes on has printed this.
 async fn until_printed(run: &Run, wanted: &str) {

@@ -43,13 +43,17 @@ pub(crate) fn progress(running: &[&Live], queued: usize, now: Time) -> Option<To
     if queued > 0 {
         title.push_str(&format!(", {queued} waiting"));
     }
-    let mut lines: Vec<String> =
-        running.iter().take(TOAST_MAX_TASKS).map(|live| line(live, now)).collect();
-    if running.len() > TOAST_MAX_TASKS {
-        lines.push(format!("and {} more", running.len() - TOAST_MAX_TASKS));
-    }
-    let message = lines.join("\n");
+    let message = few(running, |live| line(live, now)).join("\n");
     Some(Toast { title, message, kind: ToastKind::Info, duration_ms: PROGRESS_MS })
+}
+
+/// A line for each of the first, and how many others there are.
+fn few<T>(all: &[T], line: impl FnMut(&T) -> String) -> Vec<String> {
+    let mut lines: Vec<String> = all.iter().take(TOAST_MAX_TASKS).map(line).collect();
+    if all.len() > TOAST_MAX_TASKS {
+        lines.push(format!("and {} more", all.len() - TOAST_MAX_TASKS));
+    }
+    lines
 }
 
 fn line(live: &Live, now: Time) -> String {
@@ -85,11 +89,7 @@ pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
 
 /// These work on although a person undid their launches.
 pub(crate) fn undone(tasks: &[&Task]) -> Toast {
-    let names = tasks.iter().take(TOAST_MAX_TASKS).map(|task| cut(&task.description, LINE_CHARS));
-    let mut lines: Vec<String> = names.collect();
-    if tasks.len() > TOAST_MAX_TASKS {
-        lines.push(format!("and {} more", tasks.len() - TOAST_MAX_TASKS));
-    }
+    let mut lines = few(tasks, |task| cut(&task.description, LINE_CHARS));
     lines.push(match tasks {
         [task] => format!("Call it off? legwork cancel {}", task.id),
         _ => "Call them off? legwork list shows them, legwork cancel calls one off".to_owned(),

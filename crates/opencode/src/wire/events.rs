@@ -4,7 +4,7 @@
 //! one thing several times, the announcement is taken that comes once.
 
 use legwork_engine::Hint;
-use legwork_machine::since_epoch;
+use legwork_machine::epoch_ms;
 use legwork_protocol::ids::made_at;
 use legwork_protocol::line::{Closely, Wanted};
 use legwork_protocol::{HostId, QuestionId, SessionId, Time};
@@ -93,20 +93,10 @@ fn put(kept: &mut Value, path: &str, found: &Value) {
 
 /// What an event of this host hints at. Of one that is not known, or not understood, nothing.
 pub fn hints(host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
-    let undone = undone(host, name, properties);
-    hint(host, name, properties).into_iter().chain(undone).collect()
-}
-
-/// Whether an undo is pending in a session of a person.
-fn undone(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
-    let info = &properties["info"];
-    if name != "session.updated" || !info["parentID"].is_null() {
-        return None;
+    match name {
+        "session.updated" => updated(host, properties).unwrap_or_default(),
+        _ => hint(host, name, properties).into_iter().collect(),
     }
-    let session = properties["sessionID"].as_str()?.parse().ok()?;
-    let now = Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX));
-    let since = info["revert"]["messageID"].as_str().and_then(|id| made_at(id, now));
-    Some(Hint::Undone { host: host.clone(), session, since })
 }
 
 fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
@@ -126,7 +116,6 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
             let session = word("/sessionID").or(word("/info/id"))?.parse().ok()?;
             Hint::Deleted { host: host.clone(), session }
         }
-        "session.updated" => updated(session()?, properties.get("info")?),
         // Its turn is over, or nearly: the answer can be read.
         "message.updated" if Message::read(properties).is_last_reply() => {
             Hint::Changed { session: session()? }
@@ -162,10 +151,15 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
 }
 
 /// A session with a parent is a helper's, and says at every step that it goes on. One without may
-/// say that an undo is over: that is not told in any other way.
-fn updated(session: SessionId, info: &Value) -> Hint {
-    if info["parentID"].is_null() {
-        return Hint::Changed { session };
+/// say that something was undone there, or is no more: that is not told in any other way.
+fn updated(host: &HostId, properties: &Value) -> Option<Vec<Hint>> {
+    let session: SessionId = properties["sessionID"].as_str()?.parse().ok()?;
+    let info = properties.get("info")?;
+    if !info["parentID"].is_null() {
+        return Some(vec![Hint::Progress { session, tool: None, used: None }]);
     }
-    Hint::Progress { session, tool: None, used: None }
+    let undone = info["revert"]["messageID"].as_str();
+    let since = undone.and_then(|message| made_at(message, Time(epoch_ms())));
+    let undone = Hint::Undone { host: host.clone(), session: session.clone(), since };
+    Some(vec![Hint::Changed { session }, undone])
 }

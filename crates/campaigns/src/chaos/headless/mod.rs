@@ -76,7 +76,7 @@ async fn open() -> Done<Stage> {
     let path = format!("{}:{others}", program.display());
     let furniture = Furniture {
         config: Some(super::CONFIG),
-        settings: plan::settings(),
+        settings: super::plan::settings(),
         env: &[("PATH", &path)],
         ..Furniture::default()
     };

@@ -3,7 +3,7 @@
 
 use legwork_sim::host::Dice;
 use legwork_testkit::{call, script};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A run goes on three times at the most, so no more of its hosts are ended.
 const ENDS_MAX: usize = 3;
@@ -246,11 +246,6 @@ impl Round {
             json!({ "description": self.name(kind), "prompt": script(&steps), "agent": agent });
         call("background_task", &given)
     }
-}
-
-/// Settings of OpenCode that the plan needs: an agent that asks before it runs a command.
-pub fn settings() -> Value {
-    super::super::plan::settings()
 }
 
 #[cfg(test)]
