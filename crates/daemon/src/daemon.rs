@@ -16,6 +16,7 @@ use legwork_store::{Opened, Store};
 use tokio::sync::{mpsc, watch};
 
 use crate::Fault;
+use crate::board::Board;
 use crate::clock::Clock;
 use crate::connection::{Arrival, ConnectionId, Hello, Origin, Peer, SendQueue};
 use crate::feed::{self, Feed};
@@ -45,6 +46,8 @@ pub struct Daemon {
     set_aside: Option<String>,
     wake_at: Option<Time>,
     screens: Screens,
+    /// What those see who look at the board, if somebody does.
+    pub(crate) board: Option<Board>,
     /// Something that was forgotten could not be removed from the files.
     forgotten_left: bool,
     pub(crate) notifier: Notifier,
@@ -78,6 +81,7 @@ impl Daemon {
             built_in,
             wake_at: Some(started),
             screens: Screens::default(),
+            board: None,
             forgotten_left: false,
             notifier: Notifier::new(notify, log.clone()),
             log,
@@ -123,7 +127,8 @@ impl Daemon {
     }
 
     pub fn nap(&mut self) -> Duration {
-        let next = [self.wake_at, self.screens.due()].into_iter().flatten().min();
+        let due = [self.wake_at, self.screens.due(), self.board_due()];
+        let next = due.into_iter().flatten().min();
         self.clock.until(next)
     }
 
@@ -134,6 +139,9 @@ impl Daemon {
         }
         if self.screens.due().is_some_and(|at| at <= now) {
             self.show_progress(now);
+        }
+        if self.board_due().is_some_and(|at| at <= now) {
+            self.look_after_board(now);
         }
     }
 
@@ -324,6 +332,9 @@ impl Daemon {
         if input != Input::Tick {
             self.screens.stir();
         }
+        if let Some(board) = &mut self.board {
+            board.stir();
+        }
         let now = self.clock.now();
         if let Some(ms) = self.clock.slept() {
             self.log.info(format_args!("nothing ran for {} s: no limit counts that", ms / 1000));
@@ -341,6 +352,9 @@ impl Daemon {
             }
             for news in feed::news(now, change) {
                 self.shell.outside().tell(&news);
+                if let Some(board) = &mut self.board {
+                    board.touch(news.task);
+                }
                 self.shell.outside().hurry_readers(Some(news.task));
             }
         }

@@ -8,6 +8,7 @@
 //!
 //! Read `life.rs`, `daemon.rs`, `calls.rs` and `requests.rs` first, then `connection/` and `host/`.
 
+mod board;
 mod calls;
 mod clock;
 mod connection;

@@ -58,6 +58,19 @@ pub const READ_GATHER: Duration = Duration::from_millis(100);
 /// How long reading one may take: a long one is asked for page by page.
 pub const READ_MAX: Duration = Duration::from_secs(30);
 
+// The board.
+
+/// How often those who look are told what changed, in milliseconds: quicker than anybody reads.
+pub const BOARD_EVERY_MS: u64 = 250;
+/// The same while nothing can be saved: then every look reads all records.
+pub const BOARD_DEGRADED_EVERY_MS: u64 = 5_000;
+/// A helper that has shown nothing for so long is said to be quiet.
+pub const BOARD_QUIET_MS: u64 = 60_000;
+/// How long it is kept for somebody who is late to ask again.
+pub const BOARD_KEEP_MS: u64 = 60_000;
+/// Forgotten tasks that it remembers. Who has missed more gets the whole board.
+pub const BOARD_GONE_MAX: usize = 1_000;
+
 // Time.
 
 /// More than this between two looks at the clock, and nothing ran in between: the loop sleeps for

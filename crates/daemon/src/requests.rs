@@ -50,6 +50,7 @@ impl Daemon {
             Request::Transcript { task, reading } => {
                 return self.read_transcript((connection, id), &task, reading);
             }
+            Request::Board(glance) => return self.look_at_board((connection, id), glance),
             Request::Show { task } => Answer::Task(Box::new(self.task_with_runs(&task)?)),
             Request::Runs { task } => Answer::Runs(self.runs(&task)?),
             Request::Log { task } => Answer::Log(self.timeline(&task)?),
@@ -85,7 +86,7 @@ impl Daemon {
         }
     }
 
-    fn read<T>(
+    pub(crate) fn read<T>(
         &mut self,
         read: impl FnOnce(&legwork_engine::Engine, legwork_protocol::Time) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {

@@ -20,6 +20,8 @@ use legwork_protocol::{CallId, HostId, Place, TaskId};
 use legwork_shell::Outside;
 use tokio::sync::watch;
 
+use crate::board::Looking;
+use crate::calls::Number;
 use crate::connection::{ConnectionId, Open, Peer};
 use crate::host::{BuiltIns, Findings, HeadlessHosts, HostWorker};
 use crate::limits::CLIENTS_MAX;
@@ -129,7 +131,7 @@ impl World {
                 self.calls.remove(&call);
                 Some(call)
             }
-            Open::Follow(_) | Open::Reading(_) => None,
+            Open::Follow(_) | Open::Reading(_) | Open::Board(_) => None,
         }
     }
 
@@ -191,6 +193,17 @@ impl World {
                 reader.hurry.notify_one();
             }
         }
+    }
+
+    /// Those who wait for a change of the board.
+    pub fn looking(&self) -> impl Iterator<Item = (Number, &Looking)> {
+        let open = self.peers.iter().flat_map(|(connection, peer)| {
+            peer.open.iter().map(|(id, open)| ((*connection, *id), open))
+        });
+        open.filter_map(|(number, open)| match open {
+            Open::Board(looking) => Some((number, looking)),
+            Open::Call(_) | Open::Follow(_) | Open::Reading(_) => None,
+        })
     }
 
     pub fn tell(&mut self, news: &News) {

@@ -98,6 +98,8 @@ pub const KEEP_AWAKE_EVERY_MS: u64 = 10_000;
 /// The longest wait for something new in a conversation: a command gives a silent daemon up after
 /// 60 s.
 pub const TRANSCRIPT_WAIT_MAX_MS: u64 = 20_000;
+/// How long a front may wait for a change of the board.
+pub const BOARD_WAIT_MAX_MS: u64 = 20_000;
 /// How often unfinished work is looked up when no event comes.
 pub const POLL_EVERY_MS: u64 = 5_000;
 /// A helper that shows nothing for so long may wait for a person. One at work shows something every

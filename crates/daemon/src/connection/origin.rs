@@ -117,6 +117,7 @@ impl Standing {
             | Request::Runs { .. }
             | Request::Log { .. }
             | Request::Transcript { .. }
+            | Request::Board(_)
             | Request::Cost { .. }
             | Request::Follow
             | Request::Status

@@ -9,6 +9,7 @@ use legwork_protocol::view::News;
 use legwork_protocol::{CallId, HostId, Refusal};
 
 use super::{Origin, SendQueue};
+use crate::board::Looking;
 use crate::limits::{OPEN_CALLS_MAX, WATCHER_MAX_BEHIND};
 use crate::reading::Reader;
 
@@ -32,6 +33,8 @@ pub enum Open {
     Follow(Option<(News, u64)>),
     /// A conversation is read for it.
     Reading(Reader),
+    /// It waits for a change of the board.
+    Board(Looking),
 }
 
 impl Peer {

@@ -2,17 +2,19 @@
 //! Reads only; nothing here changes anything.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
+use legwork_protocol::api::board::Counts;
 use legwork_protocol::api::{Cursor, List};
 use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::view::{TaskView, TasksView, Waiting};
-use legwork_protocol::{HostId, Refusal, Status, Time};
+use legwork_protocol::{HostId, Refusal, Status, TaskId, Time};
 
 use crate::engine::Engine;
 use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{About, Change};
-use crate::task::Task;
+use crate::task::{Stage, Task};
 use crate::tasks::Live;
 use crate::text::toast::{self, Toast};
 
@@ -116,6 +118,7 @@ impl Engine {
     pub(crate) fn view_of(&self, task: &Task, now: Time) -> TaskView {
         let mut view = TaskView {
             id: task.id,
+            seq: task.seq,
             status: task.status(),
             stage: task.stage.name().as_str().to_owned(),
             description: task.description.to_string(),
@@ -133,6 +136,7 @@ impl Engine {
             reason: None,
             tool_calls: task.run.tool_calls,
             last_tools: Vec::new(),
+            doing: None,
             quiet_ms: None,
             tokens: task.run.usage.tokens,
             cost_micros: task.run.usage.cost.map(|cost| cost.micros),
@@ -170,6 +174,56 @@ impl Engine {
         });
         view.waiting = [slot, host, provider].into_iter().flatten().collect();
         view.questions = volatile.questions.values().cloned().collect();
+    }
+
+    /// The unfinished tasks, and these others as far as they are there.
+    pub fn board(&self, others: &BTreeSet<TaskId>, now: Time) -> Vec<TaskView> {
+        let unfinished = self.tasks.unfinished().map(|live| &live.task);
+        let others = others.iter().filter_map(|id| self.tasks.get(*id));
+        let others = others.filter(|task| task.is_finished());
+        unfinished.chain(others).map(|task| self.view_of(task, now)).collect()
+    }
+
+    /// The unfinished tasks and the newest finished ones, in the order of their launches.
+    pub fn whole_board(&self, finished: usize, now: Time) -> Vec<TaskView> {
+        let (newest, _) = self.tasks.shelf(None, |status| !status.is_unfinished(), finished);
+        let unfinished = self.tasks.unfinished().map(|live| &live.task);
+        self.in_order(unfinished.chain(newest).collect(), now)
+    }
+
+    /// These tasks as far as they are there, in the order of their launches.
+    pub fn views(&self, tasks: Vec<TaskId>, now: Time) -> Vec<TaskView> {
+        self.in_order(tasks.into_iter().filter_map(|id| self.tasks.get(id)).collect(), now)
+    }
+
+    fn in_order(&self, mut tasks: Vec<&Task>, now: Time) -> Vec<TaskView> {
+        tasks.sort_unstable_by_key(|task| task.seq);
+        tasks.into_iter().map(|task| self.view_of(task, now)).collect()
+    }
+
+    /// How many tasks there are of each kind.
+    pub fn counts(&self) -> Counts {
+        let finished = |status| self.tasks.shelf(None, |has| has == status, 0).1;
+        let mut counts = Counts {
+            completed: finished(Status::Completed),
+            failed: finished(Status::Error),
+            cancelled: finished(Status::Cancelled),
+            slots: self.settings.max_running,
+            ..Counts::default()
+        };
+        for Live { task, volatile } in self.tasks.unfinished() {
+            match (volatile.questions.is_empty(), &task.stage) {
+                (false, _) => counts.asking += 1,
+                (true, Stage::Queued) => counts.queued += 1,
+                (true, _) => counts.working += 1,
+            }
+        }
+        counts
+    }
+
+    /// Whether earlier records could not be read, so that their tasks are not among these.
+    pub fn is_incomplete(&self) -> bool {
+        self.incomplete
     }
 
     pub fn tally(&self) -> Tally {

@@ -39,7 +39,8 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
         Answer::Cleared { tasks, unfinished } => cleared(*tasks, *unfinished),
         Answer::Replied => "The helper has your answer.".to_owned(),
         // No tool is answered so.
-        Answer::Costs(_)
+        Answer::Board(_)
+        | Answer::Costs(_)
         | Answer::Runs(_)
         | Answer::Task(_)
         | Answer::Log(_)

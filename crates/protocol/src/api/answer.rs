@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::board::BoardPage;
 use super::transcript::Transcript;
 use super::view::{CostsView, DaemonView, Mail, News, ResultView, RunView, TaskView, TasksView};
 
@@ -63,6 +64,8 @@ pub enum Answer {
     Log(Vec<News>),
     /// A page of a conversation.
     Transcript(Box<Transcript>),
+    /// The board, or what changed of it.
+    Board(Box<BoardPage>),
     /// What runs cost.
     Costs(Box<CostsView>),
     /// The daemon.
@@ -110,6 +113,7 @@ taken! {
     Answer::Runs(runs) => Vec<RunView> = runs;
     Answer::Log(news) => Vec<News> = news;
     Answer::Transcript(page) => Transcript = *page;
+    Answer::Board(page) => BoardPage = *page;
     Answer::Costs(costs) => CostsView = *costs;
     Answer::Status(daemon) => DaemonView = *daemon;
     Answer::Mail(mail) => Vec<Mail> = mail;

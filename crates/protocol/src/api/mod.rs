@@ -5,6 +5,7 @@
 //! commands. A model's tool call is read into the same requests ([`ToolCall`]).
 
 mod answer;
+pub mod board;
 pub mod refusal;
 mod request;
 pub mod tool;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::board::Glance;
 use super::refusal::Refusal;
 use super::tool::bad;
 use super::transcript::Reading;
@@ -31,6 +32,8 @@ pub enum Request {
         #[serde(flatten)]
         reading: Reading,
     },
+    /// The unfinished tasks and the newest others, or what changed of them. → `Board`
+    Board(Glance),
     /// What all kept runs cost. → `Costs`
     Cost {
         by: CostBy,

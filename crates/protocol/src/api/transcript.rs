@@ -22,6 +22,9 @@ pub struct Reading {
     /// Only this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<u32>,
+    /// Only the entry with this key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
     /// What tools were given and gave back, whole; else their beginnings.
     pub whole: bool,
 }

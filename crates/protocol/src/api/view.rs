@@ -14,6 +14,9 @@ use crate::status::Status;
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct TaskView {
     pub id: TaskId,
+    /// Its number in the order of launches.
+    #[serde(default)]
+    pub seq: u64,
     pub status: Status,
     /// How far its run is: queued, opening, prompting, working, completed, failed, cancelled.
     pub stage: String,
@@ -43,6 +46,9 @@ pub struct TaskView {
     pub tool_calls: u32,
     /// The last tools, oldest first; of an unfinished run.
     pub last_tools: Vec<String>,
+    /// What its last tool call is about, on one line: a command, a file; of an unfinished run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
     /// How long ago it last did something; of an unfinished run.
     pub quiet_ms: Option<u64>,
     /// Tokens of its last run, where the host tells.

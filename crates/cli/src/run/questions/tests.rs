@@ -23,6 +23,7 @@ fn task(number: u64, questions: Vec<QuestionView>) -> TaskView {
     let name = || "x".to_owned();
     TaskView {
         id: TaskId::from_number(number),
+        seq: 1,
         status: Status::Running,
         stage: name(),
         description: format!("work {number}"),
@@ -40,6 +41,7 @@ fn task(number: u64, questions: Vec<QuestionView>) -> TaskView {
         reason: None,
         tool_calls: 0,
         last_tools: Vec::new(),
+        doing: None,
         quiet_ms: None,
         tokens: None,
         cost_micros: None,
