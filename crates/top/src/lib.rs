@@ -1,0 +1,1 @@
+//! The terminal view: all helpers on one screen.
