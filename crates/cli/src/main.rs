@@ -7,6 +7,7 @@
 
 mod agents;
 mod asking;
+mod board_lines;
 mod bytes;
 mod commands;
 mod complete;
