@@ -23,9 +23,7 @@ fn main() -> Result<ExitCode, Error> {
     let folder = home.project().join(".opencode/command");
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join("two.md"), two())?;
-    let project = home.project();
-    let install =
-        home.command(&legwork).args(["install", "opencode", "--project"]).arg(&project).status()?;
+    let install = home.command(&legwork).args(["install", "opencode"]).status()?;
     if !install.success() {
         return Ok(ExitCode::FAILURE);
     }

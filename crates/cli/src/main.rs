@@ -19,6 +19,7 @@ mod front;
 mod headless;
 mod identity;
 mod inside;
+mod jsonc;
 mod listing;
 mod mail;
 mod plugin;
@@ -32,6 +33,7 @@ mod sentences;
 mod signals;
 mod table;
 mod transcript;
+mod tui_part;
 mod views;
 mod words;
 
