@@ -32,7 +32,6 @@ const ROWS = 8 // of the sidebar
 const ENDED_ROWS = 3 // of them for helpers that have ended
 const TITLE_MAX = 200
 const SUBJECT_LINES = 12 // of a question; a screen may have 24
-const SUBJECT_COLUMNS = 78
 const WORDS_MAX = 10_000 // of an answer
 
 const SIGNS = { asks: "?", working: "●", queued: "○", completed: "✓", failed: "✕", cancelled: "–" }
@@ -83,10 +82,9 @@ function plain(text, max = TITLE_MAX) {
 }
 
 /** What is asked, whole if it fits; otherwise its last line says that it is cut. */
-function subjectLines(text) {
-  const given = typeof text === "string" ? text : ""
-  const bounded = given.slice(0, SUBJECT_LINES * SUBJECT_COLUMNS * 8)
-  const lines = bounded.split("\n").flatMap((line) => wrapped(visibleOf(line), SUBJECT_COLUMNS))
+function subjectLines(given, columns) {
+  const bounded = given.slice(0, SUBJECT_LINES * columns * 8)
+  const lines = bounded.split("\n").flatMap((line) => wrapped(visibleOf(line), columns))
   if (lines.length <= SUBJECT_LINES && bounded === given) return lines
   return [...lines.slice(0, SUBJECT_LINES - 1), "… cut here: open its session to see all of it"]
 }
@@ -585,7 +583,7 @@ class View {
   }
 
   row(helper) {
-    const columns = 36 // of the sidebar's 42
+    const columns = 37 // of the sidebar's 42
     const tail = () => (helper() ? this.tail(helper()) : "")
     const color = () => COLORS[helper()?.state] ?? "textMuted"
     const title = () => fit(helper()?.title ?? "", columns - 3 - width(tail()))
@@ -658,14 +656,22 @@ class View {
     const ours = this.helpers().filter((helper) => helper.parent === here || this.isOurs(helper))
     return GROUPS.flatMap(([category, states]) => {
       const some = sorted(ours.filter(({ state }) => states.includes(state)))
-      return some.map((helper) => ({
-        category,
-        value: helper.id,
-        title: `${SIGNS[helper.state]} ${fit(helper.title, 44)}`,
-        description: fit(this.about(helper), 28),
-        footer: this.tail(helper),
-      }))
+      return some.map((helper) => this.option(category, helper))
     })
+  }
+
+  option(category, helper) {
+    const columns = this.dialogColumns() - 10 // the margins and the gaps
+    const footer = this.tail(helper)
+    const title = fit(`${SIGNS[helper.state]} ${helper.title}`, Math.floor(columns / 2))
+    const description = fit(this.about(helper), columns - width(title) - width(footer))
+    return { category, value: helper.id, title, description, footer }
+  }
+
+  /** A large dialog has 88 columns if there are so many. */
+  dialogColumns() {
+    const columns = number(safe(() => this.api.renderer.width)())
+    return Math.min(88, columns ? columns - 2 : 78)
   }
 
   about({ agent, state, questions, doing, reason }) {
@@ -715,7 +721,8 @@ class View {
 
   confirm(id) {
     const helper = this.find(id)
-    if (!helper || isOver(helper)) return
+    if (!helper) return
+    if (isOver(helper)) return this.tell(`${helper.title} has ended already.`, "info")
     const props = {
       title: "Call off this helper?",
       message: `${helper.title} (${helper.agent || "helper"}, ${helper.id}) is stopped, and its conversation is told.`,
@@ -752,13 +759,18 @@ class View {
     choices.push(["Open its session", () => this.goTo(helper)])
     const options = choices.map(([title], value) => ({ title, value }))
     const onSelect = safe(({ value }) => choices[value][1]())
-    const title = fit(`${helper.title} asks`, 70)
-    this.dialog("large", () => this.questionBox(question, { title, options, onSelect }))
+    const props = { title: "Your answer", placeholder: "Search", options, onSelect }
+    this.dialog("large", () => this.questionBox(helper, question, props))
   }
 
-  questionBox(question, props) {
-    const lines = subjectLines(question.subject)
-    const texts = lines.map((line) => this.text(() => line || " ", () => "text"))
+  questionBox(helper, question, props) {
+    const columns = this.dialogColumns() - 8
+    const who = fit(`${helper.title}${helper.agent ? ` (${helper.agent})` : ""} asks`, columns)
+    const lines = subjectLines(question.subject, columns)
+    const texts = [
+      this.text(() => who, () => "warning"),
+      ...lines.map((line) => this.text(() => line || " ", () => "text")),
+    ]
     const about = this.box(texts, { paddingLeft: 4, paddingRight: 4, paddingBottom: 1, flexShrink: 0 })
     return this.box([about, this.select(props)], { flexDirection: "column" })
   }

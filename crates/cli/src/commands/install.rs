@@ -38,7 +38,7 @@ pub struct Install {
     /// Overwrite files of these names that are not ours
     #[arg(long)]
     force: bool,
-    /// Leave the terminal UI as it is; takes out what an earlier install has added
+    /// Without the part for the terminal UI; takes out what an earlier install has added
     #[arg(long)]
     no_tui: bool,
 }
