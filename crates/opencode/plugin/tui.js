@@ -273,20 +273,25 @@ class Stream {
 
   async read(child) {
     const decoder = new TextDecoder()
-    let rest = ""
+    let begun = [] // the pieces of a line that is not over
+    let length = 0
     let second = 0
     let lines = 0
     for await (const bytes of child.stdout) {
       if (child !== this.child || this.closed) return
-      const text = rest + decoder.decode(bytes, { stream: true })
-      const pieces = text.split("\n", LINES_MAX + 1)
+      const pieces = decoder.decode(bytes, { stream: true }).split("\n", LINES_MAX + 1)
       const now = Math.floor(Date.now() / 1000)
       if (now !== second) [second, lines] = [now, 0]
       lines += pieces.length - 1
-      rest = text.slice(text.lastIndexOf("\n") + 1)
+      length += pieces[0].length
       // Whatever this is, it is not ours, and it keeps the screen from being drawn.
-      if (lines > LINES_MAX || rest.length > LINE_MAX) return child.kill("SIGKILL")
-      for (const line of pieces.slice(0, -1)) this.line(line)
+      if (lines >= LINES_MAX || length > LINE_MAX) return child.kill("SIGKILL")
+      begun.push(pieces[0])
+      for (const piece of pieces.slice(1)) {
+        this.line(begun.join(""))
+        begun = [piece]
+        length = piece.length
+      }
     }
   }
 
