@@ -717,11 +717,11 @@ class View {
     this.goTo(helper)
   }
 
-  goTo({ id, session, isHere, state }) {
+  goTo({ id, title, session, isHere }) {
     this.api.ui.dialog.clear()
     if (session && isHere) return this.api.route.navigate("session", { sessionID: session })
-    const why = state === "queued" ? "It is queued and has no session yet." : "Its session is not OpenCode's."
-    this.tell(`${why} In a terminal: legwork transcript ${id}`, "info")
+    if (!session) return this.tell(`${title} has no session yet.`, "info")
+    this.tell(`${title} does not work in OpenCode. In a terminal: legwork transcript ${id}`, "info")
   }
 
   confirm(id) {
