@@ -31,6 +31,7 @@ const OUTPUT_MAX = 1024 * 1024 // of a command
 const ROWS = 8 // of the sidebar
 const ENDED_ROWS = 3 // of them for helpers that have ended
 const TITLE_MAX = 200
+const LAUNCH_COLUMNS = 40 // of a title in a launch, which is to be one line on most screens
 const SUBJECT_LINES = 12 // of a question; a screen may have 24
 const WORDS_MAX = 10_000 // of an answer
 
@@ -688,7 +689,7 @@ class View {
   show() {
     let at = safe(() => this.rows()[0]?.value)()
     const view = this
-    const choose = safe((option) => view.enter(option.value))
+    const choose = safe(({ value }) => (value ? view.enter(value) : this.api.ui.dialog.clear()))
     const props = {
       title: "Helpers   enter open or answer · ctrl+k call off",
       placeholder: "Search helpers",
@@ -707,7 +708,7 @@ class View {
     const rows = this.rows()
     if (rows.length) return rows
     const title = this.trouble() === "not available" ? "Helpers: not available" : "No helpers yet"
-    return [{ title, value: "", disabled: true }]
+    return [{ title, value: "" }]
   }
 
   enter(id) {
@@ -833,7 +834,8 @@ class View {
     const helper = helpers.find(({ id }) => id === task)
     if (!helper?.session || !helper.isHere) return
     const word = { failed: "failed", cancelled: "cancelled", asks: "asks you" }[helper.state]
-    const description = word ? `${helper.title} · ${word}` : helper.title
+    const title = fit(helper.title, LAUNCH_COLUMNS)
+    const description = word ? `${title} · ${word}` : title
     if (part.tool === "task" && part.state.input?.description === description) return
     const { produce, unwrap } = this.ui
     produce((drawn) => {
