@@ -163,9 +163,9 @@ impl Daemon {
             (Ask::ResumeAny { .. }, None) => None,
             _ => context,
         };
-        let caller = match (&host, &context, &ask) {
+        let caller = match (&host, &context, &ask, form) {
             // The person at a host's screen. The host may do both for its sessions anyway.
-            (Some(_), None, Ask::Cancel { .. } | Ask::Reply { .. }) => Caller::Person,
+            (Some(_), None, Ask::Cancel { .. } | Ask::Reply { .. }, Form::Values) => Caller::Person,
             _ => self.caller(host, key, context)?,
         };
         if let (Caller::Person, Ask::Output { task, .. }) = (&caller, &ask) {
