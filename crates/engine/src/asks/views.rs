@@ -161,6 +161,7 @@ impl Engine {
         view.elapsed_ms = passed.saturating_sub(live.paused_ms(now));
         let away = self.hosts.presence(&live.task.run.host) != Presence::Here;
         view.last_tools = volatile.tools.iter().cloned().collect();
+        view.doing = volatile.doing.clone();
         view.quiet_ms = Some(volatile.quiet_ms(now));
         let slot = self.ahead(&live.task).map(|ahead| Waiting::Slot { ahead });
         let host = match volatile.host_ended() {
