@@ -8,7 +8,8 @@ use crate::connection::Connection;
 use crate::local_host::{Daemon, LocalHost};
 use crate::opencode::{Host, OpenCode};
 
-const LONG_MS: u64 = 20_000;
+/// Long enough for a step, short enough for a test that fails.
+const LONG_MS: u64 = 2_000;
 /// Steps of a task before the one that a test waits for.
 const PAGES_MAX: usize = 20;
 
