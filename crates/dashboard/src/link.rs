@@ -39,7 +39,7 @@ fn words(refusal: &Refusal) -> String {
         Refusal::BadRequest(_) => "The legwork daemon is of an older version than this page. \
              `legwork daemon stop` ends it, and the next one is as new as the page; tasks are kept."
             .to_owned(),
-        other => other.text(),
+        other => legwork_board::sentences::refusal(other),
     }
 }
 
@@ -61,8 +61,7 @@ impl Link {
         let opened = tokio::task::spawn_blocking(move || {
             // Whoever waits is told, and it is tried again.
             let give_up = &mut |_: &Fault| ControlFlow::Break(());
-            let client =
-                Client::connect_telling(&folders, Role::Client, Start::IfNeeded, give_up)?;
+            let client = Client::connect_telling(&folders, Role::Client, Start::IfNeeded, give_up)?;
             let pid = match holder(&folders.store) {
                 Ok(Holder::Daemon(Some(record))) => Some(record.pid),
                 _ => None,

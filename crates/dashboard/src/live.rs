@@ -13,10 +13,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::item::{Item, blocks};
 use crate::limits::{FINISHED, OPEN_TEXT_MAX_BYTES, PAUSE, RETRY_FIRST, RETRY_MAX, WAIT_MS};
 use crate::link::{Link, Trouble};
 use crate::stream::{Closed, Tab};
+use legwork_board::{Item, markdown};
 
 /// Why a stream does not go on for now.
 enum Break {
@@ -211,7 +211,7 @@ impl Reader {
         if entry.open {
             self.texts.insert(entry.key, text);
         } else if entry.tool.is_none() {
-            value["blocks"] = blocks(&text);
+            value["blocks"] = json!(markdown::blocks(&text));
         }
         value
     }
