@@ -8,6 +8,7 @@
 )]
 
 mod attacks;
+mod command;
 #[path = "../cli/home.rs"]
 mod home;
 mod http;
