@@ -1,5 +1,5 @@
-//! What goes away and comes back: the daemon, the front, the machine. A stream tells what is so, and
-//! goes on by itself.
+//! What goes away and comes back: the daemon, the front, the machine. A stream tells what is so,
+//! and goes on by itself.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
