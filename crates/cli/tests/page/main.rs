@@ -7,7 +7,11 @@
     reason = "a test reports by panicking and printing"
 )]
 
+mod attacks;
+mod command;
 #[path = "../cli/home.rs"]
 mod home;
+mod http;
+mod rules;
 mod stage;
 mod trouble;
