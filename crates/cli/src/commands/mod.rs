@@ -20,6 +20,7 @@ mod rehearsal;
 mod resume;
 mod run;
 mod show;
+mod top;
 mod transcript;
 mod uninstall;
 mod wait;
@@ -49,6 +50,7 @@ pub enum Command {
     Transcript(transcript::Transcript),
     Wait(wait::Wait),
     Watch(watch::Watch),
+    Top(top::Top),
     #[command(visible_alias = "logs")]
     Log(log::Log),
     Cost(cost::Cost),
@@ -84,6 +86,7 @@ impl Command {
             Self::Transcript(command) => command.run(screen),
             Self::Wait(command) => command.run(screen),
             Self::Watch(command) => command.run(screen),
+            Self::Top(command) => command.run(screen),
             Self::Log(command) => command.run(screen),
             Self::Cost(command) => command.run(screen),
             Self::Mail(command) => command.run(screen),
@@ -119,6 +122,7 @@ impl Command {
             self,
             Self::Demo(_)
                 | Self::Mail(_)
+                | Self::Top(_)
                 | Self::Install(_)
                 | Self::Uninstall(_)
                 | Self::Doctor(_)
