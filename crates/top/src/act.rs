@@ -61,7 +61,7 @@ impl Worker {
     fn perform(&mut self, act: Act) -> News {
         let done = match act {
             Act::Result(task) => {
-                return News::Result(task, self.result(task).map_err(in_words));
+                return News::Result(task, Box::new(self.result(task).map_err(in_words)));
             }
             Act::Log(task) => {
                 let request = Request::Log { task: task.to_string() };

@@ -75,11 +75,14 @@ fn title(model: &Model, group: Group, spot: Spot) -> Line {
         Piece::new(&format!(" {}", group.title()), Ink::Strong),
         Piece::new(&more, Ink::Faint),
     ];
-    if model.timeline && model.rows.get(model.top).is_some() {
-        let hours = model.scale_ms() / 60_000;
-        let scale = match hours {
-            0..=90 => format!("{hours} min"),
-            91..=1_439 => format!("{} h", hours / 60),
+    let is_topmost =
+        model.rows.iter().skip(model.top).find(|row| matches!(row, ListLine::Title(_)))
+            == Some(&ListLine::Title(group));
+    if model.timeline && is_topmost {
+        let minutes = model.scale_ms() / 60_000;
+        let scale = match minutes {
+            0..=90 => format!("{minutes} min"),
+            91..=1_439 => format!("{} h", minutes / 60),
             _ => "1 day".to_owned(),
         };
         let used: usize = pieces.iter().map(|piece| piece.text.width()).sum();
@@ -131,7 +134,7 @@ fn second(model: &Model, item: &Item, columns: usize) -> Line {
     let ink = if item.row.state == State::Asks { Ink::Mind } else { Ink::Faint };
     let bar_columns = if columns >= BAR_FROM { BAR } else { 0 };
     let behind = if bar_columns > 0 { bar_columns + 2 + COST } else { 0 };
-    let room = columns.saturating_sub(behind + 5);
+    let room = columns.saturating_sub(behind + 4);
     let text = fit(&text, room);
     let gap = room.saturating_sub(text.width());
     let mut pieces =
@@ -170,13 +173,7 @@ fn nobody(canvas: &mut Canvas<'_>, model: &Model, spot: Spot) {
             ("legwork demo                 shows how it goes", Ink::Plain),
         ],
         Link::Connecting => vec![("Asking the daemon …", Ink::Faint)],
-        Link::Away(why) => {
-            let room = usize::from(spot.width.saturating_sub(4));
-            for (y, text) in (1..).zip(legwork_board::text::wrap(why, room)) {
-                canvas.write(spot, 2, y, &line(&text, Ink::Mind));
-            }
-            return;
-        }
+        Link::Away(_) => vec![("The daemon cannot be asked. It is tried again.", Ink::Plain)],
     };
     for (y, (text, ink)) in (1..).zip(lines) {
         canvas.write(spot, 2, y, &line(text, ink));

@@ -72,7 +72,7 @@ fn card(canvas: &mut Canvas<'_>, model: &Model, question: &QuestionView) {
     let many = if many > 1 { format!(" (1 of {many})") } else { String::new() };
     let title = format!("{}{many}", ask::headline(question));
     let waits = format!("waits {}", duration(model.now.since(question.since)));
-    let rule = (inner + 2).saturating_sub(title.width() + waits.width() + 5);
+    let rule = inner.saturating_sub(title.width() + waits.width() + 2);
     let top = if rule > 0 {
         format!("╭ {title} {} {waits} ╮", "─".repeat(rule))
     } else {

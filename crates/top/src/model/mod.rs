@@ -34,7 +34,7 @@ pub enum News {
     Said(TaskId, Box<Transcript>),
     /// Why there is none.
     Unread(TaskId, String),
-    Result(TaskId, Result<ResultView, String>),
+    Result(TaskId, Box<Result<ResultView, String>>),
     Log(TaskId, Result<Vec<Decision>, String>),
     Found(String, Result<TasksView, String>),
     /// What came of something that was to be done.
@@ -157,7 +157,7 @@ impl Model {
             News::Away(why) => self.link = Link::Away(why),
             News::Said(task, page) if self.opened.is(task) => self.opened.hear_page(*page),
             News::Unread(task, why) if self.opened.is(task) => self.opened.trouble = Some(why),
-            News::Result(task, result) if self.opened.is(task) => self.opened.hear_result(result),
+            News::Result(task, result) if self.opened.is(task) => self.opened.hear_result(*result),
             News::Log(task, log) if self.opened.is(task) => self.opened.hear_log(log),
             News::Said(..) | News::Unread(..) | News::Result(..) | News::Log(..) => {}
             News::Found(text, found) => self.hear_found(&text, found),

@@ -18,23 +18,16 @@ pub fn markdown_lines(text: &str, columns: usize) -> Vec<Line> {
 
 fn write(blocks: &[Block], columns: usize, lines: &mut Vec<Line>) {
     for (number, block) in blocks.iter().enumerate() {
-        // Between an item's words and the list below them stands no line.
-        let is_list = matches!(block, Block::List { .. });
-        let is_first = number == 0;
-        if !is_first
-            && !(is_list
-                && matches!(blocks[number - 1], Block::Paragraph { .. })
-                && is_tight(blocks))
-        {
+        if number > 0 && !follows_words(&blocks[number - 1..]) {
             lines.push(vec![]);
         }
         write_block(block, columns, lines);
     }
 }
 
-/// Whether these are the blocks of one item: some words, and lists.
-fn is_tight(blocks: &[Block]) -> bool {
-    blocks.len() == 2
+/// Whether a list comes right after the words that introduce it: then no line stands between them.
+fn follows_words(blocks: &[Block]) -> bool {
+    matches!(blocks, [Block::Paragraph { .. }, Block::List { .. }, ..])
 }
 
 fn write_block(block: &Block, columns: usize, lines: &mut Vec<Line>) {
@@ -147,6 +140,7 @@ fn pieces(spans: &[Span], ink: Ink) -> Vec<Piece> {
 
 #[cfg(test)]
 mod tests {
+    use legwork_protocol::refusal::steers;
     use proptest::prelude::*;
 
     use super::*;
@@ -175,9 +169,8 @@ mod tests {
             for line in markdown_lines(&text, columns) {
                 // Margins within margins need room on a screen that is too narrow for any text.
                 prop_assert!(columns < 20 || width(&line) <= columns + 60, "{line:?}");
-                prop_assert!(line.iter().all(|piece| {
-                    !piece.text.chars().any(legwork_protocol::refusal::steers)
-                }));
+                let is_harmless = |piece: &Piece| !piece.text.chars().any(steers);
+                prop_assert!(line.iter().all(is_harmless), "{line:?}");
             }
         }
     }
