@@ -29,7 +29,8 @@ Keys:
 Examples:
   legwork top
   NO_COLOR=1 legwork top            without colours
-  watch the same in a browser with `legwork ui`, in a pipe with `legwork watch`")]
+  legwork ui                        the same in a browser
+  legwork watch                     only the list, line by line in a pipe")]
 pub struct Top {}
 
 impl Top {

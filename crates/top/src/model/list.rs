@@ -117,6 +117,7 @@ impl Model {
         let at = order.iter().position(|id| Some(*id) == self.selected).unwrap_or(0);
         let to = at.saturating_add_signed(by).min(order.len().saturating_sub(1));
         self.select(order.get(to).copied());
+        self.stepped_at = self.now;
     }
 
     /// One that is not in the list any more hands over to the one in whose place it was.

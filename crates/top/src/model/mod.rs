@@ -98,6 +98,8 @@ pub struct Model {
     only_looking: Option<String>,
     pub selected: Option<TaskId>,
     selected_at: Time,
+    /// When a key last chose another task.
+    stepped_at: Time,
     /// The conversation that was ordered.
     reading: Option<TaskId>,
     pub focus: Focus,
@@ -130,6 +132,7 @@ impl Model {
             only_looking,
             selected: None,
             selected_at: now,
+            stepped_at: Time(0),
             reading: None,
             focus: Focus::List,
             opened: Opened::default(),
@@ -237,8 +240,8 @@ impl Model {
         let shown = self.question().map(|question| question.id.clone());
         let before = self.asked.as_ref().map(|(id, _)| id.clone());
         if shown != before {
-            // One that was chosen with its task is what the person looks at.
-            let since = if self.selected_at == self.now { Time(0) } else { self.now };
+            // Who has just chosen its task means the question that comes with it.
+            let since = if self.stepped_at == self.now { Time(0) } else { self.now };
             self.asked = shown.map(|id| (id, since));
             self.close_dialog_about_question();
         }

@@ -246,11 +246,11 @@ impl Stage {
     /// With some tasks of every kind and the conversation of the first one.
     pub fn new() -> Self {
         let mut stage = Self::empty();
+        stage.now = ago(2_000);
         stage.hear(News::Board(Box::new(page(true, tasks()))));
         stage.pass(1_000);
         stage.hear(News::Said(asks().id, Box::new(said(&asks(), conversation()))));
-        stage.now = NOW;
-        stage.pass(0);
+        stage.pass(1_000);
         stage
     }
 
