@@ -32,6 +32,7 @@ mod signals;
 mod table;
 mod transcript;
 mod views;
+mod watching;
 mod words;
 
 use std::path::PathBuf;
