@@ -32,6 +32,7 @@ export class Conversation {
   #new = 0
   #left = 0
   #speaker = ''
+  #was = { top: 0, height: 0 }
   /** When something was last written, by the page's clock. */ written = 0
   #pane = byId('pane-conversation')
   #button = byId('follow')
@@ -41,7 +42,7 @@ export class Conversation {
 
   constructor() {
     this.#pane.append(this.#source, this.#list, this.#trouble)
-    this.#pane.addEventListener('scroll', () => this.#setFollow(this.#atEnd()))
+    this.#pane.addEventListener('scroll', () => this.#scrolled())
     this.#button.addEventListener('click', () => this.follow())
     // What one has just opened is not to be scrolled away.
     this.#pane.addEventListener('toggle', () => this.#atEnd() || this.#setFollow(false), true)
@@ -148,8 +149,18 @@ export class Conversation {
     return this.#pane.scrollHeight - this.#pane.scrollTop - this.#pane.clientHeight < NEAR_END
   }
 
+  /** Whoever scrolls up a little wants to stay there, even if the end is still near. */
+  #scrolled() {
+    const { scrollTop, scrollHeight } = this.#pane
+    const up = scrollTop < this.#was.top - 1 && scrollHeight >= this.#was.height
+    this.#was = { top: scrollTop, height: scrollHeight }
+    this.#setFollow(!up && this.#atEnd())
+  }
+
   #keepEnd() {
-    if (this.#follows) this.#pane.scrollTop = this.#pane.scrollHeight
+    if (!this.#follows) return
+    this.#pane.scrollTop = this.#pane.scrollHeight
+    this.#was = { top: this.#pane.scrollTop, height: this.#pane.scrollHeight }
   }
 
   /** @param {boolean} on */

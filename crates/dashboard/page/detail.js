@@ -77,6 +77,7 @@ export class Detail {
     this.item = item
     const { task, row } = item
     const over = row.group === 'finished'
+    this.node.dataset.is = row.state
     const state = byId('state')
     if (state.dataset.is !== row.state) {
       state.dataset.is = row.state
@@ -95,12 +96,12 @@ export class Detail {
     if (task.resumes !== this.#runs) this.#goesOn()
     if (!byId('pane-result').hidden) this.#result.show(item)
     if (!byId('pane-why').hidden) this.#why.show(item)
-    if (!over) this.conversation.again()
   }
 
   /** It was resumed: what one wants to see now is what it says. */
   #goesOn() {
     this.#runs = this.item?.task.resumes ?? 0
+    this.conversation.again()
     if (!byId('pane-result').hidden) this.show('conversation')
   }
 
@@ -162,6 +163,7 @@ export class Detail {
     }
     for (const card of this.#cards.values()) card.tick(now)
     this.#why.tick(now)
+    if (!byId('pane-why').hidden) this.#why.show(this.item)
   }
 
   /** @param {string} name */

@@ -23,8 +23,7 @@ function isSafe(address) {
 /** @type {Record<string, (value: Value, depth: number) => any>} */
 const BLOCKS = {
   paragraph: (value, depth) => make('p', {}, ...spans(value.of, depth)),
-  // The page has its own first two levels.
-  heading: (value, depth) => make(`h${Math.min(6, Math.max(3, value.level + 2))}`, {}, ...spans(value.of, depth)),
+  heading: (value, depth) => make(`h${rank(value.level)}`, {}, ...spans(value.of, depth)),
   code: (value) => make('pre', { tabindex: 0 }, make('code', {}, String(value.text))),
   list: (value, depth) => list(value, depth),
   quote: (value, depth) => make('blockquote', {}, ...blocks(value.of, depth)),
@@ -43,12 +42,22 @@ const SPANS = {
   break: () => make('br'),
 }
 
+/** The rank of the heading before. */
+let above = 2
+
+/** The page has the first two ranks, and none is left out on the way down. @param {number} level */
+function rank(level) {
+  above = Math.min(Math.max(3, level + 2), above + 1, 6)
+  return above
+}
+
 /**
  * @param {Value[]} values
  * @param {number} [depth]
  * @returns {Node[]}
  */
 export function blocks(values, depth = 0) {
+  if (depth === 0) above = 2
   return drawn(BLOCKS, values, depth)
 }
 

@@ -44,7 +44,7 @@ export class RowView {
     say(run, task.resumes ? `run ${task.resumes + 1}` : '')
     unread.hidden = !marks.unread
     say(who, row.state === 'asks' ? '' : `${task.agent} · ${row.project} · `)
-    say(line, lineOf(item))
+    sayLine(line, item)
     say(cost, row.cost ?? (row.group === 'finished' ? '' : '–'))
     if (marks.selected) this.node.setAttribute('aria-current', 'true')
     else this.node.removeAttribute('aria-current')
@@ -79,4 +79,19 @@ export class RowView {
 function lineOf({ row }) {
   if (row.state === 'completed') return ''
   return row.state === 'cancelled' && row.line === 'cancelled' ? '' : row.line
+}
+
+/**
+ * The line; of a question, what it is about is set apart as what it is: a command, a file.
+ * @param {HTMLElement} node
+ * @param {Item} item
+ */
+function sayLine(node, item) {
+  const text = lineOf(item)
+  if (node.textContent === text) return
+  const [question] = item.task.questions
+  const subject = question?.kind === 'permission' ? (question.subject.split(': ').slice(1).join(': ') || question.subject) : ''
+  const at = subject ? text.indexOf(subject) : -1
+  if (at < 0) node.textContent = text
+  else node.replaceChildren(text.slice(0, at), make('code', {}, subject), text.slice(at + subject.length))
 }
