@@ -7,7 +7,10 @@
     reason = "a test reports by panicking and printing"
 )]
 
+mod attacks;
 #[path = "../cli/home.rs"]
 mod home;
+mod http;
+mod rules;
 mod stage;
 mod trouble;
