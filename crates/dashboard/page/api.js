@@ -57,7 +57,11 @@ async function request(path, more) {
  */
 export async function ask(path, body) {
   const signal = AbortSignal.timeout(REQUEST_MS)
-  const sent = body && { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+  const sent = body && {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  }
   const answer = await request(path, { ...sent, signal })
   return answer.json()
 }
@@ -83,6 +87,7 @@ export function sentence(error) {
 /**
  * @typedef {object} Listener
  * @property {(name: string, data: any) => void} event
+ * @property {() => void} [alive] it was heard of, be it that there is nothing new
  * @property {(error: any) => void} lost the stream broke; it is opened again
  * @property {(error: Refused) => void} refused it is not opened again
  */
@@ -135,10 +140,11 @@ export class Stream {
     let pause = RETRY_FIRST_MS
     while (!gone.aborted) {
       try {
-        await read(this.#path, gone, (name, data) => {
+        const heard = (/** @type {string} */ name, /** @type {any} */ data) => {
           pause = RETRY_FIRST_MS
           if (!gone.aborted) this.#on.event(name, data)
-        })
+        }
+        await read(this.#path, gone, heard, () => this.#on.alive?.())
         if (!gone.aborted) this.#on.lost(new Error('the stream ended'))
       } catch (error) {
         if (gone.aborted) return
@@ -169,8 +175,9 @@ export function wake(all) {
  * @param {string} path
  * @param {AbortSignal} gone
  * @param {(name: string, data: any) => void} heard
+ * @param {() => void} alive
  */
-async function read(path, gone, heard) {
+async function read(path, gone, heard, alive) {
   const silent = new AbortController()
   let timer = setTimeout(() => silent.abort(), SILENT_MS)
   try {
@@ -188,6 +195,7 @@ async function read(path, gone, heard) {
       rest = events.pop() ?? ''
       if (rest.length > EVENT_MAX_CHARS) throw new Error('an event without an end')
       events.forEach((event) => tell(event, heard))
+      alive()
     }
   } finally {
     clearTimeout(timer)

@@ -56,7 +56,12 @@ export class Board {
   measure() {
     const style = getComputedStyle(this.node)
     const height = (/** @type {string} */ name) => parseFloat(style.getPropertyValue(name)) || 0
-    this.#heights = { group: height('--group'), two: height('--two'), one: height('--one'), axis: height('--axis') }
+    this.#heights = {
+      group: height('--group'),
+      two: height('--two'),
+      one: height('--one'),
+      axis: height('--axis'),
+    }
   }
 
   /** The tasks in the order in which they stand there. @returns {Item[]} */
@@ -85,7 +90,8 @@ export class Board {
     const top = this.node.scrollTop
     if (top <= 0) return undefined
     const bottom = top + this.node.clientHeight - this.#heights.axis
-    const seen = (/** @type {Place | undefined} */ place) => place && place.top >= top && place.top + place.height <= bottom
+    const seen = (/** @type {Place | undefined} */ place) =>
+      place && place.top >= top && place.top + place.height <= bottom
     const selected = this.#byKey.get(this.selected ?? '')
     return seen(selected) ? selected : this.#places.find((place) => place.item && seen(place))
   }
@@ -95,7 +101,11 @@ export class Board {
     for (const item of this.store.all()) if (this.keep(item)) groups.get(item.row.group)?.push(item)
     this.#places = []
     let top = 0
-    const put = (/** @type {string} */ key, /** @type {number} */ height, /** @type {Item} */ item) => {
+    const put = (
+      /** @type {string} */ key,
+      /** @type {number} */ height,
+      /** @type {Item} */ item,
+    ) => {
       this.#places.push({ key, top, height, item })
       top += height
     }
@@ -117,7 +127,9 @@ export class Board {
     const all = this.#places.length
     const { shown } = { shown: this.#shown }
     const inside = from >= shown.from && to <= shown.to
-    const room = from - shown.from >= Math.min(from, ROWS_AROUND / 3) && shown.to - to >= Math.min(all - to, ROWS_AROUND / 3)
+    const room =
+      from - shown.from >= Math.min(from, ROWS_AROUND / 3) &&
+      shown.to - to >= Math.min(all - to, ROWS_AROUND / 3)
     if (anew || !inside || !room) {
       const around = all <= ROWS_MAX ? all : ROWS_AROUND
       this.#shown = { from: Math.max(0, from - around), to: Math.min(all, to + around) }
@@ -142,7 +154,9 @@ export class Board {
   #draw() {
     const { from, to } = this.#shown
     const places = this.#places.slice(from, to)
-    const wanted = places.map((place) => (place.item ? this.#row(place.item) : this.#heads.get(place.key)?.node))
+    const wanted = places.map((place) =>
+      place.item ? this.#row(place.item) : this.#heads.get(place.key)?.node,
+    )
     const focused = document.activeElement
     const above = byId('above')
     const below = byId('below')
@@ -166,7 +180,11 @@ export class Board {
       gone.remove()
     }
     // A row that was moved, or is out of sight, has lost the focus.
-    if (focused instanceof HTMLElement && focused !== document.activeElement && focused.closest('.row')) {
+    if (
+      focused instanceof HTMLElement &&
+      focused !== document.activeElement &&
+      focused.closest('.row')
+    ) {
       const target = focused.isConnected ? focused : this.node
       target.focus({ preventScroll: true })
     }
@@ -202,7 +220,8 @@ export class Board {
   #drawLanes() {
     const now = this.store.now()
     this.#drawn = now
-    for (const row of this.#present()) row.draw(this.store.seen.get(row.item.task.id), now, this.minutes)
+    for (const row of this.#present())
+      row.draw(this.store.seen.get(row.item.task.id), now, this.minutes)
   }
 
   /** @param {number} minutes */
@@ -233,7 +252,8 @@ export class Board {
     const before = this.#places[this.#places.indexOf(place) - 1]
     const upper = before && !before.item ? before.top : place.top
     if (upper < top) this.node.scrollTop = upper
-    else if (place.top + place.height > top + room) this.node.scrollTop = place.top + place.height - room
+    else if (place.top + place.height > top + room)
+      this.node.scrollTop = place.top + place.height - room
     this.#window()
     if (focus) this.#rows.get(id)?.node.focus({ preventScroll: true })
   }
@@ -256,7 +276,8 @@ function head(group, clear) {
   const count = make('small')
   const name = /** @type {Record<string, string>} */ (NAMES)[group]
   const title = make('h2', {}, `${name} `, count)
-  const act = group === 'finished' && make('button', { type: 'button', click: clear }, 'Clear finished…')
+  const act =
+    group === 'finished' && make('button', { type: 'button', click: clear }, 'Clear finished…')
   const node = make('div', { class: `group is-${group}` }, title, act)
   return { node, update: (items, store) => say(count, inWords(group, items, store)) }
 }
@@ -271,7 +292,9 @@ function inWords(group, items, { counts }) {
   if (group === 'asks') return number(counts.asking)
   if (group === 'queued') return number(counts.queued)
   if (group === 'working') {
-    return counts.slots ? `${number(counts.working)} of ${number(counts.slots)} slots` : number(counts.working)
+    return counts.slots
+      ? `${number(counts.working)} of ${number(counts.slots)} slots`
+      : number(counts.working)
   }
   const all = counts.completed + counts.failed + counts.cancelled
   const midnight = new Date().setHours(0, 0, 0, 0)

@@ -18,7 +18,8 @@ import { brief, clock, number } from './words.js'
 /** @type {Record<string, string>} */
 const SOURCES = {
   'not-begun': 'The conversation has not begun.',
-  'host-away': 'The program that keeps this conversation is not running. This is what legwork has of it.',
+  'host-away':
+    'The program that keeps this conversation is not running. This is what legwork has of it.',
   gone: 'The program that kept this conversation does not have it any more. This is what legwork has of it.',
 }
 
@@ -103,7 +104,8 @@ export class Conversation {
     this.over = page.over
     // Nothing follows until the task is resumed.
     if (page.over) this.#stream?.rest()
-    if (!page.entries.length && !this.#views.size && page.source === 'host') say(this.#source, 'Nothing was said yet.')
+    if (!page.entries.length && !this.#views.size && page.source === 'host')
+      say(this.#source, 'Nothing was said yet.')
     this.#keepEnd()
     this.#showFollow()
   }
@@ -112,7 +114,9 @@ export class Conversation {
   #put(entry) {
     const known = this.#views.get(entry.key)
     if (known) return known.update(entry)
-    const view = entry.tool ? new ToolView(entry, () => this.task ?? '') : new SaidView(entry, this.agent ?? '')
+    const view = entry.tool
+      ? new ToolView(entry, () => this.task ?? '')
+      : new SaidView(entry, this.agent ?? '')
     this.#views.set(entry.key, view)
     if (!this.#follows) this.#new += 1
     if (entry.tool) return this.#toolBox().append(view.node)
@@ -142,7 +146,11 @@ export class Conversation {
       this.#views.delete(key)
     }
     this.#left += over
-    this.#source.replaceChildren(...withCode(`${number(this.#left)} earlier entries are not shown here. \`legwork transcript ${this.task}\` has all of them.`))
+    this.#source.replaceChildren(
+      ...withCode(
+        `${number(this.#left)} earlier entries are not shown here. \`legwork transcript ${this.task}\` has all of them.`,
+      ),
+    )
   }
 
   #atEnd() {
@@ -192,7 +200,13 @@ export class Conversation {
 }
 
 /** @type {Record<string, string>} */
-const SPEAKERS = { prompt: 'Prompt', person: 'A person wrote', notice: 'It was told', thought: 'Thought', error: 'Error' }
+const SPEAKERS = {
+  prompt: 'Prompt',
+  person: 'A person wrote',
+  notice: 'It was told',
+  thought: 'Thought',
+  error: 'Error',
+}
 
 /** Something that was said. */
 class SaidView {
@@ -202,12 +216,23 @@ class SaidView {
   /** @param {Entry} entry @param {string} agent */
   constructor(entry, agent) {
     const who = make('b', {}, SPEAKERS[entry.kind] ?? agent)
-    const when = entry.at && make('time', { datetime: new Date(entry.at).toISOString() }, clock(entry.at))
+    const when =
+      entry.at && make('time', { datetime: new Date(entry.at).toISOString() }, clock(entry.at))
     if (entry.kind === 'thought') {
-      this.node = make('details', { class: 'turn is-thought' }, make('summary', { class: 'by' }, who, when), this.#body)
+      this.node = make(
+        'details',
+        { class: 'turn is-thought' },
+        make('summary', { class: 'by' }, who, when),
+        this.#body,
+      )
     } else {
       const resumed = entry.kind === 'prompt' && entry.run > 0 && `run ${entry.run + 1}`
-      this.node = make('div', { class: `turn is-${entry.kind}` }, make('div', { class: 'by' }, who, when, resumed), this.#body)
+      this.node = make(
+        'div',
+        { class: `turn is-${entry.kind}` },
+        make('div', { class: 'by' }, who, when, resumed),
+        this.#body,
+      )
     }
     this.#body.append(this.#text)
     this.update({ ...entry, append: false })
@@ -227,12 +252,18 @@ class SaidView {
     this.#body.classList.toggle('md', Boolean(done))
     this.#body.classList.toggle('plain', !done)
     this.#body.classList.toggle('writing', Boolean(entry.open))
-    if (entry.left_out) this.#body.append(make('p', { class: 'note' }, `${number(entry.left_out)} more characters`))
+    if (entry.left_out)
+      this.#body.append(make('p', { class: 'note' }, `${number(entry.left_out)} more characters`))
   }
 }
 
 /** @type {Record<string, [string, string]>} */
-const TOOL_STATES = { pending: ['queued', 'has not begun'], running: ['working', 'at work'], done: ['completed', 'done'], failed: ['failed', 'failed'] }
+const TOOL_STATES = {
+  pending: ['queued', 'has not begun'],
+  running: ['working', 'at work'],
+  done: ['completed', 'done'],
+  failed: ['failed', 'failed'],
+}
 
 /** A tool call: one line, which opens. */
 class ToolView {
@@ -291,7 +322,13 @@ class ToolView {
       const more = cut.left_out ? `\n… ${number(cut.left_out)} more characters` : ''
       return [make('div', { class: 'name' }, name), make('pre', { tabindex: 0 }, cut.text + more)]
     }
-    const all = [...part('given', tool.input), ...part('gave back', tool.output), ...part('why it failed', tool.error)]
-    this.#inside.replaceChildren(...(all.length ? all : [make('p', { class: 'note' }, 'Nothing more is known of this call.')]))
+    const all = [
+      ...part('given', tool.input),
+      ...part('gave back', tool.output),
+      ...part('why it failed', tool.error),
+    ]
+    this.#inside.replaceChildren(
+      ...(all.length ? all : [make('p', { class: 'note' }, 'Nothing more is known of this call.')]),
+    )
   }
 }

@@ -33,7 +33,9 @@ export class Detail {
     for (const name of TABS) {
       const tab = byId(`tab-${name}`)
       tab.addEventListener('click', () => this.show(name))
-      tab.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => this.#walk(event, name))
+      tab.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) =>
+        this.#walk(event, name),
+      )
     }
     const form = byId('resume-form')
     form.addEventListener('submit', (/** @type {Event} */ event) => this.#resume(event))
@@ -110,8 +112,14 @@ export class Detail {
     const acts = over ? `over ${state}` : 'unfinished'
     if (acts === this.#acts) return
     this.#acts = acts
-    const copies = state === 'completed' && button('Copy result', 'quiet', (event) => this.#copy(/** @type {HTMLElement} */ (event.currentTarget)))
-    const act = over ? button('Clear…', '', () => this.clear()) : button('Cancel task…', '', () => this.cancel())
+    const copies =
+      state === 'completed' &&
+      button('Copy result', 'quiet', (event) =>
+        this.#copy(/** @type {HTMLElement} */ (event.currentTarget)),
+      )
+    const act = over
+      ? button('Clear…', '', () => this.clear())
+      : button('Cancel task…', '', () => this.cancel())
     byId('acts').replaceChildren(...[copies, act].filter(Boolean))
   }
 
@@ -123,21 +131,37 @@ export class Detail {
     if (who.dataset.is === text) return
     who.dataset.is = text
     const strong = (/** @type {string} */ words) => make('b', {}, words)
-    const by = parent ? [', asked by ', make('a', { href: `#${parent.task.id}` }, `“${parent.task.description}”`)] : []
-    who.replaceChildren(make('span', { title: task.directory }, strong(task.agent), ' in ', strong(row.project), ...by))
+    const by = parent
+      ? [', asked by ', make('a', { href: `#${parent.task.id}` }, `“${parent.task.description}”`)]
+      : []
+    who.replaceChildren(
+      make(
+        'span',
+        { title: task.directory },
+        strong(task.agent),
+        ' in ',
+        strong(row.project),
+        ...by,
+      ),
+    )
   }
 
   #drawCards() {
     const { task } = /** @type {Item} */ (this.item)
     const held = byId('questions').contains(document.activeElement)
     task.questions.forEach((question, at) => {
-      if (!this.#cards.has(question.id)) this.#cards.set(question.id, new Card(task.id, question, at === 0))
+      if (!this.#cards.has(question.id))
+        this.#cards.set(question.id, new Card(task.id, question, at === 0))
     })
     const open = new Set(task.questions.map((question) => question.id))
     for (const id of this.#cards.keys()) if (!open.has(id)) this.#cards.delete(id)
     const nodes = [...this.#cards.values()].map((card) => card.node)
     const box = byId('questions')
-    if (nodes.length === box.childElementCount && nodes.every((node, at) => node === box.children[at])) return
+    if (
+      nodes.length === box.childElementCount &&
+      nodes.every((node, at) => node === box.children[at])
+    )
+      return
     box.replaceChildren(...nodes)
     if (held && !box.contains(document.activeElement)) byId('title').focus()
   }
@@ -159,7 +183,9 @@ export class Detail {
     const text = JSON.stringify(facts)
     if (box.dataset.is !== text) {
       box.dataset.is = text
-      box.replaceChildren(...facts.map(([value, name]) => make('span', {}, make('b', {}, value), name && ` ${name}`)))
+      box.replaceChildren(
+        ...facts.map(([value, name]) => make('span', {}, make('b', {}, value), name && ` ${name}`)),
+      )
     }
     for (const card of this.#cards.values()) card.tick(now)
     this.#why.tick(now)
@@ -178,9 +204,12 @@ export class Detail {
     clearTimeout(this.#settling)
     this.conversation.shown()
     const id = this.item?.task.id
-    this.#settling = setTimeout(() => {
-      if (id && id === this.item?.task.id) this.#fill()
-    }, this.#filledBefore(id) ? 0 : SETTLE_MS)
+    this.#settling = setTimeout(
+      () => {
+        if (id && id === this.item?.task.id) this.#fill()
+      },
+      this.#filledBefore(id) ? 0 : SETTLE_MS,
+    )
   }
 
   /** @param {string | undefined} id */
@@ -192,7 +221,8 @@ export class Detail {
     const item = /** @type {Item} */ (this.item)
     if (this.#tab === 'result') this.#result.show(item)
     if (this.#tab === 'why') this.#why.show(item)
-    if (this.#tab === 'conversation' && this.conversation.task !== item.task.id) this.conversation.open(item)
+    if (this.#tab === 'conversation' && this.conversation.task !== item.task.id)
+      this.conversation.open(item)
   }
 
   /** The pane that is seen. */
@@ -208,17 +238,33 @@ export class Detail {
   async cancel() {
     const item = this.item
     if (!item || item.row.group === 'finished') return
-    const yes = await confirm({ title: 'Cancel this task?', text: `“${item.task.description}” is stopped. What it did so far stays; it can be resumed.`, yes: 'Cancel task', no: 'Let it go on' })
+    const yes = await confirm({
+      title: 'Cancel this task?',
+      text: `“${item.task.description}” is stopped. What it did so far stays; it can be resumed.`,
+      yes: 'Cancel task',
+      no: 'Let it go on',
+    })
     if (yes === undefined) return
-    await act(() => ask(taskPath(item.task.id, 'cancel'), {}), () => `Cancelled “${item.task.description}”.`)
+    await act(
+      () => ask(taskPath(item.task.id, 'cancel'), {}),
+      () => `Cancelled “${item.task.description}”.`,
+    )
   }
 
   async clear() {
     const item = this.item
     if (!item || item.row.group !== 'finished') return
-    const yes = await confirm({ title: 'Clear this task?', text: `“${item.task.description}” and its result are forgotten. This cannot be taken back.`, yes: 'Clear', no: 'Keep it' })
+    const yes = await confirm({
+      title: 'Clear this task?',
+      text: `“${item.task.description}” and its result are forgotten. This cannot be taken back.`,
+      yes: 'Clear',
+      no: 'Keep it',
+    })
     if (yes === undefined) return
-    await act(() => ask('/api/clear', { tasks: [item.task.id] }), () => `Cleared “${item.task.description}”.`)
+    await act(
+      () => ask('/api/clear', { tasks: [item.task.id] }),
+      () => `Cleared “${item.task.description}”.`,
+    )
   }
 
   /** @param {Event} event */
@@ -228,7 +274,10 @@ export class Detail {
     const field = byId('resume')
     const prompt = field.value.trim()
     if (!prompt) return field.focus()
-    const done = await act(() => ask(taskPath(item.task.id, 'resume'), { prompt }), () => `“${item.task.description}” goes on.`)
+    const done = await act(
+      () => ask(taskPath(item.task.id, 'resume'), { prompt }),
+      () => `“${item.task.description}” goes on.`,
+    )
     if (done && this.item?.task.id === item.task.id) field.value = ''
   }
 
@@ -262,7 +311,15 @@ export async function act(what, done) {
 export async function clearFinished(counts) {
   const all = counts.completed + counts.failed + counts.cancelled
   if (!all) return
-  const yes = await confirm({ title: `Clear ${counted(all, 'finished task')}?`, text: 'They and their results are forgotten. This cannot be taken back. Unfinished tasks stay.', yes: `Clear ${counted(all, 'task')}`, no: 'Keep them' })
+  const yes = await confirm({
+    title: `Clear ${counted(all, 'finished task')}?`,
+    text: 'They and their results are forgotten. This cannot be taken back. Unfinished tasks stay.',
+    yes: `Clear ${counted(all, 'task')}`,
+    no: 'Keep them',
+  })
   if (yes === undefined) return
-  await act(() => ask('/api/clear', { finished: true }), (answer) => `Cleared ${counted(answer.tasks, 'task')}.`)
+  await act(
+    () => ask('/api/clear', { finished: true }),
+    (answer) => `Cleared ${counted(answer.tasks, 'task')}.`,
+  )
 }

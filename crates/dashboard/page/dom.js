@@ -24,7 +24,9 @@ export function make(tag, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(name, '')
     else if (value !== false && value !== undefined) element.setAttribute(name, String(value))
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false))
+  element.append(
+    ...children.filter((child) => child !== null && child !== undefined && child !== false),
+  )
   return element
 }
 
@@ -37,7 +39,12 @@ export function make(tag, attributes = {}, ...children) {
  */
 export function button(text, kind, click, key) {
   const hint = key && make('kbd', { 'aria-hidden': 'true' }, key)
-  return make('button', { type: 'button', class: `btn ${kind}`, click, 'aria-keyshortcuts': key }, text, hint)
+  return make(
+    'button',
+    { type: 'button', class: `btn ${kind}`, click, 'aria-keyshortcuts': key },
+    text,
+    hint,
+  )
 }
 
 const SVG = 'http://www.w3.org/2000/svg'

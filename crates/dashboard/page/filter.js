@@ -15,12 +15,22 @@ const OVER = ['completed', 'failed', 'cancelled']
 
 /** @type {Chip[]} */
 const CHIPS = [
-  { name: 'all', text: 'All', states: ['asks', 'working', 'queued', ...OVER], count: (c) => c.asking + c.working + c.queued + c.completed + c.failed + c.cancelled },
+  {
+    name: 'all',
+    text: 'All',
+    states: ['asks', 'working', 'queued', ...OVER],
+    count: (c) => c.asking + c.working + c.queued + c.completed + c.failed + c.cancelled,
+  },
   { name: 'asks', text: 'Asks you', states: ['asks'], count: (c) => c.asking },
   { name: 'working', text: 'Working', states: ['working'], count: (c) => c.working },
   { name: 'queued', text: 'Queued', states: ['queued'], count: (c) => c.queued },
   { name: 'failed', text: 'Failed', states: ['failed'], count: (c) => c.failed, status: 'error' },
-  { name: 'done', text: 'Done', states: ['completed', 'cancelled'], count: (c) => c.completed + c.cancelled },
+  {
+    name: 'done',
+    text: 'Done',
+    states: ['completed', 'cancelled'],
+    count: (c) => c.completed + c.cancelled,
+  },
 ]
 
 export class Filter {
@@ -35,7 +45,17 @@ export class Filter {
     this.changed = changed
     for (const chip of CHIPS) {
       const count = make('b')
-      const node = make('button', { type: 'button', class: `chip is-${chip.name}`, 'aria-pressed': String(chip === this.#chip), click: () => this.choose(chip.name) }, `${chip.text} `, count)
+      const node = make(
+        'button',
+        {
+          type: 'button',
+          class: `chip is-${chip.name}`,
+          'aria-pressed': String(chip === this.#chip),
+          click: () => this.choose(chip.name),
+        },
+        `${chip.text} `,
+        count,
+      )
       this.#buttons.set(chip.name, { node, count })
       byId('chips').append(node)
     }
@@ -49,7 +69,8 @@ export class Filter {
   /** @param {string} name */
   choose(name) {
     this.#chip = CHIPS.find((chip) => chip.name === name) ?? CHIPS[0]
-    for (const [one, { node }] of this.#buttons) node.setAttribute('aria-pressed', String(one === this.#chip.name))
+    for (const [one, { node }] of this.#buttons)
+      node.setAttribute('aria-pressed', String(one === this.#chip.name))
     this.#look()
   }
 
@@ -87,7 +108,9 @@ export class Filter {
     if (!this.#chip.states.includes(row.state)) return false
     if (!this.#words) return true
     const { id, description, agent, directory } = task
-    return [id, description, agent, directory].some((text) => text.toLowerCase().includes(this.#words))
+    return [id, description, agent, directory].some((text) =>
+      text.toLowerCase().includes(this.#words),
+    )
   }
 
   /** Reads older tasks, if there are any and they could be among those that are wanted. */
@@ -95,7 +118,8 @@ export class Filter {
     const listing = this.store.found ?? this.store.older
     const finished = this.#chip.states.some((state) => OVER.includes(state))
     if (!finished && !this.#words) return
-    if (listing.over || listing.busy || performance.now() < this.#tired || !this.#left(listing)) return
+    if (listing.over || listing.busy || performance.now() < this.#tired || !this.#left(listing))
+      return
     listing.more().then(this.changed, () => {
       // The daemon is away: the board says so.
       this.#tired = performance.now() + 5000
@@ -105,7 +129,8 @@ export class Filter {
 
   /** How many tasks were not loaded yet. @param {Listing} listing */
   #left(listing) {
-    if (listing !== this.store.older) return listing.next === undefined ? 1 : listing.total - listing.rows.size
+    if (listing !== this.store.older)
+      return listing.next === undefined ? 1 : listing.total - listing.rows.size
     const { completed, failed, cancelled } = this.store.counts
     const loaded = this.store.all().filter((item) => item.row.group === 'finished').length
     return Math.max(0, completed + failed + cancelled - loaded)
@@ -120,13 +145,31 @@ export class Filter {
     const listing = this.store.found ?? this.store.older
     const more = byId('more')
     const left = this.#left(listing)
-    const older = left > 0 && !listing.over && (this.#words || this.#chip.states.some((state) => OVER.includes(state)))
-    const text = listing.busy ? 'Reading older ones…' : older ? `${number(left)} older ones · ` : shown.length || !this.narrows ? '' : this.#words ? `No task has “${this.#words}” in its title, id, agent or folder.` : 'None at the moment.'
+    const older =
+      left > 0 &&
+      !listing.over &&
+      (this.#words || this.#chip.states.some((state) => OVER.includes(state)))
+    const text = listing.busy
+      ? 'Reading older ones…'
+      : older
+        ? `${number(left)} older ones · `
+        : shown.length || !this.narrows
+          ? ''
+          : this.#words
+            ? `No task has “${this.#words}” in its title, id, agent or folder.`
+            : 'None at the moment.'
     const is = `${text} ${older}`
     if (more.dataset.is === is) return
     more.dataset.is = is
     more.hidden = !text
-    const button = older && !listing.busy && make('button', { type: 'button', click: () => this.more() }, `show ${Math.min(left, PAGE_TASKS)} more`)
+    const button =
+      older &&
+      !listing.busy &&
+      make(
+        'button',
+        { type: 'button', click: () => this.more() },
+        `show ${Math.min(left, PAGE_TASKS)} more`,
+      )
     more.replaceChildren(text, button || '')
   }
 }

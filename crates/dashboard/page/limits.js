@@ -14,6 +14,8 @@ export const FLUSH_MS = 250
 export const ENTRIES_MAX = 1500
 /** The streams end after this time out of sight, and begin again when the page is seen. */
 export const HIDDEN_MS = 60_000
+/** A conversation that nobody sees is let go of sooner: it is work for the helper's host. */
+export const HIDDEN_CONVERSATION_MS = 5_000
 /** The server says something every 10 s; a stream that is silent for longer is dead. */
 export const SILENT_MS = 25_000
 /** A page whose clock jumped by so much was asleep, and what it shows is old. */

@@ -73,7 +73,9 @@ function spans(values, depth) {
  */
 function drawn(known, values, depth) {
   if (depth > DEPTH_MAX || !Array.isArray(values)) return []
-  return values.flatMap((value) => (Object.hasOwn(known, value?.is) ? [known[value.is](value, depth + 1)] : []))
+  return values.flatMap((value) =>
+    Object.hasOwn(known, value?.is) ? [known[value.is](value, depth + 1)] : [],
+  )
 }
 
 /** @param {Value} value @param {number} depth */
@@ -87,7 +89,9 @@ function link(value, depth) {
 
 /** @param {Value} value @param {number} depth */
 function list(value, depth) {
-  const items = value.items.map((/** @type {Value[]} */ item) => make('li', {}, ...tight(item, depth)))
+  const items = value.items.map((/** @type {Value[]} */ item) =>
+    make('li', {}, ...tight(item, depth)),
+  )
   if (!value.ordered) return make('ul', {}, ...items)
   return make('ol', { start: value.start === 1 ? undefined : value.start }, ...items)
 }
@@ -105,5 +109,9 @@ function table(value, depth) {
     make('tr', {}, ...cells.map((cell) => make(tag, {}, ...spans(cell, depth))))
   const head = make('thead', {}, row('th')(value.head))
   // A wide one is scrolled by itself.
-  return make('div', { class: 'table', tabindex: 0, role: 'group', 'aria-label': 'Table' }, make('table', {}, head, make('tbody', {}, ...value.rows.map(row('td')))))
+  return make(
+    'div',
+    { class: 'table', tabindex: 0, role: 'group', 'aria-label': 'Table' },
+    make('table', {}, head, make('tbody', {}, ...value.rows.map(row('td')))),
+  )
 }

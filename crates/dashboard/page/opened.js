@@ -32,7 +32,11 @@ export class Opened {
 
   /** @param {Item} item */
   has(item) {
-    return item.row.group !== 'finished' || (item.task.ended ?? 0) < this.#since || this.#all.has(name(item))
+    return (
+      item.row.group !== 'finished' ||
+      (item.task.ended ?? 0) < this.#since ||
+      this.#all.has(name(item))
+    )
   }
 
   /** @param {Item} item @returns {boolean} whether that was new */

@@ -51,16 +51,27 @@ export class Card {
     this.#buttons.append(...this.#ways(first))
     const title = make('h3', {}, headline, this.#since)
     const words = question.kind === 'question' ? this.#wordsForm() : null
-    this.node = make('section', { class: 'ask-card', 'aria-label': headline }, title, make('pre', { tabindex: 0 }, subject), this.#buttons, words, this.#said)
+    this.node = make(
+      'section',
+      { class: 'ask-card', 'aria-label': headline },
+      title,
+      make('pre', { tabindex: 0 }, subject),
+      this.#buttons,
+      words,
+      this.#said,
+    )
   }
 
   /** @param {boolean} first */
   #ways(first) {
     const { options, takes_words, kind } = this.question
     if (kind === 'question') {
-      return options.map((option) => button(option.label, '', () => this.send({ words: option.id })))
+      return options.map((option) =>
+        button(option.label, '', () => this.send({ words: option.id })),
+      )
     }
-    const offers = (/** @type {string} */ id) => !options.length || options.some((option) => option.id === id)
+    const offers = (/** @type {string} */ id) =>
+      !options.length || options.some((option) => option.id === id)
     const key = (/** @type {string} */ letter) => (first ? letter : undefined)
     return [
       offers('once') && button('Allow once', 'main', () => this.send('once'), key('o')),
@@ -72,14 +83,26 @@ export class Card {
 
   #wordsForm() {
     const id = `words-${this.question.id}`
-    const input = make('textarea', { id, rows: 2, maxlength: 8000, placeholder: 'Answer in your own words…' })
+    const input = make('textarea', {
+      id,
+      rows: 2,
+      maxlength: 8000,
+      placeholder: 'Answer in your own words…',
+    })
     const send = (/** @type {Event} */ event) => {
       event.preventDefault()
       if (input.value.trim()) this.send({ words: input.value.trim() })
     }
-    const onEnter = (/** @type {KeyboardEvent} */ event) => event.key === 'Enter' && !event.shiftKey && !event.isComposing && send(event)
+    const onEnter = (/** @type {KeyboardEvent} */ event) =>
+      event.key === 'Enter' && !event.shiftKey && !event.isComposing && send(event)
     input.addEventListener('keydown', onEnter)
-    return make('form', { class: 'words', submit: send }, make('label', { class: 'sr', for: id }, 'Answer in your own words'), input, make('button', { class: 'btn main' }, 'Answer'))
+    return make(
+      'form',
+      { class: 'words', submit: send },
+      make('label', { class: 'sr', for: id }, 'Answer in your own words'),
+      input,
+      make('button', { class: 'btn main' }, 'Answer'),
+    )
   }
 
   /** @param {number} now */
@@ -89,7 +112,11 @@ export class Card {
 
   /** Whether a key may have been meant for this question. */
   get takesKeys() {
-    return this.question.kind === 'permission' && !this.#busy && performance.now() - this.#shown > NEW_QUESTION_MS
+    return (
+      this.question.kind === 'permission' &&
+      !this.#busy &&
+      performance.now() - this.#shown > NEW_QUESTION_MS
+    )
   }
 
   /** Whether this answer is offered. @param {string} key */
@@ -99,7 +126,10 @@ export class Card {
 
   async always() {
     const label = this.question.options.find((option) => option.id === 'always')?.label
-    const named = label && !/^(always|allow always|always allow)$/i.test(label.trim()) ? ` It calls this “${label}”.` : ''
+    const named =
+      label && !/^(always|allow always|always allow)$/i.test(label.trim())
+        ? ` It calls this “${label}”.`
+        : ''
     const yes = await confirm({
       title: 'Always allow this?',
       text: `It will not ask again for this, nor for what it counts as the same.${named}`,
@@ -111,7 +141,14 @@ export class Card {
   }
 
   async rejectWithWords() {
-    const words = await confirm({ title: 'Reject, and say why', text: 'The helper reads this and goes on.', subject: this.subject, words: 'What it should do instead', yes: 'Reject', no: 'Back' })
+    const words = await confirm({
+      title: 'Reject, and say why',
+      text: 'The helper reads this and goes on.',
+      subject: this.subject,
+      words: 'What it should do instead',
+      yes: 'Reject',
+      no: 'Back',
+    })
     if (words !== undefined) this.send({ reject: words.trim() || null })
   }
 

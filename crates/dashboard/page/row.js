@@ -27,7 +27,14 @@ export class RowView {
     const title = make('div', { class: 'title' }, name, run, unread)
     const what = make('div', { class: 'what' }, who, line)
     const say = make('div', { class: 'say' }, title, what)
-    this.node = make('a', { class: 'row cols', href: `#${item.task.id}` }, sign, say, make('div', { class: 'num' }, time, cost), lane)
+    this.node = make(
+      'a',
+      { class: 'row cols', href: `#${item.task.id}` },
+      sign,
+      say,
+      make('div', { class: 'num' }, time, cost),
+      lane,
+    )
     this.item = item
   }
 
@@ -90,8 +97,16 @@ function sayLine(node, item) {
   const text = lineOf(item)
   if (node.textContent === text) return
   const [question] = item.task.questions
-  const subject = question?.kind === 'permission' ? (question.subject.split(': ').slice(1).join(': ') || question.subject) : ''
+  const subject =
+    question?.kind === 'permission'
+      ? question.subject.split(': ').slice(1).join(': ') || question.subject
+      : ''
   const at = subject ? text.indexOf(subject) : -1
   if (at < 0) node.textContent = text
-  else node.replaceChildren(text.slice(0, at), make('code', {}, subject), text.slice(at + subject.length))
+  else
+    node.replaceChildren(
+      text.slice(0, at),
+      make('code', {}, subject),
+      text.slice(at + subject.length),
+    )
 }

@@ -75,11 +75,20 @@ export class Listing {
 }
 
 /** @type {Counts} */
-const NO_COUNTS = { asking: 0, working: 0, queued: 0, completed: 0, failed: 0, cancelled: 0, slots: 0 }
+const NO_COUNTS = {
+  asking: 0,
+  working: 0,
+  queued: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+  slots: 0,
+}
 
 /** What is known of all tasks. */
 export class Store {
-  /** The board: unfinished tasks, and those that ended last. @type {Map<string, Item>} */ board = new Map()
+  /** The board: unfinished tasks, and those that ended last. @type {Map<string, Item>} */ board =
+    new Map()
   /** Older ones. */ older = new Listing({})
   /** What is searched for. @type {Listing | undefined} */ found
   /** One task that was asked for by its address. @type {Item | undefined} */ single
@@ -88,7 +97,13 @@ export class Store {
   /** What the daemon's clock is ahead of ours. */ skew = 0
   healthy = true
   incomplete = false
-  /** What was seen of a task that its records do not tell. @type {Map<string, Seen>} */ seen = new Map()
+  /** What was seen of a task that its records do not tell. @type {Map<string, Seen>} */ seen =
+    new Map()
+
+  /** Nothing has changed since, or it would have been told. */
+  stillSo() {
+    this.asOf = Date.now()
+  }
 
   /** The daemon's time. */
   now() {
@@ -134,9 +149,11 @@ export class Store {
   #note({ task, row }, old) {
     if (!old || row.state === old.row.state || task.resumes !== old.task.resumes) return
     const seen = this.seen.get(task.id) ?? { run: task.resumes, queuedUntil: 0, waits: [] }
-    if (seen.run !== task.resumes) Object.assign(seen, { run: task.resumes, queuedUntil: 0, waits: [] })
+    if (seen.run !== task.resumes)
+      Object.assign(seen, { run: task.resumes, queuedUntil: 0, waits: [] })
     if (old.row.state === 'queued') seen.queuedUntil = this.now()
-    if (old.row.state === 'asks') seen.waits.push([old.task.questions[0]?.since ?? this.now(), this.now()])
+    if (old.row.state === 'asks')
+      seen.waits.push([old.task.questions[0]?.since ?? this.now(), this.now()])
     this.seen.set(task.id, seen)
   }
 

@@ -18,13 +18,22 @@ export class Telling {
   }
 
   get wanted() {
-    return 'Notification' in window && Notification.permission === 'granted' && localStorage.getItem(WANTED) === 'yes'
+    return (
+      'Notification' in window &&
+      Notification.permission === 'granted' &&
+      localStorage.getItem(WANTED) === 'yes'
+    )
   }
 
   async #toggle() {
     if (this.wanted) localStorage.removeItem(WANTED)
-    else if (!('Notification' in window) || (await Notification.requestPermission()) !== 'granted') {
-      this.tell('This browser does not let the page show notices. Its settings for 127.0.0.1 can change that.')
+    else if (
+      !('Notification' in window) ||
+      (await Notification.requestPermission()) !== 'granted'
+    ) {
+      this.tell(
+        'This browser does not let the page show notices. Its settings for 127.0.0.1 can change that.',
+      )
     } else {
       localStorage.setItem(WANTED, 'yes')
       this.tell('You are told when a helper asks or fails and this page is out of sight.')
@@ -33,7 +42,9 @@ export class Telling {
   }
 
   #show() {
-    const name = this.wanted ? 'Notices are on: for questions and failures' : 'Notify me of questions and failures'
+    const name = this.wanted
+      ? 'Notices are on: for questions and failures'
+      : 'Notify me of questions and failures'
     this.#bell.setAttribute('aria-pressed', String(this.wanted))
     this.#bell.setAttribute('aria-label', name)
     this.#bell.title = name

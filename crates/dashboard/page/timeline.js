@@ -25,14 +25,26 @@ const SCALES = new Map([
  * @returns {Part[]}
  */
 export function parts({ task, row }, seen, now) {
-  const runs = task.runs?.length ? task.runs : [{ run: task.resumes, started: task.started, ended: task.ended, outcome: task.stage }]
+  const runs = task.runs?.length
+    ? task.runs
+    : [{ run: task.resumes, started: task.started, ended: task.ended, outcome: task.stage }]
   return runs.flatMap((run) => {
     const to = run.ended ?? now
-    if (run.ended) return lastRun(run.outcome ?? 'completed', run.started, to, run.run === seen?.run ? seen : undefined)
+    if (run.ended)
+      return lastRun(
+        run.outcome ?? 'completed',
+        run.started,
+        to,
+        run.run === seen?.run ? seen : undefined,
+      )
     if (row.state === 'queued') return [{ kind: 'queued', from: run.started, to }]
     const open = row.state === 'asks' && task.questions[0] ? [[task.questions[0].since, now]] : []
     const waits = seen?.run === run.run ? seen.waits : []
-    return lastRun('working', run.started, to, { run: run.run, queuedUntil: seen?.queuedUntil ?? 0, waits: [...waits, ...open] })
+    return lastRun('working', run.started, to, {
+      run: run.run,
+      queuedUntil: seen?.queuedUntil ?? 0,
+      waits: [...waits, ...open],
+    })
   })
 }
 

@@ -30,7 +30,10 @@ export class Why {
   /** @param {import('./store.js').Task} task @param {string} is */
   async #read(task, is) {
     try {
-      const [about, log] = await Promise.all([ask(taskPath(task.id)), ask(taskPath(task.id, 'log'))])
+      const [about, log] = await Promise.all([
+        ask(taskPath(task.id)),
+        ask(taskPath(task.id, 'log')),
+      ])
       if (this.task !== task.id || is !== this.#is) return
       const { row } = about.item
       this.#since = about.why.since ?? undefined
@@ -63,10 +66,18 @@ function list(lines) {
     run = line.run
     const after = line.at - begin
     const time = make('time', { datetime: new Date(line.at).toISOString() }, clock(line.at))
-    const row = make('li', {}, time, make('span', {}, `+${after ? brief(after) : '0s'}`), make('div', {}, line.line))
+    const row = make(
+      'li',
+      {},
+      time,
+      make('span', {}, `+${after ? brief(after) : '0s'}`),
+      make('div', {}, line.line),
+    )
     return head ? [head, row] : [row]
   })
-  return all.length ? make('ol', { class: 'log' }, ...all) : make('p', { class: 'note' }, 'Nothing was decided about it yet.')
+  return all.length
+    ? make('ol', { class: 'log' }, ...all)
+    : make('p', { class: 'note' }, 'Nothing was decided about it yet.')
 }
 
 /** Where it is; the ids are for commands and reports. @param {import('./store.js').Task} task */
@@ -77,5 +88,9 @@ function places(task) {
     ['Its session', task.session],
     ['Asked by', task.parent],
   ].filter(([, value]) => value)
-  return make('dl', { class: 'places' }, ...rows.flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]))
+  return make(
+    'dl',
+    { class: 'places' },
+    ...rows.flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]),
+  )
 }

@@ -38,6 +38,7 @@ const PAGES: &[(&str, Page)] = pages! {
     "/question.js", "question.js", SCRIPT;
     "/result.js", "result.js", SCRIPT;
     "/row.js", "row.js", SCRIPT;
+    "/states.js", "states.js", SCRIPT;
     "/store.js", "store.js", SCRIPT;
     "/style.css", "style.css", STYLE;
     "/telling.js", "telling.js", SCRIPT;
