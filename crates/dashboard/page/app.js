@@ -95,13 +95,17 @@ function open() {
   byId('title').focus()
 }
 
+/** Whether a task hides the list, or a part of it. */
+const covers = () => inFront && (narrow.matches || body.dataset.view === 'timeline')
+
 /** Goes back to the list. */
 function back() {
-  const id = board.selected
-  if (named()) history.pushState(null, '', location.pathname)
-  inFront = false
-  settle()
-  if (id) board.reveal(id, true)
+  if (covers()) {
+    history.pushState(null, '', location.pathname)
+    inFront = false
+    settle()
+  }
+  if (board.selected) board.reveal(board.selected, true)
 }
 
 /** @param {string} view */
@@ -268,7 +272,7 @@ addEventListener('hashchange', () => {
 })
 addEventListener('popstate', route)
 
-listenToKeys({ board, detail, filter, move, open, back, setView, inFront: () => inFront })
+listenToKeys({ board, detail, filter, move, open, back, setView, covers })
 theme(byId('theme'))
 board.setScale(30)
 start()

@@ -153,14 +153,15 @@ export class Conversation {
     )
   }
 
-  #atEnd() {
-    return this.#pane.scrollHeight - this.#pane.scrollTop - this.#pane.clientHeight < NEAR_END
+  /** @param {number} [near] */
+  #atEnd(near = NEAR_END) {
+    return this.#pane.scrollHeight - this.#pane.scrollTop - this.#pane.clientHeight < near
   }
 
   /** Whoever scrolls up a little wants to stay there, even if the end is still near. */
   #scrolled() {
     const { scrollTop, scrollHeight } = this.#pane
-    const up = scrollTop < this.#was.top - 1 && scrollHeight >= this.#was.height
+    const up = scrollTop < this.#was.top - 1 && scrollHeight >= this.#was.height && !this.#atEnd(2)
     this.#was = { top: scrollTop, height: scrollHeight }
     this.#setFollow(!up && this.#atEnd())
   }

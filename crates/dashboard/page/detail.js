@@ -278,7 +278,10 @@ export class Detail {
       () => ask(taskPath(item.task.id, 'resume'), { prompt }),
       () => `“${item.task.description}” goes on.`,
     )
-    if (done && this.item?.task.id === item.task.id) field.value = ''
+    if (!done || this.item?.task.id !== item.task.id) return
+    field.value = ''
+    // The keys are those of the page again.
+    byId('title').focus()
   }
 
   /** @param {HTMLElement} on */

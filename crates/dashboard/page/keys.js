@@ -14,7 +14,7 @@ import { NEW_QUESTION_MS } from './limits.js'
  * @property {() => void} open
  * @property {() => void} back
  * @property {(view: string) => void} setView
- * @property {() => boolean} inFront
+ * @property {() => boolean} covers whether a task hides the list
  *
  * @typedef {[string[], string, (event: KeyboardEvent) => void]} Key names, what it does, doing it
  */
@@ -35,7 +35,7 @@ const HINTS = [
 ]
 
 /** @param {Doings} doings @returns {Key[]} */
-function walking({ board, filter, move, open, back, inFront }) {
+function walking({ board, filter, move, open, back, covers }) {
   /** The arrows scroll a pane that has the focus. @param {KeyboardEvent} event @param {number} by */
   const step = (event, by) => {
     const inside = event.target instanceof Element && event.target.closest('.detail')
@@ -52,7 +52,8 @@ function walking({ board, filter, move, open, back, inFront }) {
     open()
   }
   const escape = () => {
-    if (inFront() || !filter.clear()) back()
+    const inside = document.activeElement?.closest('.detail')
+    if (covers() || inside || !filter.clear()) back()
   }
   return [
     [['j', 'ArrowDown'], 'the next task', (event) => step(event, 1)],

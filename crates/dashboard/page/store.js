@@ -122,7 +122,7 @@ export class Store {
     for (const item of page.rows) {
       const old = before.get(item.task.id)
       this.#note(item, old)
-      if (!first && isNews(item, old)) news.push(item.task.id)
+      if (!first && isNews(item, old, page.whole)) news.push(item.task.id)
       this.board.set(item.task.id, item)
       if (this.single?.task.id === item.task.id) this.single = item
     }
@@ -180,11 +180,13 @@ export class Store {
 /** @typedef {{ run: number, queuedUntil: number, waits: number[][] }} Seen */
 
 /**
- * Whether a person is to hear of it: it asks, or it failed.
+ * Whether a person is to hear of it: it asks, or it failed since the board was told last.
  * @param {Item} item
  * @param {Item | undefined} old
+ * @param {boolean} whole
  */
-function isNews({ task, row }, old) {
+function isNews({ task, row }, old, whole) {
   if (row.state === 'asks') return old?.task.questions[0]?.id !== task.questions[0]?.id
-  return row.state === 'failed' && old !== undefined && old.row.state !== 'failed'
+  if (row.state !== 'failed') return false
+  return old ? old.row.state !== 'failed' || old.task.resumes !== task.resumes : !whole
 }

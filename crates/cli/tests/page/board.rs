@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::look::{choose, find, group, press, reads, row, seen, unseen};
-use crate::stage::Stage;
+use crate::stage::{LIVE, Stage};
 
 /// A helper that is at work until the test is over.
 const AT_WORK: &str = "tool grep\nwait 10m";
@@ -261,8 +261,8 @@ fn v2_the_title_the_icon_and_notices_tell_who_does_not_look() {
          Object.defineProperty(document, 'visibilityState', { get: () => window.seen ?? 'visible' })",
     );
     page.open(&stage.address());
-    page.wait_for("document.title === 'legwork'");
-    page.wait_for(&seen("#bell"));
+    page.wait_for(LIVE);
+    assert_eq!(page.eval("document.title"), "legwork");
     assert_eq!(page.eval("document.querySelector('#bell').ariaPressed"), "false");
     let first = stage.launch("ask one");
     page.wait_for("document.title === '(1) legwork'");

@@ -30,9 +30,10 @@ fn v2_a_question_is_answered_by_a_click_and_the_helper_goes_on() {
 fn v2_the_keys_o_r_and_w_answer_and_always_asks_first() {
     let stage = Stage::new();
     let page = stage.open();
-    for (key, said) in [("o", "allow"), ("r", "reject")] {
+    for (key, said) in [("o", "allowed: about o"), ("r", "not allowed: about r")] {
         let task = stage.launch(&format!("ask about {key}"));
-        page.wait_for(&reads("#title", &format!("ask about {key}")));
+        page.wait_for(&seen(&row(&task)));
+        choose(&page, &task);
         page.wait_for(&reads(".ask-card", &format!("about {key}")));
         // One that has just come takes no key, so it is pressed until it counts.
         eventually("the key counts", || {
@@ -43,6 +44,8 @@ fn v2_the_keys_o_r_and_w_answer_and_always_asks_first() {
         assert!(told.contains(said), "{key}: {told}");
     }
     let task = stage.launch("ask about the pattern\nsay it went on");
+    page.wait_for(&seen(&row(&task)));
+    choose(&page, &task);
     page.wait_for(&reads(".ask-card", "about the pattern"));
     eventually("the key counts", || {
         page.key("w");

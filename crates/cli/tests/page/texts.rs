@@ -4,6 +4,7 @@
 use legwork_testkit::Page;
 use serde_json::{Value, json};
 
+use crate::host::Host;
 use crate::look::{choose, reads};
 use crate::stage::Stage;
 
@@ -48,7 +49,7 @@ const MADE: &str = "(() => { \
         name.startsWith('on') || name === 'style' && one.closest('.md'))).length } })()";
 
 /// What the page itself is made of.
-const OURS: &str = "a article b blockquote button circle code dd details div dl dt em form h2 h3 h4 \
+const OURS: &str = "a article b blockquote br button circle code dd details div dl dt em form h2 h3 h4 \
     h5 h6 hr i kbd label li ol option p path pre s section select small span strong summary svg \
     table tbody td textarea th thead time tr ul use";
 
@@ -76,41 +77,54 @@ fn is_harmless(page: &Page, origin: &str) {
 #[test]
 fn v7_nothing_in_a_result_or_a_conversation_acts() {
     let stage = Stage::new();
-    let mut script = String::from("say begins\n");
-    for payload in PAYLOADS {
-        script += &format!("say {payload}\nthink {payload}\n");
-    }
-    script += &format!("say {CONTROLS}\ntool {}\nsay the end", PAYLOADS[1]);
-    let task = stage.launch(&script);
+    let mut host = Host::connect(&stage.home);
+    let (task, session) = host.launch("answer with all that is bad");
+    let text = format!("begins\n\n{}\n\n{CONTROLS}\n\nthe end", PAYLOADS.join("\n\n"));
+    host.finish(&session, &text);
     stage.until(&task, "it is over", |task| !task["ended"].is_null());
     let page = stage.open();
     choose(&page, &task);
-    page.key("2");
-    page.wait_for(&reads("#pane-result", "the end"));
-    // It is all there to be read, as text.
-    for part in ["<script>", "onerror=", "<iframe", "<base", "<meta", "javascript:window"] {
-        page.wait_for(&reads("#pane-result", part));
+    for (key, pane) in [("2", "#pane-result"), ("1", "#pane-conversation")] {
+        page.key(key);
+        page.wait_for(&reads(pane, "the end"));
+        // It is all there to be read, as text.
+        for part in ["<script>", "onerror=", "<iframe", "<base", "<meta", "javascript:window"] {
+            page.wait_for(&reads(pane, part));
+        }
+        is_harmless(&page, &stage.origin());
+        // A click on what looks like a link and is none leads nowhere.
+        let clicked = page.eval(
+            "(() => { const all = [...document.querySelectorAll('.pane:not([hidden]) *')] \
+             .filter((one) => /click/.test(one.textContent) && !one.closest('a')); \
+             all.forEach((one) => one.click()); return all.length })()",
+        );
+        assert!(clicked.as_u64().unwrap() > 0);
+        assert_eq!(page.eval("location.origin"), stage.origin());
+        is_harmless(&page, &stage.origin());
+        let steers =
+            "/[\\u0000-\\u0008\\u001b\\u202e]/.test(document.querySelector(PANE).innerText)";
+        let steers = page.eval(&steers.replace("PANE", &json!(pane).to_string()));
+        assert_eq!(steers, false, "a control character is shown in {pane}");
     }
-    is_harmless(&page, &stage.origin());
+    assert_eq!(policy_breaches(&page), Vec::<Value>::new());
+}
 
+#[test]
+fn v7_nothing_in_a_thought_or_a_tool_call_acts() {
+    let stage = Stage::new();
+    let mut script = String::new();
+    for payload in PAYLOADS.iter().filter(|payload| !payload.contains(';')) {
+        script += &format!("think {payload}\ntool {payload}\n");
+    }
+    let task = stage.launch(&format!("{script}say the end"));
+    let page = stage.open();
+    choose(&page, &task);
     page.key("1");
     page.wait_for(&reads("#pane-conversation", "the end"));
     page.eval("document.querySelectorAll('details').forEach((one) => (one.open = true)); null");
     page.wait_for(&reads("#pane-conversation .is-thought", "<script>"));
+    page.wait_for(&reads("#pane-conversation .tools", "onerror="));
     is_harmless(&page, &stage.origin());
-    // A click on what looks like a link and is none leads nowhere.
-    let clicked = page.eval(
-        "(() => { const all = [...document.querySelectorAll('.pane .md *')] \
-         .filter((one) => /click/.test(one.textContent) && !one.closest('a')); \
-         all.forEach((one) => one.click()); return all.length })()",
-    );
-    assert!(clicked.as_u64().unwrap() > 0);
-    assert_eq!(page.eval("location.origin"), stage.origin());
-    is_harmless(&page, &stage.origin());
-    let turned = page.eval(
-        "/[\\u0000-\\u0008\\u001b\\u202e]/.test(document.querySelector('#pane-result').innerText)",
-    );
-    assert_eq!(turned, false, "a control character is shown");
     assert_eq!(policy_breaches(&page), Vec::<Value>::new());
 }
 
