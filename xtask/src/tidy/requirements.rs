@@ -235,7 +235,7 @@ fn prefix(number: &str) -> String {
     format!("{}_", number.to_lowercase())
 }
 
-/// A delivery and digits, as in `l4`.
+/// A letter and digits, as in `l4`.
 fn is_number(word: &str) -> bool {
     let digits = word.strip_prefix(|c: char| c.is_ascii_lowercase()).unwrap_or_default();
     !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
