@@ -243,13 +243,10 @@ class SaidView {
   update(entry) {
     if (entry.append) this.#text.appendData(entry.text)
     else this.#text.data = (entry.beginning_missing ? '… ' : '') + entry.text
-    const done = entry.blocks && !entry.open
-    // Half a table is no table: a text is Markdown when it is complete.
-    if (done && ['text', 'thought'].includes(entry.kind)) {
-      this.#body.replaceChildren(...blocks(/** @type {any[]} */ (entry.blocks)))
-    } else if (this.#body.firstChild !== this.#text) {
-      this.#body.replaceChildren(this.#text)
-    }
+    // Half a table is no table: a text is Markdown when it is complete. What people wrote stays.
+    const done = entry.blocks && !entry.open && ['text', 'thought'].includes(entry.kind)
+    if (done) this.#body.replaceChildren(...blocks(/** @type {any[]} */ (entry.blocks)))
+    else if (this.#body.firstChild !== this.#text) this.#body.replaceChildren(this.#text)
     this.#body.classList.toggle('md', Boolean(done))
     this.#body.classList.toggle('plain', !done)
     this.#body.classList.toggle('writing', Boolean(entry.open))

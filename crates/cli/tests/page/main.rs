@@ -10,6 +10,7 @@
 mod access;
 mod attacks;
 mod board;
+mod command;
 #[path = "../cli/home.rs"]
 mod home;
 #[path = "../cli/host.rs"]

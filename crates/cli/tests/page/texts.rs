@@ -75,7 +75,7 @@ fn is_harmless(page: &Page, origin: &str) {
 }
 
 #[test]
-fn v7_nothing_in_a_result_or_a_conversation_acts() {
+fn v7_nothing_in_a_result_acts() {
     let stage = Stage::new();
     let mut host = Host::connect(&stage.home);
     let (task, session) = host.launch("answer with all that is bad");
@@ -84,48 +84,53 @@ fn v7_nothing_in_a_result_or_a_conversation_acts() {
     stage.until(&task, "it is over", |task| !task["ended"].is_null());
     let page = stage.open();
     choose(&page, &task);
-    for (key, pane) in [("2", "#pane-result"), ("1", "#pane-conversation")] {
-        page.key(key);
-        page.wait_for(&reads(pane, "the end"));
-        // It is all there to be read, as text.
-        for part in ["<script>", "onerror=", "<iframe", "<base", "<meta", "javascript:window"] {
-            page.wait_for(&reads(pane, part));
-        }
-        is_harmless(&page, &stage.origin());
-        // A click on what looks like a link and is none leads nowhere.
-        let clicked = page.eval(
-            "(() => { const all = [...document.querySelectorAll('.pane:not([hidden]) *')] \
-             .filter((one) => /click/.test(one.textContent) && !one.closest('a')); \
-             all.forEach((one) => one.click()); return all.length })()",
-        );
-        assert!(clicked.as_u64().unwrap() > 0);
-        assert_eq!(page.eval("location.origin"), stage.origin());
-        is_harmless(&page, &stage.origin());
-        let steers =
-            "/[\\u0000-\\u0008\\u001b\\u202e]/.test(document.querySelector(PANE).innerText)";
-        let steers = page.eval(&steers.replace("PANE", &json!(pane).to_string()));
-        assert_eq!(steers, false, "a control character is shown in {pane}");
-    }
+    page.key("2");
+    page.wait_for(&reads("#pane-result", "the end"));
+    reads_and_does_nothing(&page, &stage.origin(), "#pane-result");
     assert_eq!(policy_breaches(&page), Vec::<Value>::new());
 }
 
 #[test]
-fn v7_nothing_in_a_thought_or_a_tool_call_acts() {
+fn v7_nothing_in_a_conversation_acts() {
     let stage = Stage::new();
-    let mut script = String::new();
+    let mut script = String::from("say begins\n");
+    // A script ends its commands so.
     for payload in PAYLOADS.iter().filter(|payload| !payload.contains(';')) {
-        script += &format!("think {payload}\ntool {payload}\n");
+        script += &format!("think {payload}\ntool {payload}\nsay {payload}\n");
     }
-    let task = stage.launch(&format!("{script}say the end"));
+    let task = stage.launch(&format!("{script}say {CONTROLS}the end"));
     let page = stage.open();
     choose(&page, &task);
     page.key("1");
     page.wait_for(&reads("#pane-conversation", "the end"));
     page.eval("document.querySelectorAll('details').forEach((one) => (one.open = true)); null");
-    page.wait_for(&reads("#pane-conversation .is-thought", "<script>"));
-    page.wait_for(&reads("#pane-conversation .tools", "onerror="));
-    is_harmless(&page, &stage.origin());
+    for part in [".is-thought", ".tools", ".is-text", ".is-prompt"] {
+        let all = format!("[...document.querySelectorAll('#pane-conversation {part}')]");
+        page.wait_for(&format!("{all}.some((one) => one.innerText.includes('<script>'))"));
+    }
+    reads_and_does_nothing(&page, &stage.origin(), "#pane-conversation");
     assert_eq!(policy_breaches(&page), Vec::<Value>::new());
+}
+
+/// It is all there to be read, as text; and a click on it leads nowhere.
+fn reads_and_does_nothing(page: &Page, origin: &str, pane: &str) {
+    for part in ["<script>", "onerror=", "<iframe", "<base", "javascript:window"] {
+        page.wait_for(&reads(pane, part));
+    }
+    is_harmless(page, origin);
+    let pane = json!(pane);
+    let clicked = page.eval(&format!(
+        "(() => {{ const all = [...document.querySelectorAll({pane} + ' *')] \
+         .filter((one) => /click/.test(one.textContent) && !one.closest('a, details')); \
+         all.forEach((one) => one.click()); return all.length }})()"
+    ));
+    assert!(clicked.as_u64().unwrap() > 0);
+    assert_eq!(page.eval("location.origin"), origin);
+    is_harmless(page, origin);
+    let steers = page.eval(&format!(
+        "/[\\u0000-\\u0008\\u001b\\u202e]/.test(document.querySelector({pane}).innerText)"
+    ));
+    assert_eq!(steers, false, "a control character is shown in {pane}");
 }
 
 /// What the browser had to forbid: nothing may even try.
