@@ -142,14 +142,26 @@ fn v6_on_a_terminal_the_tasks_are_a_table_that_changes_in_its_place() {
     assert_eq!(terminal.says("alternate_on"), "0");
     home.run(["answer", &task, "once"]).with_code(0);
     terminal.until_has("0 questions, 0 unfinished, 2 finished");
+    terminal.keys(&["C-c"]);
+    let screen = terminal.until_left(130);
+    assert!(screen.contains("Clean up") && screen.contains("completed"), "it stays: {screen}");
+}
+
+#[test]
+fn v6_a_narrower_screen_takes_nothing_of_the_person_away() {
+    let home = Home::new();
+    let task = launch(&home, "Clean up", "say x");
+    until_status(&home, &task, "completed");
+    let terminal = Terminal::run(&home, (120, 20), "legwork watch");
+    terminal.until_has("ACTIVITY");
     terminal.resize((70, 20));
     terminal.until("the narrow table", |screen| {
         let head = screen.lines().rev().find(|line| line.contains("DESCRIPTION"));
         head.is_some_and(|head| !head.contains("ACTIVITY"))
     });
     terminal.keys(&["C-c"]);
-    let screen = terminal.until_left(130);
-    assert!(screen.contains("Clean up") && screen.contains("completed"), "it stays: {screen}");
+    terminal.until_has("code 130.");
+    assert!(terminal.history().contains("before\n"), "{}", terminal.history());
 }
 
 #[test]
