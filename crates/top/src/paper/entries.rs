@@ -1,5 +1,5 @@
-//! What was said and done, entry by entry: a prompt behind a bar, what the helper wrote as Markdown,
-//! a tool call on one line with its sign and how long it took.
+//! What was said and done, entry by entry: a prompt behind a bar, what the helper wrote as
+//! Markdown, a tool call on one line with its sign and how long it took.
 
 use legwork_board::text::fit;
 use legwork_board::words::clock;
