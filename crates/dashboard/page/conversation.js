@@ -1,7 +1,7 @@
 // What a helper says and does, as it comes. Follows its end until one scrolls up.
 
 import { Stream, ask, sentence, taskPath } from './api.js'
-import { byId, make, say, sign, withCode } from './dom.js'
+import { byId, make, plain, say, sign, withCode } from './dom.js'
 import { ENTRIES_MAX } from './limits.js'
 import { blocks } from './markdown.js'
 import { brief, clock, number } from './words.js'
@@ -241,8 +241,8 @@ class SaidView {
 
   /** @param {Entry} entry */
   update(entry) {
-    if (entry.append) this.#text.appendData(entry.text)
-    else this.#text.data = (entry.beginning_missing ? '… ' : '') + entry.text
+    if (entry.append) this.#text.appendData(plain(entry.text))
+    else this.#text.data = (entry.beginning_missing ? '… ' : '') + plain(entry.text)
     // Half a table is no table: a text is Markdown when it is complete. What people wrote stays.
     const done = entry.blocks && !entry.open && ['text', 'thought'].includes(entry.kind)
     if (done) this.#body.replaceChildren(...blocks(/** @type {any[]} */ (entry.blocks)))
