@@ -8,7 +8,8 @@ import { brief, clock, number } from './words.js'
 
 /**
  * @typedef {{ text: string, left_out?: number }} Cut
- * @typedef {{ name: string, title?: string, state: string, input?: Cut, output?: Cut, error?: Cut }} Tool
+ * @typedef {{ name: string, title?: string, state: string, input?: Cut, output?: Cut,
+ *   error?: Cut }} Tool
  * @typedef {{ key: string, run: number, kind: string, at?: number, ended?: number, open?: boolean,
  *   text: string, left_out?: number, append?: boolean, beginning_missing?: boolean, blocks?: any[],
  *   tool?: Tool }} Entry
@@ -20,7 +21,7 @@ const SOURCES = {
   'not-begun': 'The conversation has not begun.',
   'host-away':
     'The program that keeps this conversation is not running. This is what legwork has of it.',
-  gone: 'The program that kept this conversation does not have it any more. This is what legwork has of it.',
+  gone: 'The program that kept this conversation has lost it. This is what legwork has of it.',
 }
 
 /** How near to its end a conversation counts as read to the end, in pixels. */
@@ -93,7 +94,7 @@ export class Conversation {
     this.#keepEnd()
   }
 
-  /** @param {{ item: any, source: string, restarted: boolean, over: boolean, entries: Entry[] }} page */
+  /** @param {{ source: string, restarted: boolean, over: boolean, entries: Entry[] }} page */
   #take(page) {
     if (page.restarted) this.#clear()
     say(this.#trouble, '')
@@ -148,7 +149,7 @@ export class Conversation {
     this.#left += over
     this.#source.replaceChildren(
       ...withCode(
-        `${number(this.#left)} earlier entries are not shown here. \`legwork transcript ${this.task}\` has all of them.`,
+        `${number(this.#left)} earlier entries are not shown. \`legwork transcript ${this.task}\` has them.`,
       ),
     )
   }
@@ -263,6 +264,13 @@ const TOOL_STATES = {
   failed: ['failed', 'failed'],
 }
 
+/** Some hosts have one title for both: `read src/main.rs`. @param {Tool} tool */
+function named({ name, title }) {
+  if (title && title !== name) return [name, title]
+  const at = name.indexOf(' ')
+  return at < 0 ? [name, ''] : [name.slice(0, at), name.slice(at + 1)]
+}
+
 /** A tool call: one line, which opens. */
 class ToolView {
   #sign = make('span', { class: 'sign' })
@@ -292,8 +300,9 @@ class ToolView {
       this.node.className = `is-${picture}`
       this.#sign.replaceChildren(sign(picture, 13), make('span', { class: 'sr' }, word))
     }
-    say(this.#name, tool.name)
-    say(this.#title, tool.title ?? '')
+    const [name, title] = named(tool)
+    say(this.#name, name)
+    say(this.#title, title)
     const over = entry.at && entry.ended ? brief(entry.ended - entry.at) : ''
     say(this.#time, over || (tool.state === 'pending' ? 'waits' : ''))
     this.#loaded = false

@@ -1,7 +1,10 @@
 // Making elements. Whatever is given as text becomes a text node: there is no way here to make
 // markup out of a text, and nothing in a text turns the direction of what stands around it.
 
-/** @typedef {Node | string | null | undefined | false} Child */
+/**
+ * @typedef {Node | string | null | undefined | false} Child
+ * @typedef {string | number | boolean | undefined | ((event: any) => void)} Value
+ */
 
 /**
  * The element with this id, which index.html has.
@@ -21,7 +24,7 @@ export const plain = (text) => text.replace(COLOURS, '').replace(STEERING, '\uff
 /**
  * An element. A function among the attributes listens to the event of that name.
  * @param {string} tag
- * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} [attributes]
+ * @param {Record<string, Value>} [attributes]
  * @param {...Child} children
  * @returns {any}
  */
