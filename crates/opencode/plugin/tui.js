@@ -31,6 +31,7 @@ const OUTPUT_MAX = 1024 * 1024 // of a command
 const ROWS = 8 // of the sidebar
 const ENDED_ROWS = 3 // of them for helpers that have ended
 const TITLE_MAX = 200
+const LAUNCH_COLUMNS = 40 // of a title in a launch, which is to be one line on most screens
 const SUBJECT_LINES = 12 // of a question; a screen may have 24
 const WORDS_MAX = 10_000 // of an answer
 
@@ -273,20 +274,25 @@ class Stream {
 
   async read(child) {
     const decoder = new TextDecoder()
-    let rest = ""
+    let begun = [] // the pieces of a line that is not over
+    let length = 0
     let second = 0
     let lines = 0
     for await (const bytes of child.stdout) {
       if (child !== this.child || this.closed) return
-      const text = rest + decoder.decode(bytes, { stream: true })
-      const pieces = text.split("\n", LINES_MAX + 1)
+      const pieces = decoder.decode(bytes, { stream: true }).split("\n", LINES_MAX + 1)
       const now = Math.floor(Date.now() / 1000)
       if (now !== second) [second, lines] = [now, 0]
       lines += pieces.length - 1
-      rest = text.slice(text.lastIndexOf("\n") + 1)
+      length += pieces[0].length
       // Whatever this is, it is not ours, and it keeps the screen from being drawn.
-      if (lines > LINES_MAX || rest.length > LINE_MAX) return child.kill("SIGKILL")
-      for (const line of pieces.slice(0, -1)) this.line(line)
+      if (lines >= LINES_MAX || length > LINE_MAX) return child.kill("SIGKILL")
+      begun.push(pieces[0])
+      for (const piece of pieces.slice(1)) {
+        this.line(begun.join(""))
+        begun = [piece]
+        length = piece.length
+      }
     }
   }
 
@@ -683,7 +689,7 @@ class View {
   show() {
     let at = safe(() => this.rows()[0]?.value)()
     const view = this
-    const choose = safe((option) => view.enter(option.value))
+    const choose = safe(({ value }) => (value ? view.enter(value) : this.api.ui.dialog.clear()))
     const props = {
       title: "Helpers   enter open or answer · ctrl+k call off",
       placeholder: "Search helpers",
@@ -702,7 +708,7 @@ class View {
     const rows = this.rows()
     if (rows.length) return rows
     const title = this.trouble() === "not available" ? "Helpers: not available" : "No helpers yet"
-    return [{ title, value: "", disabled: true }]
+    return [{ title, value: "" }]
   }
 
   enter(id) {
@@ -712,11 +718,11 @@ class View {
     this.goTo(helper)
   }
 
-  goTo({ id, session, isHere, state }) {
+  goTo({ id, title, session, isHere }) {
     this.api.ui.dialog.clear()
     if (session && isHere) return this.api.route.navigate("session", { sessionID: session })
-    const why = state === "queued" ? "It is queued and has no session yet." : "Its session is not OpenCode's."
-    this.tell(`${why} In a terminal: legwork transcript ${id}`, "info")
+    if (!session) return this.tell(`${title} has no session yet.`, "info")
+    this.tell(`${title} does not work in OpenCode. In a terminal: legwork transcript ${id}`, "info")
   }
 
   confirm(id) {
@@ -828,7 +834,8 @@ class View {
     const helper = helpers.find(({ id }) => id === task)
     if (!helper?.session || !helper.isHere) return
     const word = { failed: "failed", cancelled: "cancelled", asks: "asks you" }[helper.state]
-    const description = word ? `${helper.title} · ${word}` : helper.title
+    const title = fit(helper.title, LAUNCH_COLUMNS)
+    const description = word ? `${title} · ${word}` : title
     if (part.tool === "task" && part.state.input?.description === description) return
     const { produce, unwrap } = this.ui
     produce((drawn) => {

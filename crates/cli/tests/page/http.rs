@@ -1,7 +1,7 @@
 //! Requests as bytes, so that each says exactly what it is to say: a browser lets nobody choose all
 //! of it.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
 use serde_json::Value;
@@ -35,17 +35,20 @@ pub fn connect(port: u16) -> TcpStream {
     stream
 }
 
-/// Sends these bytes and reads all that comes back until the end.
+/// Sends these bytes and reads the answer. Of one that has no length, a stream, the body is not read.
 pub fn exchange(port: u16, bytes: &[u8]) -> Reply {
     let mut stream = connect(port);
     // It may be turned away before all of it was read.
     let _ = stream.write_all(bytes);
-    let mut all = Vec::new();
-    let _ = stream.read_to_end(&mut all);
-    let all = String::from_utf8_lossy(&all).into_owned();
-    let (head, body) = all.split_once("\r\n\r\n").unwrap_or((&all, ""));
+    let (mut reader, mut head) = (BufReader::new(stream), String::new());
+    while reader.read_line(&mut head).is_ok_and(|count| count > 2) {}
+    let head = head.trim_end().to_ascii_lowercase();
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    Reply { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    let length = head.split("\r\ncontent-length: ").nth(1).and_then(|rest| rest.lines().next());
+    let length: u64 = length.map_or(0, |length| length.parse().unwrap());
+    let mut body = String::new();
+    let _ = reader.take(length).read_to_string(&mut body);
+    Reply { status, head: format!("{head}\r\n"), body }
 }
 
 /// A request of the page, in which headers can be left out or said otherwise.
