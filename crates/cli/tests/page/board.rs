@@ -198,6 +198,8 @@ fn v2_the_timeline_shows_queue_work_wait_and_end_and_earlier_runs() {
     // One task comes in front of it, and goes.
     page.click(&row(&asks));
     page.wait_for(&seen("#detail"));
+    page.wait_for("document.querySelector('#detail').getBoundingClientRect().width > 500");
+    page.wait_for("document.documentElement.scrollWidth <= 1280");
     page.key("Escape");
     page.wait_for(&unseen("#detail"));
     page.key("g");
