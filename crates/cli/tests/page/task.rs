@@ -22,7 +22,8 @@ fn v2_a_question_is_answered_by_a_click_and_the_helper_goes_on() {
     page.wait_for(&reads(".ask-card", "waits "));
     press(&page, ".ask-card button", "Allow once");
     page.wait_for(&unseen(".ask-card"));
-    assert!(result(&stage, &task).contains("went on"));
+    let told = result(&stage, &task);
+    assert!(told.contains("Allowed: to delete everything") && told.contains("went on"), "{told}");
     page.wait_for(&reads("#state", "Completed"));
 }
 
