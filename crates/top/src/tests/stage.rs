@@ -223,6 +223,7 @@ pub fn log(task: &TaskView) -> Vec<Decision> {
         task: task.id,
         run: 0,
         line: line.to_owned(),
+        detail: false,
     };
     vec![
         line(0, "launched as \"Make the flaky login test deterministic\" for general"),
