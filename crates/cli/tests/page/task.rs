@@ -266,7 +266,7 @@ fn v2_why_it_is_not_done_is_a_sentence_and_the_decisions() {
     let page = stage.open();
     choose(&page, &asks);
     page.key("3");
-    page.wait_for(&reads("#pane-why", "It waits for your answer"));
+    page.wait_for(&reads("#pane-why", "It waits for you"));
     page.wait_for(&reads("#pane-why .now", "For "));
     page.wait_for("document.querySelectorAll('#pane-why .log li').length > 2");
     page.wait_for(&reads("#tab-why", "Why is it not done?"));
