@@ -37,7 +37,7 @@ impl Daemon {
         let data = match request {
             Request::Ask(ask) => {
                 ask.check()?;
-                let forgets = matches!(ask, Ask::Forget { .. });
+                let forgets = matches!(ask, Ask::Forget { .. } | Ask::ForgetFinished { .. });
                 self.ask((connection, id), from, ask, Form::Values)?;
                 if forgets {
                     self.remove_last_traces();

@@ -28,7 +28,7 @@ const filter = new Filter(store, () => schedule())
 const board = new Board(store, {
   unread: (item) => !opened.has(item),
   nearEnd: () => filter.more(),
-  clear: () => clearFinished(store.counts),
+  clear: () => clearFinished(store),
 })
 const detail = new Detail(store)
 const telling = new Telling((id) => (location.hash = id), tell)

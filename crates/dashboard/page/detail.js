@@ -309,8 +309,11 @@ export async function act(what, done) {
   }
 }
 
-/** @param {import('./store.js').Counts} counts */
-export async function clearFinished(counts) {
+/**
+ * What ends while the question is open was not asked about, and stays.
+ * @param {import('./store.js').Store} store
+ */
+export async function clearFinished({ counts, boardAt: by }) {
   const all = counts.completed + counts.failed + counts.cancelled
   if (!all) return
   const yes = await confirm({
@@ -321,7 +324,7 @@ export async function clearFinished(counts) {
   })
   if (yes === undefined) return
   await act(
-    () => ask('/api/clear', { finished: true }),
+    () => ask('/api/clear', { finished_by: by }),
     (answer) => `Cleared ${counted(answer.tasks, 'task')}.`,
   )
 }

@@ -95,6 +95,7 @@ export class Store {
   /** One task that was asked for by its address. @type {Item | undefined} */ single
   counts = NO_COUNTS
   /** When the board was so, by our clock. @type {number | undefined} */ asOf
+  /** The same by the daemon's clock. */ boardAt = 0
   /** What the daemon's clock is ahead of ours. */ skew = 0
   healthy = true
   incomplete = false
@@ -131,6 +132,7 @@ export class Store {
     this.counts = page.counts
     this.asOf = Date.now()
     this.skew = page.now - this.asOf
+    this.boardAt = page.now
     this.healthy = page.healthy
     this.incomplete = page.incomplete
     return news

@@ -6,9 +6,8 @@ use legwork_board::{Item, markdown, why};
 use legwork_machine::Folders;
 use legwork_protocol::api::transcript::{Reading, Transcript};
 use legwork_protocol::api::view::{News, ResultView, RunView, TaskView, TasksView};
-use legwork_protocol::api::{Answer, Ask, Cursor, List, Refusal, Reply, Request};
-use legwork_protocol::limits::LIST_MAX_TASKS;
-use legwork_protocol::{QuestionId, Status, TaskId};
+use legwork_protocol::api::{Answer, Ask, Cursor, List, Other, Refusal, Reply, Request};
+use legwork_protocol::{QuestionId, Status, TaskId, Time};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -145,43 +144,30 @@ pub async fn answer(folders: &Folders, task: TaskId, body: Value) -> Done {
 }
 
 #[derive(Deserialize)]
-struct Chosen {
-    #[serde(default)]
-    tasks: Vec<TaskId>,
-    #[serde(default)]
-    finished: bool,
+#[serde(untagged)]
+enum Chosen {
+    Tasks {
+        tasks: Vec<TaskId>,
+    },
+    /// All that the person saw as finished, on the board of this moment.
+    Finished {
+        finished_by: Time,
+    },
 }
 
-/// Forgets some tasks, or all that are finished by now.
 pub async fn clear(folders: &Folders, body: Value) -> Done {
-    let Chosen { tasks, finished } = read_as(body, "which tasks")?;
-    let mut link = Link::open(folders).await?;
-    let tasks = if finished { all_finished(&mut link).await? } else { tasks };
-    let (mut forgotten, mut called_off) = (0, 0);
-    for some in tasks.chunks(LIST_MAX_TASKS) {
-        let tasks = some.iter().map(TaskId::to_string).collect();
-        if let Answer::Cleared { tasks, unfinished } = link.ask(Ask::Forget { tasks }).await? {
-            forgotten += tasks;
-            called_off += unfinished;
+    let forget = match read_as(body, "which tasks")? {
+        Chosen::Tasks { tasks } => {
+            Ask::Forget { tasks: tasks.iter().map(TaskId::to_string).collect() }
         }
-    }
-    Ok(json!({ "tasks": forgotten, "unfinished": called_off }))
-}
-
-async fn all_finished(link: &mut Link) -> Result<Vec<TaskId>, Failure> {
-    let mut found = Vec::new();
-    for status in [Status::Completed, Status::Error, Status::Cancelled] {
-        let mut list = List { status: Some(status), ..List::default() };
-        loop {
-            let TasksView { tasks, next, .. } = link.ask(Ask::List(list.clone())).await?;
-            found.extend(tasks.iter().map(|task| task.id));
-            if next.is_none() {
-                break;
-            }
-            list.after = next;
+        Chosen::Finished { finished_by } => Ask::ForgetFinished { by: finished_by },
+    };
+    match ask(folders, forget).await? {
+        Answer::Cleared { tasks, unfinished } => {
+            Ok(json!({ "tasks": tasks, "unfinished": unfinished }))
         }
+        _ => Err(legwork_client::Fault::Unfitting(Other).into()),
     }
-    Ok(found)
 }
 
 /// A value as it has to be.

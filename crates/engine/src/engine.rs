@@ -109,6 +109,7 @@ impl Engine {
             Ask::Cancel { task } => self.cancel(&caller, &task),
             Ask::Clear => self.clear(&caller),
             Ask::Forget { tasks } => self.forget_named(&caller, &tasks),
+            Ask::ForgetFinished { by } => self.forget_finished(&caller, by),
             Ask::Reply { question, reply } => self.reply(call, question, reply),
         };
         match answer {

@@ -100,6 +100,7 @@ fn words(ask: &Ask) -> String {
         Ask::Cancel { task } => format!("cancels {task}"),
         Ask::Clear => "clears its tasks".to_owned(),
         Ask::Forget { tasks } => format!("forgets {}", tasks.join(", ")),
+        Ask::ForgetFinished { by } => format!("forgets what was finished at {}", by.0),
         Ask::Reply { question, reply } => format!("answers {question} with {reply:?}"),
     }
 }

@@ -8,20 +8,27 @@ use legwork_client::Client;
 use legwork_machine::{Folders, since_epoch};
 use legwork_protocol::api::{Answer, Ask, List, Reply, Request};
 use legwork_protocol::view::{News as Decision, ResultView, TaskView, TasksView};
-use legwork_protocol::{CallKey, QuestionId, TaskId};
+use legwork_protocol::{CallKey, QuestionId, TaskId, Time};
 
 use crate::fault::Fault;
 use crate::feed::{Trouble, ask, connect, spawn};
-use crate::limits::{CLEAR_AT_ONCE, CLEAR_PAGES_MAX, FOUND_MAX, RESULT_MAX_BYTES};
+use crate::limits::{FOUND_MAX, RESULT_MAX_BYTES};
 use crate::model::News;
 
 /// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    Reply { question: QuestionId, reply: Reply },
+    Reply {
+        question: QuestionId,
+        reply: Reply,
+    },
     Cancel(TaskId),
-    GoOn { task: TaskId, prompt: String },
-    ClearFinished,
+    GoOn {
+        task: TaskId,
+        prompt: String,
+    },
+    /// What was finished on the board of this moment.
+    ClearFinished(Time),
     Result(TaskId),
     Log(TaskId),
     Find(String),
@@ -89,7 +96,10 @@ impl Worker {
                 let resumed: Result<TaskView, Trouble> = self.ask(ask);
                 resumed.map(|task| format!("It goes on: {} ({}).", task.description, task.id))
             }
-            Act::ClearFinished => self.clear(),
+            Act::ClearFinished(by) => {
+                let cleared: Result<Answer, Trouble> = self.ask(Ask::ForgetFinished { by });
+                cleared.map(|answer| sentences::done(&answer))
+            }
         };
         News::Done(done.map_err(in_words))
     }
@@ -123,28 +133,6 @@ impl Worker {
             whole.next = more.next;
         }
         Ok(whole)
-    }
-
-    fn clear(&mut self) -> Result<String, Trouble> {
-        let mut finished: Vec<String> = Vec::new();
-        let mut list = List { limit: Some(CLEAR_AT_ONCE), ..List::default() };
-        for _ in 0..CLEAR_PAGES_MAX {
-            let page: TasksView = self.ask(Ask::List(list.clone()))?;
-            let ended = page.tasks.iter().filter(|task| !task.status.is_unfinished());
-            finished.extend(ended.map(|task| task.id.to_string()));
-            match page.next {
-                Some(next) => list.after = Some(next),
-                None => break,
-            }
-        }
-        let mut cleared = 0;
-        for some in finished.chunks(CLEAR_AT_ONCE) {
-            let answer: Answer = self.ask(Ask::Forget { tasks: some.to_vec() })?;
-            if let Answer::Cleared { tasks, .. } = answer {
-                cleared += tasks;
-            }
-        }
-        Ok(sentences::done(&Answer::Cleared { tasks: cleared, unfinished: 0 }))
     }
 }
 

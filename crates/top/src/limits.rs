@@ -58,11 +58,5 @@ pub const NEWS_MAX: usize = 256;
 pub const AGAIN_MS: u64 = 250;
 pub const AGAIN_MAX_MS: u64 = 2_000;
 
-/// Tasks that are forgotten with one request: as many as are on a page of a listing.
-pub const CLEAR_AT_ONCE: usize = 200;
-
-/// Pages of a listing that a clearing reads: a bound for what must end.
-pub const CLEAR_PAGES_MAX: usize = 1_000;
-
 /// Lines of a question that its card shows before the rest is to be scrolled to.
 pub const CARD_LINES_MAX: usize = 8;

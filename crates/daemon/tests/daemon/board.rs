@@ -196,3 +196,23 @@ fn v1_a_view_that_stops_asking_is_not_answered() {
     let next = view.peer.next();
     assert_eq!((&next["id"], &next["data"]["of"]["unfinished"]), (&json!(9), &json!(1)));
 }
+
+#[test]
+fn v1_clearing_what_a_board_shows_as_finished_leaves_what_ended_since() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    let (one, two) = (host.launched(1, "call-1"), host.launched(2, "call-2"));
+    finish(&mut host, "ses_1", "42 files");
+    host.until(|opencode| !opencode.said("ses_p").is_empty());
+    let mut view = View::open(&daemon);
+    view.until_row(&one, "status", "completed");
+    let seen = view.page["now"].clone();
+    finish(&mut host, "ses_2", "7 files");
+    host.until(|opencode| opencode.said("ses_p").len() > 1);
+    let cleared = daemon.client().data(json!({ "what": "forget-finished", "by": seen }));
+    assert_eq!(cleared, json!({ "tasks": 1, "unfinished": 0 }));
+    view.until(|view| !view.rows.contains_key(&one));
+    view.until_row(&two, "status", "completed");
+}

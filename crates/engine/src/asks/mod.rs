@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use legwork_protocol::api::{Answer, Told};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::view::ResultView;
-use legwork_protocol::{HostId, Interrupted, Refusal, TaskId};
+use legwork_protocol::{HostId, Interrupted, Refusal, TaskId, Time};
 
 use crate::engine::{Answered, Engine};
 use crate::input::Caller;
@@ -103,6 +103,20 @@ impl Engine {
             self.forget(*id, Forget::Cleared);
         }
         Ok(Some(Answer::Cleared { tasks: tasks.len(), unfinished }))
+    }
+
+    /// What a person sees as finished is forgotten; what ended since then is not.
+    pub(crate) fn forget_finished(&mut self, caller: &Caller, by: Time) -> Answered {
+        if !matches!(caller, Caller::Person) {
+            return Err(Refusal::NotASession);
+        }
+        let (kept, _) = self.tasks.shelf(None, |status| !status.is_unfinished(), usize::MAX);
+        let ended = kept.into_iter().filter(|task| task.run.ended.is_some_and(|end| end <= by));
+        let tasks: Vec<TaskId> = ended.map(|task| task.id).collect();
+        for id in &tasks {
+            self.forget(*id, Forget::Cleared);
+        }
+        Ok(Some(Answer::Cleared { tasks: tasks.len(), unfinished: 0 }))
     }
 
     /// Forgets a task with everything that belongs to it. Its session is stopped if it may be at

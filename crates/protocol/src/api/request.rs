@@ -118,6 +118,9 @@ pub enum Ask {
     Clear,
     /// Calls off and forgets these tasks; for people. → `Cleared`
     Forget { tasks: Vec<String> },
+    /// Forgets all tasks that were finished at this moment, by the daemon's clock; for people. What
+    /// ended later, nobody has seen yet. → `Cleared`
+    ForgetFinished { by: Time },
     /// Answers a helper's permission or question; for people. → `Replied`
     Reply { question: QuestionId, reply: Reply },
 }
@@ -165,6 +168,7 @@ impl Ask {
             | Self::Cancel { .. }
             | Self::Clear
             | Self::Forget { .. }
+            | Self::ForgetFinished { .. }
             | Self::Reply { .. } => Ok(()),
         }
     }

@@ -64,7 +64,7 @@ fn title(model: &Model, group: Group, spot: Spot) -> Line {
             _ => format!(", {} found", number(shown as u64)),
         },
         Group::Working if counts.slots > 0 => {
-            format!(", {} of {} places", counts.asking + counts.working, counts.slots)
+            format!(", {} of {} slots", counts.asking + counts.working, counts.slots)
         }
         Group::Finished if shown < finished => {
             format!(", {} of {}", number(shown as u64), number(finished as u64))

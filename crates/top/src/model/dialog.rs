@@ -71,7 +71,7 @@ impl Model {
         self.mode = Mode::Confirm(Confirm {
             title: format!("Forget {} finished {tasks}?", number(finished as u64)),
             text: "All that are finished, of all projects, with their results.".to_owned(),
-            act: Act::ClearFinished,
+            act: Act::ClearFinished(self.board.as_of().unwrap_or_default()),
             about: None,
         });
     }

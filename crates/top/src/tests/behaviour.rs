@@ -115,7 +115,7 @@ fn v4_cancelling_and_clearing_ask_first() {
     stage.keys("xy");
     assert_eq!(stage.ordered(), [Order::Do(Act::Cancel(asks().id))]);
     stage.keys("Cy");
-    assert_eq!(stage.ordered(), [Order::Do(Act::ClearFinished)]);
+    assert!(matches!(stage.ordered()[..], [Order::Do(Act::ClearFinished(_))]));
 }
 
 #[test]
