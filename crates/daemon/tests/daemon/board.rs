@@ -208,6 +208,9 @@ fn v1_clearing_what_a_board_shows_as_finished_leaves_what_ended_since() {
     host.until(|opencode| !opencode.said("ses_p").is_empty());
     let mut view = View::open(&daemon);
     view.until_row(&one, "status", "completed");
+    // A moment later, by the daemon's clock.
+    let ended = view.rows[&one]["ended"].as_u64().unwrap();
+    view.until(|view| view.page["now"].as_u64().unwrap() > ended);
     let seen = view.page["now"].clone();
     finish(&mut host, "ses_2", "7 files");
     host.until(|opencode| opencode.said("ses_p").len() > 1);

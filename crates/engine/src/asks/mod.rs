@@ -105,13 +105,14 @@ impl Engine {
         Ok(Some(Answer::Cleared { tasks: tasks.len(), unfinished }))
     }
 
-    /// What a person sees as finished is forgotten; what ended since then is not.
+    /// What a person sees as finished is forgotten; what ended since then, or in that very moment,
+    /// is not.
     pub(crate) fn forget_finished(&mut self, caller: &Caller, by: Time) -> Answered {
         if !matches!(caller, Caller::Person) {
             return Err(Refusal::NotASession);
         }
         let (kept, _) = self.tasks.shelf(None, |status| !status.is_unfinished(), usize::MAX);
-        let ended = kept.into_iter().filter(|task| task.run.ended.is_some_and(|end| end <= by));
+        let ended = kept.into_iter().filter(|task| task.run.ended.is_some_and(|end| end < by));
         let tasks: Vec<TaskId> = ended.map(|task| task.id).collect();
         for id in &tasks {
             self.forget(*id, Forget::Cleared);

@@ -203,7 +203,7 @@ impl Engine {
     }
 
     /// Whether a decision of a person is about a task that works in this place, or was launched
-    /// from there.
+    /// from there; or about none that is there, which is answered in words.
     pub fn concerns(&self, place: &Place, ask: &Ask) -> bool {
         let task = match ask {
             Ask::Cancel { task } => self.find(&Caller::Person, task).ok(),
@@ -211,9 +211,9 @@ impl Engine {
                 let asks = |live: &&Live| live.volatile.questions.contains_key(question);
                 self.tasks.unfinished().find(asks).map(|live| &live.task)
             }
-            _ => None,
+            _ => return false,
         };
-        task.is_some_and(|task| task.place == *place || task.realm == *place)
+        task.is_none_or(|task| task.place == *place || task.realm == *place)
     }
 
     /// How many tasks there are of each kind.

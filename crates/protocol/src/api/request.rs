@@ -118,7 +118,7 @@ pub enum Ask {
     Clear,
     /// Calls off and forgets these tasks; for people. → `Cleared`
     Forget { tasks: Vec<String> },
-    /// Forgets all tasks that were finished at this moment, by the daemon's clock; for people. What
+    /// Forgets all tasks that ended before this moment, by the daemon's clock; for people. What
     /// ended later, nobody has seen yet. → `Cleared`
     ForgetFinished { by: Time },
     /// Answers a helper's permission or question; for people. → `Replied`
