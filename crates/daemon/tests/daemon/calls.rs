@@ -35,8 +35,8 @@ fn a_person_calls_without_a_session_and_a_session_through_its_host_only() {
     assert_eq!(host.answer(4), "A host does not ask this.");
 }
 
-/// What a person decides at a host's screen comes through the host, and without a session. Their own
-/// session did not do it, so it is told.
+/// What a person decides at a host's screen comes through the host, and without a session. No
+/// session did it, so the one that asked is told.
 #[test]
 fn v5_the_person_at_a_hosts_screen_calls_off_and_answers_and_does_nothing_else() {
     let home = LocalHost::new();
