@@ -16,6 +16,8 @@ pub enum Fault {
     #[error(transparent)]
     Daemon(#[from] legwork_daemon::Fault),
     #[error(transparent)]
+    Page(#[from] legwork_dashboard::Fault),
+    #[error(transparent)]
     Top(#[from] legwork_top::Fault),
     #[error("{}", sentences::refusal(.0))]
     Denied(Refusal),

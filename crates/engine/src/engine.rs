@@ -130,6 +130,7 @@ impl Engine {
             Hint::Errored { session, why } => self.changed(&session, Some(why)),
             Hint::Deleted { host, session } => self.deletion_announced(&host, &session),
             Hint::Progress { session, tool, used } => self.progressed(&session, tool, used),
+            Hint::Doing { session, what } => self.does(&session, &what),
             Hint::Asked { session, question } => {
                 if let Some(task) = self.tasks.at_work_in(&session) {
                     self.question_open(task, question);

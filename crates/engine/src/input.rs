@@ -105,6 +105,11 @@ pub enum Hint {
         /// What the prompt that is worked on used up so far.
         used: Option<PromptUsage>,
     },
+    /// What the tool call that was last announced is about, on one line.
+    Doing {
+        session: SessionId,
+        what: String,
+    },
     Asked {
         session: SessionId,
         question: Question,
@@ -138,6 +143,7 @@ impl Hint {
             | Self::Deleted { session, .. }
             | Self::Errored { session, .. }
             | Self::Progress { session, .. }
+            | Self::Doing { session, .. }
             | Self::Asked { session, .. }
             | Self::Answered { session, .. }
             | Self::Used { session, .. }

@@ -39,7 +39,9 @@ pub fn page(entries: Vec<Entry>, reading: &Reading) -> Page {
     let mut position = Builder { next: Position { settled, open: Vec::new() }, is_open: false };
     let mut room = TRANSCRIPT_PAGE_MAX_BYTES;
     for mut entry in entries.into_iter().skip(skipped) {
-        if reading.run.is_some_and(|run| run != entry.run) {
+        if reading.run.is_some_and(|run| run != entry.run)
+            || reading.entry.as_ref().is_some_and(|key| *key != entry.key)
+        {
             continue;
         }
         shorten(&mut entry, reading.whole);

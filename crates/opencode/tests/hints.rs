@@ -39,6 +39,7 @@ fn words(hint: &Hint) -> String {
         Hint::Answered { session, reply, .. } => format!("{session} answered {reply:?}"),
         Hint::Undone { session, since, .. } => format!("{session} undone: {}", since.is_some()),
         Hint::Used { session, .. } => format!("{session} used"),
+        Hint::Doing { session, what } => format!("{session} does: {what}"),
         Hint::Progress { session, tool, used: None } => format!("{session} goes on: {tool:?}"),
         other => format!("{other:?}"),
     }
@@ -57,9 +58,18 @@ fn nothing_is_lost_by_cutting_events_down() {
 #[test]
 fn a_call_of_a_tool_is_heard_once() {
     let tools = heard(|name, _| name == "message.part.updated");
-    let bash: Vec<&String> = tools.iter().filter(|line| line.contains("bash")).collect();
+    let begun = |line: &&String| line.contains("goes on") && line.contains("bash");
+    let bash: Vec<&String> = tools.iter().filter(begun).collect();
     assert_eq!(bash.len(), 2, "two calls, announced nine times");
     assert_eq!(bash[0], "ses_helper goes on: Some(\"bash\")");
+}
+
+#[test]
+fn v1_what_a_tool_call_is_about_is_heard() {
+    let mut does = heard(|name, _| name == "message.part.updated");
+    does.retain(|line| line.contains("does"));
+    does.dedup();
+    assert_eq!(does, ["ses_helper does: bash ls", "ses_helper does: bash pwd"]);
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod run;
 mod show;
 mod top;
 mod transcript;
+mod ui;
 mod uninstall;
 mod wait;
 mod watch;
@@ -50,6 +51,7 @@ pub enum Command {
     Transcript(transcript::Transcript),
     Wait(wait::Wait),
     Watch(watch::Watch),
+    Ui(ui::Ui),
     Top(top::Top),
     #[command(visible_alias = "logs")]
     Log(log::Log),
@@ -86,6 +88,7 @@ impl Command {
             Self::Transcript(command) => command.run(screen),
             Self::Wait(command) => command.run(screen),
             Self::Watch(command) => command.run(screen),
+            Self::Ui(command) => command.run(screen),
             Self::Top(command) => command.run(screen),
             Self::Log(command) => command.run(screen),
             Self::Cost(command) => command.run(screen),
@@ -108,6 +111,7 @@ impl Command {
             | Self::Resume(_)
             | Self::Cancel(_)
             | Self::Clear(_)
+            | Self::Ui(_)
             | Self::Uninstall(_) => true,
             Self::Answer(command) => command.acts(),
             Self::Daemon(command) => command.ends_it(),
@@ -122,6 +126,7 @@ impl Command {
             self,
             Self::Demo(_)
                 | Self::Mail(_)
+                | Self::Ui(_)
                 | Self::Top(_)
                 | Self::Install(_)
                 | Self::Uninstall(_)

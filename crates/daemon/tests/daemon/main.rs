@@ -8,6 +8,7 @@
 #![expect(clippy::expect_used, reason = "the same, with words")]
 
 mod bell;
+mod board;
 mod calls;
 mod connection;
 mod handshake;

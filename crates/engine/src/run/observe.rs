@@ -1,7 +1,8 @@
 //! How the end of a run is known. Events only trigger a look; a run ends when a look finds an
 //! answer or an error to its own prompt.
 
-use legwork_protocol::limits::STILL_LOOK_EVERY_MS;
+use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, STILL_LOOK_EVERY_MS};
+use legwork_protocol::refusal::plain;
 use legwork_protocol::{SessionId, TaskId};
 
 use super::finish::{Halt, Notify};
@@ -110,6 +111,14 @@ impl Engine {
         let why = words::SESSION_DELETED.to_owned();
         // Deleting a busy session does not stop it (OpenCode 1.18.33).
         self.finish(id, Outcome::Cancelled, why, Notify::Yes, Halt::Needed);
+    }
+
+    pub(crate) fn does(&mut self, session: &SessionId, what: &str) {
+        self.progressed(session, None, None);
+        let id = self.tasks.at_work_in(session);
+        if let Some(live) = id.and_then(|id| self.tasks.live_mut(id)) {
+            live.volatile.doing = Some(plain(what, HOST_TEXT_MAX_CHARS));
+        }
     }
 
     pub(crate) fn progressed(

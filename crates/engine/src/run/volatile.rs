@@ -18,6 +18,8 @@ pub struct Volatile {
     pub(crate) activity: Activity,
     /// The tools that the helper last used, oldest first.
     pub tools: VecDeque<String>,
+    /// What the last of them is about.
+    pub doing: Option<String>,
     pub retry: Option<Retry>,
     pub questions: BTreeMap<QuestionId, QuestionView>,
     /// The request in flight for it; one at a time.
@@ -173,6 +175,7 @@ impl Volatile {
             self.tools.pop_front();
         }
         self.tools.push_back(plain(name, HOST_TEXT_MAX_CHARS));
+        self.doing = None;
     }
 
     /// The stage changed, so what failed before does not count any more. A prompt has an id of its

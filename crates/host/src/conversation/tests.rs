@@ -130,3 +130,15 @@ fn p3_one_run_is_told_without_the_others() {
     let page = page(all, &Reading { run: Some(1), ..Reading::default() });
     assert_eq!(keys(&page), ["b"]);
 }
+
+#[test]
+fn v1_one_entry_is_read_alone_and_whole() {
+    let long = "x".repeat(TRANSCRIPT_SHORT_BYTES + 1);
+    let all = vec![text("a", "do it", false), tool("b", ToolState::Done, &long)];
+    let short = page(all.clone(), &Reading::default());
+    assert_eq!(short.entries[1].tool.as_ref().unwrap().output.left_out, 1);
+    let reading = Reading { entry: Some("b".to_owned()), whole: true, ..Reading::default() };
+    let whole = page(all, &reading);
+    assert_eq!(keys(&whole), ["b"]);
+    assert_eq!(whole.entries[0].tool.as_ref().unwrap().output.text, long);
+}

@@ -11,7 +11,7 @@ use crate::wire::mark;
 use crate::wire::message::{Message, is_persons_text};
 
 /// Arguments that say what a call is about, the first that is there.
-const SUBJECTS: [&str; 7] =
+pub const SUBJECTS: [&str; 7] =
     ["command", "filePath", "path", "pattern", "url", "query", "description"];
 
 /// The entries of these messages. A message that does not say its run belongs to the run of the one
@@ -82,8 +82,6 @@ fn done(id: &str, message: &Message<'_>, part: &Value) -> Option<Entry> {
 fn tool(part: &Value, is_over: bool) -> Entry {
     let state = &part["state"];
     let text = |key: &str| state[key].as_str().unwrap_or_default();
-    let subject = || SUBJECTS.iter().find_map(|key| state["input"][key].as_str());
-    let title = Some(text("title")).filter(|title| !title.is_empty()).or_else(subject);
     let input = &state["input"];
     let has_input = input.as_object().is_some_and(|input| !input.is_empty());
     let is = match text("status") {
@@ -94,7 +92,7 @@ fn tool(part: &Value, is_over: bool) -> Entry {
     };
     let tool = ToolUse {
         name: plain(part["tool"].as_str().unwrap_or("tool"), HOST_TEXT_MAX_CHARS),
-        title: plain(title.unwrap_or_default(), HOST_TEXT_MAX_CHARS),
+        title: plain(subject(state).unwrap_or_default(), HOST_TEXT_MAX_CHARS),
         state: is,
         input: if has_input { input.to_string() } else { String::new() }.into(),
         output: text("output").into(),
@@ -108,6 +106,12 @@ fn tool(part: &Value, is_over: bool) -> Entry {
         tool: Some(tool),
         ..Entry::default()
     }
+}
+
+/// What a tool call is about, in the words of the host if it has some.
+pub fn subject(state: &Value) -> Option<&str> {
+    let title = state["title"].as_str().filter(|title| !title.is_empty());
+    title.or_else(|| SUBJECTS.iter().find_map(|key| state["input"][key].as_str()))
 }
 
 fn failed(id: &str, message: &Message<'_>) -> Option<Entry> {

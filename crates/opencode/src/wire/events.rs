@@ -11,6 +11,7 @@ use legwork_protocol::{HostId, QuestionId, SessionId, Time};
 use serde_json::{Value, json};
 
 use crate::limits::{DELTA_EVERY, REPLY_MAX_BYTES};
+use crate::wire::entries::{self, SUBJECTS};
 use crate::wire::error;
 use crate::wire::mark;
 use crate::wire::message::Message;
@@ -34,6 +35,12 @@ pub fn wanted_following(followed: &[SessionId]) -> Vec<Wanted> {
         let keep = ["sessionID", "partID", "field", "delta"].map(str::to_owned).to_vec();
         delta.closely = Some(Closely { sessions: followed.to_vec(), keep });
     }
+    let mut parts = all(
+        "message.part.updated",
+        "sessionID part.id part.type part.tool part.state.status part.state.title part.text
+         part.messageID part.synthetic part.metadata.legwork",
+    );
+    parts.keep.extend(SUBJECTS.map(|key| format!("part.state.input.{key}")));
     vec![
         all("session.idle", "sessionID"),
         all("session.status", "sessionID status.type"),
@@ -51,11 +58,7 @@ pub fn wanted_following(followed: &[SessionId]) -> Vec<Wanted> {
              info.tokens info.cost info.providerID info.modelID",
         ),
         all("message.removed", "sessionID messageID"),
-        all(
-            "message.part.updated",
-            "sessionID part.id part.type part.tool part.state.status part.text
-             part.messageID part.synthetic part.metadata.legwork",
-        ),
+        parts,
         all("message.part.removed", "sessionID messageID partID"),
         Wanted { every_ms: u64::try_from(DELTA_EVERY.as_millis()).unwrap_or(1_000), ..delta },
         all("permission.asked", "id sessionID permission patterns metadata.command"),
@@ -128,10 +131,18 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
         }
         // A call is announced as pending once, as running again and again.
         "message.part.updated" => {
-            let begins =
-                word("/part/type") == Some("tool") && word("/part/state/status") == Some("pending");
-            let tool = word("/part/tool").filter(|_| begins).map(str::to_owned);
-            Hint::Progress { session: session()?, tool, used: None }
+            let (name, state) = (word("/part/tool"), word("/part/state/status"));
+            let name = name.filter(|_| word("/part/type") == Some("tool"));
+            let about = entries::subject(&properties["part"]["state"]);
+            match (name, state, about) {
+                (Some(name), Some("running"), Some(about)) => {
+                    Hint::Doing { session: session()?, what: format!("{name} {about}") }
+                }
+                _ => {
+                    let tool = name.filter(|_| state == Some("pending")).map(str::to_owned);
+                    Hint::Progress { session: session()?, tool, used: None }
+                }
+            }
         }
         "message.part.delta" => Hint::Progress { session: session()?, tool: None, used: None },
         "permission.asked" | "question.asked" => {
