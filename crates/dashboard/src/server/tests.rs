@@ -1,5 +1,5 @@
-//! What waits is bounded. The clock stands still but for where somebody waits for it, so that half a
-//! minute takes no time.
+//! What waits is bounded. The clock stands still but for where somebody waits for it, so that half
+//! a minute takes no time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
