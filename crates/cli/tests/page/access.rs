@@ -1,5 +1,5 @@
-//! For everybody: axe-core finds nothing in any state, all of it works by keyboard, and motion stops
-//! for who wants none.
+//! For everybody: axe-core finds nothing in any state, all of it works by keyboard, and motion
+//! stops for who wants none.
 
 use legwork_testkit::Page;
 use serde_json::json;
