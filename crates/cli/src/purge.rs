@@ -36,6 +36,13 @@ impl Plan {
     pub fn new(force: bool) -> Result<Self, Fault> {
         let folders = Folders::from_env()?;
         legwork_machine::check_owner(&folders)?;
+        if !force && legwork_dashboard::is_running(&folders) {
+            return Err(Fault::Refused(
+                "The page is open (`legwork ui`) and would start the daemon again. End it first, \
+                 with Ctrl-C where it runs, or give --force. Nothing was removed."
+                    .to_owned(),
+            ));
+        }
         let (mut client, mut tasks) = (None, None);
         match connect_soon(&folders, Start::Never) {
             Err(ClientFault::NotRunning) => {}
@@ -149,6 +156,8 @@ fn items(folders: &Folders) -> Vec<Item> {
         ("log", log.clone()),
         ("log", folders.headless_log()),
     ];
+    let pages = legwork_dashboard::left_behind(folders).into_iter();
+    all.extend(pages.filter(|path| !path.starts_with(store)).map(|path| ("page", path)));
     all.extend((1..=9).map(|number| ("old log", log.with_extension(format!("log.{number}")))));
     // One that somebody listens on is another daemon's, with other records.
     let sockets = folders.other_sockets().into_iter().chain([socket.clone()]);

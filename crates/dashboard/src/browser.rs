@@ -14,7 +14,7 @@ use legwork_machine::{Folders, private_file, var};
 
 use crate::fault::Fault;
 use crate::limits::CODE_MAX;
-use crate::record::folder;
+use crate::record::{folder, places};
 use crate::secret::Secret;
 
 const PREFIX: &str = "ui-";
@@ -103,6 +103,13 @@ pub fn remove_all(folders: &Folders) {
     if let Ok(folder) = folder(folders) {
         ours(&folder).into_iter().for_each(|path| drop(fs::remove_file(path)));
     }
+}
+
+/// Every file that fronts may have left behind.
+pub fn left_behind(folders: &Folders) -> Vec<PathBuf> {
+    let records = places(folders);
+    let pages = records.iter().filter_map(|path| path.parent()).flat_map(ours);
+    pages.chain(records.iter().cloned()).collect()
 }
 
 fn ours(folder: &Path) -> Vec<PathBuf> {

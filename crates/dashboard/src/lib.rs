@@ -21,7 +21,7 @@ mod secret;
 mod server;
 mod stream;
 
-pub use browser::{open, remove_all};
+pub use browser::{left_behind, open, remove_all};
 pub use fault::Fault;
-pub use record::{Found, Place, find};
+pub use record::{Found, Place, find, is_running};
 pub use server::Front;

@@ -125,6 +125,20 @@ pub fn find(folders: &Folders) -> Result<Found, Fault> {
     }
 }
 
+/// Whether a front is there. Changes nothing.
+pub fn is_running(folders: &Folders) -> bool {
+    places(folders).iter().any(|path| {
+        let locked = File::open(path).map(|file| file.try_lock());
+        matches!(locked, Ok(Err(TryLockError::WouldBlock)))
+    })
+}
+
+/// Where records of fronts may lie.
+pub fn places(folders: &Folders) -> Vec<PathBuf> {
+    let beside = folders.socket.parent().map(|folder| folder.join(NAME));
+    beside.into_iter().chain([folders.store.join(NAME)]).collect()
+}
+
 fn read(file: &mut File) -> Option<Record> {
     let mut text = String::new();
     file.take(RECORD_MAX_BYTES).read_to_string(&mut text).ok()?;

@@ -149,8 +149,8 @@ fn v2_left_behind_it_says_why_it_cannot_be() {
 #[test]
 fn v3_a_helper_opens_no_page() {
     let home = Home::new();
-    let mut command = home.command(["ui", "--no-open"]);
-    command.env("LEGWORK_INSIDE", "x");
+    let mut command = home.command(["ui", "--no-open", "--detach", "--port", "0"]);
+    command.env("LEGWORK_INSIDE", "x").env("LEGWORK_UI_LINGER_MS", "1");
     let refused = ran(command).with_code(1);
     assert!(refused.err.contains("helper's own shell"), "{refused:?}");
     assert!(!home.path("legwork/ui.json").exists());
@@ -174,4 +174,18 @@ fn v1_only_an_open_tab_holds_the_daemon() {
     });
     let again = stage.context.open(&stage.address());
     again.wait_for(LIVE);
+}
+
+#[test]
+fn v2_a_purge_waits_for_the_page_to_be_closed_and_leaves_nothing_of_it() {
+    let mut stage = Stage::new();
+    let purge = |stage: &Stage| stage.run(&["uninstall", "opencode", "--purge", "--yes"]);
+    let refused = purge(&stage);
+    assert_ne!(refused.code, 0);
+    assert!(refused.err.contains("legwork ui"), "{refused:?}");
+    assert!(stage.home.path("legwork/ui.json").exists());
+    stage.kill_front();
+    stage.run(&["daemon", "stop", "--yes"]);
+    purge(&stage).with_code(0);
+    assert!(!stage.home.path("legwork").exists());
 }

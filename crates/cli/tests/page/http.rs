@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -118,12 +119,18 @@ pub struct Events {
 impl Events {
     /// Reads until this has come; forgets what was before it.
     pub fn until(&mut self, wanted: &str) {
-        let mut piece = vec![0; 64 << 10];
+        let (mut piece, deadline) = (vec![0; 64 << 10], Instant::now() + PATIENCE);
         loop {
             if let Some(at) = self.read.find(wanted) {
                 self.read.drain(..at + wanted.len());
                 return;
             }
+            // Signs of life come for ever.
+            assert!(
+                Instant::now() < deadline,
+                "not within {PATIENCE:?}: {wanted} in {}",
+                self.read
+            );
             let count = self.stream.read(&mut piece).unwrap_or(0);
             assert!(count > 0, "it ended before {wanted}: {}", self.read);
             self.read.push_str(&String::from_utf8_lossy(&piece[..count]));
