@@ -264,11 +264,11 @@ const TOOL_STATES = {
   failed: ['failed', 'failed'],
 }
 
-/** Some hosts have one title for both: `read src/main.rs`. @param {Tool} tool */
+/** Some hosts have one title for both: `read src/main.rs`, `bash: ls`. @param {Tool} tool */
 function named({ name, title }) {
   if (title && title !== name) return [name, title]
   const at = name.indexOf(' ')
-  return at < 0 ? [name, ''] : [name.slice(0, at), name.slice(at + 1)]
+  return at < 0 ? [name, ''] : [name.slice(0, at).replace(/:$/, ''), name.slice(at + 1)]
 }
 
 /** A tool call: one line, which opens. */

@@ -148,19 +148,17 @@ export class Detail {
   #drawCards() {
     const { task } = /** @type {Item} */ (this.item)
     const held = byId('questions').contains(document.activeElement)
-    task.questions.forEach((question, at) => {
-      if (!this.#cards.has(question.id))
-        this.#cards.set(question.id, new Card(task.id, question, at === 0))
-    })
+    for (const question of task.questions) {
+      if (this.#cards.has(question.id)) continue
+      this.#cards.set(question.id, new Card(task.id, question))
+    }
+    this.card?.lead()
     const open = new Set(task.questions.map((question) => question.id))
     for (const id of this.#cards.keys()) if (!open.has(id)) this.#cards.delete(id)
     const nodes = [...this.#cards.values()].map((card) => card.node)
     const box = byId('questions')
-    if (
-      nodes.length === box.childElementCount &&
-      nodes.every((node, at) => node === box.children[at])
-    )
-      return
+    const same = nodes.every((node, at) => node === box.children[at])
+    if (same && nodes.length === box.childElementCount) return
     box.replaceChildren(...nodes)
     if (held && !box.contains(document.activeElement)) byId('title').focus()
   }

@@ -41,14 +41,13 @@ export class Card {
   /**
    * @param {string} task
    * @param {Question} question
-   * @param {boolean} first whether the keys answer this one
    */
-  constructor(task, question, first) {
+  constructor(task, question) {
     this.task = task
     this.question = question
     const [headline, subject] = asked(question)
     this.subject = subject
-    this.#buttons.append(...this.#ways(first))
+    this.#buttons.append(...this.#ways())
     const title = make('h3', {}, headline, this.#since)
     const words = question.kind === 'question' ? this.#wordsForm() : null
     this.node = make(
@@ -62,8 +61,7 @@ export class Card {
     )
   }
 
-  /** @param {boolean} first */
-  #ways(first) {
+  #ways() {
     const { options, takes_words, kind } = this.question
     if (kind === 'question') {
       const choices = options.map((option) =>
@@ -73,12 +71,11 @@ export class Card {
     }
     const offers = (/** @type {string} */ id) =>
       !options.length || options.some((option) => option.id === id)
-    const key = (/** @type {string} */ letter) => (first ? letter : undefined)
     return [
-      offers('once') && button('Allow once', 'main', () => this.send('once'), key('o')),
-      offers('always') && button('Always allow…', '', () => this.always(), key('w')),
-      offers('reject') && button('Reject', '', () => this.send({ reject: null }), key('r')),
-      takes_words && button('Reject, say why…', 'quiet', () => this.rejectWithWords(), key('e')),
+      offers('once') && button('Allow once', 'main', () => this.send('once'), 'o'),
+      offers('always') && button('Always allow…', '', () => this.always(), 'w'),
+      offers('reject') && button('Reject', '', () => this.send({ reject: null }), 'r'),
+      takes_words && button('Reject, say why…', 'quiet', () => this.rejectWithWords(), 'e'),
     ].filter(Boolean)
   }
 
@@ -109,6 +106,13 @@ export class Card {
   /** @param {number} now */
   tick(now) {
     say(this.#since, `waits ${duration(now - this.question.since)}`)
+  }
+
+  /** From now on the keys answer this one. */
+  lead() {
+    if (this.node.classList.contains('leads')) return
+    this.node.classList.add('leads')
+    this.#shown = performance.now()
   }
 
   /** Whether a key may have been meant for this question. */

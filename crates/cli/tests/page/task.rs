@@ -117,6 +117,26 @@ fn v2_a_no_goes_with_words_where_the_host_takes_them() {
 }
 
 #[test]
+fn v2_of_two_questions_the_keys_answer_the_first_and_then_the_other() {
+    let stage = Stage::new();
+    let mut host = Host::connect(&stage.home);
+    let (_, session) = host.launch("ask twice");
+    host.ask(&session, "per_1");
+    host.ask(&session, "per_2");
+    let page = stage.open();
+    page.wait_for("document.querySelectorAll('.ask-card').length === 2");
+    for (key, left) in [("o", 1), ("r", 0)] {
+        let answered = format!("document.querySelectorAll('.ask-card').length === {left}");
+        eventually("the key counts", || {
+            page.key(key);
+            (page.eval(&answered) == true).then_some(())
+        });
+    }
+    let replies: Vec<_> = host.replies().iter().map(|reply| reply["reply"].clone()).collect();
+    assert_eq!(replies, [json!("once"), json!("reject")]);
+}
+
+#[test]
 fn v2_a_question_is_answered_by_an_option_or_in_words() {
     let stage = Stage::new();
     let mut host = Host::connect(&stage.home);
