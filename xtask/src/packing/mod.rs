@@ -67,9 +67,9 @@ impl Words {
 }
 
 fn program(word: &str) -> Result<Program, Fault> {
-    let (target, path) = word.split_once('=').ok_or_else(|| {
-        Fault::new(format!("`{word}` does not name a program as TARGET=PATH"))
-    })?;
+    let (target, path) = word
+        .split_once('=')
+        .ok_or_else(|| Fault::new(format!("`{word}` does not name a program as TARGET=PATH")))?;
     let path = std::path::absolute(path).map_err(|cause| Fault::trying(word, cause))?;
     if !path.is_file() {
         return Err(Fault::new(format!("{} is no file", path.display())));
@@ -79,7 +79,11 @@ fn program(word: &str) -> Result<Program, Fault> {
 
 /// Runs a chore of packing, and says how it ended.
 #[expect(clippy::print_stderr, reason = "a chore tells its faults on the terminal")]
-pub fn told(usage: &str, args: &[String], chore: impl FnOnce() -> Result<String, Fault>) -> ExitCode {
+pub fn told(
+    usage: &str,
+    args: &[String],
+    chore: impl FnOnce() -> Result<String, Fault>,
+) -> ExitCode {
     if args.iter().any(|word| word == "--help" || word == "-h") {
         say(usage);
         return ExitCode::SUCCESS;

@@ -49,8 +49,19 @@ pub fn run(args: &[String]) -> ExitCode {
 pub fn of(root: &Path) -> Result<String, Fault> {
     let cargo = |words: &[&str]| run_program(Command::new("cargo").current_dir(root).args(words));
     let listed = cargo(&[
-        "tree", "--locked", "--package", "legwork", "--edges", "normal", "--target", "all",
-        "--prefix", "none", "--no-dedupe", "--format", "{p}\t{l}",
+        "tree",
+        "--locked",
+        "--package",
+        "legwork",
+        "--edges",
+        "normal",
+        "--target",
+        "all",
+        "--prefix",
+        "none",
+        "--no-dedupe",
+        "--format",
+        "{p}\t{l}",
     ])?;
     let metadata = cargo(&["metadata", "--locked", "--format-version", "1"])?;
     let mut texts: BTreeMap<String, Vec<Part>> = BTreeMap::new();
@@ -130,9 +141,7 @@ fn page(parts: &[Part], texts: &BTreeMap<String, Vec<Part>>) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(page, "| {name} | {version} | {licence} |");
     }
-    page.push_str(
-        "\nSQLite, which is built in through libsqlite3-sys, is in the public domain.\n",
-    );
+    page.push_str("\nSQLite, which is built in through libsqlite3-sys, is in the public domain.\n");
     for (text, of) in texts {
         let names: Vec<String> = of.iter().map(|p| format!("{} {}", p.name, p.version)).collect();
         let fence = if text.contains("```") { "~~~~" } else { "```" };

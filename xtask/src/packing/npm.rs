@@ -39,7 +39,8 @@ pub fn run(args: &[String]) -> ExitCode {
         let words = Words::read(args, &["--out"])?;
         let root = tree::root();
         let out = PathBuf::from(words.needed("--out")?);
-        let third_party = if words.programs.is_empty() { String::new() } else { notices::of(&root)? };
+        let third_party =
+            if words.programs.is_empty() { String::new() } else { notices::of(&root)? };
         let project = Project::of(&root)?;
         let folders = lay_out(&root, &project, &words.programs, &third_party, &out.join("npm"))?;
         let packed: Result<Vec<String>, Fault> =
@@ -145,7 +146,8 @@ fn tool_names(source: &str) -> Result<Vec<String>, Fault> {
     while let Some(line) = lines.next() {
         if line.starts_with("tool::<") {
             let quoted = lines.next().and_then(|name| name.strip_prefix('"')?.strip_suffix("\","));
-            let name = quoted.ok_or_else(|| Fault::new(format!("{TOOLS}: a tool without a name")))?;
+            let name =
+                quoted.ok_or_else(|| Fault::new(format!("{TOOLS}: a tool without a name")))?;
             names.push(name.to_owned());
         }
     }

@@ -53,10 +53,11 @@ fn i1_the_command_passes_on_words_signals_and_how_it_ended() {
     assert!(code.code() == Some(137) || by_signal == Some(9), "{code:?}");
 
     for signal in ["TERM", "INT", "HUP"] {
-        program(&other, &format!("trap 'exit 42' {signal}\necho ready\nread -r word <&3\n"));
+        let lines =
+            format!("trap 'exit 42' {signal}\necho ready\nwhile read -r line; do :; done\n");
+        program(&other, &lines);
         let (reader, _writer) = std::io::pipe().unwrap();
-        let mut command = Command::new("sh");
-        command.args(["-c", "exec 3<&0 </dev/null; exec node \"$0\""]).arg(launcher(&modules));
+        let mut command = node(&launcher(&modules));
         command.env("LEGWORK_BIN", &other).stdin(reader).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut line = String::new();

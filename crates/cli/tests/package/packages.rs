@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use legwork_testkit::{Home, Model, Registry};
 use serde_json::{Value, json};
@@ -30,6 +31,20 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
 }
 
+/// The program under test, without what only a debugger reads: that is most of it, and it would be
+/// packed and unpacked again and again.
+pub fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("package-legwork");
+        let done = Command::new("strip").args(["-g", LEGWORK, "-o"]).arg(&path).status();
+        if !done.is_ok_and(|status| status.success()) {
+            fs::copy(LEGWORK, &path).unwrap();
+        }
+        path
+    })
+}
+
 /// The packages of a version, as folders: the program's and the one that has it in.
 pub struct Packages {
     folder: tempfile::TempDir,
@@ -37,7 +52,7 @@ pub struct Packages {
 
 impl Packages {
     pub fn of(version: &str) -> Self {
-        Self::with(version, Path::new(LEGWORK))
+        Self::with(version, program())
     }
 
     /// With another program than the one under test.

@@ -7,13 +7,28 @@ use std::process::{Command, Output};
 use legwork_testkit::Shelf;
 use xtask::packing::{Program, SYSTEMS, archive};
 
-use crate::packages::{VERSION, link_tools, root, system};
-use crate::stage::{LEGWORK, printed};
+use crate::packages::{VERSION, link_tools, program, root, system};
+use crate::stage::printed;
 
 /// What the script asks of a system, with curl and sha256sum.
 const TOOLS: [&str; 17] = [
-    "sh", "id", "uname", "mktemp", "tar", "gzip", "grep", "curl", "sha256sum", "rm", "chmod",
-    "mkdir", "cp", "mv", "cat", "env", "wget",
+    "sh",
+    "id",
+    "uname",
+    "mktemp",
+    "tar",
+    "gzip",
+    "grep",
+    "curl",
+    "sha256sum",
+    "rm",
+    "chmod",
+    "mkdir",
+    "cp",
+    "mv",
+    "cat",
+    "env",
+    "wget",
 ];
 
 struct Machine {
@@ -79,7 +94,7 @@ fn refused(done: &Output) -> String {
 #[test]
 fn i2_the_script_installs_a_release() {
     let machine = Machine::new(&TOOLS);
-    machine.release("latest/download", Path::new(LEGWORK));
+    machine.release("latest/download", program());
     let done = machine.install(&[]);
     assert!(done.status.success(), "{done:?}");
     let folder = machine.path("home/.local/bin");
@@ -91,8 +106,8 @@ fn i2_the_script_installs_a_release() {
         folder = folder.display()
     );
     assert_eq!(printed(&done), expected);
-    let program = folder.join("legwork");
-    assert_eq!(fs::read(&program).unwrap(), fs::read(LEGWORK).unwrap());
+    let installed = fs::read(folder.join("legwork")).unwrap();
+    assert!(installed == fs::read(program()).unwrap(), "it is the one of the release");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
     assert_eq!(fs::read_dir(machine.path("tmp")).unwrap().count(), 0);
 }
@@ -109,7 +124,10 @@ fn i2_a_version_and_a_folder_can_be_named_and_a_newer_one_takes_the_place() {
         let before = File::open(folder.join("legwork"));
         let settings = [("LEGWORK_VERSION", asked), ("LEGWORK_INSTALL_DIR", to.as_str())];
         let done = machine.install(&settings);
-        assert!(printed(&done).starts_with(&format!("legwork {version} is in {to}.\n")), "{done:?}");
+        assert!(
+            printed(&done).starts_with(&format!("legwork {version} is in {to}.\n")),
+            "{done:?}"
+        );
         // What runs goes on with the file that it has.
         if let Ok(before) = before {
             let words = std::io::read_to_string(before).unwrap();
@@ -129,9 +147,8 @@ fn i2_a_damaged_archive_is_refused() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     machine.shelf.put(&format!("/latest/download/{name}"), bytes);
-    let expected = format!(
-        "{name} is not what was released: its checksum is another. Nothing was changed."
-    );
+    let expected =
+        format!("{name} is not what was released: its checksum is another. Nothing was changed.");
     assert_eq!(refused(&machine.install(&[])), expected);
     machine.shelf.put("/latest/download/SHA256SUMS", "");
     let expected = format!("the release has no checksum for {name}. Nothing was changed.");
