@@ -26,14 +26,16 @@ if (typeof process.execve === "function") {
   }
 }
 
-const child = spawn(path, args, { stdio: "inherit", env })
-child.on("error", (error) => fail(`${path} cannot be started (${error.code ?? error.message}).`))
-child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code))
-for (const signal of ["SIGHUP", "SIGTERM", "SIGUSR2"]) process.on(signal, () => child.kill(signal))
+// Before the program is there: a signal that comes at once is for it too.
+let child
+for (const signal of ["SIGHUP", "SIGTERM", "SIGUSR2"]) process.on(signal, () => child?.kill(signal))
 for (const signal of ["SIGINT", "SIGQUIT"]) {
   // A terminal sends these to both already, and the second one might mean something else.
-  process.on(signal, () => process.stdin.isTTY || child.kill(signal))
+  process.on(signal, () => process.stdin.isTTY || child?.kill(signal))
 }
+child = spawn(path, args, { stdio: "inherit", env })
+child.on("error", (error) => fail(`${path} cannot be started (${error.code ?? error.message}).`))
+child.on("exit", (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code))
 
 function fail(words) {
   console.error(`legwork: ${words}`)
