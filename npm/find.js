@@ -35,7 +35,8 @@ function onThePath(env) {
   return folders.map((folder) => join(folder, "legwork")).find(isProgram)
 }
 
-function isProgram(path) {
+/** Whether somebody may run this file. */
+export function isProgram(path) {
   try {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()

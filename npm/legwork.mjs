@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process"
 import { constants } from "node:os"
 import { fileURLToPath } from "node:url"
-import { find, isSame } from "../find.js"
+import { find, isProgram, isSame } from "../find.js"
 
 const args = process.argv.slice(2)
 const env = { ...process.env, LEGWORK_INSTALLED_BY: "npm" }
@@ -15,15 +15,13 @@ if (env.LEGWORK_BIN && isSame(env.LEGWORK_BIN, fileURLToPath(import.meta.url))) 
 const { path, why } = find({ onPath: false, env })
 if (!path) fail(`${why}.`)
 
-if (typeof process.execve === "function") {
+// Node (22.23) ends itself with a stack trace when this fails, so the usual reasons are left to the
+// other way, which has words for them.
+if (typeof process.execve === "function" && isProgram(path)) {
   // Node ignores this signal. A handler of ours does not survive the change of program; what is
   // ignored would.
   process.on("SIGXFSZ", () => {})
-  try {
-    process.execve(path, [path, ...args], env)
-  } catch (error) {
-    fail(`${path} cannot be started (${error.code ?? error.message}).`)
-  }
+  process.execve(path, [path, ...args], env)
 }
 
 // Before the program is there: a signal that comes at once is for it too.

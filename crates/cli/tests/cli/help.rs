@@ -6,7 +6,7 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 3] = ["bridge", "complete", "rehearsal"];
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "demo",
     "install",
     "uninstall",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 24] = [
     "transcript",
     "wait",
     "watch",
+    "top",
     "log",
     "cost",
     "mail",
