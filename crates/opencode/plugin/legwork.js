@@ -9,8 +9,8 @@
 // OpenCode's.
 
 const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
-const NO_BIN = "" // the npm package has to look for it, and says here why there is none and what to do
 const NAMES = ["@LEGWORK_TOOLS@"]
+const NO_BIN = "" // only the npm package has to look for BIN: why there is none, and what to do
 const LINE_MAX = 16 * 1024 * 1024 // bytes: the daemon reads no longer line
 const DEPTH_MAX = 100 // the daemon reads 127 levels, its own line among them
 const READ_DEPTH = 6 // the daemon reads nothing that stands deeper in an answer of OpenCode

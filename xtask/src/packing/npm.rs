@@ -27,7 +27,7 @@ an installation that could not find its program.";
 const NAMES_PROGRAM: &str = "const BIN = process.env.LEGWORK_BIN || \"@LEGWORK_BIN@\"\n";
 /// What a package has in its place.
 const LOOKS_FOR_PROGRAM: &str =
-    "import { find } from \"./find.js\"\nconst { path: BIN, why: NO_BIN } = find()\n";
+    "import { find } from \"./find.js\"\nconst { path: BIN = \"\", why: NO_BIN } = find()\n";
 /// How the line begins that a package does without: the one above says it.
 const ALWAYS_THERE: &str = "const NO_BIN = ";
 const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";

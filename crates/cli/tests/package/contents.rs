@@ -105,7 +105,7 @@ fn i1_the_package_has_the_plugin_that_install_writes() {
     let body = |text: &str| {
         let lines = text.split_once("\n//\n").unwrap().1.lines();
         let differs =
-            ["const BIN = ", "const NO_BIN = ", "import { find } ", "const { path: BIN, "];
+            ["const BIN = ", "const NO_BIN = ", "import { find } ", "const { path: BIN "];
         let kept = lines.filter(|line| !differs.iter().any(|begin| line.starts_with(begin)));
         kept.map(str::to_owned).collect::<Vec<_>>()
     };
