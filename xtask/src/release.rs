@@ -17,8 +17,6 @@ Nothing is pushed. Look at the commit, then push it with its tag.";
 /// The placeholder of an owner, for as long as the project has no address of its own.
 const NOBODY: &str = "/OWNER/";
 const UNRELEASED: &str = "## Unreleased\n";
-/// Documents that tell people a number to type.
-const DOCUMENTS: [&str; 2] = ["README.md", "docs/install.md"];
 
 /// The chore.
 pub fn run(args: &[String]) -> ExitCode {
@@ -57,9 +55,9 @@ pub fn make(root: &Path, version: &str, today: &str) -> Result<(), Fault> {
     let manifest = numbered(&tree::read(root, "Cargo.toml")?, &project.version, version);
     put(root, "CHANGELOG.md", &changelog)?;
     put(root, "Cargo.toml", &manifest)?;
-    for name in DOCUMENTS.iter().filter(|name| root.join(name).exists()) {
-        let text = tree::read(root, name)?;
-        put(root, name, &text.replace(&at(&project.version), &at(version)))?;
+    for name in documents(root)? {
+        let text = tree::read(root, &name)?;
+        put(root, &name, &text.replace(&at(&project.version), &at(version)))?;
     }
     // Its own crates have the new number in the lock file too; nothing else moves.
     let words = ["update", "--quiet", "--offline", "--workspace"];
@@ -67,6 +65,15 @@ pub fn make(root: &Path, version: &str, today: &str) -> Result<(), Fault> {
     git(&["commit", "--quiet", "--all", "--message", &format!("release: {version}")])?;
     git(&["tag", "--annotate", "--message", &format!("legwork {version}"), &tag])?;
     Ok(())
+}
+
+/// The documents that may tell people a number to type. What changed when is not among them.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn documents(root: &Path) -> Result<Vec<String>, Fault> {
+    let is_one = |name: &String| name.ends_with(".md") && name != "CHANGELOG.md";
+    Ok(tree::files(root)?.into_iter().filter(is_one).collect())
 }
 
 /// How a document names an exact version.

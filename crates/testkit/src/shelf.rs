@@ -119,8 +119,8 @@ impl Registry {
         self.shelf.asked()
     }
 
-    /// Publishes the package in a folder. npm takes seconds to pack a program, so it is packed here,
-    /// and less densely.
+    /// Publishes the package in a folder. npm takes seconds to pack a program, so it is packed
+    /// here, and less densely.
     pub fn publish(&self, folder: &Path) {
         let manifest = std::fs::read(folder.join("package.json")).expect("a package");
         let mut manifest: Value = serde_json::from_slice(&manifest).expect("a manifest");

@@ -104,8 +104,7 @@ fn i1_the_package_has_the_plugin_that_install_writes() {
     let packages = Packages::with(VERSION, Path::new("/bin/sh"));
     let body = |text: &str| {
         let lines = text.split_once("\n//\n").unwrap().1.lines();
-        let differs =
-            ["const BIN = ", "const NO_BIN = ", "import { find } ", "const { path: BIN "];
+        let differs = ["const BIN = ", "const NO_BIN = ", "import { find } ", "const { path: BIN "];
         let kept = lines.filter(|line| !differs.iter().any(|begin| line.starts_with(begin)));
         kept.map(str::to_owned).collect::<Vec<_>>()
     };
@@ -125,6 +124,21 @@ fn i2_the_same_repository_is_named_everywhere() {
     assert_eq!(project.version, VERSION);
     let script = fs::read_to_string(root().join("install.sh")).unwrap();
     assert_eq!(script.matches(&format!("{}/releases", project.repository)).count(), 2);
+}
+
+/// OpenCode never updates a plugin, so people are told exact numbers.
+#[test]
+fn i2_documents_tell_people_this_version() {
+    for name in xtask::release::documents(&root()).unwrap() {
+        let text = fs::read_to_string(root().join(&name)).unwrap();
+        for (at, _) in text.match_indices("legwork@") {
+            let rest = &text[at + "legwork@".len()..];
+            let number: String =
+                rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            let is_one = number.split('.').filter(|part| !part.is_empty()).count() == 3;
+            assert!(!is_one || number.trim_end_matches('.') == VERSION, "{name}: {number}");
+        }
+    }
 }
 
 #[test]

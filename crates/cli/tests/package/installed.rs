@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use legwork_testkit::{Home, Model, Registry, nowhere};
+use legwork_testkit::{Home, Model, Registry, call, nowhere, script};
 use serde_json::{Value, json};
 
-use crate::packages::{OTHER, Packages, VERSION, bare, cached, program_of, system};
-use crate::stage::{Stage, Task, launch, printed};
+use crate::packages::{OTHER, Packages, VERSION, bare, cached, link_tools, program_of, system};
+use crate::stage::{Stage, Task, launch, printed, until};
 
 /// The process of the daemon that this program reaches.
 fn daemon_of(home: &Home, program: &Path) -> u64 {
@@ -91,6 +91,39 @@ async fn i1_without_the_program_opencode_works_and_says_how_to_get_it() {
     is_green(&stage).await;
 }
 
+/// The terminal UI, in a home into which a person has installed the package, and what is on it when
+/// a helper was launched.
+async fn screen(registry: &Registry, wanted: &str) {
+    let model = Model::start();
+    let home = bare(&model, &registry.url(), &json!([]));
+    link_tools(&home.root().join("bin"), &["tmux"]);
+    let spec = format!("legwork@{VERSION}");
+    let done = home.opencode(&["plugin", &spec, "--global"]).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let tui = home.tui_of(160, 50, &[]).await;
+    tui.until("the prompt", |screen| screen.contains("Ask anything")).await;
+    let slow = call("background_task", &launch("Explore the code", &["gate one\nsay found it"]));
+    tui.text(&script(&[&slow, "repeat 30 works"]));
+    tui.keys(&["Enter"]);
+    tui.until("the answer", |screen| screen.contains("worksworksworks")).await;
+    let shown = tui.until(wanted, |screen| screen.contains(wanted)).await;
+    assert!(!shown.contains("opencode crashed"), "{shown}");
+}
+
+#[tokio::test]
+async fn i1_the_part_for_the_terminal_ui_comes_with_the_package() {
+    let registry = Registry::start();
+    Packages::of(VERSION).publish(&registry);
+    screen(&registry, "● Explore the code").await;
+}
+
+#[tokio::test]
+async fn i1_the_terminal_ui_works_without_the_program() {
+    let registry = Registry::start();
+    registry.publish(&Packages::of(VERSION).legwork());
+    screen(&registry, "helpers: not available").await;
+}
+
 #[tokio::test]
 async fn i1_a_registry_that_is_gone_harms_no_opencode() {
     let model = Model::start();
@@ -127,12 +160,9 @@ async fn i1_two_versions_work_side_by_side_with_one_daemon() {
     assert!(program_of(&first.home, OTHER).exists());
     assert!(program_of(&first.home, VERSION).exists());
     let session = client.create(json!({ "title": "newer" })).await;
-    let steps = legwork_testkit::script(&[
-        &legwork_testkit::call("background_task", &launch("measure", &["say six files"])),
-        "say ok",
-    ]);
-    client.say(&session, &steps).await;
-    crate::stage::until("the notice of the newer one", async || {
+    let measure = call("background_task", &launch("measure", &["say six files"]));
+    client.say(&session, &script(&[&measure, "say ok"])).await;
+    until("the notice of the newer one", async || {
         let messages = client.messages(&session).await.ok().to_string();
         messages.contains("[BACKGROUND TASK COMPLETED]").then_some(())
     })
