@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::Value;
 use xtask::packing::project::Project;
 use xtask::packing::{SYSTEMS, formula, notices};
 use xtask::release;
@@ -43,6 +44,47 @@ fn i2_the_notices_name_what_is_built_in() {
         assert!(!text.contains(&format!("\n| {name} | ")), "{name} is for development");
     }
     assert!(text.contains("Permission is hereby granted, free of charge"));
+}
+
+/// For development only; all others are released together.
+const PRIVATE: [&str; 4] = ["legwork-campaigns", "legwork-sim", "legwork-testkit", "xtask"];
+
+#[test]
+fn i2_every_crate_but_those_for_development_can_be_published() {
+    let cargo = |words: &[&str]| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(root()).args(words);
+        let done = cargo.output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        done
+    };
+    let words = ["metadata", "--offline", "--no-deps", "--format-version", "1"];
+    let metadata: Value = serde_json::from_slice(&cargo(&words).stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let names = |wanted: bool| {
+        let some = packages.iter().filter(|package| package["publish"].is_null() == wanted);
+        let mut names: Vec<&str> = some.map(|package| package["name"].as_str().unwrap()).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(names(false), PRIVATE);
+    for package in packages.iter().filter(|package| package["publish"].is_null()) {
+        for field in ["description", "license", "repository", "readme"] {
+            assert!(package[field].is_string(), "{} has no {field}", package["name"]);
+        }
+    }
+    let out = tempfile::tempdir().unwrap();
+    let folder = out.path().to_string_lossy().into_owned();
+    let mut words = vec!["package", "--offline", "--no-verify", "--allow-dirty", "--workspace"];
+    words.extend(["--target-dir", &folder]);
+    words.extend(PRIVATE.iter().flat_map(|name| ["--exclude", name]));
+    cargo(&words);
+    let made = fs::read_dir(out.path().join("package")).unwrap();
+    let made = made.filter(|entry| {
+        let path = entry.as_ref().unwrap().path();
+        path.extension().is_some_and(|end| end == "crate")
+    });
+    assert_eq!(made.count(), names(true).len());
 }
 
 /// A workspace of one crate that has history.
