@@ -6,6 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use legwork_testkit::Registry;
+
 use crate::packages::{Packages, VERSION, link_tools, system};
 use crate::stage::printed;
 
@@ -32,6 +34,36 @@ fn i1_the_command_is_the_program_of_the_package() {
     assert_eq!(printed(&told).trim(), format!("legwork {VERSION}"), "{told:?}");
     let wrong = node(&launcher(&modules)).arg("no-such-command").output().unwrap();
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+}
+
+#[test]
+fn i1_npm_installs_the_command_with_the_program_of_this_system_alone() {
+    let registry = Registry::start();
+    Packages::of(VERSION).publish(&registry);
+    let other = if system() == "darwin-arm64" { "linux-x64" } else { "darwin-arm64" };
+    let foreign = Packages::for_system(other, VERSION, Path::new("/bin/sh"));
+    registry.publish(&foreign.program_for(other));
+    let folder = tempfile::tempdir().unwrap();
+    let done = Command::new("npm")
+        .args(["install", "--global", "--no-audit", "--no-fund", "--registry", &registry.url()])
+        .arg(format!("legwork@{VERSION}"))
+        .arg("--prefix")
+        .arg(folder.path())
+        .env("HOME", folder.path())
+        .env("npm_config_cache", folder.path().join("cache"))
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let told = Command::new(folder.path().join("bin/legwork"))
+        .arg("--version")
+        .env_remove("LEGWORK_BIN")
+        .output()
+        .unwrap();
+    assert_eq!(printed(&told).trim(), format!("legwork {VERSION}"), "{told:?}");
+    let modules = folder.path().join("lib/node_modules/legwork/node_modules");
+    let names = fs::read_dir(modules).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    assert_eq!(names, [format!("legwork-{}", system())]);
 }
 
 #[test]

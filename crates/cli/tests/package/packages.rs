@@ -57,15 +57,24 @@ impl Packages {
 
     /// With another program than the one under test.
     pub fn with(version: &str, program: &Path) -> Self {
+        Self::for_system(system(), version, program)
+    }
+
+    /// For another system than this one.
+    pub fn for_system(system: &str, version: &str, program: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let project = Project { version: version.to_owned(), ..Project::of(&root()).unwrap() };
-        let program = Program { target: system().to_owned(), path: program.to_owned() };
+        let program = Program { target: system.to_owned(), path: program.to_owned() };
         npm::lay_out(&root(), &project, &[program], "notices\n", folder.path()).unwrap();
         Self { folder }
     }
 
     pub fn program(&self) -> PathBuf {
-        self.folder.path().join(system())
+        self.program_for(system())
+    }
+
+    pub fn program_for(&self, system: &str) -> PathBuf {
+        self.folder.path().join(system)
     }
 
     pub fn legwork(&self) -> PathBuf {
