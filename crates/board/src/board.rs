@@ -111,7 +111,7 @@ impl Board {
         self.counts
     }
 
-    /// The moment, by the daemon's clock, at which the last page was made; nothing before the first.
+    /// When the last page was made, by the daemon's clock; nothing before the first.
     pub fn as_of(&self) -> Option<Time> {
         self.as_of
     }

@@ -122,8 +122,8 @@ impl Screen {
     }
 }
 
-/// The same JSON with characters that steer a terminal as escapes. The writer has escaped those below U+0020, and
-/// outside of texts JSON has none of the others.
+/// The same JSON with characters that steer a terminal as escapes. The writer has escaped those
+/// below U+0020, and outside of texts JSON has none of the others.
 fn harmless_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

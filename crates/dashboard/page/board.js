@@ -160,9 +160,9 @@ export class Board {
     const focused = document.activeElement
     const above = byId('above')
     const below = byId('below')
-    const last = this.#places.at(-1)
+    const end = (/** @type {Place | undefined} */ place) => (place ? place.top + place.height : 0)
     above.style.height = `${places[0]?.top ?? 0}px`
-    below.style.height = `${last && places.length ? last.top + last.height - places[places.length - 1].top - places[places.length - 1].height : 0}px`
+    below.style.height = `${end(this.#places.at(-1)) - end(places.at(-1))}px`
     let next = above.nextSibling
     const keep = new Set(wanted)
     for (const node of wanted) {
@@ -267,7 +267,10 @@ export class Board {
   }
 }
 
-/** @typedef {{ node: HTMLElement, update: (items: Item[], store: import('./store.js').Store) => void }} Head */
+/**
+ * @typedef {import('./store.js').Store} Store
+ * @typedef {{ node: HTMLElement, update: (items: Item[], store: Store) => void }} Head
+ */
 
 const NAMES = { asks: 'Asks you', working: 'Working', queued: 'Queued', finished: 'Finished' }
 

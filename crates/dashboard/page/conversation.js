@@ -1,14 +1,15 @@
 // What a helper says and does, as it comes. Follows its end until one scrolls up.
 
 import { Stream, ask, sentence, taskPath } from './api.js'
-import { byId, make, say, sign, withCode } from './dom.js'
+import { byId, make, plain, say, sign, withCode } from './dom.js'
 import { ENTRIES_MAX } from './limits.js'
 import { blocks } from './markdown.js'
 import { brief, clock, number } from './words.js'
 
 /**
  * @typedef {{ text: string, left_out?: number }} Cut
- * @typedef {{ name: string, title?: string, state: string, input?: Cut, output?: Cut, error?: Cut }} Tool
+ * @typedef {{ name: string, title?: string, state: string, input?: Cut, output?: Cut,
+ *   error?: Cut }} Tool
  * @typedef {{ key: string, run: number, kind: string, at?: number, ended?: number, open?: boolean,
  *   text: string, left_out?: number, append?: boolean, beginning_missing?: boolean, blocks?: any[],
  *   tool?: Tool }} Entry
@@ -20,7 +21,7 @@ const SOURCES = {
   'not-begun': 'The conversation has not begun.',
   'host-away':
     'The program that keeps this conversation is not running. This is what legwork has of it.',
-  gone: 'The program that kept this conversation does not have it any more. This is what legwork has of it.',
+  gone: 'The program that kept this conversation has lost it. This is what legwork has of it.',
 }
 
 /** How near to its end a conversation counts as read to the end, in pixels. */
@@ -93,7 +94,7 @@ export class Conversation {
     this.#keepEnd()
   }
 
-  /** @param {{ item: any, source: string, restarted: boolean, over: boolean, entries: Entry[] }} page */
+  /** @param {{ source: string, restarted: boolean, over: boolean, entries: Entry[] }} page */
   #take(page) {
     if (page.restarted) this.#clear()
     say(this.#trouble, '')
@@ -148,7 +149,7 @@ export class Conversation {
     this.#left += over
     this.#source.replaceChildren(
       ...withCode(
-        `${number(this.#left)} earlier entries are not shown here. \`legwork transcript ${this.task}\` has all of them.`,
+        `${number(this.#left)} earlier entries are not shown. \`legwork transcript ${this.task}\` has them.`,
       ),
     )
   }
@@ -241,8 +242,8 @@ class SaidView {
 
   /** @param {Entry} entry */
   update(entry) {
-    if (entry.append) this.#text.appendData(entry.text)
-    else this.#text.data = (entry.beginning_missing ? '… ' : '') + entry.text
+    if (entry.append) this.#text.appendData(plain(entry.text))
+    else this.#text.data = (entry.beginning_missing ? '… ' : '') + plain(entry.text)
     // Half a table is no table: a text is Markdown when it is complete. What people wrote stays.
     const done = entry.blocks && !entry.open && ['text', 'thought'].includes(entry.kind)
     if (done) this.#body.replaceChildren(...blocks(/** @type {any[]} */ (entry.blocks)))
@@ -261,6 +262,13 @@ const TOOL_STATES = {
   running: ['working', 'at work'],
   done: ['completed', 'done'],
   failed: ['failed', 'failed'],
+}
+
+/** Some hosts have one title for both: `read src/main.rs`. @param {Tool} tool */
+function named({ name, title }) {
+  if (title && title !== name) return [name, title]
+  const at = name.indexOf(' ')
+  return at < 0 ? [name, ''] : [name.slice(0, at), name.slice(at + 1)]
 }
 
 /** A tool call: one line, which opens. */
@@ -292,8 +300,9 @@ class ToolView {
       this.node.className = `is-${picture}`
       this.#sign.replaceChildren(sign(picture, 13), make('span', { class: 'sr' }, word))
     }
-    say(this.#name, tool.name)
-    say(this.#title, tool.title ?? '')
+    const [name, title] = named(tool)
+    say(this.#name, name)
+    say(this.#title, title)
     const over = entry.at && entry.ended ? brief(entry.ended - entry.at) : ''
     say(this.#time, over || (tool.state === 'pending' ? 'waits' : ''))
     this.#loaded = false

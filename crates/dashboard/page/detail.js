@@ -131,9 +131,8 @@ export class Detail {
     if (who.dataset.is === text) return
     who.dataset.is = text
     const strong = (/** @type {string} */ words) => make('b', {}, words)
-    const by = parent
-      ? [', asked by ', make('a', { href: `#${parent.task.id}` }, `“${parent.task.description}”`)]
-      : []
+    const title = parent && `“${parent.task.description}”`
+    const by = parent ? [', asked by ', make('a', { href: `#${parent.task.id}` }, title)] : []
     who.replaceChildren(
       make(
         'span',
@@ -240,7 +239,7 @@ export class Detail {
     if (!item || item.row.group === 'finished') return
     const yes = await confirm({
       title: 'Cancel this task?',
-      text: `“${item.task.description}” is stopped. What it did so far stays; it can be resumed.`,
+      text: `“${item.task.description}” is stopped. What it did stays; it can be resumed.`,
       yes: 'Cancel task',
       no: 'Let it go on',
     })
@@ -256,7 +255,7 @@ export class Detail {
     if (!item || item.row.group !== 'finished') return
     const yes = await confirm({
       title: 'Clear this task?',
-      text: `“${item.task.description}” and its result are forgotten. This cannot be taken back.`,
+      text: `“${item.task.description}” and its result are forgotten for good.`,
       yes: 'Clear',
       no: 'Keep it',
     })

@@ -5,7 +5,8 @@ import { byId, say } from './dom.js'
 /**
  * Asks, and gives back the words that were written ('' if none were asked for), or nothing if the
  * answer was no. The way back has the focus: a key that was meant for something else does nothing.
- * @param {{ title: string, text: string, subject?: string, words?: string, yes: string, no: string }} what
+ * @param {{ title: string, text: string, subject?: string, words?: string, yes: string,
+ *   no: string }} what
  * @returns {Promise<string | undefined>}
  */
 export function confirm({ title, text, subject, words, yes, no }) {

@@ -1,7 +1,10 @@
 // Making elements. Whatever is given as text becomes a text node: there is no way here to make
-// markup out of a text.
+// markup out of a text, and nothing in a text turns the direction of what stands around it.
 
-/** @typedef {Node | string | null | undefined | false} Child */
+/**
+ * @typedef {Node | string | null | undefined | false} Child
+ * @typedef {string | number | boolean | undefined | ((event: any) => void)} Value
+ */
 
 /**
  * The element with this id, which index.html has.
@@ -10,10 +13,18 @@
  */
 export const byId = (id) => document.getElementById(id)
 
+/** Colours for a terminal, which a page does not have. */
+const COLOURS = /\u001b\[[0-9;?]*[ -/]*[@-~]|\r/g
+/** What is no character to be read, or turns the direction of writing: a command could hide so. */
+const STEERING = /[\0-\b\v-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+/** A text as it can be read. @param {string} text */
+export const plain = (text) => text.replace(COLOURS, '').replace(STEERING, '\ufffd')
+
 /**
  * An element. A function among the attributes listens to the event of that name.
  * @param {string} tag
- * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} [attributes]
+ * @param {Record<string, Value>} [attributes]
  * @param {...Child} children
  * @returns {any}
  */
@@ -24,9 +35,10 @@ export function make(tag, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(name, '')
     else if (value !== false && value !== undefined) element.setAttribute(name, String(value))
   }
-  element.append(
-    ...children.filter((child) => child !== null && child !== undefined && child !== false),
-  )
+  for (const child of children) {
+    if (typeof child === 'string') element.append(plain(child))
+    else if (child) element.append(child)
+  }
   return element
 }
 
@@ -72,7 +84,8 @@ export function sign(name, size) {
  * @param {string} text
  */
 export function say(element, text) {
-  if (element.textContent !== text) element.textContent = text
+  const read = plain(text)
+  if (element.textContent !== read) element.textContent = read
 }
 
 /**
@@ -81,7 +94,9 @@ export function say(element, text) {
  * @returns {Child[]}
  */
 export function withCode(text) {
-  return text.split('`').map((part, at) => (at % 2 ? make('code', {}, part) : part))
+  return plain(text)
+    .split('`')
+    .map((part, at) => (at % 2 ? make('code', {}, part) : part))
 }
 
 /**

@@ -8,7 +8,8 @@ import { number } from './words.js'
 /**
  * @typedef {import('./store.js').Item} Item
  * @typedef {import('./store.js').Counts} Counts
- * @typedef {{ name: string, text: string, states: string[], count: (counts: Counts) => number, status?: string }} Chip
+ * @typedef {{ name: string, text: string, states: string[], count: (counts: Counts) => number,
+ *   status?: string }} Chip
  */
 
 const OVER = ['completed', 'failed', 'cancelled']

@@ -36,7 +36,7 @@ const HINTS = [
 
 /** @param {Doings} doings @returns {Key[]} */
 function walking({ board, filter, move, open, back, covers }) {
-  /** The arrows scroll a pane that has the focus. @param {KeyboardEvent} event @param {number} by */
+  /** The arrows scroll what has the focus. @param {KeyboardEvent} event @param {number} by */
   const step = (event, by) => {
     const inside = event.target instanceof Element && event.target.closest('.detail')
     if (inside && event.key.startsWith('Arrow')) return

@@ -96,7 +96,7 @@ function list(value, depth) {
   return make('ol', { start: value.start === 1 ? undefined : value.start }, ...items)
 }
 
-/** An item that is one paragraph is written without it. @param {Value[]} item @param {number} depth */
+/** The first paragraph of an item is its line. @param {Value[]} item @param {number} depth */
 function tight(item, depth) {
   const [first, ...rest] = item
   if (first?.is !== 'paragraph') return blocks(item, depth)

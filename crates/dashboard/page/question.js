@@ -66,9 +66,10 @@ export class Card {
   #ways(first) {
     const { options, takes_words, kind } = this.question
     if (kind === 'question') {
-      return options.map((option) =>
+      const choices = options.map((option) =>
         button(option.label, '', () => this.send({ words: option.id })),
       )
+      return [...choices, button('No answer', 'quiet', () => this.send({ reject: null }))]
     }
     const offers = (/** @type {string} */ id) =>
       !options.length || options.some((option) => option.id === id)

@@ -82,7 +82,7 @@ export class RowView {
   }
 }
 
-/** A finished row has one line: only what went wrong is said beside its title. @param {Item} item */
+/** A finished row has one line, and says only what went wrong. @param {Item} item */
 function lineOf({ row }) {
   if (row.state === 'completed') return ''
   return row.state === 'cancelled' && row.line === 'cancelled' ? '' : row.line

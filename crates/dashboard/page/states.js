@@ -65,7 +65,10 @@ export function tellLive(word, text, asOf) {
   say(byId('trouble-shown'), shown)
 }
 
-/** What is wrong with the daemon's records, though it answers. @param {import('./store.js').Store} store */
+/**
+ * What is wrong with the daemon's records, though it answers.
+ * @param {{ healthy: boolean, incomplete: boolean }} store
+ */
 export function sorrow({ healthy, incomplete }) {
   if (!healthy) {
     const what = 'legwork cannot save its records (the disk may be full) and takes on nothing new.'

@@ -13,7 +13,8 @@ import { OLDER_MAX, PAGE_TASKS } from './limits.js'
  *   place: string, resumes: number, created: number, started: number, ended: number | null,
  *   tool_calls: number, tokens?: number, model?: string, reason?: string, runs?: Run[],
  *   questions: Question[] }} Task
- * @typedef {{ group: string, state: string, line: string, cost: string | null, project: string }} Row
+ * @typedef {{ group: string, state: string, line: string, cost: string | null,
+ *   project: string }} Row
  * @typedef {{ task: Task, row: Row }} Item
  * @typedef {{ asking: number, working: number, queued: number, completed: number, failed: number,
  *   cancelled: number, slots: number }} Counts
@@ -93,7 +94,7 @@ export class Store {
   /** What is searched for. @type {Listing | undefined} */ found
   /** One task that was asked for by its address. @type {Item | undefined} */ single
   counts = NO_COUNTS
-  /** When the board was so, by our clock; nothing before the first one. @type {number | undefined} */ asOf
+  /** When the board was so, by our clock. @type {number | undefined} */ asOf
   /** What the daemon's clock is ahead of ours. */ skew = 0
   healthy = true
   incomplete = false

@@ -32,7 +32,7 @@ export class Telling {
       (await Notification.requestPermission()) !== 'granted'
     ) {
       this.tell(
-        'This browser does not let the page show notices. Its settings for 127.0.0.1 can change that.',
+        'This browser shows no notices of the page. Its settings for 127.0.0.1 can change that.',
       )
     } else {
       localStorage.setItem(WANTED, 'yes')
@@ -50,7 +50,7 @@ export class Telling {
     this.#bell.title = name
   }
 
-  /** @param {number} asking @param {boolean} [resting] whether nobody asks the daemon at the moment */
+  /** @param {number} asking @param {boolean} [resting] whether the daemon is not asked now */
   count(asking, resting = false) {
     if (asking === this.#asking && resting === this.#resting) return
     this.#asking = asking

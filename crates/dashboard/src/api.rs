@@ -59,9 +59,9 @@ pub async fn tasks(folders: &Folders, query: &Query) -> Done {
     let status = query.get("status").filter(|status| !status.is_empty());
     let after = query.get("after").filter(|after| !after.is_empty());
     let list = List {
-        status: status.map(|status| known::<Status>(json!(status), "status")).transpose()?,
+        status: status.map(|status| read_as::<Status>(json!(status), "status")).transpose()?,
         search: query.get("search").filter(|text| !text.is_empty()).map(str::to_owned),
-        after: after.map(|after| known::<Cursor>(json!(after), "after")).transpose()?,
+        after: after.map(|after| read_as::<Cursor>(json!(after), "after")).transpose()?,
         limit: query.get("limit").and_then(|limit| limit.parse().ok()),
         ..List::default()
     };
@@ -118,7 +118,7 @@ struct GoOn {
 }
 
 pub async fn resume(folders: &Folders, task: TaskId, body: Value) -> Done {
-    let GoOn { prompt } = known(body, "what it is to do now")?;
+    let GoOn { prompt } = read_as(body, "what it is to do now")?;
     let resume = Ask::ResumeAny { task: task.to_string(), prompt, key: new_key() };
     item(ask(folders, resume).await?)
 }
@@ -134,7 +134,7 @@ struct Answered {
 }
 
 pub async fn answer(folders: &Folders, task: TaskId, body: Value) -> Done {
-    let Answered { question, reply } = known(body, "the answer")?;
+    let Answered { question, reply } = read_as(body, "the answer")?;
     let mut link = Link::open(folders).await?;
     let view: TaskView = link.ask(Request::Show { task: task.to_string() }).await?;
     if !view.questions.iter().any(|open| open.id == question) {
@@ -154,7 +154,7 @@ struct Chosen {
 
 /// Forgets some tasks, or all that are finished by now.
 pub async fn clear(folders: &Folders, body: Value) -> Done {
-    let Chosen { tasks, finished } = known(body, "which tasks")?;
+    let Chosen { tasks, finished } = read_as(body, "which tasks")?;
     let mut link = Link::open(folders).await?;
     let tasks = if finished { all_finished(&mut link).await? } else { tasks };
     let (mut forgotten, mut called_off) = (0, 0);
@@ -185,7 +185,7 @@ async fn all_finished(link: &mut Link) -> Result<Vec<TaskId>, Failure> {
 }
 
 /// A value as it has to be.
-pub fn known<T: DeserializeOwned>(value: Value, what: &str) -> Result<T, Failure> {
+pub fn read_as<T: DeserializeOwned>(value: Value, what: &str) -> Result<T, Failure> {
     serde_json::from_value(value).map_err(|error| {
         let error = format!("This cannot be read as {what}: {error}. Reload the page.");
         Failure::new(StatusCode::BAD_REQUEST, error)

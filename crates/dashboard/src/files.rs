@@ -23,6 +23,7 @@ const PAGES: &[(&str, Page)] = pages! {
     "/", "index.html", HTML;
     "/api.js", "api.js", SCRIPT;
     "/app.js", "app.js", SCRIPT;
+    "/board.css", "board.css", STYLE;
     "/board.js", "board.js", SCRIPT;
     "/conversation.js", "conversation.js", SCRIPT;
     "/detail.js", "detail.js", SCRIPT;
@@ -41,6 +42,7 @@ const PAGES: &[(&str, Page)] = pages! {
     "/states.js", "states.js", SCRIPT;
     "/store.js", "store.js", SCRIPT;
     "/style.css", "style.css", STYLE;
+    "/task.css", "task.css", STYLE;
     "/telling.js", "telling.js", SCRIPT;
     "/theme.js", "theme.js", SCRIPT;
     "/timeline.js", "timeline.js", SCRIPT;

@@ -11,7 +11,8 @@ use crate::secret::Secret;
 pub const CODE_PATH: &str = "/api/code";
 /// What a code is traded in at.
 pub const ENTER_PATH: &str = "/api/enter";
-const API: &str = "/api/";
+/// What is for the page alone, and asks or acts, begins so.
+pub const API: &str = "/api/";
 
 /// Why somebody is turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -5,6 +5,7 @@
 
 mod api;
 mod browser;
+mod crowd;
 mod door;
 mod fault;
 mod files;

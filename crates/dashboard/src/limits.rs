@@ -12,7 +12,8 @@ pub const HEAD_MAX_BYTES: usize = 16 << 10;
 pub const REQUEST_MAX: Duration = Duration::from_secs(30);
 /// How long whoever reads an answer may take nothing of it. A tab that was asleep asks again.
 pub const WRITE_MAX: Duration = Duration::from_secs(30);
-/// Connections at once: a browser makes six to one server, and somebody may have a few of them.
+/// Connections at once: a browser makes six to one server, and somebody may have a few of them. A
+/// stranger's goes when there are more.
 pub const CONNECTIONS_MAX: usize = 64;
 /// Streams at once: four tabs, each with a board and a conversation.
 pub const STREAMS_MAX: usize = 8;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -22,13 +22,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
-use crate::api::{self, Failure, known};
+use crate::api::{self, Failure, read_as};
+use crate::crowd::{Crowd, Known};
 use crate::door::Door;
 use crate::fault::Fault;
-use crate::guard::{Asker, CODE_PATH, ENTER_PATH, Guard};
+use crate::guard::{API, Asker, CODE_PATH, ENTER_PATH, Guard};
 use crate::limits::{
-    ASKED_AT_ONCE, BODY_MAX_BYTES, CONNECTIONS_MAX, HEAD_MAX_BYTES, REQUEST_MAX, STREAMS_MAX,
-    THREADS_MAX,
+    ASKED_AT_ONCE, BODY_MAX_BYTES, HEAD_MAX_BYTES, REQUEST_MAX, STREAMS_MAX, THREADS_MAX,
 };
 use crate::patient::Patient;
 use crate::query::Query;
@@ -155,16 +155,13 @@ async fn idle(tabs: &watch::Sender<usize>, linger: Option<Duration>) {
 }
 
 async fn accept(listener: tokio::net::TcpListener, shared: &Arc<Shared>) {
-    let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut crowd = Crowd::default();
     loop {
-        let Ok(permit) = connections.clone().acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let shared = shared.clone();
-                tokio::spawn(async move {
-                    serve_one(stream, shared).await;
-                    drop(permit);
-                });
+                let known = Known::default();
+                let serving = tokio::spawn(serve_one(stream, shared.clone(), known.clone()));
+                crowd.add(serving.abort_handle(), known);
             }
             // Too many files are open, or the other side has gone: both pass.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -172,10 +169,10 @@ async fn accept(listener: tokio::net::TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-async fn serve_one(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Arc<Shared>) {
+async fn serve_one(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Arc<Shared>, known: Known) {
     let service = service_fn(move |request| {
-        let shared = shared.clone();
-        async move { Ok::<_, Infallible>(answer(request, shared).await) }
+        let (shared, known) = (shared.clone(), known.clone());
+        async move { Ok::<_, Infallible>(answer(request, shared, known).await) }
     });
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -186,8 +183,8 @@ async fn serve_one(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Arc<Shar
     let _ = served.await;
 }
 
-async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Answer {
-    let answered = timeout(REQUEST_MAX, route(request, shared)).await.unwrap_or_else(|_| {
+async fn answer(request: Request<Incoming>, shared: Arc<Shared>, known: Known) -> Answer {
+    let answered = timeout(REQUEST_MAX, route(request, shared, known)).await.unwrap_or_else(|_| {
         let late = "This took too long. Try again; `legwork doctor` may say why.";
         Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, late))
     });
@@ -200,7 +197,11 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Answer {
     answer
 }
 
-async fn route(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Answer, Failure> {
+async fn route(
+    request: Request<Incoming>,
+    shared: Arc<Shared>,
+    known: Known,
+) -> Result<Answer, Failure> {
     let (parts, body) = request.into_parts();
     let (method, path) = (&parts.method, parts.uri.path());
     let asker = Asker { method, path, headers: &parts.headers };
@@ -208,8 +209,11 @@ async fn route(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Answer
     if let Some(denied) = denied {
         return Err(Failure::new(denied.status(), denied.to_string()));
     }
+    if parts.headers.contains_key(AUTHORIZATION) && path.starts_with(API) {
+        known.set();
+    }
     let query = Query::of(parts.uri.query());
-    match (method, path.strip_prefix("/api/")) {
+    match (method, path.strip_prefix(API)) {
         (&Method::GET, None) => page(path),
         (&Method::GET, Some("board")) => {
             let folders = shared.folders.clone();
@@ -261,8 +265,8 @@ struct Enter {
 }
 
 async fn post(path: &str, body: Value, shared: &Shared) -> Result<Value, Failure> {
-    if path == &ENTER_PATH["/api/".len()..] {
-        let Enter { code } = known(body, "a code")?;
+    if path == &ENTER_PATH[API.len()..] {
+        let Enter { code } = read_as(body, "a code")?;
         if !shared.door.takes(&code) {
             let used = "This code was used already, or is too old. Run `legwork ui` again.";
             return Err(Failure::new(StatusCode::UNAUTHORIZED, used));
@@ -270,7 +274,7 @@ async fn post(path: &str, body: Value, shared: &Shared) -> Result<Value, Failure
         shared.tabs.send_modify(|_| {});
         return Ok(json!({ "token": shared.guard.token.reveal() }));
     }
-    if path == &CODE_PATH["/api/".len()..] {
+    if path == &CODE_PATH[API.len()..] {
         let no_dice = |error| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}"));
         let code = shared.door.new_code().map_err(no_dice)?;
         shared.tabs.send_modify(|_| {});

@@ -259,7 +259,7 @@ fn tell(stage: &Stage, seed: u64, diary: &Diary, broken: &[Broken]) -> String {
     tasks.sort_unstable();
     tasks.dedup();
     for task in tasks {
-        lines.push(format!("\nlegwork log {task}\n{}", stage.printed(&["log", task])));
+        lines.push(format!("\nlegwork log {task}\n{}", stage.printed(&["log", task, "--verbose"])));
     }
     match keep(stage, seed) {
         Ok(folder) => lines.push(format!("records and logs: {}", folder.display())),

@@ -24,9 +24,9 @@ const LINE_MAX_CHARS: usize = 10_000;
 /// Show what happened to a task, and when
 ///
 /// Shows what became of a task from its launch on: the time of day, the time since the launch, the
-/// run (0 is the launch, each resume one more) and what was decided. At the end stands what the task
-/// waits for now. With --verbose every decision is shown, also how prompts and notices were handed
-/// over: for who looks for a fault.
+/// run (0 is the launch, each resume one more) and what was decided. At the end stands what the
+/// task waits for now. With --verbose every decision is shown, also how prompts and notices were
+/// handed over: for who looks for a fault.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

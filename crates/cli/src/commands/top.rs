@@ -11,9 +11,10 @@ use crate::{inside, signals};
 
 /// See and steer all helpers on one live screen
 ///
-/// Shows the tasks of all sessions and projects as they change: those that ask you first, then those
-/// at work, in the queue and finished. The chosen task is shown with what it asks, its conversation
-/// as it comes, its result, and why it is not done. From 100 columns on both are side by side.
+/// Shows the tasks of all sessions and projects as they change: those that ask you first, then
+/// those at work, in the queue and finished. The chosen task is shown with what it asks, its
+/// conversation as it comes, its result, and why it is not done. From 100 columns on both are side
+/// by side.
 #[derive(Args)]
 #[command(after_help = "\
 Keys:

@@ -27,8 +27,8 @@ const TICK: Duration = Duration::from_secs(1);
 /// See what happens, as it happens
 ///
 /// On a terminal: the tasks of `legwork list`, unfinished ones first, drawn anew as they change,
-/// until Ctrl-C. In a pipe: a line for each thing that happens from now on (a launch, a question, an
-/// end). What helpers of `legwork run` found for you meanwhile is shown as it comes.
+/// until Ctrl-C. In a pipe: a line for each thing that happens from now on (a launch, a question,
+/// an end). What helpers of `legwork run` found for you meanwhile is shown as it comes.
 ///
 /// With --verbose: every decision as a line, also how prompts and notices are handed over, for who
 /// looks for a fault.

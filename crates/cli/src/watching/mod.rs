@@ -1,5 +1,5 @@
-//! The tasks as they change, for who watches: a table that is drawn anew in its place, or a line for
-//! each thing that happens.
+//! The tasks as they change, for who watches: a table that is drawn anew in its place, or a line
+//! for each thing that happens.
 
 mod changes;
 mod table;

@@ -67,11 +67,15 @@ impl Table {
         put(&text)
     }
 
-    /// What goes back to where the last picture begins. On a screen that has become narrower its
-    /// lines take several rows.
+    /// What goes back to where the last picture begins. On a screen that has become narrower nobody
+    /// knows where that is: some terminals break its lines anew and some do not. Then it stays, and
+    /// the next one stands below it, so that nothing of the person's is taken away.
     fn wipe(&self, columns: usize) -> String {
-        let rows: usize = self.drawn.iter().map(|width| width.div_ceil(columns).max(1)).sum();
-        if rows == 0 { String::new() } else { format!("\r\u{1b}[{rows}A\u{1b}[J") }
+        let rows = self.drawn.len();
+        if rows == 0 || self.drawn.iter().any(|width| *width > columns) {
+            return String::new();
+        }
+        format!("\r\u{1b}[{rows}A\u{1b}[J")
     }
 
     fn lines(&self, screen: &Screen, now: Time, rows: usize) -> Vec<String> {

@@ -163,8 +163,13 @@ impl Host {
             "id": permission, "sessionID": session, "permission": "bash", "patterns": ["ls"],
             "metadata": { "command": "ls" }, "always": ["ls *"],
         });
-        self.opencode.lock().unwrap().permissions.push(asked.clone());
-        self.event("permission.asked", &asked);
+        self.put("permission", &asked);
+    }
+
+    /// The helper asks for a `permission`, or puts a `question`, as OpenCode tells it.
+    pub fn put(&self, kind: &'static str, asked: &Value) {
+        self.opencode.lock().unwrap().asked.push((kind, asked.clone()));
+        self.event(&format!("{kind}.asked"), asked);
     }
 
     pub fn replies(&self) -> Vec<Value> {
@@ -189,7 +194,8 @@ impl Drop for Host {
 #[derive(Default)]
 struct OpenCode {
     sessions: BTreeMap<String, Session>,
-    permissions: Vec<Value>,
+    /// What waits for an answer: permissions and questions.
+    asked: Vec<(&'static str, Value)>,
     replies: Vec<Value>,
 }
 
@@ -219,10 +225,12 @@ impl OpenCode {
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         match (method, parts.as_slice()) {
             ("get", ["agent"]) => (200, json!([{ "name": "general", "mode": "subagent" }])),
-            ("get", ["permission"]) => (200, json!(self.permissions)),
-            ("get", ["question"]) => (200, json!([])),
-            ("post", ["permission", id, "reply"]) => {
-                self.permissions.retain(|asked| asked["id"] != *id);
+            ("get", [wanted @ ("permission" | "question")]) => {
+                let open = self.asked.iter().filter(|(kind, _)| kind == wanted);
+                (200, open.map(|(_, asked)| asked.clone()).collect())
+            }
+            ("post", ["permission" | "question", id, "reply"]) => {
+                self.asked.retain(|(_, asked)| asked["id"] != *id);
                 self.replies.push(call["body"].clone());
                 (200, json!(true))
             }

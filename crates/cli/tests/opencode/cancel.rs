@@ -27,7 +27,7 @@ async fn cut_off(stage: &Stage, task: &Task) {
 /// Waits until the helper's session is known to be quiet for good.
 async fn stopped(stage: &Stage, task: &Task) {
     until("nothing of it runs any more", async || {
-        let log = printed(&stage.legwork(&["log", &task.id]));
+        let log = printed(&stage.legwork(&["log", &task.id, "--verbose"]));
         log.contains("nothing of it runs any more").then_some(())
     })
     .await;

@@ -40,6 +40,7 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
     block_on(async {
         let parent = stage.parent().await;
         let watching = stage.begin("watch", &["watch"]);
+        let verbose = stage.begin("watch-verbose", &["watch", "--verbose"]);
         let for_programs = stage.begin("watch-json", &["watch", "--json"]);
         let task = stage.launch(&parent, "Seen by a person", &["gate seen\nsay seven\\nof"]).await;
         let id = &*task.id;
@@ -72,7 +73,7 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
         stage.until_notices(&parent, 1).await;
         stage.until_settled(&task).await;
 
-        let (_, log) = said(&stage.legwork(&["log", id]));
+        let (_, log) = said(&stage.legwork(&["log", id, "--verbose"]));
         in_order(
             &log,
             &[
@@ -90,7 +91,11 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
         let last = timeline["timeline"].as_array().unwrap().last().unwrap().clone();
         assert_eq!(last["line"], "notice of its end: told");
         let told = format!("{id}  notice of its end: told");
-        until("watch shows it", async || watching.stdout().contains(&told).then_some(())).await;
+        until("watch shows it", async || verbose.stdout().contains(&told).then_some(())).await;
+        let ended = "✓ Seen by a person: completed after ";
+        until("in a person's words", async || watching.stdout().contains(ended).then_some(()))
+            .await;
+        assert!(!watching.stdout().contains("notice"), "{}", watching.stdout());
         until("watch tells programs", async || {
             let text = for_programs.stdout();
             let mut news = text.lines().filter_map(|line| serde_json::from_str(line).ok());

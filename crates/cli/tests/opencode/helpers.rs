@@ -281,6 +281,11 @@ fn v5_a_daemon_that_is_killed_while_it_is_shown_is_back_before_anybody_notices()
         assert_ne!(first, second);
         let shown = screen.tui.screen();
         assert!(shown.contains("● Explore the code"), "{shown}");
+        // The stream outlives that, and is started again if it is killed itself.
+        let pid = screen.tui.pid().unwrap();
+        let stream = until("its stream", async || streams(pid).pop()).await;
+        signal(stream, "KILL");
+        until_ended(stream).await;
         model.open("one");
         screen.shows_line("its end", &["✓ Explore the code", "completed"]).await;
         screen.works().await;

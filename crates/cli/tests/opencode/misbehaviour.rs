@@ -29,6 +29,15 @@ fn in_place_of_the_stream(home: &Home, shell: &str) -> PathBuf {
 
 /// Opens a terminal UI with such a program, and types; twice, because much goes wrong later.
 async fn stays_usable(shell: &str, wanted: &str) {
+    stays_usable_with(shell, wanted, false).await;
+}
+
+/// The same, and the program does not end by itself: it is ended, and started again later.
+async fn is_cut_off(shell: &str, wanted: &str) {
+    stays_usable_with(shell, wanted, true).await;
+}
+
+async fn stays_usable_with(shell: &str, wanted: &str, is_ended: bool) {
     let model = Model::start();
     let home = furnish_whole(&model, cast());
     let begun = home.root().join("begun");
@@ -46,6 +55,10 @@ async fn stays_usable(shell: &str, wanted: &str) {
     screen.say(&["repeat 30 still"]);
     let shown = screen.shows("stillstillstill").await;
     assert!(!shown.contains("opencode crashed") && !shown.contains("Loading plugins"), "{shown}");
+    if is_ended {
+        let starts = || fs::read(&begun).unwrap_or_default().len();
+        until("it is started again", async || (starts() > 1).then_some(())).await;
+    }
 }
 
 #[test]
@@ -81,12 +94,12 @@ fn v5_rubbish_is_not_read() {
 
 #[test]
 fn v5_endless_lines_are_cut_off() {
-    block_on(stays_usable("exec yes '{\"whole\":true}'", AWAY));
+    block_on(is_cut_off("exec yes '{\"whole\":true}'", AWAY));
 }
 
 #[test]
 fn v5_a_line_without_an_end_is_cut_off() {
-    block_on(stays_usable("head -c 200000000 /dev/zero | tr '\\0' x; sleep 600", AWAY));
+    block_on(is_cut_off("head -c 200000000 /dev/zero | tr '\\0' x; sleep 600", AWAY));
 }
 
 /// Every field is there, and none is what it should be.

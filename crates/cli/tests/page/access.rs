@@ -35,7 +35,7 @@ fn v9_axe_finds_nothing_in_a_task_that_asks_and_its_dialogs() {
     page.wait_for(&reads("#pane-result", "no result yet"));
     is_accessible(&page, "no result yet");
     page.key("3");
-    page.wait_for(&reads("#pane-why", "waits for your answer"));
+    page.wait_for(&reads("#pane-why", "waits for you"));
     is_accessible(&page, "why it is not done");
     for (key, dialog) in [("?", "#keys"), ("x", "#ask"), ("w", "#ask")] {
         eventually("the key counts", || {

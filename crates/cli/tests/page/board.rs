@@ -119,7 +119,7 @@ fn v2_rows_and_scroll_stay_where_they_are_when_others_come_and_go() {
 #[test]
 fn v2_over_a_thousand_tasks_are_there_by_scrolling_and_by_searching() {
     let stage = Stage::with("[limits]\nmax_tasks_per_root = 0\n");
-    let mut first = String::new();
+    let (mut first, mut second) = (String::new(), String::new());
     for hundred in 0..11 {
         let mut all = vec!["run", "--agent", "rehearsal", "--detach"];
         let prompts: Vec<String> =
@@ -127,7 +127,8 @@ fn v2_over_a_thousand_tasks_are_there_by_scrolling_and_by_searching() {
         all.extend(prompts.iter().map(String::as_str));
         let launched = stage.run(&all).with_code(0);
         if hundred == 0 {
-            launched.out.lines().next().unwrap().clone_into(&mut first);
+            let mut ids = launched.out.lines().map(str::to_owned);
+            (first, second) = (ids.next().unwrap(), ids.next().unwrap());
         }
     }
     let page = stage.open();
@@ -153,7 +154,7 @@ fn v2_over_a_thousand_tasks_are_there_by_scrolling_and_by_searching() {
     let down = "(() => { const board = document.querySelector('#board'); board.scrollTop += 2000; \
                 window.most = Math.max(window.most ?? 0, document.querySelectorAll('.row').length); \
                 return !!(LAST) })()";
-    page.wait_for(&down.replace("LAST", &find(&first)));
+    page.wait_for(&down.replace("LAST", &find(&second)));
     let most = page.eval("window.most").as_u64().unwrap();
     assert!((100..=300).contains(&most), "{most} rows in the document");
 
@@ -198,6 +199,8 @@ fn v2_the_timeline_shows_queue_work_wait_and_end_and_earlier_runs() {
     // One task comes in front of it, and goes.
     page.click(&row(&asks));
     page.wait_for(&seen("#detail"));
+    page.wait_for("document.querySelector('#detail').getBoundingClientRect().width > 500");
+    page.wait_for("document.documentElement.scrollWidth <= 1280");
     page.key("Escape");
     page.wait_for(&unseen("#detail"));
     page.key("g");
@@ -238,11 +241,12 @@ fn v2_a_dot_says_what_this_person_has_not_opened() {
     assert_eq!(page.eval(&dot(&old)), false, "it was over before this person came");
     choose(&page, &new);
     page.wait_for(&format!("!({})", dot(&new)));
+    choose(&page, &watched);
     page.reload();
     page.wait_for(&seen(&row(&new)));
+    page.wait_for(&reads("#task-id", &watched));
     assert_eq!(page.eval(&dot(&new)), false);
     // What a later run brings is new again.
-    choose(&page, &watched);
     stage.run(&["resume", &new, "--detach", "say newer"]).with_code(0);
     page.wait_for(&dot(&new));
 }

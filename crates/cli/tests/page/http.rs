@@ -35,7 +35,7 @@ pub fn connect(port: u16) -> TcpStream {
     stream
 }
 
-/// Sends these bytes and reads the answer. Of one that has no length, a stream, the body is not read.
+/// Sends these bytes and reads the answer; of one that has no length, a stream, only the head.
 pub fn exchange(port: u16, bytes: &[u8]) -> Reply {
     let mut stream = connect(port);
     // It may be turned away before all of it was read.

@@ -188,9 +188,15 @@ fn v3_only_so_many_streams_are_open_at_once() {
 fn v3_connections_that_say_nothing_keep_nobody_out() {
     let stage = Stage::new();
     let (front, token) = (stage.front(), token(stage.front()));
-    let mut idle: Vec<TcpStream> = (0..40).map(|_| connect(front.port)).collect();
-    idle.iter_mut().for_each(|stream| stream.write_all(b"GET / HT").unwrap());
+    let mut board = Asked::get(front, "/api/board").bearing(&token).stream();
+    board.until("event: board");
+    let mut idle: Vec<TcpStream> = (0..400).map(|_| connect(front.port)).collect();
+    // The oldest of them may be gone already.
+    idle.iter_mut().for_each(|stream| drop(stream.write_all(b"GET / HT")));
     Asked::get(front, "/api/tasks").bearing(&token).send().with_status(200);
+    // Whoever was in stays in.
+    let task = stage.launch("say hello");
+    board.until(&task);
 }
 
 #[test]
@@ -203,11 +209,19 @@ fn v3_the_files_are_the_users_alone_and_so_is_their_folder() {
     // A folder that others could change is not used.
     let mut stage = stage;
     stage.kill_front();
+    fs::remove_file(stage.home.path("legwork/ui.json")).unwrap();
     let folder = stage.home.path("legwork");
     fs::write(folder.join("letter.txt"), "").unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
-    let refused = stage.run(&["ui", "--no-open"]);
-    assert_ne!(refused.code, 0);
-    assert!(refused.err.contains("chmod go-w"), "{refused:?}");
+    let mut command = stage.home.command(["ui", "--no-open", "--port", "0"]);
+    let mut child = command.spawn().unwrap();
+    let ended = eventually("it ends or listens", || {
+        let listens = fs::read_to_string(folder.join("ui.json")).is_ok_and(|it| it.len() > 9);
+        child.try_wait().unwrap().map(Some).or_else(|| listens.then_some(None))
+    });
+    let _ = child.kill();
+    let refused = child.wait_with_output().unwrap();
+    assert!(ended.is_some_and(|how| !how.success()), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("chmod go-w"), "{refused:?}");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
 }

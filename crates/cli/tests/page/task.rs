@@ -22,7 +22,8 @@ fn v2_a_question_is_answered_by_a_click_and_the_helper_goes_on() {
     page.wait_for(&reads(".ask-card", "waits "));
     press(&page, ".ask-card button", "Allow once");
     page.wait_for(&unseen(".ask-card"));
-    assert!(result(&stage, &task).contains("went on"));
+    let told = result(&stage, &task);
+    assert!(told.contains("Allowed: to delete everything") && told.contains("went on"), "{told}");
     page.wait_for(&reads("#state", "Completed"));
 }
 
@@ -113,6 +114,34 @@ fn v2_a_no_goes_with_words_where_the_host_takes_them() {
     );
     host.finish(&session, "It is done.");
     page.wait_for(&format!("{}?.startsWith('Finished')", group(&task)));
+}
+
+#[test]
+fn v2_a_question_is_answered_by_an_option_or_in_words() {
+    let stage = Stage::new();
+    let mut host = Host::connect(&stage.home);
+    let page = stage.open();
+    for (id, answer) in [("que_1", "Only the public ones"), ("que_2", "none of them")] {
+        let (task, session) = host.launch(&format!("upgrade the routes, {id}"));
+        let options = json!([{ "label": "All of them" }, { "label": "Only the public ones" }]);
+        let question = json!({ "question": "Which routes\nshall I keep?", "options": options });
+        host.put("question", &json!({ "id": id, "sessionID": session, "questions": [question] }));
+        page.wait_for(&reads(&row(&task), "Which routes"));
+        choose(&page, &task);
+        page.wait_for(&reads(".ask-card pre", "shall I keep?"));
+        // The keys of permissions do nothing here.
+        page.key("o");
+        if id == "que_1" {
+            press(&page, ".ask-card button", answer);
+        } else {
+            page.click(".ask-card textarea");
+            page.type_text(answer);
+            page.key("Enter");
+        }
+        page.wait_for(&unseen(".ask-card"));
+        let replies = host.replies();
+        assert_eq!(replies.last().unwrap()["answers"], json!([[answer]]));
+    }
 }
 
 #[test]
@@ -213,7 +242,8 @@ fn v2_a_tool_call_is_a_line_that_opens() {
     choose(&page, &task);
     page.key("1");
     page.wait_for("document.querySelectorAll('.tools details').length === 2");
-    page.wait_for(&reads(".tools summary", "read src/main.rs"));
+    page.wait_for(&reads(".tools .t", "read"));
+    page.wait_for(&reads(".tools .arg", "src/main.rs"));
     page.wait_for("document.querySelectorAll('.tools .is-failed').length === 1");
     page.wait_for(&unseen(".tools .inside"));
     page.click(".tools summary");
@@ -236,7 +266,7 @@ fn v2_why_it_is_not_done_is_a_sentence_and_the_decisions() {
     let page = stage.open();
     choose(&page, &asks);
     page.key("3");
-    page.wait_for(&reads("#pane-why", "It waits for your answer"));
+    page.wait_for(&reads("#pane-why", "It waits for you"));
     page.wait_for(&reads("#pane-why .now", "For "));
     page.wait_for("document.querySelectorAll('#pane-why .log li').length > 2");
     page.wait_for(&reads("#tab-why", "Why is it not done?"));

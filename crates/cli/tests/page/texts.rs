@@ -98,7 +98,8 @@ fn v7_nothing_in_a_conversation_acts() {
     for payload in PAYLOADS.iter().filter(|payload| !payload.contains(';')) {
         script += &format!("think {payload}\ntool {payload}\nsay {payload}\n");
     }
-    let task = stage.launch(&format!("{script}say {CONTROLS}the end"));
+    let controls = CONTROLS.replace(';', ":");
+    let task = stage.launch(&format!("{script}tool {controls}\nsay {controls}the end"));
     let page = stage.open();
     choose(&page, &task);
     page.key("1");
@@ -148,12 +149,15 @@ fn v7_nothing_in_a_title_a_question_or_a_reason_acts() {
         let all = ["run", "--agent", "rehearsal", "--detach", "--description", &title, script];
         stage.run(&all).with_code(0).out.trim().to_owned()
     };
-    let asks = launch(&format!("ask for {hostile} [x](javascript:window.hacked=3)"));
+    let controls = CONTROLS.replace(';', ":");
+    let asks = launch(&format!("ask for {hostile} [x](javascript:window.hacked=3){controls}"));
     let fails = launch(&format!("fail with {hostile}"));
     stage.until(&asks, "it asks", |task| task["questions"] != json!([]));
     let page = stage.open();
     page.wait_for(&reads(".ask-card pre", "<img src=x"));
     page.wait_for(&reads("#title", "<script>"));
+    let steers = "/[\\0-\\x08\\x1b\\u202e]/.test(document.querySelector('#detail').innerText)";
+    assert_eq!(page.eval(steers), false, "what is allowed could be another thing than is read");
     page.key("3");
     page.wait_for(&reads("#pane-why .now", "<img src=x"));
     is_harmless(&page, &stage.origin());

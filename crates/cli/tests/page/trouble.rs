@@ -90,18 +90,73 @@ fn v8_a_request_outlives_a_daemon_that_was_killed() {
     stage.until(&task, "it is over", |task| task["ended"].is_u64());
 }
 
+/// True when this text can be read on the page.
+fn reads(text: &str) -> String {
+    format!("document.body.innerText.includes({})", json!(text))
+}
+
 #[test]
 fn v8_two_tabs_see_the_same() {
     let stage = Stage::new();
     let (one, other) = (stage.open(), stage.open());
-    let task = stage.launch("say hello");
-    for page in [&one, &other] {
-        page.wait_for(&format!("document.body.innerText.includes('{task}')"));
-    }
+    stage.launch("say for both");
+    [&one, &other].into_iter().for_each(|page| drop(page.wait_for(&reads("say for both"))));
     one.close();
-    let next = stage.launch("say more");
-    other.wait_for(&format!("document.body.innerText.includes('{next}')"));
+    stage.launch("say for one");
+    other.wait_for(&reads("say for one"));
     other.wait_for(LIVE);
+}
+
+#[test]
+fn v8_the_page_says_what_it_shows_while_the_daemon_is_away_and_goes_on_by_itself() {
+    let stage = Stage::new();
+    stage.launch("say before");
+    let page = stage.open();
+    page.wait_for(&reads("say before"));
+    let daemon = stage.daemon();
+    signal(daemon, Signal::STOP);
+    page.wait_for(&reads("was suspended"));
+    page.wait_for("/Shown is what was so at \\d/.test(document.body.innerText)");
+    page.wait_for(&format!("!({LIVE})"));
+    page.wait_for(&reads("say before"));
+    signal(daemon, Signal::CONT);
+    page.wait_for(LIVE);
+    signal(stage.daemon(), Signal::KILL);
+    stage.launch("say after");
+    page.wait_for(&reads("say after"));
+    page.wait_for(&format!("{LIVE} && !/Shown is what/.test(document.body.innerText)"));
+    page.wait_for(&reads("say before"));
+}
+
+#[test]
+fn v8_the_page_outlives_its_front_and_goes_on_with_the_next_one() {
+    let mut stage = Stage::new();
+    stage.launch("say before");
+    let page = stage.open();
+    page.wait_for(&reads("say before"));
+    let port = stage.kill_front();
+    page.wait_for("/Shown is what was so at \\d/.test(document.body.innerText)");
+    page.wait_for(&reads("legwork ui"));
+    page.wait_for(&reads("say before"));
+    stage.start_front(port);
+    // Another front has another token, and this tab has none of it.
+    page.wait_for("/Run .?legwork ui.? again/.test(document.body.innerText)");
+    page.wait_for(&reads("say before"));
+    let second = stage.open();
+    stage.launch("say after");
+    [&second, &page].into_iter().for_each(|page| drop(page.wait_for(&reads("say after"))));
+    page.wait_for(LIVE);
+}
+
+#[test]
+fn v8_the_page_says_what_to_do_with_an_old_daemon() {
+    let stage = Stage::new();
+    let old = OldDaemon::new(&stage);
+    let page = stage.context.open(&stage.front().address);
+    page.wait_for(&reads("legwork daemon stop"));
+    fs::remove_file(&old.socket).unwrap();
+    drop(old);
+    page.wait_for(LIVE);
 }
 
 /// A daemon of an earlier version, as clients know it: it holds the records, greets, and refuses

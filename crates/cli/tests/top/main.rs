@@ -1,5 +1,5 @@
-//! `legwork top` and `legwork watch` on a real terminal: the real binary, the real daemon, the agent
-//! that follows its prompt, and a tmux server of each test's own.
+//! `legwork top` and `legwork watch` on a real terminal: the real binary, the real daemon, the
+//! agent that follows its prompt, and a tmux server of each test's own.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,5 +11,6 @@
 mod home;
 mod leaving;
 mod live;
+mod old;
 mod terminal;
 mod watching;

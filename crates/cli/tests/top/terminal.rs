@@ -43,6 +43,12 @@ impl<'a> Terminal<'a> {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
+    /// The screen and what has left it at the top.
+    pub fn history(&self) -> String {
+        let captured = self.tmux(&["capture-pane", "-p", "-S", "-"]);
+        String::from_utf8_lossy(&captured.stdout).into_owned()
+    }
+
     /// The screen with its colours.
     pub fn painted(&self) -> String {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p", "-e"]).stdout).into_owned()

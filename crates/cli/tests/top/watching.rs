@@ -1,1 +1,181 @@
-//! `legwork watch` on a terminal and in a pipe.
+//! `legwork watch` on a terminal and in a pipe, and what `legwork log` leaves out.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout};
+
+use serde_json::Value;
+
+use crate::home::Home;
+use crate::terminal::{Terminal, launch, until_status};
+
+/// A watch in a pipe; it ends with this value.
+struct Watching {
+    child: Child,
+    out: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watching {
+    /// Comes back when it watches.
+    fn start(home: &Home, args: &[&str]) -> Self {
+        home.run(["daemon", "start"]).with_code(0);
+        let mut child = home.command([&["watch"], args].concat()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(said.next().unwrap().unwrap().contains("Watching"));
+        let out = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, out }
+    }
+
+    /// The lines up to the one that has this in it.
+    fn until(&mut self, wanted: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            let line = self.out.next().unwrap().unwrap();
+            let is_it = line.contains(wanted);
+            lines.push(line);
+            if is_it {
+                return lines;
+            }
+        }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What only somebody who looks for a fault can use.
+const DETAILS: [&str; 5] =
+    ["handing over the prompt", "the host has the prompt", "queued", "on its way", "opening"];
+
+#[test]
+fn v6_in_a_pipe_what_happens_is_told_in_a_persons_words() {
+    let home = Home::new();
+    launch(&home, "Before", "say x");
+    let mut watching = Watching::start(&home, &[]);
+    let task = launch(&home, "Clean up", "tool read\nask rm x\nsay done");
+    let mut lines = watching.until("may it do this: rm x?");
+    home.run(["answer", &task, "once"]).with_code(0);
+    lines.extend(watching.until("✓ Clean up: completed after "));
+    let failing = launch(&home, "Fails", "fail no credit");
+    lines.extend(watching.until("✕ Fails: failed after "));
+    home.run(["clear", "--yes", &task]).with_code(0);
+    lines.extend(watching.until("Clean up: cleared"));
+    let all = lines.join("\n");
+    assert!(lines[0].contains("Clean up: launched for rehearsal in "), "{all}");
+    assert!(all.contains("no credit"), "{all}");
+    for line in &lines {
+        assert!(line.ends_with(&task) || line.ends_with(&failing), "the id comes last: {line}");
+        assert_eq!(line.as_bytes()[2], b':', "the time comes first: {line}");
+    }
+    for detail in DETAILS {
+        assert!(!all.contains(detail), "{detail}: {all}");
+    }
+    assert!(!all.contains("Before"), "only what happens from now on: {all}");
+}
+
+#[test]
+fn v6_with_verbose_every_decision_is_told() {
+    let home = Home::new();
+    let mut watching = Watching::start(&home, &["--verbose"]);
+    let task = launch(&home, "Look around", "say x");
+    let all = watching.until("notice of its end: told").join("\n");
+    for detail in ["handing over the prompt", "notice of its end queued", "on its way"] {
+        assert!(all.contains(detail) && all.contains(&task), "{all}");
+    }
+}
+
+#[test]
+fn v6_programs_get_what_they_got_and_hear_what_is_a_detail() {
+    let home = Home::new();
+    let task = launch(&home, "Look around", "say x");
+    until_status(&home, &task, "completed");
+    let log = home.run(["log", &task, "--json"]).with_code(0).json();
+    let timeline = log["timeline"].as_array().unwrap();
+    let of = |line: &str| {
+        let found = timeline.iter().find(|one| one["line"].as_str().unwrap().starts_with(line));
+        found.unwrap_or_else(|| panic!("{line}: {log}"))
+    };
+    assert_eq!(of("handing over the prompt")["detail"], true);
+    assert_eq!(of("completed after")["detail"], Value::Null);
+    assert_eq!(of("launched as")["task"], task);
+}
+
+#[test]
+fn v6_a_log_has_details_only_for_who_wants_them() {
+    let home = Home::new();
+    let task = launch(&home, "Look around", "say x");
+    until_status(&home, &task, "completed");
+    let log = home.run(["log", &task]).with_code(0).out;
+    assert!(
+        log.contains("launched as \"Look around\"") && log.contains("completed after"),
+        "{log}"
+    );
+    assert!(!log.contains("handing over the prompt") && !log.contains(" queued"), "{log}");
+    let verbose = home.run(["log", &task, "--verbose"]).with_code(0).out;
+    assert!(verbose.contains("handing over the prompt"), "{verbose}");
+    assert!(verbose.lines().count() > log.lines().count());
+}
+
+#[test]
+fn v6_on_a_terminal_the_tasks_are_a_table_that_changes_in_its_place() {
+    let home = Home::new();
+    let terminal = Terminal::run(&home, (120, 20), "legwork watch");
+    terminal.until_has("No tasks yet.");
+    let task = launch(&home, "Clean up", "ask rm x\nsay done");
+    let screen = terminal.until_has("asks for a permission: rm x");
+    assert!(
+        screen.contains("DESCRIPTION") && screen.contains("1 question, 1 unfinished"),
+        "{screen}"
+    );
+    assert!(!screen.contains("No tasks yet."), "it is gone: {screen}");
+    let done = launch(&home, "Is done", "say x");
+    until_status(&home, &done, "completed");
+    let screen = terminal.until("unfinished ones first", |screen| {
+        let at = |name: &str| screen.lines().position(|line| line.contains(name));
+        let row = |id: &str| screen.lines().position(|line| line.starts_with(id));
+        screen.contains("1 finished") && row(&task) < row(&done) && at("ID ").is_some()
+    });
+    assert_eq!(screen.matches("DESCRIPTION").count(), 1, "it is drawn over: {screen}");
+    assert_eq!(terminal.says("alternate_on"), "0");
+    home.run(["answer", &task, "once"]).with_code(0);
+    terminal.until_has("0 questions, 0 unfinished, 2 finished");
+    terminal.keys(&["C-c"]);
+    let screen = terminal.until_left(130);
+    assert!(screen.contains("Clean up") && screen.contains("completed"), "it stays: {screen}");
+}
+
+#[test]
+fn v6_a_narrower_screen_takes_nothing_of_the_person_away() {
+    let home = Home::new();
+    let task = launch(&home, "Clean up", "say x");
+    until_status(&home, &task, "completed");
+    let terminal = Terminal::run(&home, (120, 20), "legwork watch");
+    terminal.until_has("ACTIVITY");
+    terminal.resize((70, 20));
+    terminal.until("the narrow table", |screen| {
+        let head = screen.lines().rev().find(|line| line.contains("DESCRIPTION"));
+        head.is_some_and(|head| !head.contains("ACTIVITY"))
+    });
+    terminal.keys(&["C-c"]);
+    terminal.until_has("code 130.");
+    assert!(terminal.history().contains("before\n"), "{}", terminal.history());
+}
+
+#[test]
+fn v6_more_tasks_than_rows_do_not_scroll_the_screen_away() {
+    let home = Home::new();
+    for number in 0..12 {
+        launch(&home, &format!("Task {number}"), "say x");
+    }
+    let terminal = Terminal::run(&home, (120, 8), "legwork watch");
+    let screen = terminal.until_has("12 finished");
+    assert_eq!(screen.matches("DESCRIPTION").count(), 1, "{screen}");
+    launch(&home, "The newest", "ask rm x");
+    let screen = terminal.until_has("The newest");
+    assert_eq!(screen.matches("DESCRIPTION").count(), 1, "{screen}");
+    terminal.keys(&["C-c"]);
+    terminal.until_has("code 130.");
+}

@@ -18,7 +18,7 @@ fn front() -> Front {
 fn served(front: &Front) -> DuplexStream {
     let (ours, theirs) = duplex(1 << 10);
     let shared = front.shared.clone();
-    tokio::spawn(serve_one(theirs, shared));
+    tokio::spawn(serve_one(theirs, shared, Known::default()));
     ours
 }
 
@@ -58,7 +58,7 @@ async fn v3_a_body_that_never_ends_is_given_up() {
 async fn v3_a_reader_that_reads_nothing_is_given_up() {
     let (front, began) = (front(), Instant::now());
     let (port, (mut stream, theirs)) = (front.port, duplex(16));
-    let serving = tokio::spawn(serve_one(theirs, front.shared.clone()));
+    let serving = tokio::spawn(serve_one(theirs, front.shared.clone(), Known::default()));
     let asked = format!("GET / HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n");
     stream.write_all(asked.as_bytes()).await.unwrap();
     serving.await.unwrap();

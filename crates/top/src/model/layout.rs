@@ -86,8 +86,8 @@ impl Model {
     }
 }
 
-/// What a question is about, and what can be chosen; whole, unless it is very long. A command is not
-/// cut without a word about it: the end of it may be what counts.
+/// What a question is about, and what can be chosen; whole, unless it is very long. A command is
+/// not cut without a word about it: the end of it may be what counts.
 fn card_lines(question: &QuestionView, columns: usize, most: usize) -> Vec<String> {
     let mut lines = wrap(ask::subject(question), columns);
     if question.kind == QuestionKind::Question {

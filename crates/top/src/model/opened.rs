@@ -74,7 +74,7 @@ impl Opened {
         self.task == Some(task)
     }
 
-    /// Takes in how the task is now. True if it goes on after an end, so that there is more to read.
+    /// Takes in how the task is now. True if it goes on after an end: there is more to read.
     pub fn see(&mut self, task: &TaskView) -> bool {
         let run = (task.resumes, task.status.is_unfinished());
         let goes_on = self.seen.is_some() && run.1 && run != self.run;
@@ -272,7 +272,8 @@ impl Opened {
                     let at = format!("{}  {:>7}  ", words::clock(decision.at), format!("+{after}"));
                     let first = Piece::new(&at, Ink::Faint);
                     let rest = Piece::new(&" ".repeat(at.chars().count()), Ink::Plain);
-                    let said = [Piece::new(&decision.line, Ink::Plain)];
+                    let ink = if decision.detail { Ink::Faint } else { Ink::Plain };
+                    let said = [Piece::new(&decision.line, ink)];
                     lines.extend(flow(&said, columns, &first, &rest));
                 }
             }

@@ -1,5 +1,5 @@
-//! What was said and done, entry by entry: a prompt behind a bar, what the helper wrote as Markdown,
-//! a tool call on one line with its sign and how long it took.
+//! What was said and done, entry by entry: a prompt behind a bar, what the helper wrote as
+//! Markdown, a tool call on one line with its sign and how long it took.
 
 use legwork_board::text::fit;
 use legwork_board::words::clock;
@@ -21,7 +21,11 @@ pub struct Saying<'a> {
 
 pub fn entry_lines(entry: &Entry, saying: Saying<'_>, columns: usize) -> Vec<Line> {
     if let Some(tool) = &entry.tool {
-        return tool_lines(entry, tool, saying, columns);
+        let mut lines = tool_lines(entry, tool, saying, columns);
+        if saying.is_new_speaker {
+            lines.splice(0..0, [vec![], who(entry, saying)]);
+        }
+        return lines;
     }
     let text = entry.text.text.trim();
     if text.is_empty() && entry.text.left_out == 0 {

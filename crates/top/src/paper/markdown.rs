@@ -31,17 +31,9 @@ fn follows_words(blocks: &[Block]) -> bool {
 }
 
 fn write_block(block: &Block, columns: usize, lines: &mut Vec<Line>) {
-    let none = Piece::default();
     match block {
-        Block::Paragraph { of } => {
-            let pieces = pieces(of, Ink::Plain);
-            for part in pieces.split(|piece| piece.text == "\n") {
-                lines.extend(flow(part, columns, &none, &none));
-            }
-        }
-        Block::Heading { of, .. } => {
-            lines.extend(flow(&pieces(of, Ink::Heading), columns, &none, &none));
-        }
+        Block::Paragraph { of } => words(of, Ink::Plain, columns, lines),
+        Block::Heading { of, .. } => words(of, Ink::Heading, columns, lines),
         Block::Code { text, .. } => {
             lines.extend(plain_lines(text, columns, Ink::Code, &Piece::new("  ", Ink::Plain)));
         }
@@ -59,6 +51,14 @@ fn write_block(block: &Block, columns: usize, lines: &mut Vec<Line>) {
         }
         Block::Table { head, rows } => table(head, rows, columns, lines),
         Block::Rule => lines.push(line(&"─".repeat(columns.min(40)), Ink::Faint)),
+    }
+}
+
+/// Spans on as many lines as they need, at least one for each break.
+fn words(of: &[Span], ink: Ink, columns: usize, lines: &mut Vec<Line>) {
+    let none = Piece::default();
+    for part in pieces(of, ink).split(|piece| piece.text == "\n") {
+        lines.extend(flow(part, columns, &none, &none));
     }
 }
 
@@ -159,6 +159,11 @@ mod tests {
             | file | lines |\n|---|---|\n| clock.rs | 14 |\n\n\
             See [the book](https://example.org/book) or <https://example.org>.";
         insta::assert_snapshot!(shown(text, 40));
+    }
+
+    #[test]
+    fn v4_a_break_in_a_heading_ends_its_line() {
+        assert_eq!(shown("one\\\ntwo\n---", 40), "one\ntwo");
     }
 
     proptest! {
