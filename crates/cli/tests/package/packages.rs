@@ -128,11 +128,16 @@ pub fn bare(model: &Model, registry: &str, plugins: &Value) -> Home {
 pub fn link_tools(folder: &Path, tools: &[&str]) {
     fs::create_dir_all(folder).unwrap();
     for tool in tools {
-        let found = Command::new("sh").args(["-c", "command -v \"$1\"", "sh", tool]).output();
-        let path = String::from_utf8(found.unwrap().stdout).unwrap();
-        assert!(!path.is_empty(), "{tool} is needed");
-        symlink(path.trim(), folder.join(tool)).unwrap();
+        let path = on_the_path(tool).unwrap_or_else(|| panic!("{tool} is needed"));
+        symlink(path, folder.join(tool)).unwrap();
     }
+}
+
+/// Where a program of the system is.
+pub fn on_the_path(tool: &str) -> Option<String> {
+    let found = Command::new("sh").args(["-c", "command -v \"$1\"", "sh", tool]).output().unwrap();
+    let path = String::from_utf8(found.stdout).unwrap();
+    Some(path.trim().to_owned()).filter(|path| !path.is_empty())
 }
 
 /// Where OpenCode installs a package.

@@ -7,11 +7,11 @@ use std::process::{Command, Output};
 use legwork_testkit::Shelf;
 use xtask::packing::{Program, SYSTEMS, archive};
 
-use crate::packages::{VERSION, link_tools, program, root, system};
+use crate::packages::{VERSION, link_tools, on_the_path, program, root, system};
 use crate::stage::printed;
 
-/// What the script asks of a system, with curl and sha256sum.
-const TOOLS: [&str; 17] = [
+/// What the script asks of a system, and how it can download.
+const TOOLS: [&str; 14] = [
     "sh",
     "id",
     "uname",
@@ -19,17 +19,15 @@ const TOOLS: [&str; 17] = [
     "tar",
     "gzip",
     "grep",
-    "curl",
     "sha256sum",
     "rm",
     "chmod",
     "mkdir",
     "cp",
     "mv",
-    "cat",
     "env",
-    "wget",
 ];
+const DOWNLOADERS: [&str; 2] = ["curl", "wget"];
 
 struct Machine {
     folder: tempfile::TempDir,
@@ -37,8 +35,14 @@ struct Machine {
 }
 
 impl Machine {
+    /// With everything on its PATH that the script asks for.
+    fn new() -> Self {
+        let there = DOWNLOADERS.into_iter().find(|tool| on_the_path(tool).is_some());
+        Self::with(&[&TOOLS[..], &[there.unwrap()]].concat())
+    }
+
     /// With these programs on its PATH.
-    fn new(tools: &[&str]) -> Self {
+    fn with(tools: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         link_tools(&folder.path().join("bin"), tools);
         fs::create_dir(folder.path().join("home")).unwrap();
@@ -93,7 +97,7 @@ fn refused(done: &Output) -> String {
 
 #[test]
 fn i2_the_script_installs_a_release() {
-    let machine = Machine::new(&TOOLS);
+    let machine = Machine::new();
     machine.release("latest/download", program());
     let done = machine.install(&[]);
     assert!(done.status.success(), "{done:?}");
@@ -114,7 +118,7 @@ fn i2_the_script_installs_a_release() {
 
 #[test]
 fn i2_a_version_and_a_folder_can_be_named_and_a_newer_one_takes_the_place() {
-    let machine = Machine::new(&TOOLS);
+    let machine = Machine::new();
     let program = machine.path("program");
     let folder = machine.path("elsewhere");
     let to = folder.display().to_string();
@@ -138,7 +142,7 @@ fn i2_a_version_and_a_folder_can_be_named_and_a_newer_one_takes_the_place() {
 
 #[test]
 fn i2_a_damaged_archive_is_refused() {
-    let machine = Machine::new(&TOOLS);
+    let machine = Machine::new();
     let program = machine.path("program");
     fs::write(&program, "#!/bin/sh\necho legwork 0.0.1\n").unwrap();
     let name = machine.release("latest/download", &program);
@@ -158,7 +162,7 @@ fn i2_a_damaged_archive_is_refused() {
 
 #[test]
 fn i2_a_program_that_does_not_run_here_is_not_installed() {
-    let machine = Machine::new(&TOOLS);
+    let machine = Machine::new();
     let program = machine.path("program");
     fs::write(&program, "#!/no/such/program\n").unwrap();
     machine.release("latest/download", &program);
@@ -169,31 +173,32 @@ fn i2_a_program_that_does_not_run_here_is_not_installed() {
 
 #[test]
 fn i2_a_missing_tool_is_named() {
-    let without = |missing: &[&str]| {
-        let left: Vec<&str> = TOOLS.into_iter().filter(|tool| !missing.contains(tool)).collect();
-        let machine = Machine::new(&left);
+    let without = |missing: &str| {
+        let all = TOOLS.into_iter().chain(DOWNLOADERS);
+        let left = all.filter(|tool| *tool != missing && on_the_path(tool).is_some());
+        let machine = Machine::with(&left.collect::<Vec<_>>());
         let done = machine.install(&[]);
         assert!(machine.shelf.asked().is_empty(), "before anything is asked for");
         machine.is_untouched();
         refused(&done)
     };
     let expected = "tar is not on the PATH, and it is needed. Install it, then try again.";
-    assert_eq!(without(&["tar"]), expected);
-    let expected = "neither curl nor wget is on the PATH. Install one, then try again.";
-    assert_eq!(without(&["curl", "wget"]), expected);
+    assert_eq!(without("tar"), expected);
     let expected = "neither sha256sum nor shasum is on the PATH, so nothing can be checked. \
                     Install one.";
-    assert_eq!(without(&["sha256sum"]), expected);
+    assert_eq!(without("sha256sum"), expected);
+    let expected = "neither curl nor wget is on the PATH. Install one, then try again.";
+    assert_eq!(refused(&Machine::with(&TOOLS).install(&[])), expected);
 }
 
 #[test]
 fn i2_what_cannot_be_downloaded_is_named() {
-    let left: Vec<&str> = TOOLS.into_iter().filter(|tool| *tool != "curl").collect();
-    for tools in [&TOOLS[..], &left] {
-        let machine = Machine::new(tools);
+    let there = DOWNLOADERS.into_iter().filter(|tool| on_the_path(tool).is_some());
+    for tool in there {
+        let machine = Machine::with(&[&TOOLS[..], &[tool]].concat());
         let words = refused(&machine.install(&[]));
         let url = format!("{}/latest/download/legwork-", machine.shelf.url());
-        assert!(words.contains(&url) && words.contains("cannot be downloaded"), "{words}");
+        assert!(words.contains(&url) && words.contains("cannot be downloaded"), "{tool}: {words}");
         machine.is_untouched();
     }
 }
