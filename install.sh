@@ -17,9 +17,11 @@ main() {
         fail "it is for one user and needs no rights. Run it again without sudo."
     fi
     for tool in uname mktemp tar gzip grep; do
-        has "$tool" || fail "$tool is not on the PATH, and it is needed. Install it, then try again."
+        has "$tool" ||
+            fail "$tool is not on the PATH, and it is needed. Install it, then try again."
     done
-    has curl || has wget || fail "neither curl nor wget is on the PATH. Install one, then try again."
+    has curl || has wget ||
+        fail "neither curl nor wget is on the PATH. Install one, then try again."
     has sha256sum || has shasum ||
         fail "neither sha256sum nor shasum is on the PATH, so nothing can be checked. Install one."
 

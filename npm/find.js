@@ -1,6 +1,6 @@
 // Where the program is that belongs to this package. The plugin, its part for the terminal UI and
-// the launcher all ask here. Nothing is downloaded, and there is no install script: npm and OpenCode
-// bring the program as an optional dependency, the one that fits the system.
+// the launcher all ask here. Nothing is downloaded, and there is no install script: npm and
+// OpenCode bring the program as an optional dependency, the one that fits the system.
 
 import { accessSync, constants, realpathSync, statSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -49,7 +49,8 @@ function missing(platform, arch, own) {
   const system = `${platform}-${arch}`
   if (platform === "win32") return "there is no legwork for Windows. Use it inside WSL"
   if (!SYSTEMS.includes(system)) {
-    return `there is no legwork for ${system} on npm. Build it from its source, and put it on the PATH`
+    const so = `there is no legwork for ${system} on npm`
+    return `${so}. Build it from its source, and put it on the PATH`
   }
   const so = `the program for ${system} was not installed with the package`
   // OpenCode never completes an installation that it finds in its cache.

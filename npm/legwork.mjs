@@ -10,7 +10,8 @@ import { find, isProgram, isSame } from "../find.js"
 const args = process.argv.slice(2)
 const env = { ...process.env, LEGWORK_INSTALLED_BY: "npm" }
 // Who sets it to what `which legwork` says means this file, and would start it for ever.
-if (env.LEGWORK_BIN && isSame(env.LEGWORK_BIN, fileURLToPath(import.meta.url))) delete env.LEGWORK_BIN
+const own = fileURLToPath(import.meta.url)
+if (env.LEGWORK_BIN && isSame(env.LEGWORK_BIN, own)) delete env.LEGWORK_BIN
 
 const { path, why } = find({ onPath: false, env })
 if (!path) fail(`${why}.`)
