@@ -1,5 +1,5 @@
-//! The chores of this workspace: the tidy rules, and the planted defects that the simulation must
-//! catch.
+//! The chores of this workspace: the tidy rules, the planted defects that the simulation must
+//! catch, and what is packed around the program.
 //!
 //! A library beside the command, so that the same checks run as ordinary tests. It knows files,
 //! lines and words, but nothing of what the crates mean. It needs only the standard library, so
@@ -8,6 +8,8 @@
 
 pub mod campaigns;
 pub mod mutants;
+pub mod packing;
+pub mod release;
 pub mod sim;
 pub mod tidy;
 pub mod tree;

@@ -2,7 +2,8 @@
 #![expect(clippy::print_stderr, reason = "a chore tells its faults on the terminal")]
 
 use std::process::ExitCode;
-use xtask::{campaigns, mutants, say, sim, tidy};
+use xtask::packing::{archive, formula, notices, npm};
+use xtask::{campaigns, mutants, release, say, sim, tidy};
 
 const USAGE: &str = "\
 The chores of this workspace.
@@ -18,6 +19,11 @@ Chores:
   adversary        attack it: kills, rubbish, clocks, disks, other users; a table at the end
   soak             run many tasks through one daemon, and look whether anything grows
   views            measure what it costs that somebody looks
+  npm              make the npm packages around programs that are built
+  archive          make the archives of a release around them
+  formula          make the Homebrew formula from the sums of the archives
+  notices          write THIRD-PARTY.md: the licences of what is built in
+  release V        set the version everywhere, date the changelog, commit, tag
   help             print this
 
 `cargo xtask <chore> --help` prints the options of one chore.";
@@ -38,6 +44,11 @@ fn main() -> ExitCode {
         "mutants" => mutants::run(rest),
         "sim" => sim::run(rest),
         "adversary" | "bench" | "chaos" | "soak" | "views" => campaigns::run(chore, rest),
+        "npm" => npm::run(rest),
+        "archive" => archive::run(rest),
+        "formula" => formula::run(rest),
+        "notices" => notices::run(rest),
+        "release" => release::run(rest),
         "help" | "--help" | "-h" => {
             say(USAGE);
             ExitCode::SUCCESS

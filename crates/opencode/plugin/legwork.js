@@ -10,6 +10,7 @@
 
 const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
 const NAMES = ["@LEGWORK_TOOLS@"]
+const NO_BIN = "" // only the npm package has to look for BIN: why there is none, and what to do
 const LINE_MAX = 16 * 1024 * 1024 // bytes: the daemon reads no longer line
 const DEPTH_MAX = 100 // the daemon reads 127 levels, its own line among them
 const READ_DEPTH = 6 // the daemon reads nothing that stands deeper in an answer of OpenCode
@@ -30,7 +31,7 @@ const PAUSES_MS = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000]
 // execution. However often a call is sent, its key is the same.
 const SELF = crypto.randomUUID()
 let executions = 0
-const REMEDY = "Run `legwork doctor` in a terminal to see what is wrong."
+const REMEDY = NO_BIN ? "" : "Run `legwork doctor` in a terminal to see what is wrong."
 
 // legwork started this OpenCode, and nobody sees it. What it starts, and an OpenCode among that, is
 // not to take this for itself, nor the password for a door.
@@ -73,13 +74,14 @@ class Link {
     this.behind = 0
     let child
     try {
+      if (NO_BIN) throw new Error(NO_BIN)
       // Not node:child_process, whose stream keeps what is written until OpenCode has nothing else
       // to do: 35 to 65 ms were seen (1.18).
       const stdio = { stdin: "pipe", stdout: "pipe", stderr: "ignore" }
       child = Bun.spawn([BIN, "bridge", "opencode"], stdio)
     } catch (error) {
       this.child = null
-      this.why = `${BIN} cannot be started (${error.code ?? error.message})`
+      this.why = NO_BIN || `${BIN} cannot be started (${error.code ?? error.message})`
       return this.down(null)
     }
     this.child = child

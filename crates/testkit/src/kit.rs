@@ -40,6 +40,16 @@ where
     }
 }
 
+/// A server's loop, which ends with this.
+#[derive(Debug)]
+pub(crate) struct Accepting(pub tokio::task::AbortHandle);
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Something that changes and tells so.
 #[derive(Debug, Default)]
 pub(crate) struct News(tokio::sync::Notify);

@@ -1,6 +1,6 @@
 //! What the tests need to speak to a real host: a model that does what the prompt says, the real
 //! OpenCode in a home of its own, a small client of its API, and the end of all of it. And a real
-//! browser, for what a person sees.
+//! browser, for what a person sees, and an npm registry, for what they install.
 //!
 //! Every wait has a deadline and says what it saw. Nothing that a test starts outlives it, not even
 //! when the test is killed. Nothing here knows of legwork, and nothing of legwork may need it but
@@ -22,6 +22,7 @@ mod message;
 mod model;
 mod process;
 mod script;
+mod shelf;
 mod sweep;
 mod tui;
 
@@ -36,4 +37,5 @@ pub use message::{Call, parts, texts};
 pub use model::{End, Model, Offered, Request, Said};
 pub use process::{Output, Run, Serve};
 pub use script::{Line, call, parse, script};
+pub use shelf::{Registry, Shelf, nowhere};
 pub use tui::Tui;

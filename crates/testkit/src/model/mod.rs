@@ -16,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::kit::{self, DEADLINE, News};
+use crate::kit::{self, Accepting, DEADLINE, News};
 
 pub use chat::{Offered, Said};
 
@@ -112,15 +112,6 @@ pub struct Model {
     shared: Arc<Shared>,
     address: SocketAddr,
     _accepting: Arc<Accepting>,
-}
-
-#[derive(Debug)]
-struct Accepting(tokio::task::AbortHandle);
-
-impl Drop for Accepting {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl Model {
