@@ -2,7 +2,7 @@
 //! finished tasks are kept; the processor time of everybody who takes part is read for a while with
 //! nobody there, with a board, with the terminal view, and with the page in a real browser.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -199,14 +199,10 @@ impl Viewer {
 
     fn first_line(&mut self) -> Done<Value> {
         let out = self.0.stdout.as_mut().ok_or_else(|| Fault::new("it has no stdout"))?;
-        let mut line = Vec::new();
-        for byte in out.bytes() {
-            match byte.map_err(|why| Fault::trying("reading its first line", why))? {
-                b'\n' => break,
-                byte => line.push(byte),
-            }
-        }
-        serde_json::from_slice(&line).map_err(|why| Fault::trying("reading its first line", why))
+        let fault = |why: &dyn std::fmt::Display| Fault::trying("reading its first line", why);
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line).map_err(|why| fault(&why))?;
+        serde_json::from_str(&line).map_err(|why| fault(&why))
     }
 }
 
