@@ -53,7 +53,8 @@ const DETAILS: [&str; 5] =
 #[test]
 fn v6_in_a_pipe_what_happens_is_told_in_a_persons_words() {
     let home = Home::new();
-    launch(&home, "Before", "say x");
+    let before = launch(&home, "Before", "say x");
+    until_status(&home, &before, "completed");
     let mut watching = Watching::start(&home, &[]);
     let task = launch(&home, "Clean up", "tool read\nask rm x\nsay done");
     let mut lines = watching.until("may it do this: rm x?");
