@@ -5,7 +5,7 @@
 //! cargo build -p legwork && cargo run -p legwork --example rehearse
 //! ```
 //!
-//! Type `two` for two helpers at once, or any script of the test kit that begins with `#script`.
+//! Type `/two` for two helpers at once, `/asks` for one that wants a permission, or any script of the test kit that begins with `#script`.
 //! Everything that was started ends with it, and its folder goes.
 
 use std::io::Error;
@@ -18,14 +18,15 @@ use serde_json::json;
 fn main() -> Result<ExitCode, Error> {
     let legwork = binary()?;
     let model = Model::start();
-    let home = Home::build(&model).git().make();
+    let careful = json!({ "mode": "subagent", "permission": { "bash": "ask" } });
+    let settings = json!({ "agent": { "careful": careful } });
+    let home = Home::build(&model).git().settings(settings).make();
     home.set_env("LEGWORK_HOME", &home.root().join("legwork").to_string_lossy());
     let folder = home.project().join(".opencode/command");
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join("two.md"), two())?;
-    let project = home.project();
-    let install =
-        home.command(&legwork).args(["install", "opencode", "--project"]).arg(&project).status()?;
+    std::fs::write(folder.join("asks.md"), asks())?;
+    let install = home.command(&legwork).args(["install", "opencode"]).status()?;
     if !install.success() {
         return Ok(ExitCode::FAILURE);
     }
@@ -45,21 +46,30 @@ fn binary() -> Result<PathBuf, Error> {
     binary.ok_or_else(|| Error::other("build the binary first: cargo build -p legwork"))
 }
 
+fn helper(agent: &str, description: &str, steps: &[&str]) -> String {
+    let launch = json!({ "description": description, "prompt": script(steps), "agent": agent });
+    call("background_task", &launch)
+}
+
+fn bash(command: &str) -> String {
+    call("bash", &json!({ "command": command, "description": "b" }))
+}
+
+/// `/asks`: a helper that may not run a command without a permission.
+fn asks() -> String {
+    let test = bash("cargo test --workspace");
+    let launch = helper("careful", "Run the tests", &[&test, "say All of them pass."]);
+    script(&[&launch, "say I have launched a helper and go on meanwhile."])
+}
+
 /// `/two`: two helpers, one of them slow.
 fn two() -> String {
-    let helper = |description: &str, steps: &[&str]| {
-        call(
-            "background_task",
-            &json!({ "description": description, "prompt": script(steps), "agent": "general" }),
-        )
-    };
-    let bash = |command: &str| call("bash", &json!({ "command": command, "description": "b" }));
     let slow: Vec<String> = (0..4).map(|n| bash(&format!("sleep 3; echo {n}"))).collect();
     let mut slow: Vec<&str> = slow.iter().map(String::as_str).collect();
     slow.push("say The slow one is done.");
     let both = [
-        helper("Look at the error handling", &slow),
-        helper("Count the tests", &["wait 4000\nsay There are 42 tests."]),
+        helper("general", "Look at the error handling", &slow),
+        helper("general", "Count the tests", &["wait 4000\nsay There are 42 tests."]),
     ];
     let steps =
         [both.join("\n"), "say I have launched two helpers and go on meanwhile.".to_owned()];

@@ -7,6 +7,7 @@
 
 mod agents;
 mod asking;
+mod board_lines;
 mod bytes;
 mod commands;
 mod complete;
@@ -18,6 +19,7 @@ mod front;
 mod headless;
 mod identity;
 mod inside;
+mod jsonc;
 mod listing;
 mod mail;
 mod plugin;
@@ -31,6 +33,7 @@ mod sentences;
 mod signals;
 mod table;
 mod transcript;
+mod tui_part;
 mod views;
 mod words;
 

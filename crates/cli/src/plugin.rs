@@ -43,6 +43,11 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// Whether it is one project alone.
+    pub fn is_project(&self) -> bool {
+        self.project.is_some()
+    }
+
     /// The plugin file, and the folder that is trusted to be where it says: the project's, or the
     /// one of the user's own that the file lies in, which may well be a link.
     pub fn file(&self) -> Result<(PathBuf, PathBuf), Fault> {
@@ -107,6 +112,11 @@ pub fn is_in_build_folder(binary: &Path) -> bool {
 }
 
 pub fn text(binary: &Path) -> Result<String, Fault> {
+    filled(PLUGIN, binary)
+}
+
+/// A file of the plugin, with its holes filled.
+pub fn filled(plugin: &str, binary: &Path) -> Result<String, Fault> {
     let binary = binary.to_str().ok_or_else(|| {
         Fault::Refused(format!(
             "The path {} is not UTF-8, so no plugin can name it. Move legwork elsewhere.",
@@ -115,7 +125,7 @@ pub fn text(binary: &Path) -> Result<String, Fault> {
     })?;
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let names: Vec<String> = tools().iter().map(|tool| quoted(&tool.name)).collect();
-    Ok(PLUGIN.replacen(BINARY_HOLE, &quoted(binary), 1).replacen(TOOLS_HOLE, &names.join(", "), 1))
+    Ok(plugin.replacen(BINARY_HOLE, &quoted(binary), 1).replacen(TOOLS_HOLE, &names.join(", "), 1))
 }
 
 #[derive(Debug, PartialEq, Eq)]

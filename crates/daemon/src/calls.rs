@@ -163,7 +163,11 @@ impl Daemon {
             (Ask::ResumeAny { .. }, None) => None,
             _ => context,
         };
-        let caller = self.caller(host, key, context)?;
+        let caller = match (&host, &context, &ask) {
+            // The person at a host's screen. The host may do both for its sessions anyway.
+            (Some(_), None, Ask::Cancel { .. } | Ask::Reply { .. }) => Caller::Person,
+            _ => self.caller(host, key, context)?,
+        };
         if let (Caller::Person, Ask::Output { task, .. }) = (&caller, &ask) {
             self.check_kept(task)?;
         }

@@ -4,8 +4,9 @@
 // It forwards and never decides. It starts `legwork bridge opencode` and speaks JSON lines over
 // its stdio: a tool call of a session goes out as a `call` and comes back as an `answer` or is
 // `refused`; a `host-call` of the daemon is done through OpenCode's own client and its status and
-// body go back; events go out as far as they were asked for. Nothing is ever printed: the terminal
-// is OpenCode's.
+// body go back; events go out as far as they were asked for. What a person decides in the part for
+// the terminal UI (tui.js) goes out as a `request`. Nothing is ever printed: the terminal is
+// OpenCode's.
 
 const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
 const NAMES = ["@LEGWORK_TOOLS@"]
@@ -19,6 +20,7 @@ const HELLO_MS = 10_000 // for the bridge to find or start the daemon
 const UNLINKED_MS = 30_000 // how long a call waits for a broken link to come back
 const OFFER_MS = 2_000 // how long a model's first request waits to know whom it can ask
 const TITLE_MS = 2_000 // how long an answer waits for a title that is being written
+const ACT_MS = 20_000 // how long a person waits to hear what came of a decision
 const LAST_WORDS_MS = 1_000 // what a bridge said before it ended may come after its end
 const DRAIN_MS = 15_000 // how long a new link waits for what the old one still has OpenCode do
 const LATELY_MS = 60_000
@@ -166,6 +168,8 @@ class Link {
         return
       case "answer":
         return this.calls.get(line.id)?.resolve(line.text)
+      case "data":
+        return this.calls.get(line.id)?.resolve(line.data)
       case "refused":
         return this.calls.get(line.id)?.reject(line.text)
       case "progress":
@@ -281,6 +285,25 @@ class Link {
     })
   }
 
+  /** What a person at this screen decides. Sent again under its key, it is not done twice. */
+  act(request) {
+    const id = this.nextId++
+    const text = encode({ type: "request", id, key: `act/${SELF}/${++executions}`, request })
+    return new Promise((resolve) => {
+      const end = (refused) => (text) => {
+        this.calls.delete(id)
+        clearTimeout(patience)
+        resolve({ refused, text: refused ? String(text) : "" })
+      }
+      const late = "The daemon has not answered. Look whether it was done before you try again."
+      const patience = setTimeout(() => end(true)(late), ACT_MS)
+      patience.unref?.()
+      const nothing = () => {}
+      this.calls.set(id, { text, progress: nothing, wait: nothing, resolve: end(false), reject: end(true) })
+      if (this.linked) this.write(text)
+    })
+  }
+
   /**
    * Shows a title at a call that is under way. The `metadata` of its context is made for that, but
    * has no effect in plugins (OpenCode 1.18), so the call's part is written to.
@@ -335,6 +358,68 @@ class Link {
     child?.stdin.end()
     sleep(1_000).then(() => child?.kill())
   }
+}
+
+/**
+ * Hears what a person decides in the part for the terminal UI, which runs in another thread of this
+ * process. What that thread starts cannot be told from what a helper's tool starts, so the daemon
+ * takes no decision from there; and nothing that a tool starts can speak in this channel.
+ */
+function listen() {
+  if (HEADLESS || typeof BroadcastChannel === "undefined") return
+  const channel = (globalThis[Symbol.for("legwork.channel")] ??= new BroadcastChannel("legwork"))
+  channel.onmessage = async ({ data }) => {
+    const request = data?.act && decision(data.act)
+    const link = request && [...links.values()].find((link) => link.linked && !link.closed)
+    if (!link) return
+    channel.postMessage({ id: data.id, heard: true })
+    channel.postMessage({ id: data.id, done: await link.act(request) })
+  }
+  channel.unref?.()
+}
+
+/** The two things that a person can decide there. */
+function decision({ what, task, question, reply }) {
+  if (what === "cancel" && typeof task === "string") return { what, task }
+  if (what === "reply" && typeof question === "string") return { what, question, reply }
+}
+
+/**
+ * The prompt of a launch, wrapped so that OpenCode's terminal UI does not show it. Its line for a
+ * call has every plain value of the arguments, whole, and leaves arrays out (1.18).
+ */
+function wrap(args) {
+  if (typeof args?.prompt === "string") args.prompt = [args.prompt]
+}
+
+/** Arguments as the model wrote them. */
+function unwrapped(args) {
+  const prompt = args?.prompt
+  const isOurs = Array.isArray(prompt) && prompt.every((piece) => typeof piece === "string")
+  return isOurs ? { ...args, prompt: prompt.join("") } : args
+}
+
+/** What a model reads of its own calls: what it wrote. */
+function unwrapCalls(messages) {
+  for (const { parts } of messages) {
+    for (const [at, part] of parts.entries()) {
+      if (part?.type !== "tool" || !NAMES.includes(part.tool)) continue
+      const input = unwrapped(part.state?.input)
+      if (input !== part.state?.input) parts[at] = { ...part, state: { ...part.state, input } }
+    }
+  }
+}
+
+function attempt(what) {
+  try {
+    what()
+  } catch {}
+}
+
+/** The task that an answer is about, for whoever draws the call. */
+function named(output) {
+  const task = /^Task ID: (bg_[0-9a-z]+)$/m.exec(output)?.[1]
+  return task ? { task } : {}
 }
 
 function sleep(ms) {
@@ -399,6 +484,7 @@ export const Legwork = async (input) => {
   if (link) link.input = input
   else links.set(input.directory, (link = new Link(input)))
   link.users++
+  listen()
   await Promise.race([link.ready, sleep(HELLO_MS)])
 
   const offered = link.tools.length
@@ -406,9 +492,11 @@ export const Legwork = async (input) => {
     : NAMES.map((name) => ({ name, description: `Not available: ${link.why}.`, schema: {} }))
   const tool = {}
   for (const { name, description, schema } of offered) {
-    const execute = async (args, context) => {
+    const execute = async (given, context) => {
+      const args = unwrapped(given)
       const output = await link.call(name, args, context)
-      return { title: String(args.description ?? args.task_id ?? args.resume ?? ""), output, metadata: {} }
+      const title = String(args.description ?? args.task_id ?? args.resume ?? "")
+      return { title, output, metadata: named(output) }
     }
     tool[name] = { description, args: schema.properties ?? {}, execute }
   }
@@ -423,6 +511,13 @@ export const Legwork = async (input) => {
       if (!now?.schema.properties) return
       output.jsonSchema = now.schema
       output.description = now.description
+    },
+    // Neither is worth a call or a turn: should OpenCode change, they do nothing.
+    "tool.execute.before": async ({ tool }, output) => {
+      if (NAMES.includes(tool)) attempt(() => wrap(output.args))
+    },
+    "experimental.chat.messages.transform": async (_, output) => {
+      attempt(() => unwrapCalls(output.messages))
     },
     event: async ({ event }) => link.event(event),
     dispose: async () => {

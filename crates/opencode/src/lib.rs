@@ -19,6 +19,9 @@ pub const KIND: &str = "opencode";
 /// The plugin's text, with holes for what a machine and a build know.
 pub const PLUGIN: &str = include_str!("../plugin/legwork.js");
 
+/// The text of its part for the terminal UI, with the same holes.
+pub const TUI_PLUGIN: &str = include_str!("../plugin/tui.js");
+
 pub use cache::event_cache::{EventCache, MISSED};
 pub use cache::link_cache::LinkCache;
 pub use headless::STARTED;

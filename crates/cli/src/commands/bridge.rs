@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use legwork_client::{Client, Start};
 use legwork_machine::Folders;
 use legwork_machine::process::process_mark;
@@ -23,8 +23,7 @@ use serde::Deserialize;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::identity::{self, Database};
-use crate::plugin::Host;
-use crate::{environment, front, headless};
+use crate::{board_lines, environment, front, headless};
 
 /// The plugin says who it is as soon as it has started us.
 const FIRST_LINE: Duration = Duration::from_secs(10);
@@ -39,7 +38,7 @@ const FIRST_LINE_MAX_BYTES: u64 = 64 << 10;
 pub struct Bridge {
     /// The host
     #[arg(value_name = "HOST")]
-    _host: Host,
+    end: End,
     /// Reach the host at this address instead of through its plugin; a password is taken from
     /// OPENCODE_SERVER_PASSWORD
     #[arg(long, value_name = "URL")]
@@ -57,6 +56,14 @@ pub struct Bridge {
     /// The host's program, and the script if it is an interpreter
     #[arg(long, hide = true, requires = "headless", allow_hyphen_values = true)]
     program: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum End {
+    Opencode,
+    /// A view inside of a host, which reads the board and says nothing
+    #[value(hide = true)]
+    Board,
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,6 +90,9 @@ struct Target {
 
 impl Bridge {
     pub fn run(self) -> Result<Exit, Fault> {
+        if self.end == End::Board {
+            return board_lines::run();
+        }
         if let Some(url) = &self.url {
             let data = if self.same_data { front::Data::ThisUsers } else { front::Data::ItsOwn };
             return front::run(url, self.directory.as_deref(), data).map(|()| Exit::Done);

@@ -1,22 +1,33 @@
 //! `legwork install`.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::plugin::{Found, Host, Scope, is_in_build_folder, look, text, this_binary, write};
-use crate::screen::{GOOD, MIND, Screen, paint};
+use crate::screen::{DIM, GOOD, MIND, Screen, paint};
+use crate::tui_part::{NAMED, TuiPart};
+
+const UP_TO_DATE: &str = "already up to date";
 
 /// Set legwork up in a host
 ///
-/// Writes one file, `plugin/legwork.js`, into OpenCode's configuration folder
-/// ($OPENCODE_CONFIG_DIR, $XDG_CONFIG_HOME/opencode or ~/.config/opencode). OpenCode loads it from
-/// there by itself; no configuration file is changed. Doing it again updates the file.
+/// Writes two files into OpenCode's configuration folder ($OPENCODE_CONFIG_DIR,
+/// $XDG_CONFIG_HOME/opencode or ~/.config/opencode): `plugin/legwork.js`, which OpenCode loads by
+/// itself, and `legwork/tui.js`, which shows helpers in its terminal UI. For the second one it adds
+/// "./legwork/tui.js" to the list "plugin" in `tui.json`; the rest of that file stays as it is, with
+/// its comments. Doing it again updates the files.
+///
+/// With --project only `plugin/legwork.js` is written, into the project: OpenCode would install a
+/// package of its own into a project whose settings name a part for the terminal UI.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   legwork install opencode                  for all projects
+  legwork install opencode --no-tui         without the helpers in the terminal UI
   legwork install opencode --project .      for this project only")]
 pub struct Install {
     /// The host
@@ -24,9 +35,12 @@ pub struct Install {
     _host: Host,
     #[command(flatten)]
     scope: Scope,
-    /// Overwrite a legwork.js that is not ours
+    /// Overwrite files of these names that are not ours
     #[arg(long)]
     force: bool,
+    /// Without the part for the terminal UI; takes out what an earlier install has added
+    #[arg(long)]
+    no_tui: bool,
 }
 
 #[derive(Serialize)]
@@ -35,18 +49,93 @@ struct Shown {
     file: String,
     binary: String,
     in_build_folder: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terminal_ui: Option<TerminalUi>,
+}
+
+#[derive(Serialize)]
+struct TerminalUi {
+    done: &'static str,
+    file: PathBuf,
+    settings: PathBuf,
+    settings_done: &'static str,
 }
 
 impl Install {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, from) = self.scope.file()?;
         let binary = this_binary()?;
-        let wanted = text(&binary)?;
-        let done = match look(&file)? {
+        let part = TuiPart::beside(&file);
+        let has_part = !self.no_tui && !self.scope.is_project();
+        // Everything that may be refused comes first, so that nothing is done by halves.
+        let plugin = Draft::of(&file, text(&binary)?, self.force)?;
+        let tui = if has_part {
+            part.check()?;
+            Some(Draft::of(&part.file, TuiPart::text(&binary)?, self.force)?)
+        } else {
+            None
+        };
+        plugin.write(&file, &from)?;
+        let terminal_ui = match &tui {
+            Some(draft) => Some(add(&part, draft)?),
+            None => None,
+        };
+        let taken_out = self.no_tui && !self.scope.is_project() && take_out(&part)?;
+        let shown = Shown {
+            done: plugin.done,
+            file: file.display().to_string(),
+            binary: binary.display().to_string(),
+            in_build_folder: is_in_build_folder(&binary),
+            terminal_ui,
+        };
+        if screen.is_json() {
+            return screen.value(&shown).map(|()| Exit::Done);
+        }
+        tell(&shown, screen)?;
+        if self.scope.is_project() {
+            let why = "Helpers are shown in the terminal UI only by an install for all projects, \
+                       without --project.";
+            screen.line(paint(DIM, why))?;
+        } else if taken_out {
+            screen.line(format!("{}: removed", part.file.display()))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn tell(shown: &Shown, screen: &Screen) -> Result<(), Fault> {
+    screen.line(format!("{}: {}", shown.file, paint(GOOD, shown.done)))?;
+    if let Some(ui) = &shown.terminal_ui {
+        screen.line(format!("{}: {}", ui.file.display(), paint(GOOD, ui.done)))?;
+        screen.line(format!("{}: {}", ui.settings.display(), paint(GOOD, ui.settings_done)))?;
+    }
+    let starts = if shown.terminal_ui.is_some() { "Both start" } else { "It starts" };
+    screen.line(format!("{starts} {}", shown.binary))?;
+    if shown.in_build_folder {
+        let hint = "That is a build folder: the next `cargo clean` removes it. To keep it, run \
+             `cargo install --path crates/cli` and then `legwork install opencode` again.";
+        screen.line(paint(MIND, hint))?;
+    }
+    let is_new = |ui: &TerminalUi| ui.done != UP_TO_DATE || ui.settings_done != NAMED;
+    if shown.done != UP_TO_DATE || shown.terminal_ui.as_ref().is_some_and(is_new) {
+        screen.line("Restart OpenCode to use it. `legwork doctor` checks that it works.")?;
+    }
+    Ok(())
+}
+
+/// A file that is to be written, if it is not so already.
+struct Draft {
+    done: &'static str,
+    text: String,
+}
+
+impl Draft {
+    fn of(file: &Path, wanted: String, force: bool) -> Result<Self, Fault> {
+        let done = match look(file)? {
             Found::Nothing => "written",
-            Found::Ours(installed) if installed == wanted => "already up to date",
+            Found::Ours(installed) if installed == wanted => UP_TO_DATE,
             Found::Ours(_) => "updated",
-            Found::Foreign if self.force => "overwritten",
+            Found::Foreign if force => "overwritten",
             Found::Foreign => {
                 return Err(Fault::Refused(format!(
                     "{} is there already and is not legwork's. Move it away, or give --force to \
@@ -55,28 +144,28 @@ impl Install {
                 )));
             }
         };
-        if done != "already up to date" {
-            let own = legwork_machine::check_owner_of(&file);
-            own.map_err(|fault| Fault::Refused(fault.to_string()))?;
-            write(&file, &from, &wanted)?;
-        }
-        let in_build_folder = is_in_build_folder(&binary);
-        let (file, binary) = (file.display().to_string(), binary.display().to_string());
-        if screen.is_json() {
-            return screen
-                .value(&Shown { done, file, binary, in_build_folder })
-                .map(|()| Exit::Done);
-        }
-        screen.line(format!("{file}: {}", paint(GOOD, done)))?;
-        screen.line(format!("It starts {binary}"))?;
-        if in_build_folder {
-            let hint = "That is a build folder: the next `cargo clean` removes it. To keep it, run \
-                 `cargo install --path crates/cli` and then `legwork install opencode` again.";
-            screen.line(paint(MIND, hint))?;
-        }
-        if done != "already up to date" {
-            screen.line("Restart OpenCode to use it. `legwork doctor` checks that it works.")?;
-        }
-        Ok(Exit::Done)
+        Ok(Self { done, text: wanted })
     }
+
+    fn write(&self, file: &Path, from: &Path) -> Result<(), Fault> {
+        if self.done == UP_TO_DATE {
+            return Ok(());
+        }
+        let own = legwork_machine::check_owner_of(file);
+        own.map_err(|fault| Fault::Refused(fault.to_string()))?;
+        write(file, from, &self.text)
+    }
+}
+
+/// The file first: settings that name a file that is not there would be a fault.
+fn add(part: &TuiPart, draft: &Draft) -> Result<TerminalUi, Fault> {
+    let folder = part.file.parent().unwrap_or(&part.file);
+    draft.write(&part.file, folder)?;
+    let (settings, settings_done) = part.list()?;
+    Ok(TerminalUi { done: draft.done, file: part.file.clone(), settings, settings_done })
+}
+
+fn take_out(part: &TuiPart) -> Result<bool, Fault> {
+    let changed = part.unlist()?;
+    Ok(part.remove()? || !changed.is_empty())
 }

@@ -11,11 +11,12 @@ use crate::fault::Fault;
 use crate::plugin::{Found, Host, Scope, look};
 use crate::purge::{self, Plan};
 use crate::screen::{Screen, agrees, remark};
+use crate::tui_part::TuiPart;
 
 /// Take legwork out of a host
 ///
-/// Removes the file that `legwork install` wrote, and nothing else. Tasks are kept, unless --purge
-/// says otherwise: that also ends the daemon and removes the records, the conversations, the log
+/// Removes the files that `legwork install` wrote, and what it added to `tui.json`; nothing else.
+/// Tasks are kept, unless --purge says otherwise: that also ends the daemon and removes the records, the conversations, the log
 /// and the settings for good, after it has shown what they are and asked. What agents keep for
 /// themselves stays.
 #[derive(Args)]
@@ -54,16 +55,20 @@ impl Uninstall {
                 )));
             }
         };
+        let part = (!self.scope.is_project()).then(|| TuiPart::beside(&file));
         if self.purge {
-            return self.purge(&file, is_there, screen);
+            return self.purge(&file, is_there, part.as_ref(), screen);
         }
+        let more = take_out(part.as_ref())?;
         let done = if is_there { "removed" } else { "not installed" };
         remove(&file, is_there)?;
         if screen.is_json() {
-            return screen.value(&json!({ "done": done, "file": file })).map(|()| Exit::Done);
+            let shown = json!({ "done": done, "file": file, "terminal_ui": more });
+            return screen.value(&shown).map(|()| Exit::Done);
         }
         screen.line(format!("{}: {done}", file.display()))?;
-        if is_there {
+        screen.lines(more.iter().map(|path| format!("{}: {}", path.display(), fate(path))))?;
+        if is_there || !more.is_empty() {
             screen.line("Restart OpenCode to be rid of it.")?;
             screen.line(
                 "Tasks are kept. To remove them and everything else of legwork's too: `legwork \
@@ -73,7 +78,13 @@ impl Uninstall {
         Ok(Exit::Done)
     }
 
-    fn purge(&self, file: &Path, is_there: bool, screen: &Screen) -> Result<Exit, Fault> {
+    fn purge(
+        &self,
+        file: &Path,
+        is_there: bool,
+        part: Option<&TuiPart>,
+        screen: &Screen,
+    ) -> Result<Exit, Fault> {
         let plan = Plan::new(self.force)?;
         let plugin = is_there.then_some(file);
         if !self.yes {
@@ -84,6 +95,7 @@ impl Uninstall {
             }
         }
         // First, so that no window that is opened meanwhile starts the daemon again.
+        take_out(part)?;
         remove(file, is_there)?;
         let removed = plan.carry_out()?;
         if screen.is_json() {
@@ -107,4 +119,19 @@ fn remove(file: &Path, is_there: bool) -> Result<(), Fault> {
         let _ = file.parent().map(fs::remove_dir);
     }
     Ok(())
+}
+
+/// Takes the part for the terminal UI out. Gives the files that were removed or changed. The settings
+/// first: ones that name a file that is not there would be a fault.
+fn take_out(part: Option<&TuiPart>) -> Result<Vec<PathBuf>, Fault> {
+    let Some(part) = part else { return Ok(Vec::new()) };
+    let mut all = part.unlist()?;
+    if part.remove()? {
+        all.push(part.file.clone());
+    }
+    Ok(all)
+}
+
+fn fate(path: &Path) -> &'static str {
+    if path.exists() { "does not name it any more" } else { "removed" }
 }

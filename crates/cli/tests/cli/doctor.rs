@@ -298,6 +298,40 @@ fn p7_a_plugin_of_another_version_is_found_and_written_anew() {
     findings(&home, 0);
 }
 
+/// Also V5.
+#[test]
+fn p7_a_part_for_the_terminal_ui_that_opencode_would_not_load_is_found_and_put_right() {
+    let home = well();
+    let folder = home.path("home/.config/opencode");
+    let (file, settings) = (folder.join("legwork/tui.js"), folder.join("tui.json"));
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}// of yesterday\n")).unwrap();
+    apply(&home, &found(&home, 1, "screen.outdated"));
+    fs::write(&file, text.replace(LEGWORK, "/nowhere/legwork")).unwrap();
+    apply(&home, &found(&home, 1, "screen.program-gone"));
+    fs::write(&file, text.replace("const BIN = ", "const OTHER = ")).unwrap();
+    apply(&home, &found(&home, 1, "screen.no-program"));
+    fs::write(&file, "export default {}").unwrap();
+    apply(&home, &found(&home, 1, "screen.foreign"));
+    fs::remove_file(&file).unwrap();
+    apply(&home, &found(&home, 1, "screen.file-gone"));
+    fs::write(&settings, "{ \"theme\": \"nord\" }").unwrap();
+    apply(&home, &found(&home, 1, "screen.not-named"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    findings(&home, 0);
+    // What nobody can correct but the person.
+    fs::write(&settings, "{ theme: 1 }").unwrap();
+    let unclear = found(&home, 1, "screen.settings-unclear");
+    assert!(unclear["remedy"].as_str().unwrap().contains("./legwork/tui.js"), "{unclear}");
+    fs::write(&settings, "{ theme: 1, plugin: [\"./legwork/tui.js\"] }").unwrap();
+    findings(&home, 0);
+    // Who does not want it is not told of it.
+    fs::remove_file(&settings).unwrap();
+    home.run(["install", "opencode", "--no-tui"]).with_code(0);
+    let left = findings(&home, 0);
+    assert!(!left.iter().any(|one| one["check"] == "screen"), "{left:#?}");
+}
+
 #[test]
 fn p7_a_plugin_that_is_installed_twice_is_found_and_one_is_removed() {
     let home = well();
@@ -438,7 +472,7 @@ fn p7_every_problem_says_what_to_do_and_has_a_code_that_stays() {
     let checks: Vec<&str> = all.iter().map(|one| one["check"].as_str().unwrap()).collect();
     let expected = [
         "program", "files", "settings", "folders", "disk", "daemon", "socket", "records", "hosts",
-        "agents", "plugin", "opencode", "project",
+        "agents", "plugin", "screen", "opencode", "project",
     ];
     assert_eq!(checks, expected);
 }

@@ -14,6 +14,7 @@ mod program;
 mod project;
 mod records;
 mod settings;
+mod terminal_ui;
 
 use std::sync::{Arc, OnceLock};
 
@@ -29,7 +30,7 @@ use crate::screen::{BAD, DIM, GOOD, MIND, Screen, paint};
 use crate::words::counted;
 
 /// In the order of a start: what the daemon needs, the daemon, what needs the daemon.
-const CHECKS: [Check; 13] = [
+const CHECKS: [Check; 14] = [
     program::PROGRAM,
     program::FILES,
     settings::SETTINGS,
@@ -41,6 +42,7 @@ const CHECKS: [Check; 13] = [
     agents::AGENTS,
     notify::NOTIFY,
     plugin::PLUGIN,
+    terminal_ui::TERMINAL_UI,
     opencode::OPENCODE,
     project::PROJECT,
 ];
@@ -48,10 +50,10 @@ const CHECKS: [Check; 13] = [
 /// Check that everything works, and say what to do if not
 ///
 /// Checks one thing after the other: the program, the settings, the folders, the disk, the daemon,
-/// its socket and records, the agents, the plugin, OpenCode, this project. Each problem comes with
-/// what to do. Starts the daemon if it does not run, and every agent for a moment. The exit code is
-/// 1 if there is a problem. For programs each finding has a code that stays the same, and the
-/// command of its remedy, if there is one.
+/// its socket and records, the agents, the plugin, its part for the terminal UI, OpenCode, this
+/// project. Each problem comes with what to do. Starts the daemon if it does not run, and every
+/// agent for a moment. The exit code is 1 if there is a problem. For programs each finding has a
+/// code that stays the same, and the command of its remedy, if there is one.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
