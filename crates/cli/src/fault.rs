@@ -15,6 +15,8 @@ pub enum Fault {
     Client(#[from] legwork_client::Fault),
     #[error(transparent)]
     Daemon(#[from] legwork_daemon::Fault),
+    #[error(transparent)]
+    Page(#[from] legwork_dashboard::Fault),
     #[error("{}", sentences::refusal(.0))]
     Denied(Refusal),
     #[error("{0}")]

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+pub use legwork_board::text::harmless;
 use legwork_protocol::Status;
 use legwork_protocol::api::{Answer, Refusal};
 use legwork_protocol::refusal::steers;
@@ -121,12 +122,7 @@ impl Screen {
     }
 }
 
-/// A text of somebody else without what could steer a terminal or turn the text around.
-pub fn harmless(text: &str) -> String {
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !steers(*c)).collect()
-}
-
-/// The same JSON with such characters as escapes. The writer has escaped those below U+0020, and
+/// The same JSON with characters that steer a terminal as escapes. The writer has escaped those below U+0020, and
 /// outside of texts JSON has none of the others.
 fn harmless_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -169,12 +165,6 @@ mod tests {
 
     const STEERING: &str =
         "a\u{7}\u{1b}[2J\u{9b}2J\u{7f}\u{202e}b\u{2066}\u{2069}\u{200f}\u{61c}\u{2028}c";
-
-    #[test]
-    fn a_text_keeps_its_lines_and_loses_what_steers() {
-        assert_eq!(harmless(STEERING), "a[2J2Jbc");
-        assert_eq!(harmless("one\n\ttwo é 日本語 😀"), "one\n\ttwo é 日本語 😀");
-    }
 
     #[test]
     fn json_stays_the_same_and_has_nothing_raw_that_steers() {

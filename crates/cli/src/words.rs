@@ -1,45 +1,17 @@
-//! Times and durations as a person says them: local, short.
+//! Times and durations as a person says and types them: local, short.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+pub use legwork_board::words::{age, clock, moment};
 use legwork_protocol::Time;
 pub use legwork_protocol::amounts::{ago, counted, duration};
-
-pub fn clock(time: Time) -> String {
-    in_zone(time, "%H:%M:%S", TimeZone::system())
-}
-
-/// The day and the time of day.
-pub fn moment(time: Time) -> String {
-    in_zone(time, "%a %e %b %Y, %H:%M:%S", TimeZone::system())
-}
-
-/// How long ago, in one unit, for a column: `12s`, `5m`, `3h`, `2d`, `9w`.
-pub fn age(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match (seconds / 604_800, seconds / 86_400, seconds / 3600, seconds / 60) {
-        (0, 0, 0, 0) => format!("{seconds}s"),
-        (0, 0, 0, minutes) => format!("{minutes}m"),
-        (0, 0, hours, _) => format!("{hours}h"),
-        (0, days, _, _) => format!("{days}d"),
-        (weeks, ..) => format!("{weeks}w"),
-    }
-}
 
 /// How long ago this moment was.
 pub fn since(time: Time) -> u64 {
     Time(legwork_machine::epoch_ms()).since(time)
-}
-
-fn in_zone(time: Time, format: &str, zone: TimeZone) -> String {
-    let ms = i64::try_from(time.0).unwrap_or(i64::MAX);
-    match Timestamp::from_millisecond(ms) {
-        Ok(moment) => moment.to_zoned(zone).strftime(format).to_string(),
-        Err(_) => "?".to_owned(),
-    }
 }
 
 /// A duration as a person types it: `90s`, `10m`, `1h 30m`; a bare number is seconds.
@@ -109,18 +81,5 @@ mod tests {
         for text in ["", "yesterday", "2023-13-01", "14.11.2023", "99999999999d"] {
             assert!(read(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn p5_an_age_has_one_unit() {
-        let all = [0, 59_999, 60_000, 3_600_000, 86_400_000, 604_800_000, 31_536_000_000];
-        assert_eq!(all.map(age), ["0s", "59s", "1m", "1h", "1d", "1w", "52w"]);
-    }
-
-    #[test]
-    fn times_of_day_are_short_and_a_time_out_of_reach_is_no_crash() {
-        let said = |time| in_zone(time, "%a %e %b %Y, %H:%M:%S", TimeZone::UTC);
-        assert_eq!(said(Time(1_700_000_000_000)), "Tue 14 Nov 2023, 22:13:20");
-        assert_eq!(said(Time(u64::MAX)), "?");
     }
 }

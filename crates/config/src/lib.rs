@@ -32,6 +32,9 @@ const CONFIG_MAX_BYTES: u64 = 64 << 10;
 /// The largest budget: more is no limit at all.
 const MAX_COST: f64 = 1_000_000.0;
 
+/// The ports below it are the system's.
+const FIRST_FREE_PORT: u16 = 1024;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     pub settings: Settings,
@@ -45,6 +48,8 @@ pub struct Config {
     pub keep: Vec<String>,
     /// How a person who is elsewhere is told.
     pub notify: Notify,
+    /// Where `legwork ui` listens, if that is free.
+    pub ui_port: Option<u16>,
 }
 
 impl Config {
@@ -70,6 +75,7 @@ impl Default for Config {
             distrusted: None,
             keep,
             notify: Notify::default(),
+            ui_port: None,
         }
     }
 }
@@ -199,6 +205,12 @@ fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), Strin
             DeValue::Boolean(yes) => config.notify.desktop = *yes,
             _ => return Err(format!("{name}: expected true or false")),
         },
+        "ui.port" => {
+            let port = whole_number(value).and_then(|port| u16::try_from(port).ok());
+            let port = port.filter(|port| *port >= FIRST_FREE_PORT);
+            let range = format!("{name}: expected a port from {FIRST_FREE_PORT} to {}", u16::MAX);
+            config.ui_port = Some(port.ok_or(range)?);
+        }
         "notify.on" => (config.notify.ends, config.notify.questions) = events(name, value)?,
         _ => return Err(unknown_setting(name)),
     }

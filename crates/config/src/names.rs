@@ -5,7 +5,7 @@ use legwork_protocol::refusal::plain;
 use strsim::levenshtein;
 
 /// Every setting there is, but for those of agents.
-pub const NAMES: [&str; 16] = [
+pub const NAMES: [&str; 17] = [
     "limits.max_running",
     "limits.max_in_window",
     "limits.max_tasks_per_root",
@@ -22,6 +22,7 @@ pub const NAMES: [&str; 16] = [
     "notify.command",
     "notify.desktop",
     "notify.on",
+    "ui.port",
 ];
 
 pub fn unknown_setting(name: &str) -> String {

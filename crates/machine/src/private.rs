@@ -77,8 +77,9 @@ fn holds_only_ours(folder: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
         let name = name.to_string_lossy();
-        let is_ours = matches!(&*name, "config.toml" | "store" | "sessions")
+        let is_ours = matches!(&*name, "config.toml" | "store" | "sessions" | "ui.json")
             || name.starts_with("daemon.log")
+            || name.starts_with("ui-") && name.ends_with(".html")
             || name.ends_with(".sock")
             || name.ends_with(".sock.new");
         if !is_ours {

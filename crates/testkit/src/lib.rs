@@ -1,5 +1,6 @@
 //! What the tests need to speak to a real host: a model that does what the prompt says, the real
-//! OpenCode in a home of its own, a small client of its API, and the end of all of it.
+//! OpenCode in a home of its own, a small client of its API, and the end of all of it. And a real
+//! browser, for what a person sees.
 //!
 //! Every wait has a deadline and says what it saw. Nothing that a test starts outlives it, not even
 //! when the test is killed. Nothing here knows of legwork, and nothing of legwork may need it but
@@ -11,6 +12,7 @@
 )]
 
 mod api;
+mod browser;
 mod events;
 mod home;
 mod http;
@@ -24,6 +26,7 @@ mod sweep;
 mod tui;
 
 pub use api::Client;
+pub use browser::{Answered, Browser, BrowserContext, Page, REBOUND};
 pub use events::{Event, Events};
 pub use home::{Home, HomeBuilder};
 pub use http::Answer;

@@ -21,6 +21,7 @@ mod resume;
 mod run;
 mod show;
 mod transcript;
+mod ui;
 mod uninstall;
 mod wait;
 mod watch;
@@ -49,6 +50,7 @@ pub enum Command {
     Transcript(transcript::Transcript),
     Wait(wait::Wait),
     Watch(watch::Watch),
+    Ui(ui::Ui),
     #[command(visible_alias = "logs")]
     Log(log::Log),
     Cost(cost::Cost),
@@ -84,6 +86,7 @@ impl Command {
             Self::Transcript(command) => command.run(screen),
             Self::Wait(command) => command.run(screen),
             Self::Watch(command) => command.run(screen),
+            Self::Ui(command) => command.run(screen),
             Self::Log(command) => command.run(screen),
             Self::Cost(command) => command.run(screen),
             Self::Mail(command) => command.run(screen),
@@ -105,6 +108,7 @@ impl Command {
             | Self::Resume(_)
             | Self::Cancel(_)
             | Self::Clear(_)
+            | Self::Ui(_)
             | Self::Uninstall(_) => true,
             Self::Answer(command) => command.acts(),
             Self::Daemon(command) => command.ends_it(),
@@ -119,6 +123,7 @@ impl Command {
             self,
             Self::Demo(_)
                 | Self::Mail(_)
+                | Self::Ui(_)
                 | Self::Install(_)
                 | Self::Uninstall(_)
                 | Self::Doctor(_)

@@ -1,0 +1,195 @@
+//! What came of requests, in words for people. What models read of the same values is the engine's.
+
+use legwork_protocol::Refusal;
+use legwork_protocol::amounts::{counted, duration};
+use legwork_protocol::api::{Answer, Reply};
+use legwork_protocol::limits::ECHO_MAX_CHARS;
+use legwork_protocol::money::amount;
+use legwork_protocol::refusal::plain;
+use legwork_protocol::view::{QuestionKind, QuestionView, TaskView, Waiting};
+
+/// Longer than any question that is kept.
+pub const QUESTION_MAX_CHARS: usize = 1_000;
+
+pub fn refusal(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::NotFound(name) => {
+            let name = plain(name, ECHO_MAX_CHARS);
+            format!("Task not found: {name}. `legwork list` shows the tasks with their ids.")
+        }
+        Refusal::BeingResumed => "The task is being resumed already. Wait for its end.".to_owned(),
+        Refusal::NotCompleted(_) => "The task is still at work. Wait for its end, or cancel it, \
+             and resume it then."
+            .to_owned(),
+        Refusal::BeingStopped => {
+            "What the task did last is still being stopped. Try again in a moment.".to_owned()
+        }
+        Refusal::PromptRequired => "Say what is to be done: the prompt is empty.".to_owned(),
+        Refusal::HostUnreachable => "The program that keeps the task's session is not running. \
+             Open it again in the task's folder (`legwork show` names it), then try again."
+            .to_owned(),
+        Refusal::SessionExpired => {
+            "The task has no session any more, so it cannot go on. Launch a new task.".to_owned()
+        }
+        Refusal::UnknownAgent { agent, known } => {
+            let agent = plain(agent, ECHO_MAX_CHARS);
+            let known: String = known.iter().map(|name| format!("{name}, ")).collect();
+            format!(
+                "There is no agent named {agent}. Agents here: {known}and rehearsal, which \
+                 follows a script."
+            )
+        }
+        Refusal::TooManyTasks { limit, held, .. } => format!(
+            "This session and its helpers hold {held} of {limit} places \
+             (limits.max_tasks_per_root). `legwork clear --finished` makes room."
+        ),
+        Refusal::OverBudget { spent_micros, limit_micros, currency } => format!(
+            "The helpers of this session have cost {} of {} {currency} (limits.max_cost). Raise \
+             limits.max_cost in config.toml and run `legwork daemon stop`, or begin a new session.",
+            amount(*spent_micros),
+            amount(*limit_micros)
+        ),
+        Refusal::CannotCancel(status) => {
+            format!("The task is {status} already. Only an unfinished task can be cancelled.")
+        }
+        Refusal::CannotSave => "legwork cannot save its records (the disk may be full) and takes \
+             on nothing new. Tasks that are there stay as they are. Make room, then try again."
+            .to_owned(),
+        Refusal::NoSuchQuestion(_) => {
+            "No helper waits for this answer any more. It may have been answered already."
+                .to_owned()
+        }
+        Refusal::BadArguments { why, .. } => why.clone(),
+        Refusal::Missing(names) => format!("Something is missing: {}.", names.join(", ")),
+        Refusal::NotASession => "Nobody can do this from here.".to_owned(),
+        other => other.text(),
+    }
+}
+
+/// What was done, where there is something to say about it.
+pub fn done(answer: &Answer) -> String {
+    match answer {
+        Answer::Cancelled { task, stopping, told } => {
+            let stopping = if *stopping { " Its session is being stopped." } else { "" };
+            let told = if *told { " Its parent is told." } else { "" };
+            format!("Cancelled {} ({}).{stopping}{told}", task.id, task.description)
+        }
+        Answer::Cleared { tasks: 0, .. } => "There are no tasks to clear.".to_owned(),
+        Answer::Cleared { tasks, unfinished: 0 } => format!("Cleared {}.", counted(*tasks, "task")),
+        Answer::Cleared { tasks, unfinished } => format!(
+            "Cancelled {} and cleared {}.",
+            counted(*unfinished, "unfinished task"),
+            counted(*tasks, "task")
+        ),
+        Answer::Replied => "The helper has your answer.".to_owned(),
+        _ => String::new(),
+    }
+}
+
+pub fn waiting(waiting: &Waiting) -> String {
+    match waiting {
+        Waiting::Slot { ahead: 0 } => "in the queue, next in line".to_owned(),
+        Waiting::Slot { ahead } => format!("in the queue, {} before it", counted(*ahead, "task")),
+        Waiting::AnotherHost => {
+            "its host ended; it is looked up when another one is there".to_owned()
+        }
+        Waiting::Host => "its host cannot be reached at the moment".to_owned(),
+        Waiting::Provider { attempt, why, in_ms } => {
+            format!("provider retry {attempt} in {} ({why})", duration(*in_ms))
+        }
+    }
+}
+
+pub fn question(question: &QuestionView) -> String {
+    let kind = match question.kind {
+        QuestionKind::Permission => "asks for a permission",
+        QuestionKind::Question => "asks",
+    };
+    plain(&format!("{kind}: {}", question.subject), QUESTION_MAX_CHARS)
+}
+
+/// What a helper asks, whole.
+pub fn asks(question: &QuestionView) -> String {
+    match question.kind {
+        QuestionKind::Permission => format!("asks for a permission: {}", question.subject),
+        QuestionKind::Question => format!("asks: {}", question.subject),
+    }
+}
+
+/// What a person has just said to a helper.
+pub fn reply(reply: &Reply) -> String {
+    match reply {
+        Reply::Once => "allowed once".to_owned(),
+        Reply::Always => "allowed from now on".to_owned(),
+        Reply::Reject(None) => "rejected".to_owned(),
+        Reply::Reject(Some(words)) => format!("rejected: {}", plain(words, QUESTION_MAX_CHARS)),
+        Reply::Words(words) => format!("answered: {}", plain(words, QUESTION_MAX_CHARS)),
+    }
+}
+
+/// Everything that a task waits for, a person first.
+pub fn all_waiting(task: &TaskView) -> Vec<String> {
+    let questions = task.questions.iter().map(question);
+    questions.chain(task.waiting.iter().map(waiting)).collect()
+}
+
+/// A number in groups of three digits.
+pub fn number(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::api::Inside;
+    use legwork_protocol::{Status, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn p10_what_a_person_is_refused_names_no_tool_of_a_model() {
+        let name = || "x".to_owned();
+        let all = [
+            Refusal::Missing(vec![name()]),
+            Refusal::PromptRequired,
+            Refusal::NotFound(name()),
+            Refusal::BeingResumed,
+            Refusal::BeingStopped,
+            Refusal::NotCompleted(Status::Running),
+            Refusal::SessionExpired,
+            Refusal::UnknownAgent { agent: name(), known: vec![name()] },
+            Refusal::TooDeep { limit: 1 },
+            Refusal::TooManyTasks { limit: 1, held: 1, finished: 1, unfinished: 0 },
+            Refusal::CannotCancel(Status::Completed),
+            Refusal::BadArguments { tool: "background_task".to_owned(), why: name() },
+            Refusal::HostUnreachable,
+            Refusal::NotStarted(name()),
+            Refusal::NotDone(name()),
+            Refusal::CallRepeated,
+            Refusal::CannotSave,
+            Refusal::CannotRead,
+            Refusal::NoSuchQuestion("per_1".to_owned()),
+            Refusal::Forgotten {
+                task: TaskId::from_number(1),
+                description: name(),
+                days_left: 1,
+                found: name(),
+            },
+            Refusal::NotASession,
+            Refusal::NotAPerson(Inside::Agent),
+            Refusal::RecordsReplaced { path: name() },
+        ];
+        for refused in all {
+            let said = refusal(&refused);
+            assert!(!said.contains("background_") && !said.contains("per_1"), "{said}");
+            assert!(!said.is_empty());
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A home with a front that runs, and a browser to look at it with.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command};
+
+use legwork_testkit::{Browser, BrowserContext, Page};
+use serde_json::Value;
+
+use crate::home::{Home, Ran, eventually, ran};
+
+/// True when the page shows what is so now.
+pub const LIVE: &str = "document.querySelector('[role=status]')?.innerText.includes('live')";
+
+pub struct Stage {
+    pub home: Home,
+    front: Option<Front>,
+    /// Storage of its own in the browser.
+    pub context: BrowserContext,
+}
+
+/// A `legwork ui` in the foreground.
+pub struct Front {
+    child: Child,
+    pub port: u16,
+    /// With a code that nobody has used.
+    pub address: String,
+}
+
+impl Front {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        if line.is_empty() {
+            panic!("it told nothing: {:?}", child.wait_with_output());
+        }
+        let told: Value = serde_json::from_str(&line).unwrap();
+        let port = u16::try_from(told["port"].as_u64().unwrap()).unwrap();
+        Self { child, port, address: told["address"].as_str().unwrap().to_owned() }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Stage {
+    pub fn new() -> Self {
+        Self::with("")
+    }
+
+    /// With these settings.
+    pub fn with(settings: &str) -> Self {
+        let home = Home::new();
+        home.configure(settings);
+        fs::create_dir(home.path("work")).unwrap();
+        let mut stage = Self { home, front: None, context: Browser::get().context() };
+        stage.start_front(0);
+        stage
+    }
+
+    /// Starts a front on this port; 0 for any.
+    pub fn start_front(&mut self, port: u16) {
+        let port = port.to_string();
+        let command = self.home.command(["ui", "--no-open", "--json", "--port", &port]);
+        self.front = Some(Front::start(command));
+    }
+
+    pub fn front(&self) -> &Front {
+        self.front.as_ref().unwrap()
+    }
+
+    /// Kills it, as a person who closes a terminal for good.
+    pub fn kill_front(&mut self) -> u16 {
+        let port = self.front().port;
+        self.front = None;
+        port
+    }
+
+    /// Where the page is, without a code.
+    pub fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.front().port)
+    }
+
+    /// The address of the page with a code that nobody has used.
+    pub fn address(&self) -> String {
+        let told = self.home.run(["ui", "--no-open", "--json"]).with_code(0).json();
+        told["address"].as_str().unwrap().to_owned()
+    }
+
+    /// A tab that has come in and shows the board.
+    pub fn open(&self) -> Page {
+        let page = self.context.open(&self.address());
+        page.wait_for(LIVE);
+        page
+    }
+
+    /// A command in the project's folder.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        let mut command = self.home.command(args);
+        command.current_dir(self.home.path("work"));
+        ran(command)
+    }
+
+    /// Launches a helper with this script; its id.
+    pub fn launch(&self, script: &str) -> String {
+        let launched = self.run(&["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
+        launched.out.trim().to_owned()
+    }
+
+    /// A task as `legwork show --json` has it.
+    pub fn task(&self, task: &str) -> Value {
+        let shown = self.run(&["show", task, "--json"]).with_code(0).json();
+        shown.get("task").cloned().unwrap_or(shown)
+    }
+
+    /// Waits until a task is so.
+    pub fn until(&self, task: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+        eventually(what, || Some(self.task(task)).filter(|task| is_so(task)))
+    }
+
+    /// The process of the daemon.
+    pub fn daemon(&self) -> u32 {
+        let told = self.run(&["daemon", "start", "--json"]).with_code(0).json();
+        u32::try_from(told["daemon"]["pid"].as_u64().unwrap()).unwrap()
+    }
+}

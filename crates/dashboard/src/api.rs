@@ -1,0 +1,193 @@
+//! What the page may ask for beside the streams, and what it may have done. Each is one request to
+//! the daemon, or a few; the daemon decides.
+
+use hyper::StatusCode;
+use legwork_board::{Item, markdown, why};
+use legwork_machine::Folders;
+use legwork_protocol::api::transcript::{Reading, Transcript};
+use legwork_protocol::api::view::{News, ResultView, RunView, TaskView, TasksView};
+use legwork_protocol::api::{Answer, Ask, Cursor, List, Refusal, Reply, Request};
+use legwork_protocol::limits::LIST_MAX_TASKS;
+use legwork_protocol::{QuestionId, Status, TaskId};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::link::{Link, Trouble, ask, new_key};
+use crate::query::Query;
+
+/// Why nothing was done, for the person who sees the page.
+#[derive(Debug)]
+pub struct Failure {
+    pub status: StatusCode,
+    pub error: String,
+}
+
+impl Failure {
+    pub fn new(status: StatusCode, error: impl Into<String>) -> Self {
+        Self { status, error: error.into() }
+    }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        let status = match &trouble {
+            Trouble::Daemon(_) | Trouble::Refused(Refusal::CannotSave) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Trouble::Refused(Refusal::NotFound(_) | Refusal::NoSuchQuestion(_)) => {
+                StatusCode::NOT_FOUND
+            }
+            Trouble::Refused(Refusal::NotAPerson(_)) => StatusCode::FORBIDDEN,
+            Trouble::Refused(Refusal::BadRequest(_)) => StatusCode::NOT_IMPLEMENTED,
+            Trouble::Refused(_) => StatusCode::CONFLICT,
+        };
+        Self::new(status, trouble.to_string())
+    }
+}
+
+impl From<legwork_client::Fault> for Failure {
+    fn from(fault: legwork_client::Fault) -> Self {
+        Trouble::from(fault).into()
+    }
+}
+
+type Done = Result<Value, Failure>;
+
+/// Some tasks, page by page.
+pub async fn tasks(folders: &Folders, query: &Query) -> Done {
+    let status = query.get("status").filter(|status| !status.is_empty());
+    let after = query.get("after").filter(|after| !after.is_empty());
+    let list = List {
+        status: status.map(|status| known::<Status>(json!(status), "status")).transpose()?,
+        search: query.get("search").filter(|text| !text.is_empty()).map(str::to_owned),
+        after: after.map(|after| known::<Cursor>(json!(after), "after")).transpose()?,
+        limit: query.get("limit").and_then(|limit| limit.parse().ok()),
+        ..List::default()
+    };
+    let TasksView { tasks, total, next, .. } = ask(folders, Ask::List(list)).await?;
+    let rows: Vec<Item> = tasks.into_iter().map(Item::from).collect();
+    Ok(json!({ "rows": rows, "total": total, "next": next }))
+}
+
+/// One task with what each of its runs was asked to do.
+pub async fn task(folders: &Folders, task: TaskId) -> Done {
+    let mut link = Link::open(folders).await?;
+    let view: TaskView = link.ask(Request::Show { task: task.to_string() }).await?;
+    let runs: Vec<RunView> = link.ask(Request::Runs { task: task.to_string() }).await?;
+    let why = why(&view);
+    let why = json!({ "text": why.text, "since": why.since });
+    Ok(json!({ "item": Item::from(view), "runs": runs, "why": why }))
+}
+
+/// What came of its last run, or a part of that.
+pub async fn result(folders: &Folders, task: TaskId, query: &Query) -> Done {
+    let offset = query.get("offset").and_then(|offset| offset.parse().ok()).unwrap_or(0);
+    let result = ask(folders, Ask::Output { task: task.to_string(), offset }).await?;
+    let ResultView { text, next, .. } = result;
+    let blocks = markdown::blocks(text.as_deref().unwrap_or_default());
+    Ok(json!({ "text": text, "next": next, "blocks": blocks }))
+}
+
+/// Every decision about it.
+pub async fn log(folders: &Folders, task: TaskId) -> Done {
+    let news: Vec<News> = ask(folders, Request::Log { task: task.to_string() }).await?;
+    let line = |news: &News| json!({ "at": news.at, "run": news.run, "line": news.line });
+    Ok(json!({ "lines": news.iter().map(line).collect::<Vec<Value>>() }))
+}
+
+/// One entry of its conversation, with all that a tool was given and gave back.
+pub async fn entry(folders: &Folders, task: TaskId, query: &Query) -> Done {
+    let entry = query.get("key").map(str::to_owned);
+    let reading = Reading { entry, whole: true, ..Reading::default() };
+    let request = Request::Transcript { task: task.to_string(), reading };
+    let page: Transcript = ask(folders, request).await?;
+    let missing = "This part of the conversation is not there any more. Reload the page.";
+    let entry = page.entries.into_iter().next();
+    let entry = entry.ok_or_else(|| Failure::new(StatusCode::NOT_FOUND, missing))?;
+    Ok(json!({ "entry": entry }))
+}
+
+pub async fn cancel(folders: &Folders, task: TaskId) -> Done {
+    item(ask(folders, Ask::Cancel { task: task.to_string() }).await?)
+}
+
+#[derive(Deserialize)]
+struct GoOn {
+    prompt: String,
+}
+
+pub async fn resume(folders: &Folders, task: TaskId, body: Value) -> Done {
+    let GoOn { prompt } = known(body, "what it is to do now")?;
+    let resume = Ask::ResumeAny { task: task.to_string(), prompt, key: new_key() };
+    item(ask(folders, resume).await?)
+}
+
+fn item(task: TaskView) -> Done {
+    Ok(json!({ "item": Item::from(task) }))
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    question: QuestionId,
+    reply: Reply,
+}
+
+pub async fn answer(folders: &Folders, task: TaskId, body: Value) -> Done {
+    let Answered { question, reply } = known(body, "the answer")?;
+    let mut link = Link::open(folders).await?;
+    let view: TaskView = link.ask(Request::Show { task: task.to_string() }).await?;
+    if !view.questions.iter().any(|open| open.id == question) {
+        return Err(Trouble::Refused(Refusal::NoSuchQuestion(question.to_string())).into());
+    }
+    let _: Answer = link.ask(Ask::Reply { question, reply }).await?;
+    Ok(json!({}))
+}
+
+#[derive(Deserialize)]
+struct Chosen {
+    #[serde(default)]
+    tasks: Vec<TaskId>,
+    #[serde(default)]
+    finished: bool,
+}
+
+/// Forgets some tasks, or all that are finished by now.
+pub async fn clear(folders: &Folders, body: Value) -> Done {
+    let Chosen { tasks, finished } = known(body, "which tasks")?;
+    let mut link = Link::open(folders).await?;
+    let tasks = if finished { all_finished(&mut link).await? } else { tasks };
+    let (mut forgotten, mut called_off) = (0, 0);
+    for some in tasks.chunks(LIST_MAX_TASKS) {
+        let tasks = some.iter().map(TaskId::to_string).collect();
+        if let Answer::Cleared { tasks, unfinished } = link.ask(Ask::Forget { tasks }).await? {
+            forgotten += tasks;
+            called_off += unfinished;
+        }
+    }
+    Ok(json!({ "tasks": forgotten, "unfinished": called_off }))
+}
+
+async fn all_finished(link: &mut Link) -> Result<Vec<TaskId>, Failure> {
+    let mut found = Vec::new();
+    for status in [Status::Completed, Status::Error, Status::Cancelled] {
+        let mut list = List { status: Some(status), ..List::default() };
+        loop {
+            let TasksView { tasks, next, .. } = link.ask(Ask::List(list.clone())).await?;
+            found.extend(tasks.iter().map(|task| task.id));
+            if next.is_none() {
+                break;
+            }
+            list.after = next;
+        }
+    }
+    Ok(found)
+}
+
+/// A value as it has to be.
+pub fn known<T: DeserializeOwned>(value: Value, what: &str) -> Result<T, Failure> {
+    serde_json::from_value(value).map_err(|error| {
+        let error = format!("This cannot be read as {what}: {error}. Reload the page.");
+        Failure::new(StatusCode::BAD_REQUEST, error)
+    })
+}
