@@ -1,7 +1,7 @@
 //! The pipe between a plugin and the daemon.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::{Value, json};
 
@@ -87,4 +87,120 @@ fn that_there_is_no_daemon_is_told_to_the_plugin() {
     bridge.stdout.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(said.contains("legwork daemon log"), "{said}");
     assert_eq!(bridge.wait().unwrap().code(), Some(6));
+}
+
+/// A stream of the board, line by line.
+struct Stream {
+    process: Child,
+    stdin: Option<ChildStdin>,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Stream {
+    fn of(home: &Home) -> Self {
+        let mut command = home.command(["bridge", "board"]);
+        let mut process = command.stdin(Stdio::piped()).spawn().unwrap();
+        let stdin = process.stdin.take();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        Self { process, stdin, lines }
+    }
+
+    fn next(&mut self) -> Value {
+        serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap()
+    }
+
+    /// The next page; what is told before goes to `trouble`.
+    fn page(&mut self, trouble: &mut Vec<String>) -> Value {
+        loop {
+            let line = self.next();
+            let Some(told) = line["trouble"].as_str() else { return line };
+            trouble.push(told.to_owned());
+        }
+    }
+}
+
+fn launch(home: &Home, script: &str) -> String {
+    let run = ["run", "--agent", "rehearsal", "--detach", "--json", script];
+    home.run(run).with_code(0).json()[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn v5_the_board_is_streamed_whole_and_then_as_it_changes_until_stdin_ends() {
+    let home = Home::new();
+    let first = launch(&home, "say one");
+    home.run(["wait", &first]).with_code(0);
+    let mut stream = Stream::of(&home);
+    let page = stream.next();
+    assert_eq!((&page["whole"], &page["tasks"][0]["id"]), (&json!(true), &json!(first)));
+    let second = launch(&home, "ask to go on");
+    let asks = loop {
+        let page = stream.next();
+        assert_eq!(page["whole"], false, "{page}");
+        let asks = page["tasks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|task| task["id"] == json!(second) && task["questions"][0]["id"].is_string());
+        if let Some(asks) = asks {
+            break asks.clone();
+        }
+    };
+    assert_eq!(asks["status"], "running", "{asks}");
+    drop(stream.stdin.take());
+    assert_eq!(stream.process.wait().unwrap().code(), Some(0));
+    home.run(["cancel", &second]).with_code(0);
+}
+
+#[test]
+fn v5_a_stream_that_nobody_reads_ends_by_itself() {
+    let home = Home::new();
+    home.run(["daemon", "start"]).with_code(0);
+    let mut stream = Stream::of(&home);
+    assert_eq!(stream.next()["whole"], true);
+    let Stream { mut process, stdin, lines } = stream;
+    drop(lines);
+    // The next page finds nobody.
+    launch(&home, "say one");
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+    drop(stdin);
+}
+
+#[test]
+fn v5_a_stream_says_that_the_daemon_is_away_and_has_the_whole_board_when_it_is_back() {
+    let home = Home::new();
+    let mut stream = Stream::of(&home);
+    let trouble = stream.next();
+    assert!(
+        trouble["trouble"].as_str().is_some_and(|why| why.contains("not running")),
+        "{trouble}"
+    );
+    assert!(!home.path("legwork/daemon.log").exists(), "looking starts no daemon");
+    launch(&home, "say one");
+    assert_eq!(stream.page(&mut Vec::new())["whole"], true);
+    let pid = home.run(["daemon", "status", "--json"]).json()["daemon"]["pid"].as_i64().unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    let mut told = Vec::new();
+    home.run(["daemon", "start"]).with_code(0);
+    let page = loop {
+        let page = stream.page(&mut told);
+        if page["whole"] == true {
+            break page;
+        }
+    };
+    assert_eq!(page["tasks"].as_array().unwrap().len(), 1, "{page}");
+    drop(stream.stdin.take());
+    assert_eq!(stream.process.wait().unwrap().code(), Some(0));
+}
+
+/// It has only its pipes, also while there is nothing to read.
+#[test]
+fn v5_a_stream_without_a_daemon_ends_with_its_stdin_too() {
+    let home = Home::new();
+    let mut stream = Stream::of(&home);
+    assert!(stream.next()["trouble"].is_string());
+    drop(stream.stdin.take());
+    assert_eq!(stream.process.wait().unwrap().code(), Some(0));
+    let rest: Vec<String> = stream.lines.map(Result::unwrap).collect();
+    assert!(rest.iter().all(|line| line.starts_with("{\"trouble\":")), "{rest:?}");
 }
