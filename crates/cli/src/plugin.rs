@@ -20,6 +20,7 @@ const MARK: &str = "// legwork for OpenCode, ";
 /// The hole for the path of the binary, in the line that begins with [`BINARY`].
 const BINARY_HOLE: &str = "\"@LEGWORK_BIN@\"";
 const BINARY: &str = "const BIN = process.env.LEGWORK_BIN || ";
+const VERSION_HOLE: &str = "@LEGWORK_VERSION@";
 const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";
 /// Far more than the plugin has.
 const FILE_MAX_BYTES: u64 = 1 << 20;
@@ -125,7 +126,10 @@ pub fn filled(plugin: &str, binary: &Path) -> Result<String, Fault> {
     })?;
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let names: Vec<String> = tools().iter().map(|tool| quoted(&tool.name)).collect();
-    Ok(plugin.replacen(BINARY_HOLE, &quoted(binary), 1).replacen(TOOLS_HOLE, &names.join(", "), 1))
+    Ok(plugin
+        .replacen(BINARY_HOLE, &quoted(binary), 1)
+        .replacen(VERSION_HOLE, env!("CARGO_PKG_VERSION"), 1)
+        .replacen(TOOLS_HOLE, &names.join(", "), 1))
 }
 
 #[derive(Debug, PartialEq, Eq)]
