@@ -17,6 +17,7 @@ Chores:
   chaos            kill every process at random moments, and check every run
   adversary        attack it: kills, rubbish, clocks, disks, other users; a table at the end
   soak             run many tasks through one daemon, and look whether anything grows
+  views            measure what it costs that somebody looks
   help             print this
 
 `cargo xtask <chore> --help` prints the options of one chore.";
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         }
         "mutants" => mutants::run(rest),
         "sim" => sim::run(rest),
-        "adversary" | "bench" | "chaos" | "soak" => campaigns::run(chore, rest),
+        "adversary" | "bench" | "chaos" | "soak" | "views" => campaigns::run(chore, rest),
         "help" | "--help" | "-h" => {
             say(USAGE);
             ExitCode::SUCCESS

@@ -1,5 +1,5 @@
 //! The campaigns that produce the project's figures, on the real OpenCode with a scripted model:
-//! what it costs (`bench`), what survives (`chaos`), what grows (`soak`) and what a hostile world
+//! what it costs (`bench`, `views`), what survives (`chaos`), what grows (`soak`) and what a hostile world
 //! can do to it (`adversary`). `cargo xtask` starts them in release mode. They know legwork only as
 //! its users do: by its binary, its plugin and what OpenCode shows. They refuse to judge a figure
 //! without saying by which bound.
@@ -20,6 +20,7 @@ mod statistics;
 mod svg;
 mod talk;
 mod terminal;
+mod views;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,7 @@ enum Campaign {
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
     Soak(soak::Soak),
+    Views(views::Views),
 }
 
 /// Whether what was looked at is as it should be.
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Campaign::Bench(bench) => bench.run(),
         Campaign::Chaos(chaos) => chaos.run(),
         Campaign::Soak(soak) => soak.run(),
+        Campaign::Views(views) => views.run(),
     };
     match verdict {
         Ok(Verdict::Held) => ExitCode::SUCCESS,

@@ -98,6 +98,17 @@ pub fn headless(root: &Path) -> Vec<u32> {
     ours.iter().copied().filter(|pid| !is_fork(*pid)).collect()
 }
 
+/// The processes that come of this one and have this in the name of their program.
+pub fn descendants(of: u32, program: &str) -> Vec<u32> {
+    let found = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let numbers = found.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let comes_of = |pid: u32| {
+        std::iter::successors(parent(pid), |pid| parent(*pid)).any(|ancestor| ancestor == of)
+    };
+    let is_it = |pid: u32| words(pid).first().is_some_and(|word| word.contains(program));
+    numbers.filter(|pid| comes_of(*pid) && is_it(*pid)).collect()
+}
+
 fn parent(pid: u32) -> Option<u32> {
     after_name(&read(pid, "stat")?)?.split(' ').nth(1)?.parse().ok()
 }

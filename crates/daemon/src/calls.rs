@@ -97,6 +97,15 @@ impl Daemon {
         Ok(Caller::Session { host, session, key, message, agent, directory })
     }
 
+    /// Whether a person at this host's screen may decide this: what concerns helpers of its place,
+    /// or helpers that its sessions launched. The host could do both itself.
+    fn is_decided_at(&mut self, host: &HostId, ask: &Ask) -> bool {
+        let place = self.shell.outside().hosts.get(host).map(|host| host.place.clone());
+        let Some(place) = place else { return false };
+        let now = self.clock.now();
+        self.shell.read(now, |engine| engine.concerns(&place, ask)).unwrap_or(false)
+    }
+
     /// What a connected program may do. A host's calls are its sessions'.
     pub(crate) fn peer_standing(&mut self, connection: ConnectionId) -> Standing {
         let peer = self.shell.outside().peers.get(&connection).filter(|peer| peer.host.is_none());
@@ -163,9 +172,9 @@ impl Daemon {
             (Ask::ResumeAny { .. }, None) => None,
             _ => context,
         };
-        let caller = match (&host, &context, &ask) {
-            // The person at a host's screen. The host may do both for its sessions anyway.
-            (Some(_), None, Ask::Cancel { .. } | Ask::Reply { .. }) => Caller::Person,
+        let caller = match (&host, &context) {
+            // The person at a host's screen.
+            (Some(host), None) if self.is_decided_at(host, &ask) => Caller::Person,
             _ => self.caller(host, key, context)?,
         };
         if let (Caller::Person, Ask::Output { task, .. }) = (&caller, &ask) {

@@ -114,3 +114,31 @@ fn b6_a_call_that_nobody_waits_for_any_more_is_over() {
     host.call(2, "call-4", "background_list", json!({}));
     assert!(host.answer(2).contains(&task));
 }
+
+#[test]
+fn v5_the_person_at_a_screen_decides_about_the_helpers_of_its_place_only() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    let task = host.launched(1, "call-1");
+    let cancel = json!({ "type": "request", "id": 5, "key": "act", "request": {
+        "what": "cancel", "task": task,
+    }});
+    let mut stranger = daemon.peer();
+    let role = json!({ "is": "host", "host": "opencode-2", "place": "other", "kind": "opencode" });
+    stranger.hello(role, "0.0.1");
+    stranger.send(cancel.clone());
+    let refused = loop {
+        let line = stranger.next();
+        if line["id"] == 5 && line["type"] != "host-call" {
+            break line;
+        }
+    };
+    assert_eq!(refused["type"], "refused", "{refused}");
+    host.peer.send(cancel);
+    let done = host.next();
+    assert_eq!((&done["type"], &done["id"]), (&json!("data"), &json!(5)), "{done}");
+    let shown = daemon.client().data(json!({ "what": "show", "task": task }));
+    assert_eq!(shown["status"], "cancelled");
+}

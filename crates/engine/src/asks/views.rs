@@ -8,7 +8,7 @@ use legwork_protocol::api::board::Counts;
 use legwork_protocol::api::{Cursor, List};
 use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::view::{TaskView, TasksView, Waiting};
-use legwork_protocol::{HostId, Refusal, Status, TaskId, Time};
+use legwork_protocol::{Ask, HostId, Place, Refusal, Status, TaskId, Time};
 
 use crate::engine::Engine;
 use crate::hosts::Presence;
@@ -200,6 +200,20 @@ impl Engine {
     fn in_order(&self, mut tasks: Vec<&Task>, now: Time) -> Vec<TaskView> {
         tasks.sort_unstable_by_key(|task| task.seq);
         tasks.into_iter().map(|task| self.view_of(task, now)).collect()
+    }
+
+    /// Whether a decision of a person is about a task that works in this place, or was launched
+    /// from there.
+    pub fn concerns(&self, place: &Place, ask: &Ask) -> bool {
+        let task = match ask {
+            Ask::Cancel { task } => self.find(&Caller::Person, task).ok(),
+            Ask::Reply { question, .. } => {
+                let asks = |live: &&Live| live.volatile.questions.contains_key(question);
+                self.tasks.unfinished().find(asks).map(|live| &live.task)
+            }
+            _ => None,
+        };
+        task.is_some_and(|task| task.place == *place || task.realm == *place)
     }
 
     /// How many tasks there are of each kind.
