@@ -6,10 +6,11 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 3] = ["bridge", "complete", "rehearsal"];
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "demo",
     "install",
     "uninstall",
+    "update",
     "doctor",
     "run",
     "resume",
