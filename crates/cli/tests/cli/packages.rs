@@ -48,7 +48,7 @@ fn with_settings(settings: &str) -> (Home, PathBuf) {
 /// An OpenCode whose `plugin` command writes what it is given into these settings.
 fn fake_opencode(home: &Home, settings: &Path) {
     let script = format!(
-        "case $1 in --version) echo 1.18.33;; plugin) [ \"$3 $4\" = '--global --force' ] && \
+        "case $1 in --version) echo 1.18.33;; acp) exec {LEGWORK} rehearsal;; plugin) [ \"$3 $4\" = '--global --force' ] && \
          echo \"{{\\\"plugin\\\": [\\\"$2\\\"]}}\" >{};; esac",
         settings.display()
     );
