@@ -86,24 +86,6 @@ fn i3_a_newer_legwork_takes_over_beside_a_window_and_whoever_looks_comes_back() 
 }
 
 #[test]
-fn i3_a_newer_command_that_only_asks_ends_no_daemon() {
-    let home = Home::new();
-    let _host = Host::connect(&home);
-    let first = pid(&home);
-    // As this program does where it starts none.
-    let mut stream = UnixStream::connect(home.path("legwork/legwork.sock")).unwrap();
-    let role = json!({ "is": "client" });
-    let hello = json!({
-        "type": "hello", "version": LINE_VERSION, "build": "999.0.0", "role": role, "starts": false,
-    });
-    writeln!(stream, "{hello}").unwrap();
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).unwrap();
-    assert!(line.contains("\"hello\""), "{line}");
-    assert_eq!(pid(&home), first);
-}
-
-#[test]
 fn i3_an_older_legwork_starts_the_newest_that_is_there() {
     let home = Home::new();
     home.run(["list"]).with_code(0);

@@ -124,6 +124,20 @@ fn i3_a_newer_build_waits_for_what_is_unfinished_and_takes_over_then() {
 }
 
 #[test]
+fn i3_a_newer_build_waits_for_a_call_that_has_no_task_yet() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    host.launch(1, "call-1");
+    // The daemon has heard the call, and waits for the host to say which agents it has.
+    while host.peer.next()["type"] != "host-call" {}
+    let mut newer = daemon.peer();
+    assert_eq!(newer.hello(json!({ "is": "client" }), "999.0.0")["type"], "hello");
+    assert_eq!(newer.view()["unfinished"], 0);
+}
+
+#[test]
 fn i3_a_newer_build_that_would_start_no_daemon_takes_no_place() {
     let home = LocalHost::new();
     let daemon = home.start();
