@@ -13,7 +13,7 @@ use legwork_protocol::line::{
 };
 
 use crate::fault::Fault;
-use crate::start::{Start, Tell, reach};
+use crate::start::{Start, Tell, reach, starts_this_build};
 
 /// The daemon greets at once. One that has not by now and does nothing hangs; whoever waits for
 /// one that works is told.
@@ -74,7 +74,7 @@ impl Link {
         let mut link = Self { lines, hello: Vec::new(), pid };
         let build = env!("CARGO_PKG_VERSION").to_owned();
         // A daemon that turns us away may have closed already; its reason can still be read.
-        let (role, starts) = (role.clone(), start == Start::IfNeeded);
+        let (role, starts) = (role.clone(), start == Start::IfNeeded && starts_this_build());
         let sent = link.send(&ToDaemon::Hello { version: LINE_VERSION, build, role, starts });
         let heard = link.is_at_work(tell).and_then(|()| link.read_bytes(Some(GREETING)));
         let line = match (heard, sent) {

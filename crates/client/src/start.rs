@@ -278,6 +278,13 @@ fn own() -> Result<PathBuf, Fault> {
     program.map_err(|source| Fault::NotStarted { program: "the running program".into(), source })
 }
 
+/// Whether a daemon that is started from here is at least as new as this program. Who names another
+/// one may name an older one, and would take its place again and again.
+pub(crate) fn starts_this_build() -> bool {
+    let real = |path: io::Result<PathBuf>| path.and_then(fs::canonicalize).ok();
+    var("LEGWORK_BIN").is_none() || real(program()) == real(std::env::current_exe())
+}
+
 /// A newer legwork than this one that has been the daemon here, unless somebody says which one is to
 /// be taken.
 fn newer(folders: &Folders) -> Option<PathBuf> {

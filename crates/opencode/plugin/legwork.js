@@ -413,7 +413,7 @@ function unwrapCalls(messages) {
 
 /** What a person can do: not everybody who has the plugin has a `legwork` on the PATH. */
 function remedy() {
-  const program = Bun.which("legwork") ? "legwork" : Bun.which(BIN)
+  const program = Bun.which("legwork") ? "legwork" : BIN && Bun.which(BIN)
   if (!program) return "Restart OpenCode; if that does not help, install legwork again."
   const word = program.includes(" ") ? `'${program}'` : program
   return `Run \`${word} doctor\` in a terminal to see what is wrong.`
