@@ -14,8 +14,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub enum Installation {
     /// Where cargo builds it.
     Build,
-    /// OpenCode has installed it as a plugin, in a folder that is called as the plugin is written in
-    /// its settings.
+    /// OpenCode has installed it as a plugin, in a folder that is called as the plugin is written
+    /// in its settings.
     OpenCode {
         written: String,
     },

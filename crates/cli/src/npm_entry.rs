@@ -42,8 +42,8 @@ impl NpmEntry {
         folders.into_iter().flat_map(names).flat_map(Self::in_file).collect()
     }
 
-    /// All that OpenCode reads: the settings for all projects beside this plugin file, then those of
-    /// these folders of a project.
+    /// All that OpenCode reads: the settings for all projects beside this plugin file, then those
+    /// of these folders of a project.
     pub fn all(global: Option<&Path>, projects: &[PathBuf]) -> Vec<Self> {
         let global = global.and_then(|file| file.ancestors().nth(2));
         let mut found = Self::in_folders(global);

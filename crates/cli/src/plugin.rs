@@ -103,9 +103,9 @@ pub fn file_in(folder: &Path) -> PathBuf {
     folder.join("plugin").join("legwork.js")
 }
 
-/// This program by the name that it keeps: the entry on the PATH that leads to it, else the file that
-/// it is. An entry of Homebrew's leads to a folder with a version in its name, which is gone after
-/// the next update.
+/// This program by the name that it keeps: the entry on the PATH that leads to it, else the file
+/// that it is. An entry of Homebrew's leads to a folder with a version in its name, which is gone
+/// after the next update.
 pub fn this_binary() -> Result<PathBuf, Fault> {
     let file = this_file()?;
     let path = env::var_os("PATH").unwrap_or_default();

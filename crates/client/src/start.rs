@@ -285,8 +285,8 @@ pub(crate) fn starts_this_build() -> bool {
     var("LEGWORK_BIN").is_none() || real(program()) == real(std::env::current_exe())
 }
 
-/// A newer legwork than this one that has been the daemon here, unless somebody says which one is to
-/// be taken.
+/// A newer legwork than this one that has been the daemon here, unless somebody says which one is
+/// to be taken.
 fn newer(folders: &Folders) -> Option<PathBuf> {
     if var("LEGWORK_BIN").is_some() {
         return None;

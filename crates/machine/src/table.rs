@@ -13,7 +13,7 @@ pub struct Entry {
     /// Who started it, or who has it now that its parent is gone.
     pub parent: u32,
     pub group: u32,
-    /// When it began: in ticks since the boot on Linux, elsewhere a number that grows with the date.
+    /// When it began: in ticks since the boot on Linux, else a number that grows with the date.
     pub start: u64,
     /// `Z` or `X` if only its exit code is left, `T` if a signal has stopped it.
     pub state: char,

@@ -21,8 +21,8 @@ const UP_TO_DATE: &str = "already up to date";
 /// Writes two files into OpenCode's configuration folder ($OPENCODE_CONFIG_DIR,
 /// $XDG_CONFIG_HOME/opencode or ~/.config/opencode): `plugin/legwork.js`, which OpenCode loads by
 /// itself, and `legwork/tui.js`, which shows helpers in its terminal UI. For the second one it adds
-/// "./legwork/tui.js" to the list "plugin" in `tui.json`; the rest of that file stays as it is, with
-/// its comments. Doing it again updates the files.
+/// "./legwork/tui.js" to the list "plugin" in `tui.json`; the rest of that file stays as it is,
+/// with its comments. Doing it again updates the files.
 ///
 /// With --project only `plugin/legwork.js` is written, into the project: OpenCode would install a
 /// package of its own into a project whose settings name a part for the terminal UI.

@@ -16,11 +16,11 @@ use crate::tui_part::TuiPart;
 
 /// Take legwork out of a host
 ///
-/// Removes the files that `legwork install` wrote, and what it added to `tui.json`; nothing else. An
-/// entry in `opencode.json` that has OpenCode install legwork by itself is named, and left to you.
-/// Tasks are kept, unless --purge says otherwise: that also ends the daemon and removes the records, the conversations, the log
-/// and the settings for good, after it has shown what they are and asked. What agents keep for
-/// themselves stays.
+/// Removes the files that `legwork install` wrote, and what it added to `tui.json`; nothing else.
+/// An entry in `opencode.json` that has OpenCode install legwork by itself is named, and left to
+/// you. Tasks are kept, unless --purge says otherwise: that also ends the daemon and removes the
+/// records, the conversations, the log and the settings for good, after it has shown what they are
+/// and asked. What agents keep for themselves stays.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -135,8 +135,8 @@ fn remove(file: &Path, is_there: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes the part for the terminal UI out. Gives the files that were removed or changed. The settings
-/// first: ones that name a file that is not there would be a fault.
+/// Takes the part for the terminal UI out. Gives the files that were removed or changed. The
+/// settings first: ones that name a file that is not there would be a fault.
 fn take_out(part: Option<&TuiPart>) -> Result<Vec<PathBuf>, Fault> {
     let Some(part) = part else { return Ok(Vec::new()) };
     let mut all = part.unlist()?;

@@ -1,5 +1,5 @@
-//! The plugin in OpenCode: it is there, once, of this version, and starts this program. It is either
-//! a file that `legwork install opencode` wrote, or an entry of OpenCode's settings, which has
+//! The plugin in OpenCode: it is there, once, of this version, and starts this program. It is a
+//! file that `legwork install opencode` wrote, or an entry of OpenCode's settings, which has
 //! OpenCode install it by itself.
 
 use std::env;
