@@ -39,7 +39,7 @@ pub fn in_short(question: &QuestionView) -> String {
     match (question.kind, known(question)) {
         (QuestionKind::Question, _) => format!("asks: {}", question.subject),
         (QuestionKind::Permission, Some(((_, _, may), subject))) => format!("{may} {subject}?"),
-        (QuestionKind::Permission, None) => format!("asks for permission: {}", question.subject),
+        (QuestionKind::Permission, None) => format!("may it do this: {}?", question.subject),
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(in_short(&run), "may it run cargo test -- --nocapture; rm -rf /?");
         let other = permission("Write to: /etc/passwd");
         assert_eq!((headline(&other), subject(&other)), ("May it do this?", &*other.subject));
-        assert_eq!(in_short(&other), "asks for permission: Write to: /etc/passwd");
+        assert_eq!(in_short(&other), "may it do this: Write to: /etc/passwd?");
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn asks(task: &TaskView) -> (String, Option<Time>) {
         all => format!(" It asks {} besides.", counted(all - 1, "thing")),
     };
     let since = task.questions.iter().map(|question| question.since).min();
-    (format!("It waits for your answer: {}{more}", ask::in_short(first)), since)
+    (format!("It waits for you: {}{more}", ask::in_short(first)), since)
 }
 
 fn waits(waiting: &Waiting) -> String {
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn v2_why_it_is_not_done_is_one_sentence_with_what_it_waits_for() {
         let one = TaskView { questions: vec![permission("bash: ls")], ..task(1) };
-        assert_eq!(said(&one), "It waits for your answer: may it run ls?");
+        assert_eq!(said(&one), "It waits for you: may it run ls?");
         assert_eq!(why(&one).since, Some(Time(5_000)));
         let two = TaskView { questions: vec![permission("a"), permission("b")], ..task(1) };
         assert!(said(&two).ends_with("It asks 1 thing besides."), "{}", said(&two));

@@ -1,6 +1,6 @@
 //! The campaigns that produce the project's figures, on the real OpenCode with a scripted model:
-//! what it costs (`bench`, `views`), what survives (`chaos`), what grows (`soak`) and what a hostile world
-//! can do to it (`adversary`). `cargo xtask` starts them in release mode. They know legwork only as
+//! what it costs (`bench`, `views`), what survives (`chaos`), what grows (`soak`) and what a
+//! hostile world can do to it (`adversary`). `cargo xtask` starts them in release mode. They know legwork only as
 //! its users do: by its binary, its plugin and what OpenCode shows. They refuse to judge a figure
 //! without saying by which bound.
 

@@ -5,7 +5,8 @@
 //! cargo build -p legwork && cargo run -p legwork --example rehearse
 //! ```
 //!
-//! Type `/two` for two helpers at once, `/asks` for one that wants a permission, or any script of the test kit that begins with `#script`.
+//! Type `/two` for two helpers at once, `/asks` for one that wants a permission, or any script of
+//! the test kit that begins with `#script`.
 //! Everything that was started ends with it, and its folder goes.
 
 use std::io::Error;

@@ -3,9 +3,9 @@
 //! means that something hangs. What is wrong with the daemon is a line `{"trouble": "..."}`, after
 //! which it is tried again; the next page is whole then.
 //!
-//! Whoever reads it has no other hold on it than its pipes, so it ends when either of them is closed,
-//! whatever it waits for. It does not start the daemon: where nobody needs one there is nothing to
-//! see.
+//! Whoever reads it has no other hold on it than its pipes, so it ends when either of them is
+//! closed, whatever it waits for. It does not start the daemon: where nobody needs one there is
+//! nothing to see.
 
 use std::io::{self, Write};
 use std::sync::mpsc;
@@ -23,8 +23,8 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::Screen;
 
-/// How long a page is waited for. The page that comes then, though nothing happened, shows that this
-/// is alive, and finds out whether anybody reads it.
+/// How long a page is waited for. The page that comes then, though nothing happened, shows that
+/// this is alive, and finds out whether anybody reads it.
 const WAIT_MS: u64 = 10_000;
 /// The finished tasks of a whole page: more than a dialog in a terminal is scrolled through.
 const FINISHED: usize = 50;

@@ -17,6 +17,8 @@ pub enum Fault {
     Daemon(#[from] legwork_daemon::Fault),
     #[error(transparent)]
     Page(#[from] legwork_dashboard::Fault),
+    #[error(transparent)]
+    Top(#[from] legwork_top::Fault),
     #[error("{}", sentences::refusal(.0))]
     Denied(Refusal),
     #[error("{0}")]
@@ -48,7 +50,7 @@ impl Fault {
         match self {
             Self::Client(legwork_client::Fault::TooLong(_)) => Exit::Refused,
             Self::Client(_) => Exit::NoDaemon,
-            Self::Usage(_) => Exit::Usage,
+            Self::Usage(_) | Self::Top(legwork_top::Fault::NoTerminal) => Exit::Usage,
             _ => Exit::Refused,
         }
     }

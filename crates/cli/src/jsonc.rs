@@ -100,8 +100,8 @@ fn member(is_only: bool, name: &str, word: &str) -> String {
     format!("\n  {name}: [\n    {word}\n  ]{end}")
 }
 
-/// The end of a gap between two items that has nothing but a comma; of one with comments, the end of
-/// its comma.
+/// The end of a gap between two items that has nothing but a comma; of one with comments, the end
+/// of its comma.
 fn plain_gap(text: &str, from: usize, to: usize) -> usize {
     let gap = &text[from..to];
     if gap.trim() == "," { to } else { from + gap.find(',').map_or(0, |at| at + 1) }

@@ -37,6 +37,7 @@ mod table;
 mod transcript;
 mod tui_part;
 mod views;
+mod watching;
 mod words;
 
 use std::path::PathBuf;

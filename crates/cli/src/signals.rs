@@ -28,3 +28,21 @@ pub fn listen(mut tell: impl FnMut(Exit) + Send + 'static) -> io::Result<()> {
     });
     Ok(())
 }
+
+/// The same for somebody who holds the terminal, and has to give it back when it is closed too.
+pub fn listen_and_hang_up(mut tell: impl FnMut(Exit) + Send + Clone + 'static) -> io::Result<()> {
+    listen(tell.clone())?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let mut hangup = {
+        let _inside = runtime.enter();
+        signal(SignalKind::hangup())?
+    };
+    thread::spawn(move || {
+        runtime.block_on(async {
+            while hangup.recv().await.is_some() {
+                tell(Exit::Terminated);
+            }
+        });
+    });
+    Ok(())
+}

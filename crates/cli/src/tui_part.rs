@@ -2,8 +2,9 @@
 //! two things: a file, and a word in the settings of the terminal UI (`tui.json`), which belong to
 //! the person and are otherwise left as they are, to the byte.
 //!
-//! It is for all projects only. With such a word in the settings of a project, OpenCode would install
-//! a package of its own into that project, and everybody who checks the project out would load it.
+//! It is for all projects only. With such a word in the settings of a project, OpenCode would
+//! install a package of its own into that project, and everybody who checks the project out would
+//! load it.
 
 use std::fs;
 use std::io;

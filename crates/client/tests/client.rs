@@ -256,7 +256,7 @@ fn news_come_one_by_one_until_the_daemon_says_bye() {
             peer.greet();
             let (id, _) = peer.hear_request();
             let task = TaskId::from_number(1);
-            let news = News { at: Time(5), task, run: 0, line: "completed".into() };
+            let news = News { at: Time(5), task, run: 0, line: "completed".into(), detail: false };
             peer.say(&FromDaemon::News { id, news });
             peer.say(&FromDaemon::Bye { why: "it is told to".into(), leaving: true });
         }],

@@ -172,9 +172,9 @@ impl Daemon {
             (Ask::ResumeAny { .. }, None) => None,
             _ => context,
         };
-        let caller = match (&host, &context) {
+        let caller = match (&host, &context, form) {
             // The person at a host's screen.
-            (Some(host), None) if self.is_decided_at(host, &ask) => Caller::Person,
+            (Some(host), None, Form::Values) if self.is_decided_at(host, &ask) => Caller::Person,
             _ => self.caller(host, key, context)?,
         };
         if let (Caller::Person, Ask::Output { task, .. }) = (&caller, &ask) {

@@ -47,7 +47,13 @@ impl Journal for Feed {
 
 /// What a change means for tasks, as news.
 pub fn news(at: Time, change: &Change) -> impl Iterator<Item = News> {
-    story::lines(change).into_iter().map(move |(task, run, line)| News { at, task, run, line })
+    let lines = story::lines(change).into_iter();
+    lines.map(move |(task, run, line)| told(at, task, run, line))
+}
+
+/// A line of a task's history as news.
+pub fn told(at: Time, task: TaskId, run: u32, line: String) -> News {
+    News { at, task, run, detail: story::is_detail(&line), line }
 }
 
 /// A change as a line of the log, without a word of what a helper wrote or was told. What a task is

@@ -11,6 +11,7 @@ use crate::calls::Number;
 use crate::connection::Open;
 use crate::daemon::Daemon;
 use crate::fault::chain;
+use crate::feed;
 use crate::limits::{PROMPT_CUT_CHARS, RUNS_MAX_BYTES};
 use crate::version::BUILD;
 use crate::world::Form;
@@ -141,7 +142,7 @@ impl Daemon {
         let task = self.task(name)?.id;
         let lines = self.store().timeline(task);
         let lines = lines.map_err(|fault| self.cannot_read(&fault))?.into_iter();
-        Ok(lines.map(|(at, run, line)| News { at, task, run, line }).collect())
+        Ok(lines.map(|(at, run, line)| feed::told(at, task, run, line)).collect())
     }
 
     /// Whether there is a task whose result can be read.

@@ -1,5 +1,5 @@
-//! The way in. A browser is given a code that is good once, and trades it for the token of the page;
-//! so what stands in an address, on a screen or in a file is worth nothing afterwards.
+//! The way in. A browser is given a code that is good once, and trades it for the token of the
+//! page; so what stands in an address, on a screen or in a file is worth nothing afterwards.
 
 use std::collections::VecDeque;
 use std::io;

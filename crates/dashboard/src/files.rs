@@ -9,6 +9,7 @@ pub struct Page {
 
 const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Each file by the path that a browser asks for.
@@ -20,8 +21,31 @@ macro_rules! pages {
 
 const PAGES: &[(&str, Page)] = pages! {
     "/", "index.html", HTML;
+    "/api.js", "api.js", SCRIPT;
     "/app.js", "app.js", SCRIPT;
+    "/board.js", "board.js", SCRIPT;
+    "/conversation.js", "conversation.js", SCRIPT;
+    "/detail.js", "detail.js", SCRIPT;
+    "/dialog.js", "dialog.js", SCRIPT;
+    "/dom.js", "dom.js", SCRIPT;
+    "/filter.js", "filter.js", SCRIPT;
+    "/icon-asks.svg", "icon-asks.svg", PICTURE;
     "/icon.svg", "icon.svg", PICTURE;
+    "/keys.js", "keys.js", SCRIPT;
+    "/limits.js", "limits.js", SCRIPT;
+    "/markdown.js", "markdown.js", SCRIPT;
+    "/opened.js", "opened.js", SCRIPT;
+    "/question.js", "question.js", SCRIPT;
+    "/result.js", "result.js", SCRIPT;
+    "/row.js", "row.js", SCRIPT;
+    "/states.js", "states.js", SCRIPT;
+    "/store.js", "store.js", SCRIPT;
+    "/style.css", "style.css", STYLE;
+    "/telling.js", "telling.js", SCRIPT;
+    "/theme.js", "theme.js", SCRIPT;
+    "/timeline.js", "timeline.js", SCRIPT;
+    "/why.js", "why.js", SCRIPT;
+    "/words.js", "words.js", SCRIPT;
 };
 
 pub fn page(path: &str) -> Option<Page> {

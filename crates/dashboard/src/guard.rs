@@ -103,8 +103,8 @@ impl Guard {
 }
 
 /// What a browser says of where a request comes from. Somebody may follow a link to the page, as
-/// the file does that `legwork ui` opens: a browser then says `cross-site`, and the page has nothing
-/// in it that is not for everybody.
+/// the file does that `legwork ui` opens: a browser then says `cross-site`, and the page itself has
+/// nothing in it that is not for everybody.
 fn check_site(asker: Asker<'_>) -> Result<(), Denied> {
     let header = |name| only(asker.headers, HeaderName::from_static(name));
     match header("sec-fetch-site") {

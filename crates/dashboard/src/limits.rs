@@ -23,8 +23,8 @@ pub const THREADS_MAX: usize = 4;
 
 // Streams.
 
-/// Events that were made for a tab and not read yet. The daemon is asked for the next one when there
-/// is room, so a slow tab gets fewer and newer ones, and none is kept for it.
+/// Events that were made for a tab and not read yet. The daemon is asked for the next one when
+/// there is room, so a slow tab gets fewer and newer ones, and none is kept for it.
 pub const EVENTS_AHEAD: usize = 1;
 /// How long the daemon may wait for a change. Then a comment shows that the stream is alive.
 pub const WAIT_MS: u64 = 10_000;

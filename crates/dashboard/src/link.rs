@@ -1,5 +1,5 @@
-//! The way to the daemon: finding it, and asking it one thing after the other. What nobody waits for
-//! any more is dropped, and its connection with it, so that the daemon is held by open tabs alone.
+//! The way to the daemon: finding it, and asking it one thing after the other. What nobody waits
+//! for any more is dropped, and its connection with it, so that only open tabs hold the daemon.
 
 use std::io;
 use std::ops::ControlFlow;

@@ -82,11 +82,14 @@ async fn board_of_one(folders: &Folders, tab: &Tab, patience: &mut Patience) -> 
     let told: Result<std::convert::Infallible, Break> = async {
         let mut link = Link::open(folders).await?;
         let mut glance = Glance { after: None, wait_ms: WAIT_MS, finished: FINISHED };
+        let mut told = None;
         loop {
             let page: BoardPage = link.ask(Request::Board(glance.clone())).await?;
             *patience = Patience::new();
             glance.after = Some(page.next);
-            if page.whole || !page.tasks.is_empty() || !page.gone.is_empty() {
+            let besides = Some((page.counts, page.healthy, page.incomplete));
+            let is_same = std::mem::replace(&mut told, besides) == besides;
+            if page.whole || !page.tasks.is_empty() || !page.gone.is_empty() || !is_same {
                 tab.event("board", &BoardEvent::of(page, &link.build)).await?;
             } else {
                 tab.comment().await?;

@@ -38,7 +38,10 @@ struct Record {
 /// else's.
 pub fn folder(folders: &Folders) -> Result<PathBuf, Fault> {
     let beside = folders.socket.parent().unwrap_or(&folders.store);
-    prepare(beside).or_else(|_| prepare(&folders.store))
+    match prepare(beside) {
+        Err(Fault::Machine(legwork_machine::Fault::Foreign { .. })) => prepare(&folders.store),
+        prepared => prepared,
+    }
 }
 
 fn prepare(folder: &Path) -> Result<PathBuf, Fault> {

@@ -18,7 +18,7 @@ use legwork_machine::Folders;
 use legwork_protocol::TaskId;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
@@ -33,7 +33,8 @@ use crate::limits::{
 use crate::patient::Patient;
 use crate::query::Query;
 use crate::secret::Secret;
-use crate::{files, headers, live, stream};
+use crate::stream::{Events, stream};
+use crate::{files, headers, live};
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 
@@ -171,7 +172,7 @@ async fn accept(listener: tokio::net::TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-async fn serve_one(stream: TcpStream, shared: Arc<Shared>) {
+async fn serve_one(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Arc<Shared>) {
     let service = service_fn(move |request| {
         let shared = shared.clone();
         async move { Ok::<_, Infallible>(answer(request, shared).await) }
@@ -212,7 +213,7 @@ async fn route(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Answer
         (&Method::GET, None) => page(path),
         (&Method::GET, Some("board")) => {
             let folders = shared.folders.clone();
-            Ok(of_events(stream::stream(seat(shared)?, |tab| live::board(folders, tab))))
+            Ok(of_events(stream(seat(shared)?, |tab| live::board(folders, tab))))
         }
         (&Method::GET, Some(path)) => get(path, &query, shared).await,
         (&Method::POST, Some(path)) => {
@@ -239,7 +240,7 @@ async fn get(path: &str, query: &Query, shared: Arc<Shared>) -> Result<Answer, F
     let (task, what) = task_in(path)?;
     if what == "conversation" {
         let folders = shared.folders.clone();
-        let events = stream::stream(seat(shared)?, |tab| live::conversation(folders, task, tab));
+        let events = stream(seat(shared)?, |tab| live::conversation(folders, task, tab));
         return Ok(of_events(events));
     }
     let _turn = turn(&shared).await;
@@ -332,8 +333,11 @@ fn of_value(value: &Value) -> Answer {
     answer
 }
 
-fn of_events(events: stream::Events) -> Answer {
+fn of_events(events: Events) -> Answer {
     let mut answer = Response::new(events.boxed());
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     answer
 }
+
+#[cfg(test)]
+mod tests;

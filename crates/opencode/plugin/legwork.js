@@ -290,17 +290,17 @@ class Link {
   act(request) {
     const id = this.nextId++
     const text = encode({ type: "request", id, key: `act/${SELF}/${++executions}`, request })
-    return new Promise((resolve) => {
+    return new Promise((done) => {
       const end = (refused) => (text) => {
         this.calls.delete(id)
         clearTimeout(patience)
-        resolve({ refused, text: refused ? String(text) : "" })
+        done({ refused, text: refused ? String(text) : "" })
       }
       const late = "The daemon has not answered. Look whether it was done before you try again."
       const patience = setTimeout(() => end(true)(late), ACT_MS)
       patience.unref?.()
-      const nothing = () => {}
-      this.calls.set(id, { text, progress: nothing, wait: nothing, resolve: end(false), reject: end(true) })
+      const [resolve, reject, nothing] = [end(false), end(true), () => {}]
+      this.calls.set(id, { text, resolve, reject, progress: nothing, wait: nothing })
       if (this.linked) this.write(text)
     })
   }

@@ -31,9 +31,11 @@ const OUTPUT_MAX = 1024 * 1024 // of a command
 const ROWS = 8 // of the sidebar
 const ENDED_ROWS = 3 // of them for helpers that have ended
 const TITLE_MAX = 200
+const LAUNCH_COLUMNS = 40 // of a title in a launch, which is to be one line on most screens
 const SUBJECT_LINES = 12 // of a question; a screen may have 24
 const WORDS_MAX = 10_000 // of an answer
 
+const AWAY = "not available"
 const SIGNS = { asks: "?", working: "●", queued: "○", completed: "✓", failed: "✕", cancelled: "–" }
 const COLORS = {
   asks: "warning",
@@ -67,10 +69,17 @@ function safe(what, fallback) {
 // ---- Texts of others ----
 
 /** What steers a terminal, turns a text around, or stands for nothing that can be seen. */
-const SEQUENCES = /(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|\x1b./g
+const OSC = /(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?/
+const CSI = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?/
+const SEQUENCES = new RegExp(`${OSC.source}|${CSI.source}|\\x1b.`, "g")
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g
-const UNSEEN =
-  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\u{1d173}|[\u{e0000}-\u{e0fff}]/gu
+const UNSEEN = new RegExp(
+  [
+    "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u202a-\\u202e]",
+    "[\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}]",
+  ].join("|"),
+  "gu",
+)
 
 /** A text of somebody else on one line, at most so long. */
 function plain(text, max = TITLE_MAX) {
@@ -273,20 +282,25 @@ class Stream {
 
   async read(child) {
     const decoder = new TextDecoder()
-    let rest = ""
+    let begun = [] // the pieces of a line that is not over
+    let length = 0
     let second = 0
     let lines = 0
     for await (const bytes of child.stdout) {
       if (child !== this.child || this.closed) return
-      const text = rest + decoder.decode(bytes, { stream: true })
-      const pieces = text.split("\n", LINES_MAX + 1)
+      const pieces = decoder.decode(bytes, { stream: true }).split("\n", LINES_MAX + 1)
       const now = Math.floor(Date.now() / 1000)
       if (now !== second) [second, lines] = [now, 0]
       lines += pieces.length - 1
-      rest = text.slice(text.lastIndexOf("\n") + 1)
+      length += pieces[0].length
       // Whatever this is, it is not ours, and it keeps the screen from being drawn.
-      if (lines > LINES_MAX || rest.length > LINE_MAX) return child.kill("SIGKILL")
-      for (const line of pieces.slice(0, -1)) this.line(line)
+      if (lines >= LINES_MAX || length > LINE_MAX) return child.kill("SIGKILL")
+      begun.push(pieces[0])
+      for (const piece of pieces.slice(1)) {
+        this.line(begun.join(""))
+        begun = [piece]
+        length = piece.length
+      }
     }
   }
 
@@ -459,7 +473,7 @@ class View {
     const quiet = now - (this.pageAt || this.startedAt)
     const isAway = this.lostAt && now - this.lostAt > TROUBLE_MS
     const isSilent = quiet > (this.pageAt ? SILENCE_MS : FIRST_PAGE_MS)
-    if (isAway || isSilent) this.setTrouble(this.pageAt ? `no news for ${duration(quiet)}` : "not available")
+    if (isAway || isSilent) this.setTrouble(this.pageAt ? `no news for ${duration(quiet)}` : AWAY)
     if (this.helpers().some((helper) => helper.state === "working")) this.setNow(now)
   }
 
@@ -467,15 +481,14 @@ class View {
    * other programs show them. */
   callAttention(before, after) {
     const was = new Map(before.map((helper) => [helper.id, helper.state]))
-    const news = after.filter((helper) => was.get(helper.id) !== helper.state && this.isOurs(helper))
+    const isNew = (helper) => was.get(helper.id) !== helper.state && this.isOurs(helper)
+    const news = after.filter(isNew)
     const asks = news.some(({ state }) => state === "asks")
     const ended = news.some((helper) => isOver(helper) && was.has(helper.id))
     if (!asks && !ended) return
     const message = asks ? "A helper asks you something." : "A helper has finished."
-    const notification = { when: "blurred" }
-    safe((attention) => attention.notify({ title: "legwork", message, notification, sound: false }))(
-      this.api.attention,
-    )
+    const told = { title: "legwork", message, notification: { when: "blurred" }, sound: false }
+    safe(() => this.api.attention.notify(told))()
   }
 
   /** Whether this OpenCode has the session that launched it: it may be another machine's. */
@@ -497,7 +510,8 @@ class View {
   /** The state in a word or two, or how long it has been at work. */
   tail({ state, started }) {
     if (state === "asks") return "asks you"
-    return state === "working" ? duration(this.now() + this.skew - started) : state
+    const isTimed = state === "working" && started
+    return isTimed ? duration(this.now() + this.skew - started) : state
   }
 
   // -- pieces of a screen --
@@ -543,12 +557,13 @@ class View {
     const open = () => helpers().filter((helper) => !isOver(helper))
     const asking = () => open().filter(({ state }) => state === "asks").length
     const content = () => {
-      if (this.trouble() === "not available") return "helpers: not available"
+      if (this.trouble() === AWAY) return `helpers: ${AWAY}`
       const [all, asks] = [open().length, asking()]
       if (!all) return ""
-      if (all === asks) return `${counted(all, "helper")} ${all === 1 ? "asks" : "ask"} you`
       const count = counted(all, "helper")
-      return asks ? `${count} · ${asks} ${asks === 1 ? "asks" : "ask"} you` : count
+      const ask = `${asks === 1 ? "asks" : "ask"} you`
+      const words = !asks ? count : all === asks ? `${count} ${ask}` : `${count} · ${asks} ${ask}`
+      return this.trouble() ? `${words} · ${this.trouble()}` : words
     }
     return this.text(content, () => (safe(asking, 0)() ? "warning" : "textMuted"))
   }
@@ -640,7 +655,8 @@ class View {
     dialog.replace(safe(render, null), onClose)
     // Replacing sets it back.
     safe(() => dialog.setSize(size))()
-    if (keys.length) undo = safe(() => this.api.keymap.registerLayer({ mode: "modal", bindings: keys }))()
+    if (!keys.length) return
+    undo = safe(() => this.api.keymap.registerLayer({ mode: "modal", bindings: keys }))()
   }
 
   select(props) {
@@ -675,15 +691,15 @@ class View {
   }
 
   about({ agent, state, questions, doing, reason }) {
-    const subject = state === "asks" ? plain(questions[0]?.subject, 80) : state === "working" ? doing : reason
-    return [agent, subject].filter(Boolean).join(" · ")
+    const now = state === "asks" ? plain(questions[0]?.subject) : state === "working" ? doing : reason
+    return [agent, now].filter(Boolean).join(" · ")
   }
 
   /** The list. */
   show() {
     let at = safe(() => this.rows()[0]?.value)()
     const view = this
-    const choose = safe((option) => view.enter(option.value))
+    const choose = safe(({ value }) => (value ? view.enter(value) : this.api.ui.dialog.clear()))
     const props = {
       title: "Helpers   enter open or answer · ctrl+k call off",
       placeholder: "Search helpers",
@@ -701,8 +717,8 @@ class View {
   listed() {
     const rows = this.rows()
     if (rows.length) return rows
-    const title = this.trouble() === "not available" ? "Helpers: not available" : "No helpers yet"
-    return [{ title, value: "", disabled: true }]
+    const title = this.trouble() === AWAY ? `Helpers: ${AWAY}` : "No helpers yet"
+    return [{ title, value: "" }]
   }
 
   enter(id) {
@@ -712,20 +728,21 @@ class View {
     this.goTo(helper)
   }
 
-  goTo({ id, session, isHere, state }) {
+  goTo({ id, title, session, isHere }) {
     this.api.ui.dialog.clear()
     if (session && isHere) return this.api.route.navigate("session", { sessionID: session })
-    const why = state === "queued" ? "It is queued and has no session yet." : "Its session is not OpenCode's."
-    this.tell(`${why} In a terminal: legwork transcript ${id}`, "info")
+    if (!session) return this.tell(`${title} has no session yet.`, "info")
+    this.tell(`${title} does not work in OpenCode. In a terminal: legwork transcript ${id}`, "info")
   }
 
   confirm(id) {
     const helper = this.find(id)
     if (!helper) return
     if (isOver(helper)) return this.tell(`${helper.title} has ended already.`, "info")
+    const who = [helper.agent, helper.id].filter(Boolean).join(", ")
     const props = {
       title: "Call off this helper?",
-      message: `${helper.title} (${helper.agent || "helper"}, ${helper.id}) is stopped, and its conversation is told.`,
+      message: `${helper.title} (${who}) is stopped, and the conversation that asked for it is told.`,
       onConfirm: safe(() => this.settle(cancel(helper))),
       onCancel: safe(() => this.show()),
     }
@@ -771,7 +788,8 @@ class View {
       this.text(() => who, () => "warning"),
       ...lines.map((line) => this.text(() => line || " ", () => "text")),
     ]
-    const about = this.box(texts, { paddingLeft: 4, paddingRight: 4, paddingBottom: 1, flexShrink: 0 })
+    const margins = { paddingLeft: 4, paddingRight: 4, paddingBottom: 1 }
+    const about = this.box(texts, { ...margins, flexShrink: 0 })
     return this.box([about, this.select(props)], { flexDirection: "column" })
   }
 
@@ -780,7 +798,8 @@ class View {
       const words = String(text ?? "").slice(0, WORDS_MAX).trim()
       if (words) done(words)
     })
-    const props = { title, placeholder: "Your answer", onConfirm, onCancel: safe(() => this.show()) }
+    const onCancel = safe(() => this.show())
+    const props = { title, placeholder: "Your answer", onConfirm, onCancel }
     this.dialog("large", () => this.ui.createComponent(this.api.ui.DialogPrompt, props))
   }
 
@@ -828,11 +847,13 @@ class View {
     const helper = helpers.find(({ id }) => id === task)
     if (!helper?.session || !helper.isHere) return
     const word = { failed: "failed", cancelled: "cancelled", asks: "asks you" }[helper.state]
-    const description = word ? `${helper.title} · ${word}` : helper.title
+    const title = fit(helper.title, LAUNCH_COLUMNS)
+    const description = word ? `${title} · ${word}` : title
     if (part.tool === "task" && part.state.input?.description === description) return
     const { produce, unwrap } = this.ui
     produce((drawn) => {
-      drawn.state.metadata = { ...drawn.state.metadata, background: true, sessionId: helper.session }
+      const facts = { background: true, sessionId: helper.session }
+      drawn.state.metadata = { ...drawn.state.metadata, ...facts }
       drawn.state.input = { description, subagent_type: helper.agent }
       drawn.tool = "task"
     })(unwrap(part))

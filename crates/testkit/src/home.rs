@@ -14,7 +14,7 @@ use crate::install::{Installed, VERSION};
 use crate::model::Model;
 use crate::process::{Run, Serve};
 use crate::sweep::Sweep;
-use crate::tui::Tui;
+use crate::tui::{SIZE, Tui};
 
 /// A home that is being made.
 #[derive(Debug)]
@@ -235,7 +235,12 @@ impl Home {
 
     /// The terminal UI on a screen of its own.
     pub async fn tui(&self, args: &[&str]) -> Tui<'_> {
-        Tui::start(self, args).await
+        Tui::start(self, SIZE, args).await
+    }
+
+    /// The same on a screen with so many columns and rows.
+    pub async fn tui_of(&self, columns: u16, rows: u16, args: &[&str]) -> Tui<'_> {
+        Tui::start(self, (columns, rows), args).await
     }
 
     /// A file for the output of something that is started.

@@ -10,23 +10,25 @@ use crate::home::Home;
 use crate::install::Installed;
 use crate::kit::{self, DEADLINE};
 
-const COLUMNS: &str = "120";
-const ROWS: &str = "40";
+/// Columns and rows of a screen for which nobody says otherwise.
+pub const SIZE: (u16, u16) = (120, 40);
 
 /// A running terminal UI; it is killed with this value.
 #[derive(Debug)]
 pub struct Tui<'a> {
     home: &'a Home,
     socket: String,
+    size: (u16, u16),
 }
 
 impl<'a> Tui<'a> {
-    pub(crate) async fn start(home: &'a Home, args: &[&str]) -> Self {
+    pub(crate) async fn start(home: &'a Home, size: (u16, u16), args: &[&str]) -> Self {
         let log = home.log("tmux");
         let socket = log.file_name().expect("a name").to_string_lossy().into_owned();
-        let tui = Self { home, socket };
+        let tui = Self { home, socket, size };
         let binary = Installed::get().binary().to_string_lossy().into_owned();
-        let size = ["-x", COLUMNS, "-y", ROWS];
+        let (columns, rows) = (size.0.to_string(), size.1.to_string());
+        let size = ["-x", &*columns, "-y", &*rows];
         let new = [&["new-session", "-d"], &size[..], &["--", &*binary], args].concat();
         let started = tui.tmux(&new);
         assert!(started.status.success(), "tmux: {}", String::from_utf8_lossy(&started.stderr));
@@ -68,8 +70,15 @@ impl<'a> Tui<'a> {
     /// Has the program draw everything again, by another size for a moment: what anybody else has
     /// printed on the screen is gone afterwards.
     pub fn redraw(&self) {
-        self.tmux(&["resize-window", "-x", "100", "-y", ROWS]);
-        self.tmux(&["resize-window", "-x", COLUMNS, "-y", ROWS]);
+        let (columns, rows) = self.size;
+        self.resize(columns - 20, rows);
+        self.resize(columns, rows);
+    }
+
+    /// Gives the screen another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        self.tmux(&["resize-window", "-x", &*columns, "-y", &*rows]);
     }
 
     /// Closes the terminal under the program, as who closes its window does.

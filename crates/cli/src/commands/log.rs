@@ -21,19 +21,24 @@ use crate::words::{clock, duration, moment};
 /// Longer than any question.
 const LINE_MAX_CHARS: usize = 10_000;
 
-/// Show every decision about a task
+/// Show what happened to a task, and when
 ///
-/// Shows every decision about a task from its launch on: the time of day, the time since the
-/// launch, the run (0 is the launch, each resume one more) and what was decided. At the end stands
-/// what the task waits for now.
+/// Shows what became of a task from its launch on: the time of day, the time since the launch, the
+/// run (0 is the launch, each resume one more) and what was decided. At the end stands what the task
+/// waits for now. With --verbose every decision is shown, also how prompts and notices were handed
+/// over: for who looks for a fault.
 #[derive(Args)]
 #[command(after_help = "\
-Example:
-  legwork log 4k2                   why did it take so long, why did it fail")]
+Examples:
+  legwork log 4k2                   why did it take so long, why did it fail
+  legwork log 4k2 --verbose         every decision, with those about prompts and notices")]
 pub struct Log {
     /// The task's id, or the beginning of it
     #[arg(value_name = "TASK")]
     task: String,
+    /// Show also how prompts and notices were handed over
+    #[arg(long, short)]
+    verbose: bool,
 }
 
 #[derive(Serialize)]
@@ -46,10 +51,11 @@ impl Log {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let task = find_task(&mut client, &self.task)?;
-        let timeline = get(&mut client, Request::Log { task: task.id.to_string() })?;
+        let mut timeline: Vec<News> = get(&mut client, Request::Log { task: task.id.to_string() })?;
         if screen.is_json() {
             return screen.value(&TaskLog { task, timeline }).map(|()| Exit::Done);
         }
+        timeline.retain(|news| self.verbose || !news.detail);
         screen.line(paint(DIM, format!("{}, launched {}", task.id, moment(task.created))))?;
         let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, &task)).collect();
         let columns = screen.columns().unwrap_or(usize::MAX);

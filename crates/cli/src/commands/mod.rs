@@ -20,6 +20,7 @@ mod rehearsal;
 mod resume;
 mod run;
 mod show;
+mod top;
 mod transcript;
 mod ui;
 mod uninstall;
@@ -53,6 +54,7 @@ pub enum Command {
     Wait(wait::Wait),
     Watch(watch::Watch),
     Ui(ui::Ui),
+    Top(top::Top),
     #[command(visible_alias = "logs")]
     Log(log::Log),
     Cost(cost::Cost),
@@ -90,6 +92,7 @@ impl Command {
             Self::Wait(command) => command.run(screen),
             Self::Watch(command) => command.run(screen),
             Self::Ui(command) => command.run(screen),
+            Self::Top(command) => command.run(screen),
             Self::Log(command) => command.run(screen),
             Self::Cost(command) => command.run(screen),
             Self::Mail(command) => command.run(screen),
@@ -127,6 +130,7 @@ impl Command {
             Self::Demo(_)
                 | Self::Mail(_)
                 | Self::Ui(_)
+                | Self::Top(_)
                 | Self::Install(_)
                 | Self::Uninstall(_)
                 | Self::Update(_)

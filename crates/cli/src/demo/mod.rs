@@ -91,7 +91,7 @@ impl<'a> Show<'a> {
         self.stage.until_told()?;
         self.command(&["output", &task], 0)?;
         self.expect(&task, "Nothing was lost.")?;
-        self.screen.line("Every decision about it is on record:")?;
+        self.screen.line("What happened to it is on record:")?;
         self.command(&["log", &task], 0)
     }
 

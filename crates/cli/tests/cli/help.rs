@@ -6,7 +6,7 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 3] = ["bridge", "complete", "rehearsal"];
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "demo",
     "install",
     "uninstall",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 25] = [
     "transcript",
     "wait",
     "watch",
+    "top",
     "log",
     "cost",
     "mail",

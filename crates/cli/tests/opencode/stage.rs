@@ -45,15 +45,28 @@ pub struct Notice {
 
 /// A home with the plugin installed, a `config.toml` and more settings for OpenCode.
 pub fn furnish(model: &Model, settings: Value, config: &str) -> Home {
+    let home = bare(model, settings, config);
+    let project = home.project();
+    let done = legwork(&home, &["install", "opencode", "--project", &project.to_string_lossy()]);
+    assert!(done.status.success(), "{done:?}");
+    home
+}
+
+/// The same, with the part for the terminal UI too.
+pub fn furnish_whole(model: &Model, settings: Value) -> Home {
+    let home = bare(model, settings, "");
+    let done = legwork(&home, &["install", "opencode"]);
+    assert!(done.status.success(), "{done:?}");
+    home
+}
+
+fn bare(model: &Model, settings: Value, config: &str) -> Home {
     let home = Home::build(model).without_catalogue().git().settings(settings).make();
     let own = home.root().join("legwork");
     std::fs::create_dir(&own).unwrap();
     std::fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     std::fs::write(own.join("config.toml"), config).unwrap();
     home.set_env("LEGWORK_HOME", &own.to_string_lossy());
-    let project = home.project();
-    let done = legwork(&home, &["install", "opencode", "--project", &project.to_string_lossy()]);
-    assert!(done.status.success(), "{done:?}");
     home
 }
 

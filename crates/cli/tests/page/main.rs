@@ -7,7 +7,19 @@
     reason = "a test reports by panicking and printing"
 )]
 
+mod access;
+mod attacks;
+mod board;
+mod command;
 #[path = "../cli/home.rs"]
 mod home;
+#[path = "../cli/host.rs"]
+#[expect(dead_code, reason = "a part of it is for other tests")]
+mod host;
+mod http;
+mod look;
+mod rules;
 mod stage;
+mod task;
+mod texts;
 mod trouble;

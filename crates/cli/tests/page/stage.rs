@@ -21,7 +21,8 @@ pub struct Stage {
 
 /// A `legwork ui` in the foreground.
 pub struct Front {
-    child: Child,
+    /// Nothing if somebody else started it.
+    child: Option<Child>,
     pub port: u16,
     /// With a code that nobody has used.
     pub address: String,
@@ -36,20 +37,29 @@ impl Front {
             panic!("it told nothing: {:?}", child.wait_with_output());
         }
         let told: Value = serde_json::from_str(&line).unwrap();
+        let mut front = Self::elsewhere(&told);
+        front.child = Some(child);
+        front
+    }
+
+    /// One that was started otherwise, as it was told of.
+    pub fn elsewhere(told: &Value) -> Self {
         let port = u16::try_from(told["port"].as_u64().unwrap()).unwrap();
-        Self { child, port, address: told["address"].as_str().unwrap().to_owned() }
+        Self { child: None, port, address: told["address"].as_str().unwrap().to_owned() }
     }
 
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.child.as_ref().unwrap().id()
     }
 }
 
 impl Drop for Front {
     fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -1,11 +1,211 @@
-//! What goes away and comes back: the daemon, the front, the tab.
+//! What goes away and comes back: the daemon, the front, the machine. A stream tells what is so,
+//! and goes on by itself.
 
-use crate::stage::Stage;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use legwork_client::Record;
+use legwork_protocol::api::Refusal;
+use legwork_protocol::line::{FromDaemon, LINE_VERSION, encode};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::home::eventually;
+use crate::http::{Asked, Events, token};
+use crate::stage::{LIVE, Stage};
+
+fn signal(pid: u32, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
+}
+
+fn board(stage: &Stage) -> Events {
+    Asked::get(stage.front(), "/api/board").bearing(&token(stage.front())).stream()
+}
 
 #[test]
-fn v8_a_task_is_on_the_page_as_soon_as_it_is_launched() {
+fn v8_a_killed_daemon_is_told_and_the_next_one_gives_the_whole_board() {
     let stage = Stage::new();
-    let page = stage.open();
     let task = stage.launch("say hello");
-    page.wait_for(&format!("document.body.innerText.includes('{task}')"));
+    let mut board = board(&stage);
+    board.until("event: board\ndata: {\"whole\":true");
+    board.until(&task);
+    signal(stage.daemon(), Signal::KILL);
+    board.until("event: trouble\ndata: {\"error\":");
+    board.until("\"since\":");
+    board.until("event: board\ndata: {\"whole\":true");
+    board.until(&task);
+    let next = stage.launch("say again");
+    board.until(&next);
+}
+
+#[test]
+fn v8_a_daemon_that_hangs_is_told_and_goes_on() {
+    let stage = Stage::new();
+    let mut board = board(&stage);
+    board.until("event: board");
+    let daemon = stage.daemon();
+    signal(daemon, Signal::STOP);
+    board.until("event: trouble");
+    board.until("suspended");
+    board.until(&format!("kill -CONT {daemon}"));
+    signal(daemon, Signal::CONT);
+    board.until("event: board\ndata: {\"whole\":true");
+}
+
+#[test]
+fn v8_a_machine_that_slept_shows_what_is_so_now() {
+    let stage = Stage::new();
+    let mut board = board(&stage);
+    board.until("event: board");
+    let (front, daemon) = (stage.front().pid(), stage.daemon());
+    [front, daemon].into_iter().for_each(|pid| signal(pid, Signal::STOP));
+    [daemon, front].into_iter().for_each(|pid| signal(pid, Signal::CONT));
+    let task = stage.launch("say hello");
+    board.until(&task);
+    signal(front, Signal::STOP);
+    let second = stage.launch("say more");
+    let done = stage.until(&second, "it is done", |task| task["status"] == "completed");
+    assert_eq!(done["id"], second.as_str());
+    signal(front, Signal::CONT);
+    board.until(&second);
+    board.until("\"status\":\"completed\"");
+}
+
+#[test]
+fn v8_a_request_outlives_a_daemon_that_was_killed() {
+    let stage = Stage::new();
+    let task = stage.launch("ask to go on");
+    stage.until(&task, "it asks", |task| task["questions"][0].is_object());
+    let token = token(stage.front());
+    signal(stage.daemon(), Signal::KILL);
+    let cancel = Asked::post(stage.front(), &format!("/api/task/{task}/cancel"), "{}");
+    let reply = cancel.bearing(&token).send();
+    assert!([200, 409].contains(&reply.status), "{reply:?}");
+    stage.until(&task, "it is over", |task| task["ended"].is_u64());
+}
+
+#[test]
+fn v8_two_tabs_see_the_same() {
+    let stage = Stage::new();
+    let (one, other) = (stage.open(), stage.open());
+    let task = stage.launch("say hello");
+    for page in [&one, &other] {
+        page.wait_for(&format!("document.body.innerText.includes('{task}')"));
+    }
+    one.close();
+    let next = stage.launch("say more");
+    other.wait_for(&format!("document.body.innerText.includes('{next}')"));
+    other.wait_for(LIVE);
+}
+
+/// A daemon of an earlier version, as clients know it: it holds the records, greets, and refuses
+/// what it does not know in the words that all of them have.
+struct OldDaemon {
+    asked: Arc<AtomicUsize>,
+    socket: PathBuf,
+    _lock: File,
+}
+
+impl OldDaemon {
+    fn new(stage: &Stage) -> Self {
+        let (folder, store) = (stage.home.path("legwork"), stage.home.path("legwork/store"));
+        fs::create_dir_all(&store).unwrap();
+        let socket = folder.join("legwork.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let mut record = Record::of_this_process("0.0.9", LINE_VERSION);
+        record.inode = fs::metadata(&socket).unwrap().ino();
+        record.socket = Some(socket.clone());
+        let mut lock = File::create(store.join(legwork_machine::STORE_LOCK)).unwrap();
+        lock.lock().unwrap();
+        lock.write_all(record.text().as_bytes()).unwrap();
+        let asked: Arc<AtomicUsize> = Arc::default();
+        let heard = asked.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let mut writer = stream.try_clone().unwrap();
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    let line: Value = serde_json::from_str(&line).unwrap();
+                    let answer = if line["type"] == "hello" {
+                        FromDaemon::Hello {
+                            version: LINE_VERSION,
+                            build: "0.0.9".to_owned(),
+                            tools: Vec::new(),
+                        }
+                    } else {
+                        heard.fetch_add(1, Ordering::Relaxed);
+                        let why = "The call could not be understood: unknown variant `board`";
+                        let id = line["id"].as_u64().unwrap();
+                        FromDaemon::refused(id, Refusal::BadRequest(why.to_owned()))
+                    };
+                    let _ = writer.write_all(&encode(&answer));
+                }
+            }
+        });
+        Self { asked, socket, _lock: lock }
+    }
+}
+
+#[test]
+fn v8_an_old_daemon_is_named_with_what_to_do_and_its_successor_heals_the_page() {
+    let stage = Stage::new();
+    let old = OldDaemon::new(&stage);
+    let mut board = board(&stage);
+    board.until("event: trouble");
+    board.until("older version");
+    board.until("legwork daemon stop");
+    assert!(old.asked.load(Ordering::Relaxed) > 0);
+    let token = board_token(&stage);
+    let refused = Asked::get(stage.front(), "/api/tasks").bearing(&token).send().with_status(501);
+    assert!(refused.body.contains("legwork daemon stop"), "{refused:?}");
+    fs::remove_file(&old.socket).unwrap();
+    drop(old);
+    board.until("event: board\ndata: {\"whole\":true");
+}
+
+/// Another token is none: every code leads to the same.
+fn board_token(stage: &Stage) -> String {
+    let told = crate::http::enter(stage.front(), &stage.address()).with_status(200).json();
+    told["token"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn v2_a_conversation_comes_as_it_goes_on_and_ends_with_its_run() {
+    let stage = Stage::new();
+    let task = stage.launch("say **first** of all\nask to go on\nsay last");
+    let asks = stage.until(&task, "it asks", |task| task["questions"][0].is_object());
+    let token = token(stage.front());
+    let path = format!("/api/task/{task}/conversation");
+    let mut conversation = Asked::get(stage.front(), &path).bearing(&token).stream();
+    conversation.until("event: page");
+    conversation.until("first");
+    let question = asks["questions"][0]["id"].as_str().unwrap();
+    let body = json!({ "question": question, "reply": "once" }).to_string();
+    let answer = format!("/api/task/{task}/answer");
+    Asked::post(stage.front(), &answer, &body).bearing(&token).send().with_status(200);
+    conversation.until("last");
+    conversation.until("\"over\":true");
+    // A second answer has nobody to go to.
+    Asked::post(stage.front(), &answer, &body).bearing(&token).send().with_status(404);
+    let result = Asked::get(stage.front(), &format!("/api/task/{task}/result")).bearing(&token);
+    let result = result.send().with_status(200).json();
+    assert!(result["blocks"].to_string().contains("paragraph"), "{result}");
+    let resume = Asked::post(
+        stage.front(),
+        &format!("/api/task/{task}/resume"),
+        &json!({ "prompt": "say more" }).to_string(),
+    );
+    resume.bearing(&token).send().with_status(200);
+    stage.until(&task, "it went on", |task| task["resumes"] == 1 && task["ended"].is_u64());
+    let clear = Asked::post(stage.front(), "/api/clear", r#"{"finished":true}"#).bearing(&token);
+    assert_eq!(clear.send().with_status(200).json()["tasks"], 1);
+    eventually("it is gone", || {
+        let gone = Asked::get(stage.front(), &format!("/api/task/{task}")).bearing(&token).send();
+        (gone.status == 404).then_some(())
+    });
 }

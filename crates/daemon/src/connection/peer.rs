@@ -80,7 +80,7 @@ impl Peer {
             }
             if let Some((first, count)) = left_out.take() {
                 let line = format!("{count} lines were left out from here on: they came too fast");
-                send_news(&self.send_queue, *id, News { line, ..first });
+                send_news(&self.send_queue, *id, News { line, detail: false, ..first });
             }
             send_news(&self.send_queue, *id, news.clone());
         }
@@ -98,7 +98,7 @@ mod tests {
 
     fn news(line: &str) -> News {
         let task = legwork_protocol::TaskId::from_number(1);
-        News { at: legwork_protocol::Time(1), task, run: 0, line: line.to_owned() }
+        News { at: legwork_protocol::Time(1), task, run: 0, line: line.to_owned(), detail: false }
     }
 
     #[test]

@@ -35,6 +35,40 @@ fn a_person_calls_without_a_session_and_a_session_through_its_host_only() {
     assert_eq!(host.answer(4), "A host does not ask this.");
 }
 
+/// What a person decides at a host's screen comes through the host, and without a session. Their own
+/// session did not do it, so it is told.
+#[test]
+fn v5_the_person_at_a_hosts_screen_calls_off_and_answers_and_does_nothing_else() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    let task = host.launched(1, "call-1");
+    let ask = |host: &mut Host<'_>, id: u64, request: Value| {
+        let key = format!("k{id}");
+        host.peer.send(json!({ "type": "request", "id": id, "key": key, "request": request }));
+        host.answer(id)
+    };
+    let resume = json!({ "what": "resume", "task": task, "prompt": "p" });
+    for (id, other) in [(2, json!({ "what": "clear" })), (3, resume)] {
+        assert!(ask(&mut host, id, other).contains("context"));
+    }
+    let call = json!({ "type": "call", "id": 4, "key": "k4", "tool": "background_cancel",
+        "arguments": { "task_id": task } });
+    host.peer.send(call);
+    assert!(host.answer(4).contains("context"), "a model's call needs its session");
+    let unasked = json!({ "what": "reply", "question": "per_1", "reply": "once" });
+    assert!(ask(&mut host, 5, unasked).starts_with("No helper waits for an answer"));
+    host.peer.send(json!({ "type": "request", "id": 6, "key": "k6",
+        "request": { "what": "cancel", "task": task } }));
+    let done = host.next();
+    assert_eq!((&done["id"], &done["data"]["is"]), (&json!(6), &json!("cancelled")));
+    host.until(|opencode| !opencode.said("ses_p").is_empty());
+    assert!(host.opencode.said("ses_p")[0].starts_with("[BACKGROUND TASK CANCELLED]"));
+    let seen = daemon.client().data(json!({ "what": "show", "task": task }));
+    assert!(seen["reason"].as_str().unwrap().contains("person"), "{seen}");
+}
+
 #[test]
 fn what_is_wrong_with_a_call_is_answered_in_words() {
     let home = LocalHost::new();

@@ -18,7 +18,7 @@ pub type Line = (TaskId, u32, String);
 /// in particular.
 pub fn lines(change: &Change) -> Vec<Line> {
     let (notices, line) = match change {
-        Change::DeliveryCreated(delivery) => (&delivery.notices, "on its way".to_owned()),
+        Change::DeliveryCreated(delivery) => (&delivery.notices, ON_ITS_WAY.to_owned()),
         Change::DeliveryWithdrawn { notices, .. } => (notices, NOT_SENT.to_owned()),
         Change::DeliveryDone { notices, end, .. } => (notices, delivery_end(*end).to_owned()),
         other => return line(other, Ids::Hidden).into_iter().collect(),
@@ -26,6 +26,25 @@ pub fn lines(change: &Change) -> Vec<Line> {
     notices.iter().map(|id| (id.task, id.run, format!("{}: {line}", about(*id)))).collect()
 }
 
+/// Whether a line of a timeline says how something was done, and not what became of the task. The
+/// lines are kept as they are, so it is told by their words, which are made here.
+pub fn is_detail(line: &str) -> bool {
+    const WHOLE: [&str; 6] = [OPENING, PROMPTING, PROMPTED, TO_BE_STOPPED, TO_BE_DELETED, STOPPED];
+    const ENDS: [&str; 4] = [ON_ITS_WAY, NOT_SENT, QUEUED, NOT_NEEDED];
+    let is_notice = line.starts_with(NOTICE);
+    WHOLE.contains(&line) || is_notice && ENDS.iter().any(|end| line.ends_with(end))
+}
+
+const OPENING: &str = "opening its session";
+const PROMPTING: &str = "handing over the prompt";
+const PROMPTED: &str = "the host has the prompt";
+const TO_BE_STOPPED: &str = "its session is to be stopped";
+const TO_BE_DELETED: &str = "what was opened for it is to be deleted";
+const STOPPED: &str = "nothing of it runs any more";
+const NOTICE: &str = "notice of its ";
+const ON_ITS_WAY: &str = "on its way";
+const QUEUED: &str = "queued";
+const NOT_NEEDED: &str = "not needed any more";
 const NOT_SENT: &str = "not sent yet (an undo is pending there, or it is not needed any more)";
 
 /// Whether ids of hosts are named: who looks for a fault wants them, nobody else can use them.
@@ -76,13 +95,11 @@ fn line(change: &Change, ids: Ids) -> Option<Line> {
         Change::Enqueued(notice) => {
             let line = match ids {
                 Ids::Shown => format!("{} queued for {}", about(notice.id), notice.to),
-                Ids::Hidden => format!("{} queued", about(notice.id)),
+                Ids::Hidden => format!("{} {QUEUED}", about(notice.id)),
             };
             Some((notice.id.task, notice.id.run, line))
         }
-        Change::Withdrawn(id) => {
-            Some((id.task, id.run, format!("{} not needed any more", about(*id))))
-        }
+        Change::Withdrawn(id) => Some((id.task, id.run, format!("{} {NOT_NEEDED}", about(*id)))),
         Change::StopRequested(stop) => Some((stop.task, 0, stopped(&stop.target, ids))),
         Change::LaunchUndone { task, run } => {
             Some((*task, *run, "its launch was undone; it works on".to_owned()))
@@ -92,7 +109,7 @@ fn line(change: &Change, ids: Ids) -> Option<Line> {
             let what = cut(&question.subject, 80);
             Some((*task, *run, format!("{} ({what})", settled(how))))
         }
-        Change::StopDone { task } => Some((*task, 0, "nothing of it runs any more".to_owned())),
+        Change::StopDone { task } => Some((*task, 0, STOPPED.to_owned())),
         Change::Used { .. }
         | Change::LedgerKept { .. }
         | Change::LedgerForgotten { .. }
@@ -106,13 +123,11 @@ fn line(change: &Change, ids: Ids) -> Option<Line> {
 
 fn stopped(target: &Target, ids: Ids) -> String {
     match target {
-        Target::Session(_) | Target::Opened(_) if ids == Ids::Hidden => {
-            "its session is to be stopped".to_owned()
-        }
+        Target::Session(_) | Target::Opened(_) if ids == Ids::Hidden => TO_BE_STOPPED.to_owned(),
         Target::Session(session) | Target::Opened(session) => {
             format!("{session} is to be stopped")
         }
-        Target::Marked => "what was opened for it is to be deleted".to_owned(),
+        Target::Marked => TO_BE_DELETED.to_owned(),
     }
 }
 
@@ -208,10 +223,45 @@ fn about(id: NoticeId) -> &'static str {
 fn stage(stage: &Stage, ids: Ids) -> String {
     match stage {
         Stage::Queued => "waits for a place".to_owned(),
-        Stage::Opening => "opening its session".to_owned(),
-        Stage::Prompting(_) if ids == Ids::Hidden => "handing over the prompt".to_owned(),
-        Stage::Prompting(message) => format!("handing over the prompt {message}"),
-        Stage::Working(_) => "the host has the prompt".to_owned(),
+        Stage::Opening => OPENING.to_owned(),
+        Stage::Prompting(_) if ids == Ids::Hidden => PROMPTING.to_owned(),
+        Stage::Prompting(message) => format!("{PROMPTING} {message}"),
+        Stage::Working(_) => PROMPTED.to_owned(),
         Stage::Finished(_) => "finished".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn v6_how_something_was_done_is_told_from_what_became_of_the_task() {
+        let details = [
+            "opening its session",
+            "handing over the prompt",
+            "the host has the prompt",
+            "notice of its end queued",
+            "notice of its question: on its way",
+            "notice of its end not needed any more",
+            "notice of its end: not sent yet (an undo is pending there, or it is not needed any more)",
+            "its session is to be stopped",
+            "nothing of it runs any more",
+        ];
+        for line in details {
+            assert!(is_detail(line), "{line}");
+        }
+        let facts = [
+            "launched as \"notice of its end queued\" for general, opening its session",
+            "completed after 4s: on its way",
+            "notice of its end: told",
+            "asks for a permission: the host has the prompt",
+            "resumed by a person, handing over the prompt",
+            "waits for a place elsewhere",
+            "its result was read",
+        ];
+        for line in facts {
+            assert!(!is_detail(line), "{line}");
+        }
     }
 }

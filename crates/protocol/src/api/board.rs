@@ -2,8 +2,8 @@
 //!
 //! It is read as conversations are: each page names a position, and with it the next page has what
 //! changed since, as soon as something did. So a front that looks asks again and again, one page at
-//! a time; one that reads slowly misses nothing, because a page has what is so now; and a front that
-//! stops asking costs nothing.
+//! a time. One that reads slowly misses nothing, because a page has what is so now; one that stops
+//! asking costs nothing.
 
 use serde::{Deserialize, Serialize};
 

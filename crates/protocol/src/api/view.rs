@@ -264,6 +264,10 @@ pub struct News {
     pub task: TaskId,
     pub run: u32,
     pub line: String,
+    /// Whether it is of interest only to who looks for a fault: how something was done, and not
+    /// what became of the task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub detail: bool,
 }
 
 /// A message to a session that the daemon keeps, like that of a terminal.

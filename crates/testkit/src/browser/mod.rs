@@ -1,5 +1,5 @@
-//! A real browser without a window: Chromium, driven over its debugging pipe. One for all tests of a
-//! process; each test has a context of its own, with storage that no other sees.
+//! A real browser without a window: Chromium, driven over its debugging pipe. One for all tests of
+//! a process; each test has a context of its own, with storage that no other sees.
 
 mod find;
 mod page;

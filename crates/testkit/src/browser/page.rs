@@ -253,11 +253,12 @@ impl Page {
 
     /// Everything that the page asked for.
     pub fn requests(&self) -> Vec<Answered> {
-        let answers = self.events("Network.responseReceived");
+        // What the browser keeps from the page has these only.
+        let answers = self.events("Network.responseReceivedExtraInfo");
         let sent = self.events("Network.requestWillBeSent");
         let answered = |sent: &Value| {
             let answer = answers.iter().find(|answer| answer["requestId"] == sent["requestId"]);
-            let status = answer.and_then(|answer| answer["response"]["status"].as_u64());
+            let status = answer.and_then(|answer| answer["statusCode"].as_u64());
             let url = sent["request"]["url"].as_str().unwrap_or_default().to_owned();
             Answered { url, status }
         };

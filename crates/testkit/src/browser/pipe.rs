@@ -1,5 +1,5 @@
-//! The debugging pipe of a browser: commands in one direction, answers and events in the other, each
-//! a JSON object that ends with a NUL. Needs no port and no crate.
+//! The debugging pipe of a browser: commands in one direction, answers and events in the other,
+//! each a JSON object that ends with a NUL. Needs no port and no crate.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

@@ -1,0 +1,322 @@
+//! Helpers inside of OpenCode's terminal UI: what a person sees of them there, and steers.
+
+use legwork_testkit::{Home, Model, Request, Tui, block_on, call, script};
+use serde_json::{Value, json};
+
+use crate::processes::{daemon_of, signal, until_ended};
+use crate::stage::{bash, cast, furnish_whole, launch, legwork, until};
+
+/// A terminal UI with helpers in it.
+pub struct Screen<'a> {
+    pub tui: Tui<'a>,
+    home: &'a Home,
+}
+
+impl<'a> Screen<'a> {
+    pub async fn open(home: &'a Home, columns: u16, rows: u16) -> Self {
+        let tui = home.tui_of(columns, rows, &[]).await;
+        tui.until("the prompt", |screen| screen.contains("Ask anything")).await;
+        Self { tui, home }
+    }
+
+    /// A person's turn: pastes a script for the model and sends it.
+    pub fn say(&self, steps: &[&str]) {
+        self.tui.text(&script(steps));
+        self.tui.keys(&["Enter"]);
+    }
+
+    pub async fn shows(&self, what: &str) -> String {
+        self.tui.until(what, |screen| screen.contains(what)).await
+    }
+
+    pub async fn shows_line(&self, what: &str, words: &[&str]) -> String {
+        let has = |line: &str| words.iter().all(|word| line.contains(word));
+        self.tui.until(what, |screen| screen.lines().any(has)).await
+    }
+
+    /// The list of helpers, by its key.
+    async fn list(&self) -> String {
+        self.tui.keys(&["C-x"]);
+        self.tui.keys(&["w"]);
+        self.shows("ctrl+k call off").await
+    }
+
+    /// Something is typed, and the model answers: it is not in the way of anybody.
+    pub async fn works(&self) {
+        self.say(&["repeat 30 works"]);
+        self.shows("worksworksworks").await;
+    }
+
+    /// The first task, by the command line.
+    fn task(&self) -> Value {
+        let listed = legwork(self.home, &["list", "--json"]);
+        let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
+        listed["tasks"][0].clone()
+    }
+
+    async fn until_status(&self, status: &str) -> Value {
+        until(&format!("it is {status}"), async || {
+            let task = self.task();
+            (task["status"] == status).then_some(task)
+        })
+        .await
+    }
+}
+
+fn helper(agent: &str, description: &str, steps: &[&str]) -> String {
+    let mut given = launch(description, steps);
+    given["agent"] = json!(agent);
+    call("background_task", &given)
+}
+
+#[test]
+fn v5_the_sidebar_shows_the_helpers_of_a_session_as_they_change() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 160, 50).await;
+        let both = [
+            helper("general", "Explore the code", &["gate one\nsay found it"]),
+            helper("general", "Write the changelog", &["gate two\nfail 400 no such luck"]),
+        ];
+        screen.say(&[&both.join("\n"), "say I asked two"]);
+        let shown = screen.shows_line("one at work", &["● Explore the code", "s"]).await;
+        assert!(shown.contains("Helpers ctrl+x w"), "{shown}");
+        screen.shows_line("the other", &["● Write the changelog"]).await;
+        screen.shows("2 helpers").await;
+        model.open("one");
+        screen.shows_line("its end", &["✓ Explore the code", "completed"]).await;
+        screen.shows("1 helper").await;
+        model.open("two");
+        screen.shows_line("a failure", &["✕ Write the changelog", "failed"]).await;
+        screen.shows("Write the changelog · failed").await;
+        // What stands there is the helpers of this session, and of no other.
+        screen.tui.keys(&["C-x"]);
+        screen.tui.keys(&["n"]);
+        screen.shows("Ask anything").await;
+        screen.say(&["repeat 30 other"]);
+        let other = screen.shows("otherotherother").await;
+        assert!(!other.contains("Explore the code"), "{other}");
+    });
+}
+
+#[test]
+fn v5_the_prompt_counts_helpers_on_a_narrow_screen_and_at_home() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 80, 30).await;
+        let slow = helper("general", "Explore the code", &["gate one\nsay found it"]);
+        screen.say(&[&slow, "say I asked one"]);
+        screen.shows_line("at the prompt", &["Build", "1 helper"]).await;
+        screen.tui.keys(&["C-x"]);
+        screen.tui.keys(&["n"]);
+        let at_home = screen.shows("Ask anything").await;
+        assert!(!at_home.contains("I asked one"), "{at_home}");
+        screen.shows_line("at home", &["Build", "1 helper"]).await;
+        model.open("one");
+        screen.tui.until("nothing when it is over", |shown| !shown.contains("1 helper")).await;
+        screen.works().await;
+    });
+}
+
+#[test]
+fn v5_the_list_opens_by_key_palette_and_slash_and_leads_into_the_helpers_session() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 100, 40).await;
+        let steps = ["say the helper's own words\ngate one\nsay the end"];
+        screen.say(&[&helper("general", "Explore the code", &steps), "say I asked one"]);
+        // Its session is open by then.
+        screen.shows("General Task (background) — Explore the code").await;
+        let list = screen.list().await;
+        assert!(list.contains("At work") && list.contains("● Explore the code"), "{list}");
+        screen.tui.keys(&["Enter"]);
+        let inside = screen.shows("Subagent (1 of 1)").await;
+        assert!(inside.contains("the helper's own words"), "{inside}");
+        // Also from there.
+        screen.list().await;
+        screen.tui.keys(&["Escape"]);
+        screen.tui.until("closed", |shown| !shown.contains("ctrl+k call off")).await;
+        screen.tui.keys(&["Up"]);
+        screen.shows("I asked one").await;
+        screen.tui.keys(&["C-p"]);
+        screen.shows("Commands").await;
+        screen.tui.text("Helpers");
+        screen.shows_line("in the palette", &["Helpers"]).await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("ctrl+k call off").await;
+        // It is live while it is open.
+        model.open("one");
+        screen.shows_line("its end, in the list", &["✓ Explore the code", "completed"]).await;
+        screen.tui.keys(&["Escape"]);
+        screen.tui.until("closed", |shown| !shown.contains("ctrl+k call off")).await;
+        screen.tui.text("/helpers");
+        screen.shows_line("the command", &["/helpers"]).await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("ctrl+k call off").await;
+        screen.tui.keys(&["Escape"]);
+        screen.tui.until("closed", |shown| !shown.contains("ctrl+k call off")).await;
+        screen.works().await;
+    });
+}
+
+#[test]
+fn v5_a_helper_is_called_off_from_the_list_by_the_person() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 100, 40).await;
+        let steps = ["gate never\nsay the end"];
+        screen.say(&[&helper("general", "Explore the code", &steps), "say I asked one"]);
+        screen.shows("1 helper").await;
+        screen.list().await;
+        screen.tui.keys(&["C-k"]);
+        let asked = screen.shows("Call off this helper?").await;
+        assert!(asked.contains("Explore the code"), "{asked}");
+        assert_eq!(screen.task()["status"], "running", "it was not confirmed yet");
+        screen.tui.keys(&["Enter"]);
+        let task = screen.until_status("cancelled").await;
+        assert!(task["reason"].as_str().unwrap().contains("person"), "{task}");
+        screen.shows("[BACKGROUND TASK CANCELLED]").await;
+        screen.shows("Explore the code · cancelled").await;
+        screen.works().await;
+    });
+}
+
+#[test]
+fn v5_a_permission_is_seen_whole_and_given_from_the_list() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 130, 50).await;
+        let command = "echo one && \\\n  echo 'two  spaces' # \u{1b}[31mred\u{202e}";
+        let steps = [&bash(command), "say was allowed"];
+        screen.say(&[&helper("careful", "Run the tests", &steps), "say I asked one"]);
+        screen.shows_line("in the sidebar", &["? Run the tests", "asks you"]).await;
+        let list = screen.list().await;
+        assert!(list.contains("Asks you"), "{list}");
+        screen.tui.keys(&["Enter"]);
+        let asked = screen.shows("Your answer").await;
+        let lines = ["Run the tests (careful) asks", "echo one && \\", "  echo 'two  spaces' #  "];
+        for line in lines {
+            assert!(asked.contains(line), "{line}: {asked}");
+        }
+        for choice in ["Allow once", "Allow always", "Reject", "Open its session"] {
+            assert!(asked.contains(choice), "{choice}: {asked}");
+        }
+        screen.tui.keys(&["Enter"]);
+        screen.until_status("completed").await;
+        let shown = screen.shows_line("over", &["✓ Run the tests", "completed"]).await;
+        assert!(!shown.contains("Your answer"), "{shown}");
+        screen.works().await;
+    });
+}
+
+#[test]
+fn v5_a_permission_is_refused_with_words_in_the_list() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 100, 40).await;
+        let steps = [&bash("echo hi"), "say I do something else"];
+        screen.say(&[&helper("careful", "Paint it", &steps), "say I asked one"]);
+        screen.shows("Paint it · asks you").await;
+        screen.list().await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("Reject and say why").await;
+        screen.tui.text("say why");
+        screen.tui.until("one choice", |shown| !shown.contains("Open its session")).await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("What instead?").await;
+        screen.tui.text("-- use ls, please");
+        screen.tui.keys(&["Enter"]);
+        let words = |one: &Request| one.said("tool", "-- use ls, please");
+        model.wait_for("the words", words).await;
+        screen.until_status("completed").await;
+        screen.works().await;
+    });
+}
+
+/// OpenCode knows nothing of such a helper but its launch.
+#[test]
+fn v5_a_helper_outside_of_opencode_is_seen_and_answered_too() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 130, 50).await;
+        let mut given = launch("Elsewhere", &[]);
+        given["agent"] = json!("rehearsal");
+        given["prompt"] = json!("ask to go on\nsay went on");
+        screen.say(&[&call("background_task", &given), "say I asked one"]);
+        screen.shows_line("in the sidebar", &["? Elsewhere", "asks you"]).await;
+        screen.list().await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("Elsewhere (rehearsal) asks").await;
+        screen.tui.keys(&["Enter"]);
+        screen.until_status("completed").await;
+        screen.shows_line("over", &["✓ Elsewhere", "completed"]).await;
+        screen.list().await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("legwork transcript bg_").await;
+        screen.works().await;
+    });
+}
+
+/// Also V8: what was shown stays, and is brought up to date when the daemon is back.
+#[test]
+fn v5_a_daemon_that_is_killed_while_it_is_shown_is_back_before_anybody_notices() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 160, 50).await;
+        let slow = helper("general", "Explore the code", &["gate one\nsay found it"]);
+        screen.say(&[&slow, "say I asked one"]);
+        screen.shows_line("at work", &["● Explore the code", "s"]).await;
+        let first = daemon_of(&home, 1).await;
+        signal(first, "KILL");
+        until_ended(first).await;
+        let second = daemon_of(&home, 1).await;
+        assert_ne!(first, second);
+        let shown = screen.tui.screen();
+        assert!(shown.contains("● Explore the code"), "{shown}");
+        model.open("one");
+        screen.shows_line("its end", &["✓ Explore the code", "completed"]).await;
+        screen.works().await;
+    });
+}
+
+/// Its pipes are all that holds it: also when OpenCode is killed.
+#[test]
+fn v5_the_stream_ends_with_the_window_however_that_ends() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        for how in ["quit", "KILL"] {
+            let screen = Screen::open(&home, 100, 40).await;
+            let pid = screen.tui.pid().unwrap();
+            let stream = until("its stream", async || streams(pid).pop()).await;
+            if how == "quit" {
+                screen.tui.keys(&["C-c"]);
+            } else {
+                signal(pid, how);
+            }
+            until_ended(pid).await;
+            until_ended(stream).await;
+        }
+    });
+}
+
+/// The streams of the board that this OpenCode process has started.
+fn streams(opencode: u32) -> Vec<u32> {
+    let listed = std::process::Command::new("ps").args(["-A", "-o", "pid=,ppid=,args="]).output();
+    let listed = String::from_utf8_lossy(&listed.unwrap().stdout).into_owned();
+    let stream = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_ours =
+            words.get(1)?.parse() == Ok(opencode) && words.ends_with(&["bridge", "board"]);
+        is_ours.then(|| words[0].parse().ok())?
+    };
+    listed.lines().filter_map(stream).collect()
+}

@@ -1,0 +1,271 @@
+//! One task: its question, its conversation, its result, why it is not done, and what can be done.
+
+use serde_json::json;
+
+use crate::home::eventually;
+use crate::host::Host;
+use crate::look::{choose, find, group, press, reads, row, seen, unseen};
+use crate::stage::Stage;
+
+/// Waits until the task is over, and gives back its result.
+fn result(stage: &Stage, task: &str) -> String {
+    stage.until(task, "it is over", |task| !task["ended"].is_null());
+    stage.run(&["output", task]).with_code(0).out
+}
+
+#[test]
+fn v2_a_question_is_answered_by_a_click_and_the_helper_goes_on() {
+    let stage = Stage::new();
+    let page = stage.open();
+    let task = stage.launch("ask to delete everything\nsay went on");
+    page.wait_for(&reads(".ask-card", "to delete everything"));
+    page.wait_for(&reads(".ask-card", "waits "));
+    press(&page, ".ask-card button", "Allow once");
+    page.wait_for(&unseen(".ask-card"));
+    assert!(result(&stage, &task).contains("went on"));
+    page.wait_for(&reads("#state", "Completed"));
+}
+
+#[test]
+fn v2_the_keys_o_r_and_w_answer_and_always_asks_first() {
+    let stage = Stage::new();
+    let page = stage.open();
+    for (key, said) in [("o", "allowed: about o"), ("r", "not allowed: about r")] {
+        let task = stage.launch(&format!("ask about {key}"));
+        page.wait_for(&seen(&row(&task)));
+        choose(&page, &task);
+        page.wait_for(&reads(".ask-card", &format!("about {key}")));
+        // One that has just come takes no key, so it is pressed until it counts.
+        eventually("the key counts", || {
+            page.key(key);
+            (page.eval(&unseen(".ask-card")) == true).then_some(())
+        });
+        let told = result(&stage, &task).to_lowercase();
+        assert!(told.contains(said), "{key}: {told}");
+    }
+    let task = stage.launch("ask about the pattern\nsay it went on");
+    page.wait_for(&seen(&row(&task)));
+    choose(&page, &task);
+    page.wait_for(&reads(".ask-card", "about the pattern"));
+    eventually("the key counts", || {
+        page.key("w");
+        (page.eval("document.querySelector('#ask').open") == true).then_some(())
+    });
+    page.wait_for(&reads("#ask-subject", "about the pattern"));
+    // The way back has the focus, and other keys do nothing.
+    assert_eq!(page.eval("document.activeElement.id"), "ask-no");
+    for key in ["o", "r", "x"] {
+        page.key(key);
+    }
+    page.key("Enter");
+    page.wait_for(&unseen("#ask"));
+    assert_eq!(stage.task(&task)["questions"].as_array().map(Vec::len), Some(1));
+    page.key("w");
+    press(&page, "#ask button", "Always allow");
+    assert!(result(&stage, &task).contains("it went on"));
+}
+
+#[test]
+fn v2_a_question_that_has_just_come_takes_no_key() {
+    let stage = Stage::new();
+    let first = stage.launch("ask about the first");
+    let page = stage.open();
+    page.wait_for(&reads(".ask-card", "about the first"));
+    // A person who answers by a key at the moment at which another question takes its place.
+    page.eval(
+        "new MutationObserver(() => { if (!window.early && \
+           document.querySelector('#questions pre')?.innerText.includes('the second')) { \
+           window.early = true; \
+           dispatchEvent(new KeyboardEvent('keydown', { key: 'o', bubbles: true })) } }) \
+         .observe(document.querySelector('#questions'), { childList: true, subtree: true }); null",
+    );
+    let second = stage.launch("ask about the second");
+    page.wait_for(&seen(&row(&second)));
+    choose(&page, &second);
+    page.wait_for("window.early === true");
+    page.wait_for(&seen(".ask-card"));
+    assert_eq!(stage.task(&second)["questions"].as_array().map(Vec::len), Some(1));
+    assert_eq!(stage.task(&first)["questions"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn v2_a_no_goes_with_words_where_the_host_takes_them() {
+    let stage = Stage::new();
+    let mut host = Host::connect(&stage.home);
+    let (task, session) = host.launch("list the folder");
+    host.ask(&session, "per_1");
+    let page = stage.open();
+    page.wait_for(&reads(&row(&task), "may it run ls?"));
+    page.wait_for(&reads(".ask-card", "May it run this command?"));
+    assert_eq!(page.text(".ask-card pre"), "ls");
+    eventually("the key counts", || {
+        page.key("e");
+        (page.eval("document.querySelector('#ask').open") == true).then_some(())
+    });
+    assert_eq!(page.eval("document.activeElement.id"), "ask-words");
+    page.type_text("use cat instead");
+    press(&page, "#ask button", "Reject");
+    page.wait_for(&unseen(".ask-card"));
+    let replies = host.replies();
+    assert_eq!(
+        (&replies[0]["reply"], &replies[0]["message"]),
+        (&json!("reject"), &json!("use cat instead"))
+    );
+    host.finish(&session, "It is done.");
+    page.wait_for(&format!("{}?.startsWith('Finished')", group(&task)));
+}
+
+#[test]
+fn v2_a_task_is_cancelled_after_a_question() {
+    let stage = Stage::new();
+    let task = stage.launch("wait 10m");
+    let page = stage.open();
+    page.wait_for(&reads("#state", "Working"));
+    page.key("x");
+    page.wait_for(&reads("#ask", "Cancel this task?"));
+    page.key("Escape");
+    page.wait_for(&unseen("#ask"));
+    assert_eq!(stage.task(&task)["status"], "running");
+    press(&page, "#acts button", "Cancel task");
+    press(&page, "#ask button", "Cancel task");
+    page.wait_for(&reads("#state", "Cancelled"));
+    assert_eq!(stage.task(&task)["status"], "cancelled");
+    press(&page, "#acts button", "Clear");
+    press(&page, "#ask button", "Clear");
+    page.wait_for(&format!("!{}", find(&task)));
+}
+
+#[test]
+fn v2_a_finished_task_goes_on_with_what_one_writes() {
+    let stage = Stage::new();
+    let task = stage.launch("say the first answer");
+    let page = stage.open();
+    page.wait_for(&reads("#pane-result", "the first answer"));
+    page.key("c");
+    page.wait_for("document.activeElement.id === 'resume'");
+    // Letters in an input are no keys.
+    page.type_text("say the second answer");
+    for key in ["x", "g", "?"] {
+        page.key(key);
+    }
+    assert_eq!(page.eval("document.querySelector('dialog[open]')"), json!(null));
+    let written = page.eval("document.querySelector('#resume').value");
+    assert_eq!(written, "say the second answerxg?");
+    page.eval("document.querySelector('#resume').value = 'say the second answer'; null");
+    page.key("Enter");
+    page.wait_for(&reads("#pane-conversation", "the second answer"));
+    page.wait_for(&reads(&row(&task), "run 2"));
+    assert!(result(&stage, &task).contains("the second answer"));
+    page.key("2");
+    page.wait_for(&reads("#pane-result", "the second answer"));
+    assert_eq!(page.eval("document.querySelector('#resume').value"), "");
+}
+
+#[test]
+fn v2_a_conversation_is_followed_until_one_scrolls_up() {
+    let stage = Stage::new();
+    let task = stage.launch("repeat 200: say Paragraph {i} is here.; wait 40ms");
+    let page = stage.open();
+    page.resize(1280, 500);
+    choose(&page, &task);
+    let pane = "document.querySelector('#pane-conversation')";
+    let at_end = format!("{pane}.scrollHeight - {pane}.scrollTop - {pane}.clientHeight < 30");
+    page.wait_for(&reads("#pane-conversation", "Paragraph 40 "));
+    assert_eq!(stage.task(&task)["ended"], json!(null), "it is read while it is written");
+    page.wait_for(&at_end);
+    assert_eq!(page.text("#follow"), "following");
+
+    page.eval(&format!("{pane}.scrollTop -= 200; null"));
+    page.wait_for("document.querySelector('#follow').ariaPressed === 'false'");
+    let stays = page.eval(&format!("{pane}.scrollTop"));
+    page.wait_for(&reads("#pane-conversation", "Paragraph 80 "));
+    assert_eq!(page.eval(&format!("{pane}.scrollTop")), stays);
+    page.key("f");
+    page.wait_for(&at_end);
+    page.wait_for(&reads("#pane-conversation", "Paragraph 200 "));
+    page.wait_for(&at_end);
+}
+
+#[test]
+fn v2_what_is_new_below_is_counted() {
+    let stage = Stage::new();
+    let script = "repeat 40: say Filling {i}.\nask to go on\n\
+                  repeat 3: tool read {i}; say and {i}\nwait 10m";
+    let task = stage.launch(script);
+    stage.until(&task, "it asks", |task| task["questions"] != json!([]));
+    let page = stage.open();
+    page.resize(1280, 500);
+    page.wait_for(&reads("#pane-conversation", "Filling 40."));
+    page.wait_for("document.querySelector('#follow').ariaPressed === 'true'");
+    page.eval("document.querySelector('#pane-conversation').scrollTop = 0; null");
+    page.wait_for(&reads("#follow", "to the end"));
+    stage.run(&["answer", &task, "once"]).with_code(0);
+    page.wait_for("/^[1-9] new ↓$/.test(document.querySelector('#follow').innerText)");
+    page.click("#follow");
+    page.wait_for(&reads("#follow", "following"));
+}
+
+#[test]
+fn v2_a_tool_call_is_a_line_that_opens() {
+    let stage = Stage::new();
+    let task = stage.launch("think about it\ntool read src/main.rs\ntool grep fails\nsay **bold**");
+    let page = stage.open();
+    choose(&page, &task);
+    page.key("1");
+    page.wait_for("document.querySelectorAll('.tools details').length === 2");
+    page.wait_for(&reads(".tools summary", "read src/main.rs"));
+    page.wait_for("document.querySelectorAll('.tools .is-failed').length === 1");
+    page.wait_for(&unseen(".tools .inside"));
+    page.click(".tools summary");
+    page.wait_for(&seen(".tools .inside"));
+    let asked = |page: &legwork_testkit::Page| {
+        page.requests().iter().any(|one| one.url.contains("/entry?key=") && one.status == Some(200))
+    };
+    eventually("the whole of it was asked for", || asked(&page).then_some(()));
+    // A thought is folded, and what is complete is Markdown.
+    page.wait_for("document.querySelector('.is-thought')?.open === false");
+    page.wait_for("document.querySelector('#pane-conversation strong')?.innerText === 'bold'");
+}
+
+#[test]
+fn v2_why_it_is_not_done_is_a_sentence_and_the_decisions() {
+    let stage = Stage::with("[limits]\nmax_running = 1\n");
+    let asks = stage.launch("ask to run the tests");
+    stage.until(&asks, "it asks", |task| task["questions"] != json!([]));
+    let queued = stage.launch("say later");
+    let page = stage.open();
+    choose(&page, &asks);
+    page.key("3");
+    page.wait_for(&reads("#pane-why", "It waits for your answer"));
+    page.wait_for(&reads("#pane-why .now", "For "));
+    page.wait_for("document.querySelectorAll('#pane-why .log li').length > 2");
+    page.wait_for(&reads("#tab-why", "Why is it not done?"));
+    choose(&page, &queued);
+    page.key("3");
+    page.wait_for(&reads("#pane-why", "It waits for a"));
+    stage.run(&["answer", &asks, "reject"]).with_code(0);
+    page.wait_for(&reads("#pane-why", "It is completed"));
+    page.wait_for(&reads("#tab-why", "What happened"));
+}
+
+#[test]
+fn v2_a_result_is_shown_as_markdown_and_copied_as_it_was_written() {
+    let stage = Stage::new();
+    let task = stage.launch(
+        "say # What I did\nsay - one `code`\nsay See <https://example.com/x> and **this**.",
+    );
+    let text = result(&stage, &task);
+    let page = stage.context.blank();
+    page.add_script(
+        "Object.defineProperty(navigator, 'clipboard', \
+         { value: { writeText: async (text) => { window.copied = text } } })",
+    );
+    page.open(&stage.address());
+    page.wait_for(&reads("#pane-result", "What I did"));
+    for part in ["h3", "li code", "a[href='https://example.com/x']", "strong"] {
+        page.wait_for(&seen(&format!("#pane-result {part}")));
+    }
+    press(&page, "#acts button", "Copy result");
+    page.wait_for("window.copied?.length > 0");
+    assert_eq!(page.eval("window.copied").as_str().unwrap().trim(), text.trim());
+}

@@ -1,0 +1,157 @@
+//! What is seen and done while helpers are at work.
+
+use legwork_machine::process::{is_alive, process_mark};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::home::{Home, eventually};
+use crate::terminal::{Terminal, launch, status, until_status};
+
+const WIDE: (u16, u16) = (124, 38);
+const NARROW: (u16, u16) = (80, 24);
+
+#[test]
+fn v4_a_launch_appears_its_question_is_answered_and_its_conversation_comes() {
+    let home = Home::new();
+    let terminal = Terminal::run(&home, WIDE, "legwork top");
+    terminal.until_has("Nobody is out on an errand.");
+    let task = launch(&home, "Clean up", "say looking around\ntool read\nask rm x\nsay all clean");
+    let screen = terminal.until("its question and conversation", |screen| {
+        screen.contains("May it do this?") && screen.contains("looking around")
+    });
+    assert!(screen.contains("? 1 ask") && screen.contains("▌? Clean up"), "{screen}");
+    assert!(screen.contains("✓ read") && screen.contains("waits for you"), "{screen}");
+    // One that has just come takes no key, so it is pressed until it does.
+    eventually("the answer is taken", || {
+        terminal.keys(&["o"]);
+        (status(&home, &task) == "completed").then_some(())
+    });
+    let screen = terminal.until("its end", |screen| {
+        screen.contains("✓ completed Clean up") && screen.contains("Allowed: rm x")
+    });
+    assert!(screen.contains("? 0 ask"), "{screen}");
+    terminal.keys(&["2"]);
+    terminal
+        .until("its result", |screen| screen.contains("▸2 Result") && screen.contains("all clean"));
+    terminal.keys(&["3"]);
+    terminal.until("what happened", |screen| {
+        screen.contains("3 What happened") && screen.contains("answered by a person")
+    });
+    terminal.keys(&["c"]);
+    terminal.paste("say once more");
+    terminal.until_has("Go on with: say once more");
+    terminal.keys(&["Enter"]);
+    terminal.until_has("(run 2)");
+    terminal.keys(&["q"]);
+    terminal.until_left(0);
+}
+
+#[test]
+fn v4_cancelling_asks_and_always_asks_and_clearing_names_the_number() {
+    let home = Home::new();
+    let task = launch(&home, "Goes on and on", "tool read for 600s");
+    let done = launch(&home, "Is done", "say x");
+    until_status(&home, &done, "completed");
+    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    terminal.until_has("▌● Goes on and on");
+    terminal.keys(&["x"]);
+    terminal.until_has("Cancel this task?");
+    terminal.keys(&["n"]);
+    terminal.until("no dialog", |screen| !screen.contains("Cancel this task?"));
+    assert_eq!(status(&home, &task), "running");
+    terminal.keys(&["x", "y"]);
+    until_status(&home, &task, "cancelled");
+    terminal.until_has("– Goes on and on");
+    terminal.keys(&["C"]);
+    terminal.until_has("Forget 2 finished tasks?");
+    terminal.keys(&["y"]);
+    terminal.until_has("Nobody is out on an errand.");
+    let left = home.run(["list", "--json"]).with_code(0).json();
+    assert_eq!(left["total"], 0, "{left}");
+    terminal.keys(&["q"]);
+    terminal.until_left(0);
+}
+
+#[test]
+fn v4_one_half_below_a_hundred_columns_and_two_from_there_on() {
+    let home = Home::new();
+    let task = launch(&home, "Asks", "ask rm x");
+    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    let is_open = |screen: &str| screen.contains(&task) && screen.contains("May it do this?");
+    terminal.until("the list alone", |screen| screen.contains("▌? Asks") && !is_open(screen));
+    terminal.keys(&["Enter"]);
+    terminal.until("the task alone", |screen| is_open(screen) && !screen.contains("▌? Asks"));
+    terminal.keys(&["Escape"]);
+    terminal.until("the list again", |screen| screen.contains("▌? Asks") && !is_open(screen));
+    terminal.resize((124, 30));
+    terminal.until("both", |screen| screen.contains("▌? Asks") && is_open(screen));
+    terminal.resize((60, 20));
+    terminal.until("the list again", |screen| screen.contains("▌? Asks") && !is_open(screen));
+    terminal.keys(&["q"]);
+    terminal.until_left(0);
+}
+
+#[test]
+fn v4_who_waits_for_a_place_is_said_to() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 1\n");
+    launch(&home, "Has it", "tool read for 600s");
+    launch(&home, "Waits for it", "say x");
+    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    let screen = terminal.until_has("Working, 1 of 1 places");
+    assert!(screen.contains("next when a place is free"), "{screen}");
+    terminal.keys(&["j", "3"]);
+    terminal.until_has("as many helpers as may be are at work");
+    terminal.keys(&["q"]);
+    terminal.until_left(0);
+}
+
+#[test]
+fn v8_a_killed_daemon_leaves_what_was_there_and_another_one_heals_it() {
+    let home = Home::new();
+    let task = launch(&home, "Is done", "say x");
+    until_status(&home, &task, "completed");
+    let terminal = Terminal::run(&home, WIDE, "legwork top");
+    terminal.until_has("✓ Is done");
+    let view = home.run(["daemon", "status", "--json"]).with_code(0).json();
+    let pid = u32::try_from(view["daemon"]["pid"].as_u64().unwrap()).unwrap();
+    let mark = process_mark(pid).unwrap();
+    kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
+    eventually("the daemon is gone", || (!is_alive(&mark)).then_some(()));
+    let after = launch(&home, "After it", "say y");
+    until_status(&home, &after, "completed");
+    let screen = terminal.until("both, live", |screen| {
+        screen.contains("✓ After it") && screen.contains("✓ Is done") && screen.contains("live ")
+    });
+    assert!(!screen.contains("reconnecting"), "{screen}");
+    terminal.keys(&["q"]);
+    terminal.until_left(0);
+}
+
+#[test]
+fn v7_what_a_helper_writes_does_not_reach_the_terminal_as_an_order() {
+    let home = Home::new();
+    let script = "say a\u{1b}kowned\u{1b}\\b\u{1b}[2Jc\u{202e}d\nask \u{1b}[31mrm x\u{1b}[0m";
+    launch(&home, "Harm\u{1b}[2Jful", script);
+    let terminal = Terminal::run(&home, WIDE, "NO_COLOR=1 legwork top");
+    let screen = terminal
+        .until("its text", |screen| screen.contains("owned") && screen.contains("May it do this?"));
+    assert!(screen.contains(" legwork "), "nothing was wiped: {screen}");
+    assert_ne!(terminal.says("window_name"), "owned");
+    let painted = terminal.painted();
+    let colours = (30..38).chain(90..98).map(|code| format!("\u{1b}[{code}m"));
+    for colour in colours {
+        assert!(!painted.contains(&colour), "{painted:?}");
+    }
+    terminal.keys(&["q"]);
+    terminal.until_left(0);
+}
+
+#[test]
+fn v4_where_there_is_no_terminal_it_says_so() {
+    let home = Home::new();
+    let refused = home.run(["top"]).with_code(2);
+    assert!(refused.err.contains("This is no terminal"), "{refused:?}");
+    assert!(refused.err.contains("legwork list"), "{refused:?}");
+    let refused = home.run(["top", "--json"]).with_code(2);
+    assert!(refused.err.contains("legwork list --json"), "{refused:?}");
+}

@@ -1,0 +1,1 @@
+//! `legwork watch` on a terminal and in a pipe.

@@ -1,0 +1,181 @@
+//! The list: groups by whom they need, each task with its sign, what it asks or does, how long it
+//! takes and when it was at work.
+
+use legwork_board::sentences::number;
+use legwork_board::text::fit;
+use legwork_board::{Group, Item, State};
+use legwork_protocol::amounts::duration;
+use unicode_width::UnicodeWidthStr;
+
+use super::canvas::{Canvas, state_ink};
+use super::timeline::bar;
+use crate::model::{Link, ListLine, Model, Spot};
+use crate::paper::{Ink, Line, Piece, line};
+
+/// Columns of the bar in a row, of the cost behind it, and of the time.
+const BAR: usize = 12;
+const COST: usize = 8;
+const TIME: usize = 7;
+/// Below this width there is no room for a bar.
+const BAR_FROM: usize = 46;
+
+pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
+    let spot = model.layout.list;
+    if spot.height == 0 {
+        return;
+    }
+    if model.rows.is_empty() {
+        return nobody(canvas, model, spot);
+    }
+    let shown = model.rows.iter().skip(model.top).take(usize::from(spot.height));
+    for (y, row) in (0..).zip(shown) {
+        match row {
+            ListLine::Blank => {}
+            ListLine::Title(group) => canvas.write(spot, 0, y, &title(model, *group, spot)),
+            ListLine::Task(id) | ListLine::Doing(id) => {
+                let Some(item) = model.item_of(*id) else { continue };
+                let is_chosen = model.selected == Some(*id);
+                let is_first = matches!(row, ListLine::Task(_));
+                let line = match is_first {
+                    true => first(model, item, usize::from(spot.width)),
+                    false => second(model, item, usize::from(spot.width)),
+                };
+                match is_chosen {
+                    true if is_first => canvas.write_bold(spot, 1, y, &line),
+                    _ => canvas.write(spot, 1, y, &line),
+                }
+                if is_chosen {
+                    canvas.write(spot, 0, y, &[Piece::new("▌", Ink::Live)]);
+                }
+            }
+        }
+    }
+}
+
+fn title(model: &Model, group: Group, spot: Spot) -> Line {
+    let counts = model.board.counts();
+    let shown = model.shown(group).len();
+    let finished = counts.completed + counts.failed + counts.cancelled;
+    let more = match group {
+        _ if model.filter.is_on() => match model.filter.total {
+            Some(total) if group == Group::Finished => {
+                format!(", {} found in all", number(total as u64))
+            }
+            _ => format!(", {} found", number(shown as u64)),
+        },
+        Group::Working if counts.slots > 0 => {
+            format!(", {} of {} places", counts.asking + counts.working, counts.slots)
+        }
+        Group::Finished if shown < finished => {
+            format!(", {} of {}", number(shown as u64), number(finished as u64))
+        }
+        _ => String::new(),
+    };
+    let mut pieces = vec![
+        Piece::new(&format!(" {}", group.title()), Ink::Strong),
+        Piece::new(&more, Ink::Faint),
+    ];
+    let is_topmost =
+        model.rows.iter().skip(model.top).find(|row| matches!(row, ListLine::Title(_)))
+            == Some(&ListLine::Title(group));
+    if model.timeline && is_topmost {
+        let minutes = model.scale_ms() / 60_000;
+        let scale = match minutes {
+            0..=90 => format!("{minutes} min"),
+            91..=1_439 => format!("{} h", minutes / 60),
+            _ => "1 day".to_owned(),
+        };
+        let used: usize = pieces.iter().map(|piece| piece.text.width()).sum();
+        let scale = format!("the last {scale}, + - ");
+        let gap = usize::from(spot.width).saturating_sub(used + scale.width());
+        pieces.push(Piece::new(&format!("{}{scale}", " ".repeat(gap)), Ink::Faint));
+    }
+    pieces
+}
+
+/// The sign, what it is to do, and how long it takes; of a finished one its bar too.
+fn first(model: &Model, item: &Item, columns: usize) -> Line {
+    let task = &item.task;
+    let run = if task.resumes > 0 { format!(" (run {})", task.resumes + 1) } else { String::new() };
+    let time = elapsed(model, item);
+    let is_over = item.row.group == Group::Finished;
+    let bar_columns = match (model.timeline, is_over) {
+        (true, _) => columns.saturating_sub(4) / 2,
+        (false, true) if columns >= BAR_FROM => BAR,
+        _ => 0,
+    };
+    let behind = bar_columns + if bar_columns > 0 { 2 } else { 0 } + TIME + 3;
+    let room = columns.saturating_sub(behind + 3);
+    let name = Piece::new(&task.description, Ink::Plain).text;
+    let name = format!("{}{run}", fit(&name, room.saturating_sub(run.width())));
+    let gap = room.saturating_sub(name.width());
+    let ink = state_ink(item.row.state);
+    let mut pieces = vec![
+        Piece::new(&format!("{} ", item.row.state.sign()), ink),
+        Piece::new(&name, Ink::Plain),
+        Piece::new(&" ".repeat(gap), Ink::Plain),
+    ];
+    if bar_columns > 0 {
+        pieces.push(Piece::new("  ", Ink::Plain));
+        pieces.extend(bar(task, model.now, model.scale_ms(), bar_columns));
+    }
+    pieces.push(Piece::new(&format!("{time:>width$}", width = TIME + 2), Ink::Plain));
+    pieces
+}
+
+/// What it asks or does, when it was at work, and what it costs.
+fn second(model: &Model, item: &Item, columns: usize) -> Line {
+    let task = &item.task;
+    let text = match item.row.state {
+        State::Asks => item.row.line.clone(),
+        _ => format!("{} · {} · {}", task.agent, item.row.project, item.row.line),
+    };
+    let text = Piece::new(&text, Ink::Plain).text;
+    let ink = if item.row.state == State::Asks { Ink::Mind } else { Ink::Faint };
+    let bar_columns = if columns >= BAR_FROM { BAR } else { 0 };
+    let behind = if bar_columns > 0 { bar_columns + 2 + COST } else { 0 };
+    let room = columns.saturating_sub(behind + 4);
+    let text = fit(&text, room);
+    let gap = room.saturating_sub(text.width());
+    let mut pieces =
+        vec![Piece::new(&format!("  {text}"), ink), Piece::new(&" ".repeat(gap + 2), Ink::Plain)];
+    if bar_columns > 0 {
+        pieces.extend(bar(task, model.now, model.scale_ms(), bar_columns));
+        let cost = fit(item.row.cost.as_deref().unwrap_or("–"), COST);
+        pieces.push(Piece::new(&format!("{cost:>COST$}"), Ink::Faint));
+    }
+    pieces
+}
+
+/// How long its run takes or took.
+pub fn elapsed(model: &Model, item: &Item) -> String {
+    let task = &item.task;
+    if task.status.is_unfinished() {
+        return duration(model.now.since(task.started));
+    }
+    duration(task.elapsed_ms)
+}
+
+/// What there is to do where there is nothing to see.
+fn nobody(canvas: &mut Canvas<'_>, model: &Model, spot: Spot) {
+    let lines: Vec<(&str, Ink)> = match &model.link {
+        _ if model.filter.is_on() => {
+            vec![
+                ("No task has this in its description, agent, folder or id.", Ink::Plain),
+                ("esc shows all", Ink::Faint),
+            ]
+        }
+        Link::Live => vec![
+            ("Nobody is out on an errand.", Ink::Strong),
+            ("", Ink::Plain),
+            ("legwork run \"…\"              sends a helper", Ink::Plain),
+            ("legwork install opencode     lets OpenCode send them", Ink::Plain),
+            ("legwork demo                 shows how it goes", Ink::Plain),
+        ],
+        Link::Connecting => vec![("Asking the daemon …", Ink::Faint)],
+        Link::Away(_) => vec![("The daemon cannot be asked. It is tried again.", Ink::Plain)],
+    };
+    for (y, (text, ink)) in (1..).zip(lines) {
+        canvas.write(spot, 2, y, &line(text, ink));
+    }
+}
