@@ -60,7 +60,10 @@ pub const LEAVE_LOOK_EVERY: Duration = Duration::from_millis(20);
 pub const WALKS_MAX: usize = 5;
 /// While agents run it is looked this often who has started what: what is orphaned within this time
 /// is known by its beginning only.
-pub const LOOK_AROUND_EVERY: Duration = Duration::from_millis(500);
+///
+/// On macOS a look runs `ps`, which takes some 20 ms.
+pub const LOOK_AROUND_EVERY: Duration =
+    Duration::from_millis(if cfg!(target_os = "macos") { 2_000 } else { 500 });
 /// When the system has no file or process left for an agent, it is tried again this often.
 pub const START_AGAIN: Duration = Duration::from_secs(1);
 /// And for so long, before the run fails for it.

@@ -80,7 +80,7 @@ async fn introduce(remote: &Remote, url: &str, data: Data) -> Result<Role, Fault
     };
     let place = place.map_err(refuse)?;
     let (kind, lifetime) = (KIND.to_owned(), HostLifetime::Interactive);
-    Ok(Role::Host { host, place, kind, lifetime, startup: None })
+    Ok(Role::Host { host, place, kind, lifetime, startup: None, plugin: None })
 }
 
 async fn get(remote: &Remote, path: &str) -> Result<Value, Fault> {

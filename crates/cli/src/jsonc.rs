@@ -46,6 +46,12 @@ impl Outline {
         self.array.iter().flat_map(|array| &array.items).any(|item| item.is_one_of(words))
     }
 
+    /// The words in the array, those that begin an array of their own among them.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        let items = self.array.iter().flat_map(|array| &array.items);
+        items.filter_map(|item| item.word.as_deref())
+    }
+
     /// The text with this word in the array, as its first.
     pub fn with(&self, text: &str, name: &str, word: &str) -> String {
         let quoted = serde_json::Value::from(word);

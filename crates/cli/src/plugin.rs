@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use clap::{Args, ValueEnum};
+use legwork_machine::on_path;
 use legwork_opencode::PLUGIN;
 use legwork_protocol::tools::tools;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, unlinkat};
@@ -20,6 +21,8 @@ const MARK: &str = "// legwork for OpenCode, ";
 /// The hole for the path of the binary, in the line that begins with [`BINARY`].
 const BINARY_HOLE: &str = "\"@LEGWORK_BIN@\"";
 const BINARY: &str = "const BIN = process.env.LEGWORK_BIN || ";
+const VERSION: &str = "const VERSION = ";
+const VERSION_HOLE: &str = "@LEGWORK_VERSION@";
 const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";
 /// Far more than the plugin has.
 const FILE_MAX_BYTES: u64 = 1 << 20;
@@ -100,15 +103,56 @@ pub fn file_in(folder: &Path) -> PathBuf {
     folder.join("plugin").join("legwork.js")
 }
 
+/// This program by the name that it keeps: the entry on the PATH that leads to it, else the file
+/// that it is. An entry of Homebrew's leads to a folder with a version in its name, which is gone
+/// after the next update.
 pub fn this_binary() -> Result<PathBuf, Fault> {
+    let file = this_file()?;
+    let path = env::var_os("PATH").unwrap_or_default();
+    Ok(entry_of(&file, &path).unwrap_or(file))
+}
+
+/// The file that this program is, without links.
+pub fn this_file() -> Result<PathBuf, Fault> {
     let found = env::current_exe().and_then(fs::canonicalize);
     found.map_err(Fault::file("find the program", Path::new("legwork")))
 }
 
+fn entry_of(file: &Path, path: &OsStr) -> Option<PathBuf> {
+    let leads_to = |entry: &PathBuf| fs::canonicalize(entry).is_ok_and(|real| real == file);
+    on_path("legwork", path).find(|entry| entry.is_absolute() && leads_to(entry))
+}
+
+/// How a person calls this program: by its name if the PATH has one of that name, else by its path,
+/// as a word of a shell's command.
+pub fn on_path_as() -> String {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let is_there = on_path("legwork", &path).next().is_some();
+    let file = this_binary().ok().filter(|_| !is_there);
+    file.map_or_else(|| "legwork".to_owned(), |file| word(&file))
+}
+
+/// A path as a word of a shell's command.
+pub fn word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:,=".contains(c);
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Whether a program is this one, whatever it is called.
+pub fn is_this_program(binary: &Path) -> bool {
+    let file = fs::canonicalize(binary);
+    file.is_ok_and(|file| this_file().is_ok_and(|this| this == file))
+}
+
 /// Whether a program lies where cargo builds it, and goes away with the next `cargo clean`.
 pub fn is_in_build_folder(binary: &Path) -> bool {
+    let file = fs::canonicalize(binary).unwrap_or_else(|_| binary.to_owned());
     // Cargo keeps its own notes beside what it builds.
-    binary.parent().is_some_and(|folder| folder.join(".fingerprint").is_dir())
+    file.parent().is_some_and(|folder| folder.join(".fingerprint").is_dir())
 }
 
 pub fn text(binary: &Path) -> Result<String, Fault> {
@@ -125,7 +169,10 @@ pub fn filled(plugin: &str, binary: &Path) -> Result<String, Fault> {
     })?;
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let names: Vec<String> = tools().iter().map(|tool| quoted(&tool.name)).collect();
-    Ok(plugin.replacen(BINARY_HOLE, &quoted(binary), 1).replacen(TOOLS_HOLE, &names.join(", "), 1))
+    Ok(plugin
+        .replacen(BINARY_HOLE, &quoted(binary), 1)
+        .replacen(VERSION_HOLE, env!("CARGO_PKG_VERSION"), 1)
+        .replacen(TOOLS_HOLE, &names.join(", "), 1))
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -153,6 +200,12 @@ pub fn look(file: &Path) -> Result<Found, Fault> {
 pub fn binary_of(plugin: &str) -> Option<PathBuf> {
     let quoted = plugin.lines().find_map(|line| line.strip_prefix(BINARY))?;
     serde_json::from_str(quoted.trim_end_matches(';')).ok()
+}
+
+/// Of which legwork a plugin is; nothing if it is older than such a line.
+pub fn version_of(plugin: &str) -> Option<String> {
+    let quoted = plugin.lines().find_map(|line| line.strip_prefix(VERSION))?;
+    serde_json::from_str(quoted).ok()
 }
 
 /// Puts a text in the place of a file, so that a reader sees the old or the new one whole. From
@@ -218,6 +271,28 @@ mod tests {
         assert!(!text.contains("@LEGWORK"));
         assert!(text.contains("\"background_task\", \"background_output\""));
         assert_eq!(binary_of(&text).as_deref(), Some(binary));
+        assert_eq!(version_of(&text).as_deref(), Some(env!("CARGO_PKG_VERSION")));
+    }
+
+    #[test]
+    fn i3_a_program_is_named_by_the_entry_that_leads_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let at = |name: &str| root.join(name);
+        for name in ["Cellar/legwork/0.1.0/bin", "bin", "other"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        let file = at("Cellar/legwork/0.1.0/bin/legwork");
+        for program in [&file, &at("other/legwork")] {
+            fs::write(program, "").unwrap();
+            let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            fs::set_permissions(program, executable).unwrap();
+        }
+        std::os::unix::fs::symlink(&file, at("bin/legwork")).unwrap();
+        let path = |names: &[&str]| env::join_paths(names.iter().map(|name| at(name))).unwrap();
+        assert_eq!(entry_of(&file, &path(&["other", "bin"])), Some(at("bin/legwork")));
+        assert_eq!(entry_of(&file, &path(&["other", "nowhere"])), None);
+        assert_eq!(entry_of(&file, OsStr::new("")), None);
     }
 
     #[test]

@@ -9,10 +9,14 @@
 mod client;
 mod fault;
 mod link;
+mod newest;
 mod record;
 mod start;
+mod version;
 
 pub use client::{Answered, Client, Following};
 pub use fault::Fault;
+pub use newest::Newest;
 pub use record::{Holder, Record, holder};
 pub use start::Start;
+pub use version::is_newer;

@@ -13,7 +13,7 @@ use legwork_protocol::line::{
 };
 
 use crate::fault::Fault;
-use crate::start::{Start, Tell, reach};
+use crate::start::{Start, Tell, reach, starts_this_build};
 
 /// The daemon greets at once. One that has not by now and does nothing hangs; whoever waits for
 /// one that works is told.
@@ -50,7 +50,7 @@ impl Link {
         let mut pause = FIRST_PAUSE;
         loop {
             let (stream, pid) = reach(folders, start, tell)?;
-            let most = match Self::greet(stream, pid, role, tell) {
+            let most = match Self::greet(stream, pid, (role, start), tell) {
                 Err(Fault::Leaving) => LEAVING_PAUSE,
                 // It may also have left between our knocking and our greeting.
                 Err(Fault::Broken(_)) if pause < BROKEN_PAUSE => BROKEN_PAUSE,
@@ -67,14 +67,15 @@ impl Link {
     fn greet(
         stream: UnixStream,
         pid: Option<u32>,
-        role: &Role,
+        (role, start): (&Role, Start),
         tell: &mut Tell<'_>,
     ) -> Result<Self, Fault> {
         let lines = BufReader::with_capacity(64 << 10, stream);
         let mut link = Self { lines, hello: Vec::new(), pid };
         let build = env!("CARGO_PKG_VERSION").to_owned();
         // A daemon that turns us away may have closed already; its reason can still be read.
-        let sent = link.send(&ToDaemon::Hello { version: LINE_VERSION, build, role: role.clone() });
+        let (role, starts) = (role.clone(), start == Start::IfNeeded && starts_this_build());
+        let sent = link.send(&ToDaemon::Hello { version: LINE_VERSION, build, role, starts });
         let heard = link.is_at_work(tell).and_then(|()| link.read_bytes(Some(GREETING)));
         let line = match (heard, sent) {
             (Ok(line), _) => line,

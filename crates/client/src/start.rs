@@ -6,7 +6,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
@@ -16,7 +16,9 @@ use legwork_machine::process::{Effort, INSIDE, is_suspended};
 use legwork_machine::{Folders, check_owner, check_private, program, var};
 
 use crate::fault::Fault;
+use crate::newest::Newest;
 use crate::record::{Holder, Record, holder};
+use crate::version::is_newer;
 
 /// A cold start opens the store and looks up what was unfinished: some 50 ms, more on a slow disk.
 /// A plugin gives its bridge 10 s, and should hear why there is no daemon.
@@ -209,6 +211,10 @@ fn not_reached(folders: &Folders, record: Option<Record>) -> Fault {
 struct Starter {
     child: Option<Child>,
     started: Option<Instant>,
+    /// What is started is a newer legwork than this one.
+    is_newer: bool,
+    /// A newer one did not work.
+    own_only: bool,
 }
 
 impl Starter {
@@ -216,7 +222,13 @@ impl Starter {
     fn start(&mut self, folders: &Folders) -> Result<(), Fault> {
         let is_due = self.started.is_none_or(|started| started.elapsed() > AGAIN);
         if self.child.is_none() && is_due {
-            self.child = Some(spawn(folders)?);
+            let newer = if self.own_only { None } else { newer(folders) };
+            self.is_newer = newer.is_some();
+            match newer.map(|program| spawn(folders, program)) {
+                Some(Err(_)) => self.own_only = true,
+                Some(Ok(child)) => self.child = Some(child),
+                None => self.child = Some(spawn(folders, own()?)?),
+            }
             self.started = Some(Instant::now());
         }
         Ok(())
@@ -229,7 +241,15 @@ impl Starter {
         let Some(how) = child.try_wait().ok().flatten() else { return Ok(()) };
         let said = last_words(child);
         self.child = None;
-        if how.success() { Ok(()) } else { Err(Fault::Ended { how, said }) }
+        if how.success() {
+            return Ok(());
+        }
+        if std::mem::take(&mut self.is_newer) {
+            // This one may work, and if not, it says why.
+            self.own_only = true;
+            return Ok(());
+        }
+        Err(Fault::Ended { how, said })
     }
 
     /// A bridge lives for days and is the daemon's parent: without this an ended daemon stays in
@@ -253,9 +273,29 @@ fn last_words(child: &mut Child) -> String {
     said.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
 
-fn spawn(folders: &Folders) -> Result<Child, Fault> {
-    let program = program()
-        .map_err(|source| Fault::NotStarted { program: "the running program".into(), source })?;
+fn own() -> Result<PathBuf, Fault> {
+    let program = program();
+    program.map_err(|source| Fault::NotStarted { program: "the running program".into(), source })
+}
+
+/// Whether a daemon that is started from here is at least as new as this program. Who names another
+/// one may name an older one, and would take its place again and again.
+pub(crate) fn starts_this_build() -> bool {
+    let real = |path: io::Result<PathBuf>| path.and_then(fs::canonicalize).ok();
+    var("LEGWORK_BIN").is_none() || real(program()) == real(std::env::current_exe())
+}
+
+/// A newer legwork than this one that has been the daemon here, unless somebody says which one is
+/// to be taken.
+fn newer(folders: &Folders) -> Option<PathBuf> {
+    if var("LEGWORK_BIN").is_some() {
+        return None;
+    }
+    let newest = Newest::of(&folders.store)?;
+    is_newer(&newest.version, env!("CARGO_PKG_VERSION")).then_some(newest.program)
+}
+
+fn spawn(folders: &Folders, program: PathBuf) -> Result<Child, Fault> {
     // What whoever started us left open, a lock perhaps, is not for a daemon to keep.
     close_for_children();
     let mut command = Command::new(&program);

@@ -108,6 +108,29 @@ fn connect(folders: &Folders) -> Result<Client, Fault> {
     Client::connect(folders, Role::Client, Start::Never)
 }
 
+/// A newer program that starts none would end the daemon of others for nothing.
+#[test]
+fn i3_whoever_would_start_no_daemon_says_so() {
+    let home = home();
+    let folders = folders(&home);
+    for start in [Start::Never, Start::IfNeeded] {
+        let daemon = daemon(
+            &folders,
+            vec![|peer| {
+                let ToDaemon::Hello { starts, .. } = peer.hear() else { panic!() };
+                peer.say(&hello());
+                let (id, _) = peer.hear_request();
+                let data = if starts { Answer::Done } else { Answer::Mail(Vec::new()) };
+                peer.say(&FromDaemon::Data { id, data });
+            }],
+        );
+        let mut client = Client::connect(&folders, Role::Client, start).unwrap();
+        let answered: Answer = client.request(Request::Mail).unwrap().unwrap();
+        assert_eq!(matches!(answered, Answer::Done), start == Start::IfNeeded);
+        daemon.join().unwrap();
+    }
+}
+
 #[test]
 fn a_call_gives_signs_of_life_and_then_its_answer() {
     let home = home();

@@ -27,8 +27,9 @@ use crate::log::Log;
 use crate::notify::Notifier;
 use crate::reading::Reads;
 use crate::screens::Screens;
-use crate::version::{BUILD, is_newer};
-use crate::world::{Attached, World};
+use crate::takeover::successor;
+use crate::version::BUILD;
+use crate::world::{Attached, Versions, World};
 
 /// What a screen shows in a daemon that starts with empty records.
 const SET_ASIDE_TITLE: &str = "legwork could not read its records";
@@ -112,6 +113,7 @@ impl Daemon {
                 is_there: watch::channel(()).0,
                 host,
                 requests: Arc::default(),
+                versions: Versions::default(),
             };
             self.attach(here.id().clone(), attached);
         }
@@ -183,24 +185,24 @@ impl Daemon {
     }
 
     fn came(&mut self, connection: ConnectionId, hello: Hello) {
-        let Hello { build, role, send_queue, unanswered, origin } = hello;
-        if is_newer(&build) && self.may_be_replaced() {
-            self.leaving = Some(format!("legwork {build} takes over from {BUILD}."));
+        let Hello { build, role, starts, send_queue, unanswered, origin } = hello;
+        let successor = successor(&build, starts);
+        if self.makes_way_for(successor.as_deref()) {
             return;
         }
-        let (host, place, kind, lifetime, startup) = match role {
+        let (host, place, kind, lifetime, startup, plugin) = match role {
             Role::Client => {
                 if !self.make_room(connection, &send_queue) {
                     return;
                 }
                 self.log.peer(format_args!("{connection}: a program of legwork {build}"));
                 greet(&send_queue);
-                let peer = Peer::new(None, send_queue, origin);
+                let peer = Peer { successor, ..Peer::new(None, send_queue, origin) };
                 self.shell.outside().peers.insert(connection, peer);
                 return;
             }
-            Role::Host { host, place, kind, lifetime, startup } => {
-                (host, place, kind, lifetime, startup)
+            Role::Host { host, place, kind, lifetime, startup, plugin } => {
+                (host, place, kind, lifetime, startup, plugin)
             }
         };
         if let Some(why) = self.refuses_host(&host, &kind, &origin) {
@@ -222,7 +224,8 @@ impl Daemon {
         let _ = send_queue.send(&FromDaemon::Want { events: connected.wanted_events() });
         tokio::spawn(offer(connected.clone(), self.built_in.clone(), send_queue.clone()));
         let world = self.shell.outside();
-        world.peers.insert(connection, Peer::new(Some(host.clone()), send_queue, origin));
+        let peer = Peer { successor, ..Peer::new(Some(host.clone()), send_queue, origin) };
+        world.peers.insert(connection, peer);
         let attached = Attached {
             connection: Some(connection),
             kind,
@@ -232,6 +235,7 @@ impl Daemon {
             is_there: watch::channel(()).0,
             host: connected,
             requests,
+            versions: Versions { bridge: build, plugin },
         };
         if let Some(message) = self.set_aside.clone().filter(|_| attached.has_screen()) {
             attached.worker.show(toast::warning(SET_ASIDE_TITLE, message));
@@ -289,17 +293,12 @@ impl Daemon {
              other side version {version}."
         );
         self.log.peer(format_args!("{connection}: {why}"));
-        if version > LINE_VERSION && self.may_be_replaced() {
+        if version > LINE_VERSION && self.is_alone() {
             self.leaving = Some(why);
         } else {
             let remedy = "Update the older one; `legwork daemon stop` lets the other start.";
             send_queue.bye(&format!("{why} {remedy}"), false);
         }
-    }
-
-    /// Whether nobody would miss this daemon if a newer one took its place.
-    fn may_be_replaced(&mut self) -> bool {
-        self.shell.outside().peers.is_empty() && self.has_nothing_to_do()
     }
 
     /// First the host is away, then its calls are dropped: what they waited for must not be told to

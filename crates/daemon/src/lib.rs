@@ -24,6 +24,7 @@ mod reading;
 mod rendezvous;
 mod requests;
 mod screens;
+mod takeover;
 mod version;
 mod world;
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::time::Duration;
 
-use legwork_client::Record;
+use legwork_client::{Newest, Record};
 use legwork_engine::{Hint, Input};
 use legwork_host::{Kind, Opening};
 use legwork_machine::{Folders, children, inherited};
@@ -119,6 +119,10 @@ struct Born {
 fn born(opened: Opened, options: Options, record: Record, log: Log) -> Result<Born, Fault> {
     options.complaints.iter().for_each(|what| log.warn(what));
     let signals = Signals::new().map_err(Fault::system("listen for signals"))?;
+    // Without it an older legwork starts itself, and says so if it cannot read the records.
+    if let Err(fault) = Newest::note(&options.folders.store, BUILD) {
+        log.warn(format_args!("older versions may not find this one: {fault}"));
+    }
     let (rendezvous, listener) =
         Rendezvous::listen(&options.folders, &opened.store, record, log.clone())?;
     let (findings, found) = mpsc::unbounded_channel();
@@ -213,6 +217,7 @@ impl Life {
             }
             let at_work = self.daemon.built_in.at_work();
             self.rendezvous.at_work(at_work, self.daemon.store());
+            self.daemon.make_way();
             if self.alone_for() == Some(Duration::ZERO) {
                 self.daemon.leaving = Some("Nobody needs the legwork daemon.".to_owned());
             }

@@ -77,6 +77,15 @@ pub struct Attached {
     pub is_there: watch::Sender<()>,
     /// Requests made over its link so far, for people.
     pub requests: Arc<AtomicU64>,
+    pub versions: Versions,
+}
+
+/// Of which legwork the parts are that a host is reached through; a built-in host needs none.
+#[derive(Debug, Default)]
+pub struct Versions {
+    pub bridge: String,
+    /// Nothing if there is no plugin, or an older one.
+    pub plugin: Option<String>,
 }
 
 impl Attached {
@@ -227,6 +236,8 @@ impl World {
             place: host.place.clone(),
             lifetime: host.lifetime,
             requests: host.requests.load(Ordering::Relaxed),
+            bridge: host.versions.bridge.clone(),
+            plugin: host.versions.plugin.clone(),
         };
         connected.map(view).collect()
     }
@@ -390,6 +401,7 @@ mod tests {
             is_there: watch::channel(()).0,
             host: mute,
             requests: Arc::default(),
+            versions: Versions::default(),
         };
         world.hosts.insert(host("h"), attached);
         for id in [1, 2, 3] {

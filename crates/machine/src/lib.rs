@@ -14,8 +14,12 @@ mod lock;
 mod missing;
 mod owner;
 mod private;
+#[cfg(target_os = "linux")]
+mod proc;
 pub mod process;
 mod program;
+#[cfg(any(test, not(target_os = "linux")))]
+mod ps;
 pub mod table;
 
 pub use clock::{epoch_ms, since_epoch};

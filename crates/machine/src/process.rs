@@ -55,7 +55,6 @@ pub fn is_alive(mark: &str) -> bool {
 }
 
 /// Whether a process was stopped by a signal: it is there, and does nothing until it is told to.
-/// Where there is no process table to read, it shows in its silence.
 pub fn is_suspended(pid: u32) -> bool {
     table::entry(pid).is_some_and(|entry| entry.state == 'T')
 }
@@ -66,7 +65,7 @@ pub struct Effort(Option<u64>);
 
 impl Effort {
     pub fn so_far(pid: u32) -> Self {
-        Self(table::stat(pid).ok().and_then(|stat| table::used(&stat)))
+        Self(table::used(pid))
     }
 
     /// Whether the process has done something since, wants to, or waits for a disk. One that does
@@ -181,8 +180,8 @@ fn here() -> Option<String> {
 fn look(pid: u32) -> Seen {
     // First, so that a system without this folder is told from a process that ended.
     let Some(here) = here() else { return Seen::Unknown };
-    let Ok(stat) = table::stat(pid) else { return Seen::Ended };
-    match table::parse(&stat) {
+    let Ok(stat) = crate::proc::stat(pid) else { return Seen::Ended };
+    match crate::proc::parse(&stat) {
         None => Seen::Unknown,
         Some(entry) if entry.is_zombie() => Seen::Ended,
         Some(entry) => Seen::Mark(format!("{pid}-{}-{here}", entry.start)),
@@ -191,20 +190,12 @@ fn look(pid: u32) -> Seen {
 
 #[cfg(not(target_os = "linux"))]
 fn look(pid: u32) -> Seen {
-    let ps = std::process::Command::new("ps")
-        .args(["-o", "stat=,lstart=", "-p", &pid.to_string()])
-        .env("LC_ALL", "C")
-        .env("TZ", "UTC")
-        .output();
-    let Ok(ps) = ps else { return Seen::Unknown };
-    let line = String::from_utf8_lossy(&ps.stdout);
-    match line.trim().split_once(char::is_whitespace) {
-        None => Seen::Ended,
-        Some((state, _)) if state.starts_with('Z') => Seen::Ended,
-        // The time is a date, so the boot need not be told.
-        Some((_, start)) => {
-            Seen::Mark(format!("{pid}-{}-0", crate::hash::hash8(start.trim().as_bytes())))
-        }
+    match crate::ps::known(pid) {
+        None => Seen::Unknown,
+        Some(None) => Seen::Ended,
+        Some(Some(entry)) if entry.is_zombie() => Seen::Ended,
+        // It began at a date, so the boot need not be told.
+        Some(Some(entry)) => Seen::Mark(format!("{pid}-{}-0", entry.start)),
     }
 }
 

@@ -1,15 +1,19 @@
-//! The process table, as far as it tells who has started what. Only Linux shows it; elsewhere it is
-//! not there.
+//! The process table, as far as it tells who has started what. Linux shows it as files; elsewhere
+//! `ps` is asked.
 
 use std::collections::BTreeMap;
-use std::io;
+
+#[cfg(target_os = "linux")]
+use crate::proc as system;
+#[cfg(not(target_os = "linux"))]
+use crate::ps as system;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Who started it, or who has it now that its parent is gone.
     pub parent: u32,
     pub group: u32,
-    /// When it began, in ticks since the boot.
+    /// When it began: in ticks since the boot on Linux, else a number that grows with the date.
     pub start: u64,
     /// `Z` or `X` if only its exit code is left, `T` if a signal has stopped it.
     pub state: char,
@@ -31,37 +35,19 @@ pub struct Table(pub BTreeMap<u32, Entry>);
 /// is read could have a loop.
 const CHAIN_MAX: usize = 1_000;
 
+/// Whether [`Table::below`] may leave out what is there.
+pub const IS_PARTIAL: bool = cfg!(target_os = "linux");
+
 impl Table {
-    /// Reads it; nothing where there is none.
+    /// Reads it; nothing if it cannot be read.
     pub fn read() -> Option<Self> {
-        let mut all = BTreeMap::new();
-        for process in std::fs::read_dir("/proc").ok()?.flatten() {
-            let name = process.file_name();
-            let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
-            if let Some(entry) = entry(id) {
-                all.insert(id, entry);
-            }
-        }
-        // Elsewhere there may be a folder of that name which is something else.
-        all.contains_key(&std::process::id()).then_some(Self(all))
+        system::all()
     }
 
-    /// Reads a process and all below it, which takes far less time than reading all. One that has
-    /// just lost its parent may be missing. Nothing where there is no table.
+    /// Reads a process and all below it, which takes far less time than reading all where that can
+    /// be done. One that has just lost its parent may be missing.
     pub fn below(root: u32) -> Option<Self> {
-        // Not every kernel tells children.
-        if !std::path::Path::new(&format!("/proc/{root}/task/{root}/children")).exists() {
-            return Self::read();
-        }
-        let (mut all, mut open) = (BTreeMap::new(), vec![root]);
-        while let Some(id) = open.pop() {
-            if let Some(entry) = entry(id)
-                && all.insert(id, entry).is_none()
-            {
-                open.extend(children(id));
-            }
-        }
-        Some(Self(all))
+        system::below(root)
     }
 
     /// The process itself and its ancestors, the nearest first.
@@ -75,81 +61,35 @@ impl Table {
     }
 }
 
-/// The children of all threads of a process.
-fn children(id: u32) -> Vec<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{id}/task"));
-    let threads = threads.into_iter().flatten().flatten();
-    let lists = threads.filter_map(|thread| {
-        let list = std::fs::read_to_string(thread.path().join("children")).ok()?;
-        Some(list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>())
-    });
-    lists.flatten().collect()
-}
-
 /// One process; nothing if there is none with this number.
 pub fn entry(id: u32) -> Option<Entry> {
-    parse(&stat(id).ok()?)
+    system::entry(id)
 }
 
-pub(crate) fn stat(id: u32) -> io::Result<String> {
-    let stat = std::fs::read(format!("/proc/{id}/stat"))?;
-    Ok(String::from_utf8_lossy(&stat).into_owned())
-}
-
-/// Fields 2 to 5 and 22. The second, the program's name, may hold spaces and brackets.
-pub(crate) fn parse(stat: &str) -> Option<Entry> {
-    let (before, fields) = stat.rsplit_once(')')?;
-    let name = before.split_once('(')?.1.to_owned();
-    let mut fields = fields.split_whitespace();
-    let state = fields.next()?.chars().next()?;
-    let (parent, group) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    let start = fields.nth(16)?.parse().ok()?;
-    Some(Entry { parent, group, start, state, name })
-}
-
-/// The time of the processor that a process has used, in ticks: fields 14 and 15.
-pub(crate) fn used(stat: &str) -> Option<u64> {
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-    Some(user + system)
+/// A number that is another one when the process has used the processor meanwhile.
+pub(crate) fn used(id: u32) -> Option<u64> {
+    system::used(id)
 }
 
 /// A variable in a process's environment. Only that of our own user's processes can be read.
 pub fn variable(id: u32, name: &str) -> Option<String> {
-    variable_in(&std::fs::read(format!("/proc/{id}/environ")).ok()?, name)
+    system::variable(id, name)
 }
 
-fn variable_in(environment: &[u8], name: &str) -> Option<String> {
-    let mut variables = environment.split(|byte| *byte == 0);
-    let value = variables
-        .find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-    String::from_utf8(value.to_vec()).ok()
+/// The same for all of these processes that have it.
+pub fn variables(ids: impl Iterator<Item = u32>, name: &str) -> BTreeMap<u32, String> {
+    system::variables(ids, name)
 }
 
 /// The arguments of a process, its own name first.
 pub fn arguments(id: u32) -> Vec<String> {
-    let all = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-    let words = all.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    system::arguments(id)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_programs_name_does_not_shift_the_fields() {
-        let rest = (6..=21).map(|field| field.to_string()).collect::<Vec<_>>().join(" ");
-        let read = parse(&format!("7 (a) b) Z (c) S 4 5 {rest} 2222 23 24")).unwrap();
-        let name = "a) b) Z (c".to_owned();
-        let expected = Entry { parent: 4, group: 5, start: 2222, state: 'S', name };
-        assert_eq!(read, expected);
-        assert_eq!(parse("7 (a) S 1"), None);
-        assert_eq!(used(&format!("7 (a) b) Z (c) S 4 5 {rest} 2222 23 24")), Some(14 + 15));
-        assert_eq!(used("7 (a) S 1"), None);
-    }
-
-    #[cfg(target_os = "linux")]
     #[test]
     fn our_own_line_leads_to_the_first_process() {
         let table = Table::read().unwrap();
@@ -158,7 +98,6 @@ mod tests {
         assert!(line.len() > 1, "{line:?}");
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn what_is_below_us_is_found_without_reading_all() {
         use std::process::{Command, Stdio};
@@ -190,13 +129,5 @@ mod tests {
         };
         let table = Table(BTreeMap::from([(1, entry(2)), (2, entry(1))]));
         assert_eq!(table.line_of(1).count(), CHAIN_MAX);
-    }
-
-    #[test]
-    fn a_variable_that_only_looks_like_it_is_none() {
-        let read = |environment: &[u8]| variable_in(environment, "LEGWORK_INSIDE");
-        assert_eq!(read(b"A=1\0LEGWORK_INSIDE=7-8-9\0B=2").as_deref(), Some("7-8-9"));
-        assert_eq!(read(b"A=1\0LEGWORK_INSIDES=7\0X_LEGWORK_INSIDE=7"), None);
-        assert_eq!(read(b""), None);
     }
 }

@@ -9,6 +9,7 @@
 // OpenCode's.
 
 const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
+const VERSION = "@LEGWORK_VERSION@"
 const NAMES = ["@LEGWORK_TOOLS@"]
 const NO_BIN = "" // only the npm package has to look for BIN: why there is none, and what to do
 const LINE_MAX = 16 * 1024 * 1024 // bytes: the daemon reads no longer line
@@ -31,7 +32,6 @@ const PAUSES_MS = [100, 250, 500, 1_000, 2_000, 5_000, 10_000, 30_000]
 // execution. However often a call is sent, its key is the same.
 const SELF = crypto.randomUUID()
 let executions = 0
-const REMEDY = NO_BIN ? "" : "Run `legwork doctor` in a terminal to see what is wrong."
 
 // legwork started this OpenCode, and nobody sees it. What it starts, and an OpenCode among that, is
 // not to take this for itself, nor the password for a door.
@@ -105,7 +105,8 @@ class Link {
     const script = process.argv[1]?.startsWith("/$bunfs/") ? [] : process.argv.slice(1, 2)
     const program = [process.execPath, ...script]
     const id = project?.id ?? ""
-    this.send({ type: "init", pid: process.pid, directory, project: id, lifetime, program })
+    const version = VERSION
+    this.send({ type: "init", pid: process.pid, directory, project: id, lifetime, program, version })
   }
 
   async read(child, heard) {
@@ -321,7 +322,7 @@ class Link {
   }
 
   unavailable() {
-    return `legwork is not available: ${this.why}. ${REMEDY} If a task was being launched, look at background_list first once it is back.`
+    return `legwork is not available: ${this.why}. ${remedy()} If a task was being launched, look at background_list first once it is back.`
   }
 
   down(child) {
@@ -347,7 +348,7 @@ class Link {
     // Before that the terminal UI may not be up, and what it is shown then nobody sees.
     if (this.toasted || !this.used) return
     this.toasted = true
-    const message = `${this.why}. ${REMEDY}`
+    const message = `${this.why}. ${remedy()}`
     const body = { title: "legwork is not available", message, variant: "error", duration: 10_000 }
     Promise.resolve(this.input.client.tui.showToast({ body })).catch(() => {})
   }
@@ -410,6 +411,15 @@ function unwrapCalls(messages) {
       if (input !== part.state?.input) parts[at] = { ...part, state: { ...part.state, input } }
     }
   }
+}
+
+/** What a person can do: not everybody who has the plugin has a `legwork` on the PATH. */
+function remedy() {
+  if (NO_BIN) return "" // it says what to do itself
+  const program = Bun.which("legwork") ? "legwork" : BIN && Bun.which(BIN)
+  if (!program) return "Restart OpenCode; if that does not help, install legwork again."
+  const word = program.includes(" ") ? `'${program}'` : program
+  return `Run \`${word} doctor\` in a terminal to see what is wrong.`
 }
 
 function attempt(what) {

@@ -14,6 +14,13 @@ fn pages(store: &Store, pragma: &str) -> u32 {
     store.db.query_row(&format!("PRAGMA {pragma}"), (), |row| row.get(0)).unwrap()
 }
 
+/// The setting has an effect on macOS alone, where an ordinary sync does not reach the disk.
+#[test]
+fn i4_a_checkpoint_reaches_the_disk_itself() {
+    let home = TempDir::new().unwrap();
+    assert_eq!(pages(&open(home.path()), "checkpoint_fullfsync"), 1);
+}
+
 /// As if the disk had this much room beyond what is used.
 fn leave_room(store: &Store, more: u32) {
     let most = pages(store, "page_count") + more;

@@ -3,8 +3,9 @@
 //!
 //! Which process is whose is known by its group, by a variable in its environment, and by its
 //! ancestors: the daemon is the subreaper of all that it starts, so that what has lost its parent
-//! becomes a child of the daemon and cannot get out of sight. (On Linux; elsewhere the group and
-//! the closed stdin have to do.)
+//! becomes a child of the daemon and cannot get out of sight. (On Linux. Elsewhere there is no
+//! such thing: what has lost its parent between two looks and hides its variables, as Apple's own
+//! programs do, is not found. Without a process table the group and the closed stdin have to do.)
 
 mod keep;
 
@@ -19,7 +20,7 @@ use std::time::Instant;
 use legwork_machine::children::is_own_child;
 pub use legwork_machine::process::INSIDE;
 use legwork_machine::process::{Detached, has_ended_here, process_mark};
-use legwork_machine::table::{self, Entry, Table, variable};
+use legwork_machine::table::{self, Entry, Table, variables};
 use legwork_machine::{hash8, lock};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 use tokio::process::Child;
@@ -145,8 +146,11 @@ impl Family {
         let Ok(mut children) = listen(SignalKind::child()) else { return };
         loop {
             let is_busy = self.is_busy();
+            // Where nobody is adopted there is nobody to bury, and where looking takes a child, the
+            // end of that one would be the reason for the next look.
+            let buries = self.adopts.load(Ordering::Relaxed);
             tokio::select! {
-                _ = children.recv() => {}
+                _ = children.recv(), if buries => {}
                 () = self.started.notified(), if !is_busy => {}
                 () = tokio::time::sleep(LOOK_AROUND_EVERY), if is_busy => {}
             }
@@ -172,7 +176,7 @@ impl Family {
 
     /// Ends what this agent has left, and the agent itself if it still runs.
     pub fn end_left_by(&self, mark: &str, agent: u32, pace: Pace) -> usize {
-        if cfg!(not(target_os = "linux")) {
+        if cfg!(not(target_os = "linux")) && Table::read().is_none() {
             end_group(agent, pace);
             return 0;
         }
@@ -273,7 +277,8 @@ impl Known {
         // What is missing in a table need not be gone.
         let before = std::mem::replace(&mut self.seen, seen);
         let is_there = |(id, start): &(u32, u64)| {
-            let entry = table.0.get(id).cloned().or_else(|| table::entry(*id));
+            let elsewhere = || if table::IS_PARTIAL { table::entry(*id) } else { None };
+            let entry = table.0.get(id).cloned().or_else(elsewhere);
             entry.is_some_and(|entry| entry.start == *start && !entry.is_zombie())
         };
         self.seen.extend(before.into_iter().filter(|(process, _)| is_there(process)));
@@ -324,7 +329,7 @@ impl Known {
 /// The marks of processes, where they are wanted.
 fn marks(table: &Table, is_wanted: impl Fn(&Entry) -> bool) -> BTreeMap<u32, String> {
     let alive = table.0.iter().filter(|(_, entry)| !entry.is_zombie() && is_wanted(entry));
-    alive.filter_map(|(id, _)| Some((*id, variable(*id, INSIDE)?))).collect()
+    variables(alive.map(|(id, _)| *id), INSIDE)
 }
 
 fn signal(id: u32, signal: Signal) {

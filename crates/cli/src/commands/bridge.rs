@@ -16,7 +16,7 @@ use legwork_client::{Client, Start};
 use legwork_machine::Folders;
 use legwork_machine::process::process_mark;
 use legwork_opencode::KIND;
-use legwork_protocol::limits::{COMMAND_MAX_WORDS, DIRECTORY_MAX_BYTES};
+use legwork_protocol::limits::{COMMAND_MAX_WORDS, DIRECTORY_MAX_BYTES, WORD_MAX_BYTES};
 use legwork_protocol::line::{FromDaemon, HostLifetime, Role, Startup, encode};
 use serde::Deserialize;
 
@@ -79,6 +79,9 @@ enum First {
         /// The program that the plugin runs in, and its script.
         #[serde(default)]
         program: Vec<String>,
+        /// The plugin's own.
+        #[serde(default)]
+        version: Option<String>,
     },
 }
 
@@ -162,7 +165,7 @@ fn listen() -> (Receiver<Vec<u8>>, Sender<Target>) {
 }
 
 fn read_first(line: &[u8]) -> Result<Role, String> {
-    let First::Init { pid, directory, project, lifetime, program } =
+    let First::Init { pid, directory, project, lifetime, program, version } =
         serde_json::from_slice(line)
             .map_err(|error| format!("the plugin's first line cannot be understood ({error})"))?;
     if directory.is_empty() || directory.len() > DIRECTORY_MAX_BYTES {
@@ -174,7 +177,9 @@ fn read_first(line: &[u8]) -> Result<Role, String> {
     let place = identity::place(project.as_deref(), &directory, &database);
     let place = place.map_err(|bad| bad.to_string())?;
     let startup = startup(program, &directory).map(Box::new);
-    Ok(Role::Host { host, place, kind: KIND.to_owned(), lifetime, startup })
+    // What is no version is not worth the link.
+    let plugin = version.filter(|version| version.len() <= WORD_MAX_BYTES);
+    Ok(Role::Host { host, place, kind: KIND.to_owned(), lifetime, startup, plugin })
 }
 
 /// How to start the host again: our environment is what it was started with. Without it helpers
@@ -202,11 +207,14 @@ mod tests {
     #[test]
     fn the_first_line_says_which_host_it_is() {
         let pid = std::process::id();
-        let line = format!(r#"{{"type":"init","pid":{pid},"directory":"/p","project":"abc"}}"#);
-        let Ok(Role::Host { host, place, kind, lifetime, startup }) = first(&line) else {
+        let line = format!(
+            r#"{{"type":"init","pid":{pid},"directory":"/p","project":"abc","version":"0.1.0"}}"#
+        );
+        let Ok(Role::Host { host, place, kind, lifetime, startup, plugin }) = first(&line) else {
             panic!()
         };
         assert_eq!(startup, None, "it did not say which program it is");
+        assert_eq!(plugin.as_deref(), Some("0.1.0"));
         let mark = process_mark(pid).unwrap();
         assert!(host.as_str().starts_with(&format!("opencode-{mark}-")), "{host}");
         assert!(place.as_str().starts_with("opencode/abc/"), "{place}");

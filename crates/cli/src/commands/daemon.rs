@@ -14,7 +14,7 @@ use legwork_daemon::{Hosts, Options, Outcome, ReadNotify};
 use legwork_machine::Folders;
 use legwork_opencode::OpenCode;
 use legwork_protocol::api::Request;
-use legwork_protocol::view::DaemonView;
+use legwork_protocol::view::{DaemonView, HostView};
 use serde_json::json;
 
 use crate::asking::{connect_soon, get};
@@ -191,13 +191,26 @@ fn page(daemon: &DaemonView) -> Vec<(&'static str, Cell)> {
     ];
     for host in &daemon.hosts {
         let asked = counted(usize::try_from(host.requests).unwrap_or(usize::MAX), "request");
-        let what = format!("{}, {asked} ({} in {})", sentences::host(host), host.host, host.place);
+        let parts = versions(host);
+        let what = format!(
+            "{}, {asked}, {parts} ({} in {})",
+            sentences::host(host),
+            host.host,
+            host.place
+        );
         facts.push(("Host", Cell::new(what)));
     }
     if daemon.hosts.is_empty() {
         facts.push(("Host", Cell::new("none is connected")));
     }
     facts
+}
+
+/// Of which legwork the parts are that a host is reached through. The daemon's own is elsewhere.
+fn versions(host: &HostView) -> String {
+    let plugin = host.plugin.as_ref().map(|version| format!("plugin {version}, "));
+    let bridge = if host.bridge.is_empty() { "unknown" } else { &host.bridge };
+    format!("{}bridge {bridge}", plugin.unwrap_or_default())
 }
 
 fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {

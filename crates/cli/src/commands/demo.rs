@@ -7,7 +7,7 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::Screen;
 
-/// See what legwork does, in 20 seconds
+/// See what legwork does, in ten seconds
 ///
 /// Launches helpers, waits for them, lets one go on with what it knows, calls one off, and kills
 /// its own daemon in the middle to show that nothing is lost. Everything in it is real but the

@@ -7,7 +7,10 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::plugin::{Found, Host, Scope, is_in_build_folder, look, text, this_binary, write};
+use crate::installation::{Installation, opencode_command};
+use crate::plugin::{
+    Found, Host, Scope, is_in_build_folder, look, on_path_as, text, this_binary, this_file, write,
+};
 use crate::screen::{DIM, GOOD, MIND, Screen, paint};
 use crate::tui_part::{NAMED, TuiPart};
 
@@ -23,6 +26,9 @@ const UP_TO_DATE: &str = "already up to date";
 ///
 /// With --project only `plugin/legwork.js` is written, into the project: OpenCode would install a
 /// package of its own into a project whose settings name a part for the terminal UI.
+///
+/// A legwork that lies in the cache of a package manager (npx, OpenCode's own packages) writes
+/// nothing, because the files would name it: it says how OpenCode installs it instead.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -64,6 +70,7 @@ struct TerminalUi {
 impl Install {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, from) = self.scope.file()?;
+        check_stays(self.scope.is_project())?;
         let binary = this_binary()?;
         let part = TuiPart::beside(&file);
         let has_part = !self.no_tui && !self.scope.is_project();
@@ -103,6 +110,21 @@ impl Install {
     }
 }
 
+/// Refuses to write a file that would name a program in a cache.
+fn check_stays(is_project: bool) -> Result<(), Fault> {
+    let program = this_file()?;
+    let installation = Installation::of(&program, &legwork_machine::var);
+    if !installation.is_cache() {
+        return Ok(());
+    }
+    Err(Fault::Refused(format!(
+        "Nothing was written: this legwork is {}, and the plugin would name a program that is gone          when that folder is emptied ({}). Let OpenCode install it instead: `{}`.",
+        installation.says(),
+        program.display(),
+        opencode_command(is_project)
+    )))
+}
+
 fn tell(shown: &Shown, screen: &Screen) -> Result<(), Fault> {
     screen.line(format!("{}: {}", shown.file, paint(GOOD, shown.done)))?;
     if let Some(ui) = &shown.terminal_ui {
@@ -118,7 +140,10 @@ fn tell(shown: &Shown, screen: &Screen) -> Result<(), Fault> {
     }
     let is_new = |ui: &TerminalUi| ui.done != UP_TO_DATE || ui.settings_done != NAMED;
     if shown.done != UP_TO_DATE || shown.terminal_ui.as_ref().is_some_and(is_new) {
-        screen.line("Restart OpenCode to use it. `legwork doctor` checks that it works.")?;
+        let legwork = on_path_as();
+        screen.line(format!(
+            "Restart OpenCode to use it. `{legwork} doctor` checks that it works."
+        ))?;
     }
     Ok(())
 }

@@ -24,6 +24,7 @@ mod top;
 mod transcript;
 mod ui;
 mod uninstall;
+mod update;
 mod wait;
 mod watch;
 
@@ -40,6 +41,7 @@ pub enum Command {
     Demo(demo::Demo),
     Install(install::Install),
     Uninstall(uninstall::Uninstall),
+    Update(update::Update),
     Doctor(doctor::Doctor),
     Run(run::Run),
     Resume(resume::Resume),
@@ -78,6 +80,7 @@ impl Command {
             Self::Demo(command) => command.run(screen),
             Self::Install(command) => command.run(screen),
             Self::Uninstall(command) => command.run(screen),
+            Self::Update(command) => command.run(screen),
             Self::Doctor(command) => command.run(screen),
             Self::Run(command) => command.run(screen),
             Self::Resume(command) => command.run(screen),
@@ -130,6 +133,7 @@ impl Command {
                 | Self::Top(_)
                 | Self::Install(_)
                 | Self::Uninstall(_)
+                | Self::Update(_)
                 | Self::Doctor(_)
                 | Self::Daemon(_)
                 | Self::Complete(_)

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::npm_entry::NpmEntry;
 use crate::plugin::{Found, Host, Scope, look};
 use crate::purge::{self, Plan};
 use crate::screen::{Screen, agrees, remark};
@@ -16,7 +17,8 @@ use crate::tui_part::TuiPart;
 /// Take legwork out of a host
 ///
 /// Removes the files that `legwork install` wrote, and what it added to `tui.json`; nothing else.
-/// Tasks are kept, unless --purge says otherwise: that also ends the daemon and removes the
+/// An entry in `opencode.json` that has OpenCode install legwork by itself is named, and left to
+/// you. Tasks are kept, unless --purge says otherwise: that also ends the daemon and removes the
 /// records, the conversations, the log and the settings for good, after it has shown what they are
 /// and asked. What agents keep for themselves stays.
 #[derive(Args)]
@@ -56,19 +58,22 @@ impl Uninstall {
             }
         };
         let part = (!self.scope.is_project()).then(|| TuiPart::beside(&file));
+        let entries = self.entries(&file);
         if self.purge {
-            return self.purge(&file, is_there, part.as_ref(), screen);
+            return self.purge((&file, is_there), part.as_ref(), &entries, screen);
         }
         let more = take_out(part.as_ref())?;
         let done = if is_there { "removed" } else { "not installed" };
         remove(&file, is_there)?;
         if screen.is_json() {
-            let shown = json!({ "done": done, "file": file, "terminal_ui": more });
+            let shown =
+                json!({ "done": done, "file": file, "terminal_ui": more, "settings": entries });
             return screen.value(&shown).map(|()| Exit::Done);
         }
         screen.line(format!("{}: {done}", file.display()))?;
         screen.lines(more.iter().map(|path| format!("{}: {}", path.display(), fate(path))))?;
-        if is_there || !more.is_empty() {
+        screen.lines(entries.iter().map(to_take_out))?;
+        if is_there || !more.is_empty() || !entries.is_empty() {
             screen.line("Restart OpenCode to be rid of it.")?;
             screen.line(
                 "Tasks are kept. To remove them and everything else of legwork's too: `legwork \
@@ -78,11 +83,19 @@ impl Uninstall {
         Ok(Exit::Done)
     }
 
+    /// What has OpenCode install legwork by itself. That is the person's own to change.
+    fn entries(&self, file: &Path) -> Vec<NpmEntry> {
+        match file.ancestors().nth(3).filter(|_| self.scope.is_project()) {
+            Some(project) => NpmEntry::in_folders([project, &project.join(".opencode")]),
+            None => NpmEntry::in_folders(file.ancestors().nth(2)),
+        }
+    }
+
     fn purge(
         &self,
-        file: &Path,
-        is_there: bool,
+        (file, is_there): (&Path, bool),
         part: Option<&TuiPart>,
+        entries: &[NpmEntry],
         screen: &Screen,
     ) -> Result<Exit, Fault> {
         let plan = Plan::new(self.force)?;
@@ -107,6 +120,7 @@ impl Uninstall {
         } else {
             screen.lines(purge::lines(&removed, plugin))?;
             screen.line("All of it is removed.")?;
+            screen.lines(entries.iter().map(to_take_out))?;
         }
         Ok(Exit::Done)
     }
@@ -121,8 +135,8 @@ fn remove(file: &Path, is_there: bool) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes the part for the terminal UI out. Gives the files that were removed or changed. First the
-/// settings: ones that name a file that is not there would be a fault.
+/// Takes the part for the terminal UI out. Gives the files that were removed or changed. The
+/// settings first: ones that name a file that is not there would be a fault.
 fn take_out(part: Option<&TuiPart>) -> Result<Vec<PathBuf>, Fault> {
     let Some(part) = part else { return Ok(Vec::new()) };
     let mut all = part.unlist()?;
@@ -130,6 +144,13 @@ fn take_out(part: Option<&TuiPart>) -> Result<Vec<PathBuf>, Fault> {
         all.push(part.file.clone());
     }
     Ok(all)
+}
+
+fn to_take_out(NpmEntry { file, entry }: &NpmEntry) -> String {
+    format!(
+        "{} names {entry:?}, so OpenCode installs it by itself. Take that out of its \"plugin\" list.",
+        file.display()
+    )
 }
 
 fn fate(path: &Path) -> &'static str {

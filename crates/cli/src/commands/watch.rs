@@ -1,10 +1,11 @@
 //! `legwork watch`.
 
 use std::sync::mpsc::{RecvTimeoutError, SyncSender};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use legwork_client::{Client, Fault as ClientFault};
+use legwork_client::{Client, Fault as ClientFault, Following};
 use legwork_machine::epoch_ms;
 use legwork_protocol::Time;
 use legwork_protocol::refusal::plain;
@@ -20,6 +21,10 @@ use crate::{mail, signals};
 
 /// Longer than any line that legwork writes about a task.
 const LINE_MAX_CHARS: usize = 1_000;
+
+/// A daemon starts in some 50 ms, and a plugin starts its bridge again after 100 ms.
+const NEXT_MAX: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Times in the table are counted in seconds.
 const TICK: Duration = Duration::from_secs(1);
@@ -124,10 +129,25 @@ fn hear_signals(sender: SyncSender<Told>) {
 }
 
 fn every_decision(screen: &Screen) -> Result<Exit, Fault> {
-    let news = connect()?.follow()?;
+    let mut news = connect()?.follow()?;
     if !screen.is_json() {
         remark(paint(DIM, "Watching. Ctrl-C ends."));
     }
+    loop {
+        match decisions_of_one(news, screen)? {
+            ClientFault::Leaving => {}
+            fault => return Err(fault.into()),
+        }
+        let Some(next) = next() else {
+            remark("The daemon ended.");
+            return Ok(Exit::Done);
+        };
+        news = next.follow()?;
+    }
+}
+
+/// What one daemon tells, until it ends; gives how it did.
+fn decisions_of_one(news: Following, screen: &Screen) -> Result<ClientFault, Fault> {
     let mut mailbox = Mailbox(None);
     if !screen.is_json() {
         mailbox.show();
@@ -139,14 +159,25 @@ fn every_decision(screen: &Screen) -> Result<Exit, Fault> {
                 screen.line(line(&news))?;
                 mailbox.show();
             }
-            Err(ClientFault::Leaving) => {
-                remark("The daemon ended.");
-                return Ok(Exit::Done);
-            }
-            Err(fault) => return Err(fault.into()),
+            Err(fault) => return Ok(fault),
         }
     }
-    Ok(Exit::Done)
+    Ok(ClientFault::Leaving)
+}
+
+/// The daemon that follows one that has ended. A newer legwork that takes over is there soon; who
+/// ended it for good starts none, and neither does whoever watches.
+fn next() -> Option<Client> {
+    let deadline = Instant::now() + NEXT_MAX;
+    loop {
+        if let Some(client) = mail::connect() {
+            return Some(client);
+        }
+        if Instant::now() > deadline {
+            return None;
+        }
+        thread::sleep(PAUSE);
+    }
 }
 
 fn line(news: &News) -> String {

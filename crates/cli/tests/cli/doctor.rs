@@ -40,20 +40,20 @@ fn start(home: &Home) -> u32 {
 }
 
 /// As a person would: in a project, with programs of their own on the PATH.
-fn in_project(home: &Home, mut command: Command) -> Command {
+pub fn in_project(home: &Home, mut command: Command) -> Command {
     let path = format!("{}:{}:/usr/bin:/bin", home.path("bin").display(), folder_of_legwork());
     command.env("PATH", path).current_dir(home.path("project"));
     command
 }
 
-fn findings(home: &Home, code: i32) -> Vec<Value> {
+pub fn findings(home: &Home, code: i32) -> Vec<Value> {
     let command = in_project(home, home.command(["doctor", "--json"]));
     ran(command).with_code(code).json().as_array().unwrap().clone()
 }
 
 /// The finding with this code.
 #[track_caller]
-fn found(home: &Home, exit: i32, code: &str) -> Value {
+pub fn found(home: &Home, exit: i32, code: &str) -> Value {
     let all = findings(home, exit);
     let found = all.iter().find(|finding| finding["code"] == code);
     found.unwrap_or_else(|| panic!("no {code} in {all:#?}")).clone()
@@ -61,7 +61,7 @@ fn found(home: &Home, exit: i32, code: &str) -> Value {
 
 /// Runs the command of a remedy as a shell would.
 #[track_caller]
-fn apply(home: &Home, finding: &Value) {
+pub fn apply(home: &Home, finding: &Value) {
     let command = finding["command"].as_str().unwrap_or_else(|| panic!("{finding}"));
     let legwork = home.command([""]);
     let mut shell = Command::new("/bin/sh");
@@ -87,7 +87,7 @@ fn cure(home: &Home) {
     findings(home, 0);
 }
 
-fn executable(path: &Path, script: &str) {
+pub fn executable(path: &Path, script: &str) {
     fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }

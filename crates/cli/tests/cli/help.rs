@@ -10,6 +10,7 @@ const COMMANDS: [&str; 26] = [
     "demo",
     "install",
     "uninstall",
+    "update",
     "doctor",
     "run",
     "resume",

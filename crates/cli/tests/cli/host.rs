@@ -50,7 +50,9 @@ impl Host {
         let host = Self { process, bridge, stdin, opencode, lines, calls: 0 };
         // A process of its own: commands that are run by the host itself may not do everything.
         let pid = host.process.id();
-        host.send(&json!({ "type": "init", "pid": pid, "directory": "/d", "project": "p" }));
+        host.send(&json!({
+            "type": "init", "pid": pid, "directory": "/d", "project": "p", "version": "0.0.7",
+        }));
         assert_eq!(host.next("hello")["tools"].as_array().unwrap().len(), 6);
         host
     }

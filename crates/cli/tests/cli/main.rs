@@ -18,6 +18,8 @@ mod help;
 mod home;
 mod host;
 mod install;
+mod packages;
 mod questions;
 mod steering;
 mod tasks;
+mod versions;

@@ -95,7 +95,7 @@ fn g2_without_a_binary_the_terminal_ui_works_and_a_toast_says_what_to_do() {
         let tui = open(&home, &[]).await;
         say(&tui, &["gate toast\nrepeat 30 works"]);
         tui.until("the toast", |screen| {
-            screen.contains("legwork is not available") && screen.contains("legwork doctor")
+            screen.contains("legwork is not available") && screen.contains("Restart OpenCode")
         })
         .await;
         model.open("toast");

@@ -109,7 +109,10 @@ fn connect(stage: &Stage, password: Option<&str>) -> Run {
 #[test]
 fn g2_without_a_working_binary_opencode_works_and_the_tools_say_what_to_do() {
     block_on(async {
-        for (binary, why) in [("missing/legwork", "cannot be started"), ("/bin/false", "ended")] {
+        for (binary, why, remedy) in [
+            ("missing/legwork", "cannot be started", "Restart OpenCode"),
+            ("/bin/false", "ended", "/bin/false doctor"),
+        ] {
             let model = Model::start();
             let home = furnish(&model, json!({}), "");
             let binary = home.root().join(binary);
@@ -122,14 +125,14 @@ fn g2_without_a_working_binary_opencode_works_and_the_tools_say_what_to_do() {
                 let call = stage.call(&parent, tool, json!({ "prompt": "x" })).await;
                 assert!(call.refused(), "{call:?}");
                 assert!(call.text.contains(why), "{call:?}");
-                assert!(call.text.contains("legwork doctor"), "{call:?}");
+                assert!(call.text.contains(remedy), "{call:?}");
             }
             let texts = stage.client.texts(&parent).await;
             assert!(texts.iter().any(|(role, text)| role == "assistant" && text == "ok"));
             let toasts: Vec<_> = stage.events.all().into_iter().filter(toast).collect();
             assert_eq!(toasts.len(), 1, "{toasts:?}");
             let words = toasts[0].properties.to_string();
-            assert!(words.contains("legwork doctor") && words.contains(why), "{words}");
+            assert!(words.contains(remedy) && words.contains(why), "{words}");
             assert!(daemon(&stage.home).is_null());
         }
     });

@@ -67,6 +67,8 @@ pub enum Arrival {
 pub struct Hello {
     pub build: String,
     pub role: Role,
+    /// Whether it starts the next daemon if this one ends.
+    pub starts: bool,
     pub send_queue: SendQueue,
     /// Where results of host calls arrive.
     pub unanswered: Unanswered,
@@ -167,10 +169,10 @@ impl Connection {
             }
         };
         match first {
-            Ok(ToDaemon::Hello { build, role, .. }) => {
+            Ok(ToDaemon::Hello { build, role, starts, .. }) => {
                 let (send_queue, unanswered) = (self.send_queue.clone(), self.unanswered.clone());
                 let origin = self.origin.clone();
-                let hello = Hello { build, role, send_queue, unanswered, origin };
+                let hello = Hello { build, role, starts, send_queue, unanswered, origin };
                 self.pass_on(Arrival::Came(hello)).await;
             }
             Err((BadLine::OtherVersion { theirs }, _)) => {

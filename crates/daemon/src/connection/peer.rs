@@ -19,6 +19,8 @@ pub struct Peer {
     pub host: Option<HostId>,
     pub send_queue: SendQueue,
     pub origin: Origin,
+    /// Its build, if it is newer than this daemon and would start the next one.
+    pub successor: Option<String>,
     /// What has no answer yet, by the peer's own numbers.
     pub open: BTreeMap<u64, Open>,
     /// When it last said something.
@@ -39,7 +41,8 @@ pub enum Open {
 
 impl Peer {
     pub fn new(host: Option<HostId>, send_queue: SendQueue, origin: Origin) -> Self {
-        Self { host, send_queue, origin, open: BTreeMap::new(), heard: Instant::now() }
+        let (open, heard) = (BTreeMap::new(), Instant::now());
+        Self { host, send_queue, origin, successor: None, open, heard }
     }
 
     pub fn refuse(&self, id: u64, refusal: Refusal) {

@@ -1,5 +1,6 @@
 //! The first lines of a connection, and who takes whose place.
 
+use legwork_protocol::line::LINE_VERSION;
 use serde_json::json;
 
 use crate::local_host::LocalHost;
@@ -80,24 +81,97 @@ fn a_newer_build_takes_the_place_of_a_daemon_with_nothing_to_do() {
 }
 
 #[test]
-fn a_newer_build_speaks_with_a_daemon_that_others_use() {
-    let home = LocalHost::new();
-    let daemon = home.start();
-    let mut other = daemon.client();
-    assert_eq!(daemon.peer().hello(json!({ "is": "client" }), "999.0.0")["type"], "hello");
-    assert_eq!(other.view()["unfinished"], 0);
-}
-
-#[test]
-fn a_newer_build_speaks_with_a_daemon_that_has_something_to_do() {
+fn i3_a_newer_build_takes_over_from_a_daemon_that_others_only_look_at() {
     let home = LocalHost::new();
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
-    host.launched(1, "call-1");
+    let mut looks = daemon.client();
+    looks.send(json!({ "type": "request", "id": 1, "key": "a", "request": { "what": "follow" } }));
+    let glance = json!({ "what": "board", "wait_ms": 600_000 });
+    looks.send(json!({ "type": "request", "id": 2, "key": "b", "request": glance }));
+    assert_eq!(looks.next()["type"], "data", "the first page");
+    let bye = daemon.peer().hello(json!({ "is": "client" }), "999.0.0");
+    assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(true)));
+    // All of them hear that another one comes, so that they do too.
+    for peer in [&mut looks, &mut host.peer] {
+        let mut last = peer.next();
+        while last["type"] != "bye" {
+            last = peer.next();
+        }
+        assert_eq!(last["leaving"], true, "{last}");
+        assert!(last["why"].as_str().unwrap().contains("999.0.0"), "{last}");
+    }
+    assert!(daemon.ended().success());
+}
+
+#[test]
+fn i3_a_newer_build_waits_for_what_is_unfinished_and_takes_over_then() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    let task = host.launched(1, "call-1");
+    let mut newer = daemon.peer();
+    assert_eq!(newer.hello(json!({ "is": "client" }), "999.0.0")["type"], "hello");
+    assert_eq!(newer.view()["unfinished"], 1);
     drop(host);
-    // Whether or not the daemon has noticed by now that the host is gone: its task is there.
-    assert_eq!(daemon.peer().hello(json!({ "is": "client" }), "999.0.0")["type"], "hello");
+    let mut person = daemon.client();
+    person.request(json!({ "what": "cancel", "task": task }));
+    let bye = newer.next();
+    assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(true)));
+    assert!(daemon.ended().success());
+}
+
+#[test]
+fn i3_a_newer_build_waits_for_a_call_that_has_no_task_yet() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut opencode = OpenCode::new();
+    let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    host.launch(1, "call-1");
+    // The daemon has heard the call, and waits for the host to say which agents it has.
+    while host.peer.next()["type"] != "host-call" {}
+    let mut newer = daemon.peer();
+    assert_eq!(newer.hello(json!({ "is": "client" }), "999.0.0")["type"], "hello");
+    assert_eq!(newer.view()["unfinished"], 0);
+}
+
+#[test]
+fn i3_a_newer_build_that_would_start_no_daemon_takes_no_place() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut asks = daemon.peer();
+    let client = json!({ "is": "client" });
+    asks.send(json!({
+        "type": "hello", "version": LINE_VERSION, "build": "999.0.0", "role": client, "starts": false,
+    }));
+    assert_eq!(asks.next()["type"], "hello");
+    assert_eq!(asks.view()["unfinished"], 0);
+}
+
+#[test]
+fn i3_another_line_format_does_not_shut_out_who_is_connected() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut other = daemon.client();
+    let mut new = daemon.peer();
+    new.send(json!({ "type": "hello", "version": 99 }));
+    assert_eq!(new.next()["leaving"], false);
+    assert_eq!(other.view()["unfinished"], 0);
+}
+
+#[test]
+fn i3_the_status_says_of_which_version_each_part_is() {
+    let home = LocalHost::new();
+    let daemon = home.start();
+    let mut role = role("opencode-1");
+    role["plugin"] = json!("0.0.7");
+    let mut host = daemon.peer();
+    assert_eq!(host.hello(role, "0.0.8")["type"], "hello");
+    let view = daemon.client().view();
+    let shown = &view["hosts"][0];
+    assert_eq!((&shown["plugin"], &shown["bridge"]), (&json!("0.0.7"), &json!("0.0.8")), "{view}");
 }
 
 #[test]

@@ -320,4 +320,10 @@ pub struct HostView {
     pub lifetime: HostLifetime,
     /// Requests made to it so far.
     pub requests: u64,
+    /// The version of its bridge; empty if an older daemon tells.
+    #[serde(default)]
+    pub bridge: String,
+    /// The version of the plugin in it, if it has one that says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<String>,
 }

@@ -27,6 +27,10 @@ pub enum ToDaemon {
         #[serde(deserialize_with = "bounded::<_, WORD_MAX_BYTES>")]
         build: String,
         role: Role,
+        /// Whether it starts the next daemon if this one ends. A newer build takes over only then:
+        /// else hosts would be cut off for nothing.
+        #[serde(default = "starts")]
+        starts: bool,
     },
     /// A model calls a tool. Answered by exactly one `answer` or `refused` with the same id.
     Call {
@@ -67,6 +71,11 @@ pub enum ToDaemon {
     },
 }
 
+/// What a hello without the word means: it is as old as the one that reads it, or older.
+fn starts() -> bool {
+    true
+}
+
 /// What has connected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
@@ -84,6 +93,13 @@ pub enum Role {
         /// How to start another without a window, if that can be done.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         startup: Option<Box<Startup>>,
+        /// The version of the plugin in it, if it says so.
+        #[serde(
+            default,
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "bounded_or_none::<_, WORD_MAX_BYTES>"
+        )]
+        plugin: Option<String>,
     },
     /// A command or the dashboard.
     Client,

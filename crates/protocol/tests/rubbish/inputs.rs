@@ -94,6 +94,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
             directory: "/a".into(),
             environment: Environment::default(),
         })),
+        plugin: Some("0.1.0".into()),
     };
     let context = Context {
         session: "ses_1".parse().unwrap(),
@@ -104,7 +105,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         model: Some("p/m".into()),
     };
     vec![
-        ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role },
+        ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role, starts: false },
         ToDaemon::Call {
             id: 1,
             key: "key".parse().unwrap(),

@@ -34,6 +34,8 @@ pub enum Look {
     Anywhere(fn() -> Vec<Finding>),
     /// It needs to know where legwork's folders are.
     In(fn(&Ground) -> Vec<Finding>),
+    /// It is better off if that is known.
+    Perhaps(fn(Option<&Ground>) -> Vec<Finding>),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +54,10 @@ impl Check {
         match (self.look, ground) {
             (Look::Anywhere(look), _) => {
                 thread::spawn(move || tell.send(look()));
+            }
+            (Look::Perhaps(look), ground) => {
+                let ground = ground.cloned();
+                thread::spawn(move || tell.send(look(ground.as_deref())));
             }
             (Look::In(look), Some(ground)) => {
                 let ground = ground.clone();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use legwork_client::{Fault as ClientFault, Holder, Start, holder};
+use legwork_client::{Fault as ClientFault, Holder, Start, holder, is_newer};
 use legwork_machine::{Fault as MachineFault, Folders, check_owner_of, check_private};
 use legwork_protocol::api::Request;
 use legwork_protocol::view::DaemonView;
@@ -81,8 +81,16 @@ fn version(view: &DaemonView, took: Duration) -> Finding {
     if view.build == ours {
         return Finding::good("daemon", says);
     }
-    let remedy = Remedy::run(STOP, format!("lets this one start, which is legwork {ours}"));
-    Finding::mind("daemon", "daemon.older", says, remedy)
+    if is_newer(&view.build, ours) {
+        let says = format!("{says}; this is legwork {ours}, and both work together");
+        let remedy = Remedy::run("legwork update", "says how to update this one");
+        return Finding::mind("daemon", "daemon.newer", says, remedy);
+    }
+    let why = format!(
+        "lets this one start, which is legwork {ours}; by itself it makes way when nothing is \
+         unfinished"
+    );
+    Finding::mind("daemon", "daemon.older", says, Remedy::run(STOP, why))
 }
 
 /// The daemon was just asked, so it listens somewhere.

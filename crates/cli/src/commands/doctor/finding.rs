@@ -1,11 +1,13 @@
 //! What a check has found, and what to do about it.
 
 use std::fmt;
-use std::path::Path;
 
 use serde::Serialize;
 
 use crate::fault::Fault;
+use crate::plugin::on_path_as;
+
+pub use crate::plugin::word;
 
 /// What a check that found nothing wrong is called for programs.
 const OK: &str = "ok";
@@ -45,9 +47,13 @@ impl Remedy {
         Self { says: says.into(), command: None }
     }
 
-    /// A command, and what it does or what is to be known before.
+    /// A command, and what it does or what is to be known before. One of legwork's own names this
+    /// program where the PATH has none.
     pub fn run(command: impl Into<String>, says: impl Into<String>) -> Self {
-        Self { says: says.into(), command: Some(command.into()) }
+        let command = command.into();
+        let own = command.strip_prefix("legwork ");
+        let command = own.map(|rest| format!("{} {rest}", on_path_as())).unwrap_or(command);
+        Self { says: says.into(), command: Some(command) }
     }
 }
 
@@ -95,18 +101,10 @@ impl Finding {
     }
 }
 
-/// A path as a word of a shell's command.
-pub fn word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:,=".contains(c);
-    if text.chars().all(is_plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

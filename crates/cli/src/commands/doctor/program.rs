@@ -54,6 +54,7 @@ fn program() -> Vec<Finding> {
 /// Another legwork on the PATH takes turns with this one, depending on who calls it. Of another
 /// version it may speak another line format.
 fn others(this: &Path, mut found: Vec<PathBuf>) -> Option<Finding> {
+    let this = this.canonicalize().unwrap_or_else(|_| this.to_owned());
     let is_other = |path: &PathBuf| path.canonicalize().is_ok_and(|real| real != this);
     found.retain(is_other);
     let other = found.first()?;

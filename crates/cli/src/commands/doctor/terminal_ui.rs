@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::check::{Check, Look};
 use super::finding::{Finding, Remedy};
 use crate::fault::Fault;
-use crate::plugin::{Found, binary_of, global_file, look, this_binary};
+use crate::plugin::{Found, binary_of, global_file, is_this_program, look};
 use crate::tui_part::{Listed, TuiPart, WORD};
 
 pub const TERMINAL_UI: Check = Check {
@@ -82,7 +82,7 @@ fn content(part: &TuiPart, text: &str) -> Option<Finding> {
         let says = format!("{file} is of another version than this legwork");
         return problem("screen.outdated", says);
     }
-    if this_binary().is_ok_and(|this| this != binary) {
+    if !is_this_program(&binary) {
         let says = format!("{file} starts {}, not this one", binary.display());
         return Some(Finding::mind("screen", "screen.other-program", says, again()));
     }
