@@ -140,7 +140,7 @@ fn line(task: &TaskView, state: State) -> String {
 /// What a task waits for, without how long that takes.
 pub(crate) fn waits(waiting: &Waiting) -> String {
     match waiting {
-        Waiting::Slot { ahead: 0 } => "next when a place is free".to_owned(),
+        Waiting::Slot { ahead: 0 } => "next when a slot is free".to_owned(),
         Waiting::Slot { ahead } => format!("{} ahead of it", counted(*ahead, "task")),
         Waiting::AnotherHost => "its host ended; it waits for another one".to_owned(),
         Waiting::Host => "its host cannot be reached at the moment".to_owned(),
@@ -228,7 +228,7 @@ mod tests {
                 '●',
                 "the provider is tried again, attempt 3 (overloaded)",
             ),
-            (queued(0), Group::Queued, '○', "next when a place is free"),
+            (queued(0), Group::Queued, '○', "next when a slot is free"),
             (queued(2), Group::Queued, '○', "2 tasks ahead of it"),
             (finished(1, Status::Completed, "completed"), Group::Finished, '✓', "2 tool calls"),
             (failed.clone(), Group::Finished, '✕', "failed, without a reason"),

@@ -6,7 +6,7 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 3] = ["bridge", "complete", "rehearsal"];
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "demo",
     "install",
     "uninstall",

@@ -106,7 +106,7 @@ fn v4_who_waits_for_a_place_is_said_to() {
     launch(&home, "Has it", "tool read for 600s");
     launch(&home, "Waits for it", "say x");
     let terminal = Terminal::run(&home, NARROW, "legwork top");
-    let screen = terminal.until_has("Working, 1 of 1 places");
+    let screen = terminal.until_has("Working, 1 of 1 slots");
     assert!(screen.contains("next when a place is free"), "{screen}");
     terminal.keys(&["j", "3"]);
     terminal.until_has("as many helpers as may be are at work");
