@@ -29,7 +29,7 @@ pub enum ToDaemon {
         role: Role,
         /// Whether it starts the next daemon if this one ends. A newer build takes over only then:
         /// else hosts would be cut off for nothing.
-        #[serde(default = "starts")]
+        #[serde(default = "starts", skip_serializing_if = "is_so")]
         starts: bool,
     },
     /// A model calls a tool. Answered by exactly one `answer` or `refused` with the same id.
@@ -74,6 +74,10 @@ pub enum ToDaemon {
 /// What a hello without the word means: it is as old as the one that reads it, or older.
 fn starts() -> bool {
     true
+}
+
+fn is_so(starts: &bool) -> bool {
+    *starts
 }
 
 /// What has connected.
