@@ -76,7 +76,7 @@ impl Client {
         arguments: Value,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Answered, Fault> {
-        let key = self.new_key();
+        let key = new_key();
         let line = |id| ToDaemon::Call {
             id,
             key: key.clone(),
@@ -106,7 +106,7 @@ impl Client {
         request: impl Into<Request>,
     ) -> Result<Result<T, Refusal>, Fault> {
         let request = request.into();
-        let key = self.new_key();
+        let key = new_key();
         let line = |id| ToDaemon::Request {
             id,
             key: key.clone(),
@@ -146,7 +146,7 @@ impl Client {
     }
 
     fn send(&mut self, request: Request) -> Result<u64, Fault> {
-        let (id, key) = (self.new_id(), self.new_key());
+        let (id, key) = (self.new_id(), new_key());
         self.link.send(&ToDaemon::Request { id, key, request, context: None })?;
         Ok(id)
     }
@@ -216,15 +216,15 @@ impl Client {
         self.last_id += 1;
         self.last_id
     }
+}
 
-    /// A key that no other call has: this process, this moment, this call. One program may have
-    /// several clients that call at the same moment.
-    fn new_key(&self) -> CallKey {
-        static CALLS: AtomicU64 = AtomicU64::new(0);
-        let (pid, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
-        let key = format!("person-{pid}-{:x}-{call}", since_epoch().as_nanos());
-        CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))
-    }
+/// A key that no other call has: this process, this moment, this call. One program may have several
+/// clients that call at the same moment.
+pub fn new_key() -> CallKey {
+    static CALLS: AtomicU64 = AtomicU64::new(0);
+    let (pid, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+    let key = format!("person-{pid}-{:x}-{call}", since_epoch().as_nanos());
+    CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))
 }
 
 enum Heard {

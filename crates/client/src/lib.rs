@@ -14,7 +14,7 @@ mod record;
 mod start;
 mod version;
 
-pub use client::{Answered, Client, Following};
+pub use client::{Answered, Client, Following, new_key};
 pub use fault::Fault;
 pub use newest::Newest;
 pub use record::{Holder, Record, holder};

@@ -3,6 +3,7 @@
 
 use hyper::StatusCode;
 use legwork_board::{Item, markdown, why};
+use legwork_client::new_key;
 use legwork_machine::Folders;
 use legwork_protocol::api::transcript::{Reading, Transcript};
 use legwork_protocol::api::view::{News, ResultView, RunView, TaskView, TasksView};
@@ -12,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::link::{Link, Trouble, ask, new_key};
+use crate::link::{Link, Trouble, ask};
 use crate::query::Query;
 
 /// Why nothing was done, for the person who sees the page.

@@ -3,12 +3,11 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use legwork_client::{Client, Fault, Holder, Start, holder};
+use legwork_client::{Client, Fault, Holder, Start, holder, new_key};
 use legwork_machine::process::is_suspended;
-use legwork_machine::{Folders, LineReader, since_epoch};
+use legwork_machine::{Folders, LineReader};
 use legwork_protocol::CallKey;
 use legwork_protocol::api::{Answer, Other, Refusal, Request};
 use legwork_protocol::limits::LINE_MAX_BYTES;
@@ -163,12 +162,4 @@ pub async fn ask<T: TryFrom<Answer>>(
         }
         asked => asked,
     }
-}
-
-/// A key that no other call has: this process, this moment, this call.
-pub fn new_key() -> CallKey {
-    static CALLS: AtomicU64 = AtomicU64::new(0);
-    let (pid, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
-    let key = format!("page-{pid}-{:x}-{call}", since_epoch().as_nanos());
-    CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))
 }

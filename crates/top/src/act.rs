@@ -4,11 +4,11 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use legwork_board::sentences;
-use legwork_client::Client;
-use legwork_machine::{Folders, since_epoch};
+use legwork_client::{Client, new_key};
+use legwork_machine::Folders;
 use legwork_protocol::api::{Answer, Ask, List, Reply, Request};
 use legwork_protocol::view::{News as Decision, ResultView, TaskView, TasksView};
-use legwork_protocol::{CallKey, QuestionId, TaskId, Time};
+use legwork_protocol::{QuestionId, TaskId, Time};
 
 use crate::fault::Fault;
 use crate::feed::{Trouble, ask, connect, spawn};
@@ -92,7 +92,7 @@ impl Worker {
                 cancelled.map(|answer| sentences::done(&answer))
             }
             Act::GoOn { task, prompt } => {
-                let ask = Ask::ResumeAny { task: task.to_string(), prompt, key: key() };
+                let ask = Ask::ResumeAny { task: task.to_string(), prompt, key: new_key() };
                 let resumed: Result<TaskView, Trouble> = self.ask(ask);
                 resumed.map(|task| format!("It goes on: {} ({}).", task.description, task.id))
             }
@@ -140,10 +140,4 @@ fn in_words(trouble: Trouble) -> String {
     match trouble {
         Trouble::Away(why) | Trouble::Refused(why) => why,
     }
-}
-
-/// A key that no other call has: this process, this moment.
-fn key() -> CallKey {
-    let key = format!("top-{}-{:x}", std::process::id(), since_epoch().as_nanos());
-    CallKey::try_from(key).unwrap_or_else(|_| unreachable!("digits make a key"))
 }
