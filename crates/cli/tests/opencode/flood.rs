@@ -80,7 +80,8 @@ fn flooding() -> String {
     call("background_task", &launch).replace("MARKER", "\\u004dARKER")
 }
 
-async fn launched<'a>(tui: &Tui<'a>, model: &Model, line: &str) {
+/// Launches a helper and sees it through. Gives the line that the screen has for the launch.
+async fn launched<'a>(tui: &Tui<'a>, model: &Model, line: &str) -> String {
     tui.until("the prompt", |screen| screen.contains("Ask anything")).await;
     tui.text(&script(&[&flooding(), "say I asked a helper"]));
     tui.keys(&["Enter"]);
@@ -98,6 +99,7 @@ async fn launched<'a>(tui: &Tui<'a>, model: &Model, line: &str) {
         screen.contains("[BACKGROUND TASK COMPLETED]")
     })
     .await;
+    screen.lines().nth(at).unwrap().to_owned()
 }
 
 #[test]
@@ -106,7 +108,10 @@ fn v5_a_launch_is_one_line_without_the_part_for_the_terminal_ui() {
         let model = Model::start();
         let home = furnish(&model, cast(), "");
         let tui = home.tui_of(100, 60, &[]).await;
-        launched(&tui, &model, "⚙ background_task [agent=general, description=Look around]").await;
+        let line = launched(&tui, &model, "⚙ background_task [").await;
+        for shown in ["agent=general", "description=Look around"] {
+            assert!(line.contains(shown), "{line}");
+        }
     });
 }
 

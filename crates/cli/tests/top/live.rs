@@ -100,14 +100,14 @@ fn v4_one_half_below_a_hundred_columns_and_two_from_there_on() {
 }
 
 #[test]
-fn v4_who_waits_for_a_place_is_said_to() {
+fn v4_who_waits_for_a_slot_is_said_to() {
     let home = Home::new();
     home.configure("[limits]\nmax_running = 1\n");
     launch(&home, "Has it", "tool read for 600s");
     launch(&home, "Waits for it", "say x");
     let terminal = Terminal::run(&home, NARROW, "legwork top");
     let screen = terminal.until_has("Working, 1 of 1 slots");
-    assert!(screen.contains("next when a place is free"), "{screen}");
+    assert!(screen.contains("next when a slot is free"), "{screen}");
     terminal.keys(&["j", "3"]);
     terminal.until_has("as many helpers as may be are at work");
     terminal.keys(&["q"]);
