@@ -19,4 +19,3 @@ pub const KIND: &str = "acp";
 pub use agent::connection::{Introduction, check};
 pub use agent::failure::Failure;
 pub use local_host::{AgentSettings, LocalHost, Setup, opening};
-pub use session::session_log::{append_line, read_lines};

@@ -14,9 +14,6 @@ pub const TAIL_BYTES: usize = 4 << 10;
 /// Lines that wait to be read by an agent, in bytes: the longest prompt, escaped, and then some.
 /// One that leaves more does not read, and is ended.
 pub const OUTGOING_MAX_BYTES: usize = 16 << 20;
-/// The id of an agent's request, of an option or of a session: theirs are under 100 bytes. They are
-/// kept as long as their subject, so a longer one is refused.
-pub const ID_MAX_BYTES: usize = 1 << 10;
 /// What an agent says of itself in one word: a name, a version, a way to log in.
 pub const NAME_MAX_CHARS: usize = 200;
 /// Ways to log in that are remembered.
@@ -91,9 +88,6 @@ pub const LOADED_MAX: Duration = Duration::from_secs(60);
 pub const IDLE_MAX: usize = 8;
 /// When the end of a turn cannot be written down, it is tried again this often.
 pub const SAVE_AGAIN: Duration = Duration::from_secs(1);
-/// Ids of shown messages that are remembered, so that one sent twice is taken once. A message is
-/// sent again within a minute if at all.
-pub const SHOWN_MAX: usize = 1_000;
 /// Terminals that no helper was asked for by are kept so long: one whose helper waits in the queue
 /// has no helper yet.
 pub const TERMINALS_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);

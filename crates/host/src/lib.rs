@@ -11,10 +11,14 @@ mod built_in;
 mod conversation;
 mod host;
 mod kind;
+mod lines;
 mod link;
+mod mailbox;
 
 pub use built_in::{BuiltIn, Opening, Outside};
 pub use conversation::{Page, page};
 pub use host::{Host, HostFuture, unsupported};
 pub use kind::{HowToStart, Kind, Starting};
+pub use lines::{append_line, read_lines, sync_file};
 pub use link::{Link, Outgoing, Request, Unanswered, Unreachable};
+pub use mailbox::{Delivery, Mailbox};

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use legwork_acp::{append_line, read_lines};
+use legwork_host::{append_line, read_lines};
 use legwork_machine::{create_folder, private_file};
 use serde::{Deserialize, Serialize};
 

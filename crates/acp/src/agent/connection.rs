@@ -13,9 +13,10 @@ use crate::agent::failure::{Failure, What};
 use crate::agent::model::Offer;
 use crate::agent::process::Process;
 use crate::agents::Agent;
-use crate::limits::{ID_MAX_BYTES, LOGINS_MAX, NAME_MAX_CHARS, QUIET_MAX};
+use crate::limits::{LOGINS_MAX, NAME_MAX_CHARS, QUIET_MAX};
 use crate::orphans::Family;
 use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
+use legwork_rpc::ID_MAX_BYTES;
 
 /// A question that no agent knows: names that begin like this are free.
 const QUIET: &str = "_legwork/quiet";

@@ -4,7 +4,8 @@
 use legwork_protocol::refusal::plain;
 use serde_json::{Value, json};
 
-use crate::limits::{ID_MAX_BYTES, MODELS_MAX, NAME_MAX_CHARS};
+use crate::limits::{MODELS_MAX, NAME_MAX_CHARS};
+use legwork_rpc::ID_MAX_BYTES;
 
 /// Models that are named when somebody chose another.
 const NAMED: usize = 20;

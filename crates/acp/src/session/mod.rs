@@ -1,4 +1,3 @@
 //! What is kept of sessions, in files.
 
-pub mod mailbox;
 pub mod session_log;

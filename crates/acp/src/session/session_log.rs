@@ -7,14 +7,15 @@
 //! for helpers and is only a folder to work in.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use legwork_machine::{create_folder, if_there, private_file};
+use legwork_host::{append_line, read_lines, sync_file};
+use legwork_machine::{create_folder, if_there};
 use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::{Cost, MessageId, SessionId, TaskId, Time};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
 use crate::turn::used::Used;
 
@@ -213,42 +214,9 @@ pub fn session_cost(lines: &[Line]) -> Option<Cost> {
     })
 }
 
-/// The lines of a file; nothing if it is not there. What is no line is passed over: half a line is
-/// what a crash leaves.
-pub fn read_lines<T: DeserializeOwned>(path: &Path) -> io::Result<Option<Vec<T>>> {
-    let Some(text) = if_there(fs::read(path))? else { return Ok(None) };
-    let lines = text.split(|byte| *byte == b'\n');
-    Ok(Some(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()))
-}
-
-/// Adds a line to a file with one write. It begins with a line break if a crash left half a line.
-pub fn append_line(path: &Path, line: &impl Serialize) -> io::Result<()> {
-    let mut file = private_file().create(true).read(true).append(true).open(path)?;
-    let mut bytes = serde_json::to_vec(line)?;
-    bytes.push(b'\n');
-    if !ends_with_a_break(&file)? {
-        bytes.insert(0, b'\n');
-    }
-    file.write_all(&bytes)
-}
-
-/// Has the system write a file to the disk.
-pub fn sync_file(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_data()
-}
-
-fn ends_with_a_break(file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::FileExt;
-    let length = file.metadata()?.len();
-    let mut last = [b'\n'];
-    if length > 0 {
-        file.read_exact_at(&mut last, length - 1)?;
-    }
-    Ok(last == [b'\n'])
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

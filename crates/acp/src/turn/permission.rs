@@ -12,8 +12,9 @@ use legwork_protocol::view::QuestionOption;
 use serde_json::{Value, json};
 
 use crate::agents::Permissions;
-use crate::limits::{ID_MAX_BYTES, OPTIONS_MAX};
+use crate::limits::OPTIONS_MAX;
 use crate::turn::transcript::tool_title;
+use legwork_rpc::ID_MAX_BYTES;
 
 /// The options of a request that an answer can choose. All that is kept of a request until somebody
 /// answers it: the rest may be megabytes of a file.

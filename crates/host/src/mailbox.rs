@@ -1,5 +1,5 @@
-//! Messages to terminals, until a person has seen them. Nothing can be shown in a terminal that
-//! waits for its shell, so they are queued here and the next command shows them.
+//! Messages to sessions of programs which cannot be told at any moment: a terminal that waits for
+//! its shell, a client whose model is idle. They wait here until they are shown.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,11 @@ use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, TaskId};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::SHOWN_MAX;
-use crate::session::session_log::{append_line, read_lines, sync_file};
+use crate::lines::{append_line, read_lines, sync_file};
+
+/// Ids of shown messages that are remembered, so that one sent twice is taken once. A message is
+/// sent again within a minute if at all.
+const SHOWN_MAX: usize = 1_000;
 
 #[derive(Debug)]
 pub struct Mailbox {
