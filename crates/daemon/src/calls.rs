@@ -33,8 +33,10 @@ impl Daemon {
         }
         match line {
             ToDaemon::Call { id, key, tool, arguments, context } => {
+                let told = context.as_ref().and_then(|context| Some(context.client.as_ref()?.told));
                 let asked = ToolCall::read(&tool, arguments).and_then(|ToolCall { ask, note }| {
-                    self.ask((connection, id), (key, context), ask, Form::Text(note, fence()))
+                    let form = Form::Text(note, fence(), told);
+                    self.ask((connection, id), (key, context), ask, form)
                 });
                 self.refuse_if((connection, id), asked);
             }
@@ -93,7 +95,7 @@ impl Daemon {
             Some(host) => host,
             None => self.built_in.keeper(&context).map_err(Refusal::BadRequest)?,
         };
-        let Context { session, message, agent, directory, environment: _, model: _ } = context;
+        let Context { session, message, agent, directory, .. } = context;
         Ok(Caller::Session { host, session, key, message, agent, directory })
     }
 
@@ -196,6 +198,6 @@ fn spare() -> TaskId {
 }
 
 /// No helper knows the dice.
-fn fence() -> Fence {
+pub(crate) fn fence() -> Fence {
     Fence::of(&spare().to_string(), "")
 }

@@ -1,17 +1,20 @@
 //! What the daemon answers without the engine's decision: it reads what is known and kept.
 
+use legwork_engine::Journal;
+use legwork_engine::text::notices;
 use legwork_protocol::CallKey;
 use legwork_protocol::api::refusal::cut;
-use legwork_protocol::api::view::{DaemonView, News, RunView, TaskView};
+use legwork_protocol::api::view::{DaemonView, EndView, News, RunView, TaskView};
 use legwork_protocol::api::{Answer, Ask, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon};
 use legwork_store::Prompts;
 
-use crate::calls::Number;
+use crate::calls::{Number, fence};
 use crate::connection::Open;
 use crate::daemon::Daemon;
 use crate::fault::chain;
 use crate::feed;
+use crate::host::tell_agents;
 use crate::limits::{PROMPT_CUT_CHARS, RUNS_MAX_BYTES};
 use crate::version::BUILD;
 use crate::world::Form;
@@ -59,8 +62,14 @@ impl Daemon {
                 let costs = self.store().costs(by, since);
                 Answer::Costs(Box::new(costs.map_err(|fault| self.cannot_read(&fault))?))
             }
+            Request::Ended { task, run } => Answer::Ended(Box::new(self.ended(&task, run)?)),
+            Request::Agents => {
+                tokio::spawn(tell_agents(self.built_in.clone(), peer.send_queue.clone(), id));
+                return Ok(());
+            }
             Request::Status => Answer::Status(Box::new(self.view()?)),
             Request::Mail => Answer::Mail(self.built_in.mail()),
+            Request::Unread { session } => Answer::Mail(self.built_in.unread(&session)),
             Request::MailShown { messages } => {
                 self.built_in.mail_shown(&messages).map_err(Refusal::BadRequest)?;
                 Answer::Done
@@ -136,6 +145,26 @@ impl Daemon {
             (last.cost_micros, last.currency) = (task.cost_micros, task.currency);
         }
         Ok(runs)
+    }
+
+    /// The end of a run, also of one before the last. Whoever was told it another way reads only
+    /// that.
+    fn ended(&mut self, name: &str, run: u32) -> Result<EndView, Refusal> {
+        let task = self.task(name)?;
+        let runs = self.runs_of(&task, Prompts::Without)?;
+        let known = runs.into_iter().find(|known| known.run == run);
+        let known = known.ok_or_else(|| Refusal::NotFound(name.to_owned()))?;
+        let (Some(ended), Some(outcome)) = (known.ended, known.outcome.clone()) else {
+            return Err(Refusal::BadRequest("That run has not ended.".to_owned()));
+        };
+        let text = if self.built_in.has_told(task.id, run) {
+            notices::told_before(&task)
+        } else {
+            let detail = self.shell.journal().detail(task.id, run);
+            let detail = detail.map_err(|fault| self.cannot_read(&fault))?.unwrap_or_default();
+            notices::end(&task, &known, &detail, fence())
+        };
+        Ok(EndView { task: task.id, run, outcome, ended, text })
     }
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {

@@ -12,7 +12,7 @@ use legwork_engine::text::toast::Toast;
 use legwork_engine::{Headless, HostError, Say, Work, WorkId};
 use legwork_host::{Host, Kind};
 use legwork_machine::process;
-use legwork_protocol::api::{Answer, Note};
+use legwork_protocol::api::{Answer, Note, Told};
 use legwork_protocol::limits::RESULT_LINE_MAX_BYTES;
 use legwork_protocol::line::{FromDaemon, HostLifetime, beginning};
 use legwork_protocol::view::{HostView, News};
@@ -49,8 +49,8 @@ pub struct World {
 /// In which form somebody wants an answer.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
-    /// As a model reads it.
-    Text(Option<Note>, Fence),
+    /// As a model reads it; what its front says of how it is told goes first.
+    Text(Option<Note>, Fence, Option<Told>),
     /// As it is.
     Values,
 }
@@ -272,7 +272,12 @@ impl Outside for World {
             Say::Answer(answer) => {
                 match (answer, form) {
                     (Err(refusal), _) => peer.refuse(id, refusal),
-                    (Ok(answer), Form::Text(note, fence)) => {
+                    (Ok(mut answer), Form::Text(note, fence, as_front_says)) => {
+                        if let Answer::Launched { told, .. } | Answer::Resumed { told, .. } =
+                            &mut answer
+                        {
+                            *told = as_front_says.unwrap_or(*told);
+                        }
                         let text = answers::answer(&answer, note, fence);
                         peer.send(id, &FromDaemon::Answer { id, text });
                     }

@@ -180,6 +180,7 @@ impl Desk {
             description: "Find callers".to_owned(),
             agent: "explore".to_owned(),
             fork: false,
+            collects: false,
         };
         let check_agent = self.ask(caller("ses_life", &key), launch);
         let open = self.step(&check_agent, Finding::AgentKnown);

@@ -8,6 +8,7 @@ use legwork_protocol::{
     Ask, CallId, CallKey, HostId, Place, QuestionId, Refusal, SessionId, Settings, TaskId, Time,
 };
 
+use crate::asks::collect::Collects;
 use crate::asks::waits::Wait;
 use crate::hosts::Hosts;
 use crate::hosts::headless::Start;
@@ -36,6 +37,8 @@ pub struct Engine {
     pub(crate) starts: BTreeMap<Place, Start>,
     /// Callers who wait. Not saved: a caller whose daemon was restarted asks again.
     pub(crate) waits: BTreeMap<CallId, Wait>,
+    /// Callers who collect runs. Not saved: they ask again, and until then notices wait.
+    pub(crate) collects: Collects,
     /// Launches whose agent is being looked up. Not saved: a caller asks again.
     pub(crate) pending_launches: BTreeMap<CallKey, PendingLaunch>,
     /// Tasks whose session is being looked up for a resume. Not saved either.
@@ -76,7 +79,7 @@ impl Engine {
         self.now = self.now.max(now);
         match input {
             Input::Ask { call, caller, ask, spare } => self.asked(call, caller, ask, spare),
-            Input::Dropped { call } => drop(self.unblock(call)),
+            Input::Dropped { call } => self.dropped(call),
             Input::Hint(hint) => self.hinted(hint),
             Input::Found { work, found } => self.found(work, found),
             Input::Tick => {}
@@ -94,10 +97,13 @@ impl Engine {
             self.heard_from(host, session);
         }
         let answer = match ask {
-            Ask::Launch { prompt, description, agent, fork } => {
-                self.launch(call, caller, Launch { prompt, description, agent, fork }, spare)
+            Ask::Launch { prompt, description, agent, fork, collects } => {
+                let launch = Launch { prompt, description, agent, fork, collects };
+                self.launch(call, caller, launch, spare)
             }
-            Ask::Resume { task, prompt } => self.resume(call, caller, &task, prompt),
+            Ask::Resume { task, prompt, collects } => {
+                self.resume(call, caller, &task, prompt, collects)
+            }
             Ask::ResumeAny { task, prompt, key } => {
                 self.resume_any(call, &caller, &task, (key, prompt))
             }
@@ -105,6 +111,10 @@ impl Engine {
             Ask::Wait { tasks, any, timeout_ms } => {
                 self.wait(call, &caller, (&tasks, any), timeout_ms)
             }
+            Ask::Collect { task, run, questions, wait_ms } => {
+                self.collect(call, &caller, (&task, run), questions, wait_ms)
+            }
+            Ask::HandedOver { task, run } => self.handed_over(&caller, &task, run),
             Ask::List(list) => Ok(Some(Answer::Listed(self.list(&caller, &list)))),
             Ask::Cancel { task } => self.cancel(&caller, &task),
             Ask::Clear => self.clear(&caller),
@@ -179,7 +189,15 @@ impl Engine {
             Timer::Idle(host) => self.end_if_idle(&host),
             Timer::Wait(call) => self.wait_over(call),
             Timer::Awake(call) => self.keep_awake(call),
+            Timer::Collect(call) => self.collect_over(call),
+            Timer::Lease(task, run) => self.lease_over(task, run),
         }
+    }
+
+    /// Nobody waits for the answer any more.
+    fn dropped(&mut self, call: CallId) {
+        self.unblock(call);
+        self.stop_collecting(call);
     }
 
     /// Does this once the input has had all of its other effects, so that nothing is started, told

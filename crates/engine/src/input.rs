@@ -60,6 +60,8 @@ pub enum Serves {
     OwnPlace,
     /// Sessions of every place, whose own host does not have the agent that they want.
     Everyone,
+    /// It only has sessions that ask, of programs that fetch ends themselves.
+    Nobody,
 }
 
 /// News from a host. Only `HostGone` is a fact; everything else makes us look sooner.

@@ -11,6 +11,8 @@ pub(crate) enum Timer {
     Wait(CallId),
     /// A blocked caller is given a sign of life.
     Awake(CallId),
+    /// A collecting caller is to be answered.
+    Collect(CallId),
     /// A run needs something: another try, a look, its end.
     Run(TaskId),
     /// A host that could know whether a parent was deleted is not there any more.
@@ -21,6 +23,8 @@ pub(crate) enum Timer {
     Poll(HostId),
     /// A host is to be asked which parents are gone.
     FindMissing(HostId),
+    /// Nobody may be collecting a run any more.
+    Lease(TaskId, u32),
     /// A parent's notices may go out.
     Gather(SessionId),
     /// A delivery is to be sent again or looked for.

@@ -61,13 +61,13 @@ pub enum Action {
     /// Read: which sessions are at work, and which wait for a person? → `Polled`.
     Poll { scope: Scope },
     /// Put a message into a session, unless it is there. → `Delivered` if it is there, `Done` if it
-    /// was sent now, `UndoPending` or `AtWork` if it must not be sent now.
+    /// was sent now, `UndoPending`, `AtWork` or `Absent` if it cannot be sent now.
     Deliver {
         tried: Tried,
         session: SessionId,
         message: MessageId,
-        /// What it tells of.
-        tasks: Vec<TaskId>,
+        /// The runs that it tells of, each with its task.
+        runs: Vec<(TaskId, u32)>,
         parts: Vec<Part>,
         wake: Wake,
     },
@@ -180,6 +180,8 @@ pub enum Finding {
     UndoPending,
     /// A message now would be answered, and none is wanted.
     AtWork,
+    /// The message is not there, and the program that has the session does not run.
+    Absent,
     Quiet,
 }
 

@@ -42,6 +42,7 @@ fn launch() -> Input {
         description: "Explore".to_owned(),
         agent: "general".to_owned(),
         fork: false,
+        collects: false,
     };
     Input::Ask { call: CallId(1), caller, ask, spare: TaskId::from_number(1) }
 }
@@ -76,11 +77,9 @@ fn n7_a_delivery_that_could_not_be_sent_follows_its_parent_to_another_window() {
     let used = Hint::Used { host: host("second"), session: parent() };
     let again = engine.on(Input::Hint(used), Time(61_000)).work;
     assert_eq!(again.len(), 1);
-    let Action::Deliver { session, message, tasks, parts, wake, .. } = tell.action else {
-        panic!()
-    };
+    let Action::Deliver { session, message, runs, parts, wake, .. } = tell.action else { panic!() };
     // It may have been stored: the first window cannot say.
     let tried = Tried::Perhaps;
-    let expected = Action::Deliver { tried, session, message, tasks, parts, wake };
+    let expected = Action::Deliver { tried, session, message, runs, parts, wake };
     assert_eq!((&again[0].host, &again[0].action), (&host("second"), &expected));
 }

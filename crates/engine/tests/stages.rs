@@ -217,7 +217,7 @@ fn at(stage: &str) -> Desk {
 fn come_back(desk: &mut Desk, stage: &str) {
     desk.ends("ses_child", answered("It is done."));
     let _ = desk.found("tell", Ok(Finding::Delivered));
-    let resume = Ask::Resume { task: the_task(desk), prompt: "More.".to_owned() };
+    let resume = Ask::Resume { task: the_task(desk), prompt: "More.".to_owned(), collects: false };
     desk.ask(parent("call_3"), resume);
     if stage == "working again" {
         let _ = desk.found("probe", Ok(Finding::Done));
@@ -302,7 +302,7 @@ fn ask(name: &str, task: String) -> (Caller, Ask) {
         "launch again" => (parent("call_1"), launch("Explore")),
         "resume" => {
             let prompt = "Go deeper.".to_owned();
-            (parent("call_9"), Ask::Resume { task, prompt })
+            (parent("call_9"), Ask::Resume { task, prompt, collects: false })
         }
         "output" => (parent("call_9"), Ask::Output { task, offset: 0 }),
         "block" => (parent("call_9"), block(task)),

@@ -123,7 +123,8 @@ impl Desk {
 
     fn resume(&mut self, task: TaskId, key: &str, extra: bool) -> String {
         let prompt = "Now look at the tests too.".to_owned();
-        let call = self.ask(parent(key), Ask::Resume { task: task.to_string(), prompt });
+        let call =
+            self.ask(parent(key), Ask::Resume { task: task.to_string(), prompt, collects: false });
         let _ = self.found("probe", Ok(Finding::Done));
         let _ = self.found("prompt", Ok(Finding::Done));
         self.noted(call, extra.then_some(Note::ResumeIgnores))

@@ -72,6 +72,18 @@ pub trait BuiltIn: Host {
         Vec::new()
     }
 
+    /// Notices for this session, if it is one that is shown its own only.
+    fn unread(&self, session: &SessionId) -> Vec<Mail> {
+        let _ = session;
+        Vec::new()
+    }
+
+    /// Whether the end of this run was put into the session that asked for it.
+    fn has_told(&self, task: TaskId, run: u32) -> bool {
+        let _ = (task, run);
+        false
+    }
+
     /// These were shown and are not to be shown again. The error is for the caller to read.
     fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
         let _ = messages;

@@ -135,7 +135,7 @@ fn actions() -> Vec<Action> {
             tried: Tried::Perhaps,
             session: session(),
             message: message(),
-            tasks: Vec::new(),
+            runs: Vec::new(),
             parts: vec![part],
             wake: Wake::StartTurn,
         },

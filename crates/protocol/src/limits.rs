@@ -100,6 +100,12 @@ pub const KEEP_AWAKE_EVERY_MS: u64 = 10_000;
 pub const TRANSCRIPT_WAIT_MAX_MS: u64 = 20_000;
 /// How long a front may wait for a change of the board.
 pub const BOARD_WAIT_MAX_MS: u64 = 20_000;
+/// The longest time that a client's poll for the end of a run is held. Claude Code asks again after
+/// 60 s (2.1.325), and shows what a helper is doing as often as it is answered.
+pub const COLLECT_WAIT_MAX_MS: u64 = 20_000;
+/// Whoever collects a run is given so long between two polls, or to come back after it was killed
+/// or the daemon was; then the run's notices go out another way.
+pub const COLLECT_LEASE_MS: u64 = 10_000;
 /// How often unfinished work is looked up when no event comes.
 pub const POLL_EVERY_MS: u64 = 5_000;
 /// A helper that shows nothing for so long may wait for a person. One at work shows something every

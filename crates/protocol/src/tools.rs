@@ -22,7 +22,7 @@ pub struct Tool {
 }
 
 /// An agent that a model can hand work to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedAgent {
     /// As it is asked for.
     pub name: String,

@@ -75,6 +75,7 @@ fn l1_all_three_make_a_launch() {
         description: "d".into(),
         agent: "a".into(),
         fork: false,
+        collects: false,
     };
     let given = json!({ "prompt": " do it ", "description": "d", "agent": "a" });
     assert_eq!(task(given.clone()), launch);
@@ -98,7 +99,7 @@ fn r1_blank_prompt_is_refused_when_resuming() {
 #[test]
 fn r2_any_other_string_is_a_resume() {
     for id in ["bg_00000001", " ", "false", "null", "no such id", "\u{0}"] {
-        let resume = Ask::Resume { task: id.into(), prompt: "go on".into() };
+        let resume = Ask::Resume { task: id.into(), prompt: "go on".into(), collects: false };
         assert_eq!(task(json!({ "resume": id, "prompt": "go on" })), resume);
     }
     for wrong in [json!(true), json!(1), json!([]), json!({}), json!(["bg_00000001"])] {

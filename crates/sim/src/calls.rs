@@ -85,11 +85,13 @@ impl Call {
 
 fn words(ask: &Ask) -> String {
     match ask {
-        Ask::Launch { prompt, description, agent, fork } => {
+        Ask::Launch { prompt, description, agent, fork, .. } => {
             let fork = if *fork { ", knowing all that it knows" } else { "" };
             format!("launches \"{description}\" with {agent}{fork}, to do: {prompt}")
         }
         Ask::Resume { task, prompt, .. } => format!("resumes {task}, to do: {prompt}"),
+        Ask::Collect { task, run, .. } => format!("polls for run {run} of {task}"),
+        Ask::HandedOver { task, run } => format!("has the end of run {run} of {task}"),
         Ask::ResumeAny { task, prompt, .. } => format!("has {task} go on, to do: {prompt}"),
         Ask::Output { task, .. } => format!("asks how {task} is doing"),
         Ask::Wait { tasks, any, timeout_ms } => {

@@ -277,7 +277,7 @@ impl Play {
         let agent = agent.to_owned();
         let description = format!("work {}", self.said);
         let fork = self.dice.chance(100);
-        let launch = Ask::Launch { prompt, description, agent, fork };
+        let launch = Ask::Launch { prompt, description, agent, fork, collects: false };
         let child = self.helper().filter(|_| self.dice.chance(150));
         match child {
             Some((window, child)) => {
@@ -309,10 +309,10 @@ impl Play {
         }
         let twice = self.dice.chance(200);
         if twice {
-            self.ask(Ask::Resume { task: task.clone(), prompt: prompt.clone() });
+            self.ask(Ask::Resume { task: task.clone(), prompt: prompt.clone(), collects: false });
         }
         let note = Some(Note::ResumeIgnores);
-        self.ask(ToolCall { ask: Ask::Resume { task, prompt }, note });
+        self.ask(ToolCall { ask: Ask::Resume { task, prompt, collects: false }, note });
     }
 
     /// A person has a task go on, however it ended.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use legwork_engine::record::Target;
 use legwork_engine::work::{Observation, Part, RunState, Shown};
 use legwork_engine::{Action, Finding, HostError, Usage};
-use legwork_host::Outside;
+use legwork_host::{Delivery, Mailbox, Outside, sync_file};
 use legwork_machine::{lock, process};
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::Mail;
@@ -27,8 +27,7 @@ use crate::agent::failure::What;
 use crate::agents::{Agent, REHEARSAL};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::orphans::{Family, own_mark};
-use crate::session::mailbox::{Delivery, Mailbox};
-use crate::session::session_log::{End, Line, SessionLog, bound, sync_file};
+use crate::session::session_log::{End, Line, SessionLog, bound};
 use crate::turn::active_turn::{Turns, now};
 use crate::turn::conversation::{Command, Commands, Conversation, Facts};
 use crate::turn::said::Said;
@@ -110,8 +109,8 @@ impl LocalHost {
             }
             Action::Observe { session, message } => self.look(session, message),
             Action::Poll { .. } => Ok(self.poll()),
-            Action::Deliver { session, message, tasks, parts, .. } => {
-                self.tell(session, message, tasks, parts).await
+            Action::Deliver { session, message, runs, parts, .. } => {
+                self.tell(session, message, runs, parts).await
             }
             Action::Stop { task, target } => self.stop(*task, target),
             Action::Answer { session, question, reply, .. } => {
@@ -251,7 +250,7 @@ impl LocalHost {
         &self,
         session: &SessionId,
         message: &MessageId,
-        tasks: &[TaskId],
+        runs: &[(TaskId, u32)],
         parts: &[Part],
     ) -> Found {
         if self.read(session)?.is_none() {
@@ -262,7 +261,7 @@ impl LocalHost {
         let (message, addressee) = (message.clone(), session.clone());
         // Which tasks it is about is kept beside it.
         let mail = Mail { message, session: addressee, at: now(), text, tasks: Vec::new() };
-        let delivery = Delivery { mail, tasks: Some(tasks.to_vec()) };
+        let delivery = Delivery { mail, tasks: Some(runs.iter().map(|(task, _)| *task).collect()) };
         let path = {
             let mut mailbox = lock(&self.0.mail);
             mailbox.put(delivery).map_err(|_| HostError::Busy)?;

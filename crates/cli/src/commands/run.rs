@@ -116,7 +116,13 @@ impl Run {
         let spec = |(number, prompt): (usize, String)| {
             let description = description(self.description.as_deref(), &prompt, number, of);
             let agent = agent.clone();
-            let ask = Ask::Launch { prompt, description: description.clone(), agent, fork: false };
+            let ask = Ask::Launch {
+                prompt,
+                description: description.clone(),
+                agent,
+                fork: false,
+                collects: false,
+            };
             LaunchSpec { description, ask }
         };
         Ok(prompts.into_iter().enumerate().map(spec).collect())

@@ -98,6 +98,7 @@ pub fn terminal(model: Option<&str>) -> Result<Context, Fault> {
             directory: directory.to_string_lossy().into_owned(),
             environment: Some(environment::own().map_err(not_passed_on)?),
             model: model.map(str::to_owned),
+            client: None,
         }),
         _ => unreachable!("digits make an id"),
     }

@@ -170,6 +170,7 @@ fn context(name: &str, directory: &Path) -> Context {
         directory: directory.display().to_string(),
         environment: None,
         model: None,
+        client: None,
     }
 }
 

@@ -121,6 +121,9 @@ impl Standing {
             | Request::Cost { .. }
             | Request::Follow
             | Request::Status
+            | Request::Ended { .. }
+            | Request::Agents
+            | Request::Unread { .. }
             | Request::Mail => None,
             Request::MailShown { .. } | Request::Shutdown => self.refusal(),
             Request::Ask(ask) => self.refuses_ask(ask),
@@ -129,7 +132,7 @@ impl Standing {
 
     pub fn refuses_ask(self, ask: &Ask) -> Option<Refusal> {
         match ask {
-            Ask::Output { .. } | Ask::Wait { .. } | Ask::List(_) => None,
+            Ask::Output { .. } | Ask::Wait { .. } | Ask::Collect { .. } | Ask::List(_) => None,
             Ask::Launch { .. } if self == Self::InHost => None,
             _ => self.refusal(),
         }
@@ -195,6 +198,7 @@ mod tests {
             description: "d".to_owned(),
             agent: "a".to_owned(),
             fork: false,
+            collects: false,
         };
         let launch = Request::Ask(launch);
         for (standing, launches) in [

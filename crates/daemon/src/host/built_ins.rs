@@ -82,6 +82,14 @@ impl BuiltIns {
         self.iter().flat_map(|one| one.mail()).collect()
     }
 
+    pub fn unread(&self, session: &SessionId) -> Vec<Mail> {
+        self.iter().flat_map(|one| one.unread(session)).collect()
+    }
+
+    pub fn has_told(&self, task: TaskId, run: u32) -> bool {
+        self.iter().any(|one| one.has_told(task, run))
+    }
+
     pub fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
         self.iter().try_for_each(|one| one.mail_shown(messages))
     }

@@ -8,5 +8,5 @@ mod worker;
 
 pub use built_ins::BuiltIns;
 pub use headless::HeadlessHosts;
-pub use offer::offer;
+pub use offer::{offer, tell_agents};
 pub use worker::{Findings, Found, HostWorker};

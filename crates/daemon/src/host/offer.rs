@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use legwork_engine::Serves;
 use legwork_host::Host;
+use legwork_protocol::api::Answer;
 use legwork_protocol::line::FromDaemon;
 use legwork_protocol::tools::{OfferedAgent, tools_with};
 use tokio::time::{sleep, timeout};
@@ -25,6 +26,13 @@ pub async fn offer(own: Arc<dyn Host>, built_in: BuiltIns, front: SendQueue) {
         }
         sleep(OFFER_PAUSE).await;
     }
+}
+
+/// Answers a front whose client has no agents of its own.
+pub async fn tell_agents(built_in: BuiltIns, front: SendQueue, id: u64) {
+    let agents = with_others(Vec::new(), &built_in).await;
+    // As above.
+    let _ = front.send(&FromDaemon::Data { id, data: Answer::Agents(agents) });
 }
 
 /// The agents of the asker's own host come first, and hide others of their names.

@@ -1,6 +1,7 @@
 //! The asks that are answered at once from what is known: output, cancel, clear. Waiting is in
 //! `waits.rs`, and what anybody sees of a task in `views.rs`.
 
+pub(crate) mod collect;
 mod views;
 pub(crate) mod waits;
 
@@ -136,6 +137,7 @@ impl Engine {
         self.tasks.remove(id);
         self.save(Change::Forgotten { task: id, why });
         self.end_waits(id);
+        self.forget_collects(id);
         self.soon(Timer::Gather(task.run.asker));
         self.soon(Timer::Gather(task.parent));
         self.soon(Timer::Start(task.run.host));

@@ -54,6 +54,8 @@ enum Obstacle {
     UndoPending,
     /// The session is at work, and this is no message for its model.
     AtWork,
+    /// The program that has the session does not run.
+    Absent,
 }
 
 impl Attempt {
@@ -83,6 +85,8 @@ impl Attempt {
             Ok(Finding::AtWork) if self.reached == Reached::No => {
                 return Verdict::NotSent(Some(Obstacle::AtWork));
             }
+            // The host has looked: it is not there, and nobody is who could take it.
+            Ok(Finding::Absent) => return Verdict::NotSent(Some(Obstacle::Absent)),
             Ok(Finding::UndoPending) => POLL_EVERY_MS,
             Err(HostError::Gone) => return Verdict::NoSession,
             Ok(_) => {
@@ -137,8 +141,8 @@ impl Engine {
         let parts = texts::parts(delivery, &notices, max_chars);
         let tried = if attempt.reached == Reached::No { Tried::Never } else { Tried::Perhaps };
         let (session, message) = (delivery.to.clone(), id.clone());
-        let tasks = notices.iter().map(|(notice, _)| notice.id.task).collect();
-        let action = Action::Deliver { tried, session, message, tasks, parts, wake };
+        let runs = notices.iter().map(|(notice, _)| (notice.id.task, notice.id.run)).collect();
+        let action = Action::Deliver { tried, session, message, runs, parts, wake };
         if let Some(attempt) = self.outbox.attempt_mut(id) {
             attempt.in_flight = true;
         }
@@ -179,6 +183,7 @@ impl Engine {
                     Some(Obstacle::AtWork) => {
                         recipient.questions_held_until = Some(self.now.plus(QUESTION_RETRY_MS));
                     }
+                    Some(Obstacle::Absent) => recipient.absent = true,
                     None => {}
                 }
             }

@@ -1,7 +1,7 @@
 //! Gathering: notices that are due at about the same time go out in one delivery.
 
 use legwork_protocol::ids::MessageUse;
-use legwork_protocol::limits::{DELIVERY_MAX_NOTICES, GATHER_MS, RESEND_MS};
+use legwork_protocol::limits::{DELIVERY_MAX_NOTICES, GATHER_MS};
 use legwork_protocol::{MessageId, SessionId, Time};
 
 use super::deliver::Attempt;
@@ -18,12 +18,14 @@ impl Engine {
         if recipient.pending.is_empty() {
             return self.forget_parent_if_idle(to);
         }
+        if recipient.absent {
+            return;
+        }
         if self.delivery_is_unsent(recipient) {
             return;
         }
         let Some(route) = self.route(to) else { return };
-        let came = self.hosts.get(&route.host).map_or(self.now, |host| host.came);
-        let resent = came.plus(RESEND_MS);
+        let resent = self.hosts.get(&route.host).map_or(self.now, |host| host.hears_again());
         if self.now < resent {
             return self.timers.set(Timer::Gather(to.clone()), resent);
         }
@@ -33,6 +35,7 @@ impl Engine {
         let ready: Vec<&Notice> = recipient
             .pending
             .iter()
+            .filter(|id| !self.collects.is_leased(id.task, id.run))
             // A question is never held: the answer may be what the parent waits for.
             .filter(|id| id.about != About::End || !self.holds_notice(to, id.task))
             .filter_map(|id| self.outbox.notices.get(id))

@@ -16,7 +16,7 @@ mod notices;
 pub(crate) mod recipients;
 mod route;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::{MessageId, SessionId, TaskId};
 
@@ -47,6 +47,12 @@ impl Outbox {
             recipient.pending.remove(&id);
         }
         Some(notice)
+    }
+
+    /// Whoever is to be told something about the run.
+    pub fn recipients_of(&self, task: TaskId, run: u32) -> BTreeSet<SessionId> {
+        let notices = self.of_task(task).into_iter().filter(|id| id.run == run);
+        notices.filter_map(|id| Some(self.notices.get(&id)?.to.clone())).collect()
     }
 
     fn of_task(&self, task: TaskId) -> Vec<NoticeId> {

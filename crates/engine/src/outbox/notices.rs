@@ -44,6 +44,13 @@ impl Engine {
         }
     }
 
+    /// Nobody needs to be told anything about this run any more.
+    pub(crate) fn withdraw_run(&mut self, task: TaskId, run: u32) {
+        for notice in self.outbox.of_task(task).into_iter().filter(|id| id.run == run) {
+            self.withdraw(notice);
+        }
+    }
+
     /// Takes back a notice, unless it may be on its way.
     pub(crate) fn withdraw(&mut self, id: NoticeId) {
         let Some(notice) = self.outbox.notices.get(&id) else { return };

@@ -20,6 +20,8 @@ pub(crate) struct Recipient {
     pub held_until: Option<Time>,
     /// It is at work: no question goes there before this moment, unless with something else.
     pub questions_held_until: Option<Time>,
+    /// Nobody is there who could be told: nothing is sent before the session speaks.
+    pub absent: bool,
     /// Hosts that have shown the session, or in which it was used.
     pub seen_by: BTreeSet<HostId>,
     /// Hosts that say that there is no such session. Nothing is sent through them.
@@ -38,6 +40,7 @@ impl Recipient {
             deliveries: BTreeSet::new(),
             held_until: None,
             questions_held_until: None,
+            absent: false,
             seen_by,
             unknown_to: BTreeSet::new(),
             announced: false,
@@ -71,6 +74,7 @@ impl Engine {
     pub(crate) fn heard_from(&mut self, host: &HostId, session: &SessionId) {
         let place = self.hosts.get(host).map(|host| host.place.clone());
         let Some(recipient) = self.outbox.recipients.get_mut(session) else { return };
+        let was_absent = std::mem::take(&mut recipient.absent);
         let found_again = recipient.seen(host);
         let place = place.unwrap_or_else(|| recipient.parent.place.clone());
         let moved =
@@ -81,7 +85,7 @@ impl Engine {
             let parent = recipient.parent.clone();
             self.save(Change::ParentKnown(parent));
         }
-        if moved || found_again {
+        if moved || found_again || was_absent {
             self.tend_recipient(session);
         }
     }

@@ -77,6 +77,7 @@ impl Engine {
             self.cancel_helpers_of(&session);
         }
         self.end_waits(id);
+        self.collected_task_changed(id);
         self.soon(Timer::Start(host));
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct Launch {
     pub description: String,
     pub agent: String,
     pub fork: bool,
+    /// Whether the asker collects the run.
+    pub collects: bool,
 }
 
 impl Engine {
@@ -180,6 +182,9 @@ impl Engine {
         };
         let parent = self.parent_known(&session, &realm, &own);
         let run = self.new_run(0, parent.clone(), key, host, launch.prompt);
+        if launch.collects {
+            self.lease(id, 0);
+        }
         let task = Task {
             id,
             seq: self.tasks.next_seq(),

@@ -37,7 +37,7 @@ impl Engine {
         volatile.questions.insert(question.id.clone(), question.clone());
         let told = task.run.asked.len() as u32;
         if task.run.asked.contains(&question.id) || told >= QUESTIONS_MAX_TOLD {
-            return;
+            return self.collected_task_changed(id);
         }
         task.run.asked.push(question.id.clone());
         let (task, from) = (task.clone(), task.stage.name());
@@ -46,6 +46,7 @@ impl Engine {
         self.save(Change::Asked { task: id, run, question: question.clone() });
         let about = About::Question(told);
         self.enqueue(id, about, |task| question_headline(task, &question));
+        self.collected_task_changed(id);
     }
 
     pub(crate) fn question_closed(&mut self, id: TaskId, question: &QuestionId, how: Settled) {
@@ -60,6 +61,7 @@ impl Engine {
         if let Some(notice) = number.map(|number| task.notice(About::Question(number as u32))) {
             self.withdraw(notice);
         }
+        self.collected_task_changed(id);
         self.arm(id);
     }
 

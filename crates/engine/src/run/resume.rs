@@ -20,6 +20,8 @@ pub(crate) struct Resuming {
     /// The host that is to do it.
     pub host: HostId,
     pub prompt: String,
+    /// Whether the asker collects the run.
+    pub collects: bool,
 }
 
 impl Engine {
@@ -29,12 +31,13 @@ impl Engine {
         caller: Caller,
         name: &str,
         prompt: String,
+        collects: bool,
     ) -> Answered {
         let id = self.find(&caller, name)?.id;
         let Caller::Session { host, session, key, .. } = caller else {
             return Err(Refusal::NotASession);
         };
-        self.begin_resume(call, id, Some((session, host)), (key, prompt))
+        self.begin_resume(call, id, Some((session, host)), (key, prompt, collects))
     }
 
     pub(crate) fn resume_any(
@@ -48,7 +51,8 @@ impl Engine {
             return Err(Refusal::BadRequest("Only a person may ask this.".to_owned()));
         }
         let id = self.find(caller, name)?.id;
-        self.begin_resume(call, id, None, what)
+        let (key, prompt) = what;
+        self.begin_resume(call, id, None, (key, prompt, false))
     }
 
     fn begin_resume(
@@ -56,7 +60,7 @@ impl Engine {
         call: CallId,
         id: TaskId,
         asker: Option<(SessionId, HostId)>,
-        (key, prompt): (CallKey, String),
+        (key, prompt, collects): (CallKey, String, bool),
     ) -> Answered {
         if let Some(resuming) = self.resuming.get_mut(&id) {
             if resuming.key != key {
@@ -94,7 +98,7 @@ impl Engine {
         let host = self.host_to_resume(task, own).ok_or(Refusal::HostUnreachable)?;
         self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
         let calls = vec![call];
-        self.resuming.insert(id, Resuming { key, calls, asker, host, prompt });
+        self.resuming.insert(id, Resuming { key, calls, asker, host, prompt, collects });
         Ok(None)
     }
 
@@ -136,7 +140,7 @@ impl Engine {
     }
 
     fn accept_resume(&mut self, id: TaskId, resuming: Resuming) {
-        let Resuming { key, calls, asker, host, prompt } = resuming;
+        let Resuming { key, calls, asker, host, prompt, collects } = resuming;
         let Some(task) = self.tasks.get(id) else {
             return self.refuse(calls, &Refusal::NotFound(id.to_string()));
         };
@@ -160,6 +164,9 @@ impl Engine {
         self.save(Change::Resumed { task, from, by });
         for call in calls {
             self.answer(call, answer.clone());
+        }
+        if collects {
+            self.lease(id, number);
         }
         self.tend_run(id);
     }

@@ -111,6 +111,14 @@ pub enum Outcome {
     Cancelled,
 }
 
+impl Outcome {
+    /// The one that views and records call so.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Completed, Self::Failed, Self::Cancelled];
+        all.into_iter().find(|outcome| Stage::Finished(*outcome).name().as_str() == name)
+    }
+}
+
 /// Who has a task go on. A session takes an end for what it is; a person may think otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResumedBy {

@@ -20,6 +20,10 @@ const TOLD_BEFORE_END: &str = "This conversation ends as soon as you stop, and i
      with it. So before you finish, call background_block with the ids of your tasks; a \
      notification with the whole result will follow then.";
 
+const TOLD_NEXT_CALL: &str = "You are not told by yourself in this conversation: the result comes \
+     with the answer to your next call of any of these tools. If you need it, or if this \
+     conversation would end before, call background_block with its id.";
+
 /// What a model reads, be it a refusal.
 pub fn text(answered: &Result<Answer, Refusal>, note: Option<Note>, fence: Fence) -> String {
     answered.as_ref().map_or_else(Refusal::text, |answered| answer(answered, note, fence))
@@ -40,6 +44,9 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
         Answer::Replied => "The helper has your answer.".to_owned(),
         // No tool is answered so.
         Answer::Board(_)
+        | Answer::Collected { .. }
+        | Answer::Ended(_)
+        | Answer::Agents(_)
         | Answer::Costs(_)
         | Answer::Runs(_)
         | Answer::Task(_)
@@ -75,6 +82,7 @@ fn told_later(task: &TaskView, told: Told) -> String {
         (Status::Running | Status::Resumed, Told::Here) => TOLD_HERE.to_owned(),
         (Status::Running | Status::Resumed, Told::InHistory) => TOLD_IN_HISTORY.to_owned(),
         (Status::Running | Status::Resumed, Told::BeforeEnd) => TOLD_BEFORE_END.to_owned(),
+        (Status::Running | Status::Resumed, Told::NextCall) => TOLD_NEXT_CALL.to_owned(),
         (status, _) => format!("Its status is {status} by now."),
     }
 }

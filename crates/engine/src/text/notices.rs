@@ -1,7 +1,7 @@
 //! Notices as a parent reads them: headlines for everybody, results for the model.
 
-use legwork_protocol::CallKey;
-use legwork_protocol::view::QuestionView;
+use legwork_protocol::view::{QuestionView, RunView, TaskView};
+use legwork_protocol::{CallKey, TaskId};
 
 use super::fence::{Fence, quoted};
 use super::pages::Excerpt;
@@ -11,16 +11,40 @@ use crate::task::{Outcome, Task};
 use crate::work::{Part, Shown};
 
 pub fn end_headline(task: &Task) -> String {
-    let resumed = task.run.number > 0;
-    let kind = match (task.outcome(), resumed) {
+    let took = duration(task.elapsed_ms(task.run.started));
+    headline((task.outcome(), task.run.number), (task.id, &task.description, &took))
+}
+
+fn headline(
+    (outcome, run): (Option<Outcome>, u32),
+    (id, description, took): (TaskId, &str, &str),
+) -> String {
+    let kind = match (outcome, run > 0) {
         (Some(Outcome::Completed), false) => "[BACKGROUND TASK COMPLETED]",
         (Some(Outcome::Completed), true) => "[BACKGROUND RESUME COMPLETED]",
         (Some(Outcome::Cancelled), _) => "[BACKGROUND TASK CANCELLED]",
         (Some(Outcome::Failed) | None, false) => "[BACKGROUND TASK FAILED]",
         (Some(Outcome::Failed) | None, true) => "[BACKGROUND RESUME FAILED]",
     };
-    let took = duration(task.elapsed_ms(task.run.started));
-    format!("{kind} {} {} ({took})", task.id, task.description)
+    format!("{kind} {id} {description} ({took})")
+}
+
+/// The end of a run for whoever collects it: its headline, and the result as it is kept.
+pub fn end(task: &TaskView, run: &RunView, kept: &str, fence: Fence) -> String {
+    let outcome = run.outcome.as_deref().and_then(Outcome::named);
+    let took = duration(run.ended.unwrap_or(run.started).since(run.started));
+    let headline = headline((outcome, run.run), (task.id, &task.description, &took));
+    let result = Excerpt { task: task.id, run: run.run, max_chars: 0, fence }.of(kept);
+    format!("{headline}\n\n{result}")
+}
+
+/// The same for a model that knows it.
+pub fn told_before(task: &TaskView) -> String {
+    let TaskView { id, description, .. } = task;
+    format!(
+        "The end of {id} {description} has been told in this conversation already. \
+         background_output(task_id: \"{id}\") shows it again."
+    )
 }
 
 pub(crate) fn question_headline(task: &Task, question: &QuestionView) -> String {

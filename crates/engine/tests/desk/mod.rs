@@ -212,6 +212,7 @@ pub fn launch(description: &str) -> Ask {
         description: description.to_owned(),
         agent: "explore".to_owned(),
         fork: false,
+        collects: false,
     }
 }
 

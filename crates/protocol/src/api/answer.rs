@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::board::BoardPage;
 use super::transcript::Transcript;
-use super::view::{CostsView, DaemonView, Mail, News, ResultView, RunView, TaskView, TasksView};
+use super::view::{
+    CostsView, DaemonView, EndView, Mail, News, ResultView, RunView, TaskView, TasksView,
+};
+use crate::tools::OfferedAgent;
 
 /// How the end of a run reaches whoever asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +19,8 @@ pub enum Told {
     InHistory,
     /// Only if it waits: its conversation ends, and its helpers end with it.
     BeforeEnd,
+    /// Not by itself: with the answer to its next tool call.
+    NextCall,
 }
 
 /// What came of a request that was not refused. Values only: each front has its own words.
@@ -38,6 +43,17 @@ pub enum Answer {
         /// Whether more time was asked for than is allowed.
         cut: bool,
     },
+    /// How a run that is being collected is doing.
+    Collected {
+        task: Box<TaskView>,
+        run: u32,
+        /// Whether the run has ended; the view may be of a later one.
+        ended: bool,
+    },
+    /// The end of a run.
+    Ended(Box<EndView>),
+    /// The agents that can be asked.
+    Agents(Vec<OfferedAgent>),
     /// Some tasks.
     Listed(TasksView),
     /// A task was called off.
@@ -110,6 +126,8 @@ taken! {
     Answer::Output(result) => ResultView = *result;
     Answer::Waited { tasks, .. } => Vec<Awaited> = tasks;
     Answer::Listed(tasks) => TasksView = tasks;
+    Answer::Ended(end) => EndView = *end;
+    Answer::Agents(agents) => Vec<OfferedAgent> = agents;
     Answer::Runs(runs) => Vec<RunView> = runs;
     Answer::Log(news) => Vec<News> = news;
     Answer::Transcript(page) => Transcript = *page;

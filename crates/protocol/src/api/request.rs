@@ -9,9 +9,10 @@ use super::board::Glance;
 use super::refusal::Refusal;
 use super::tool::bad;
 use super::transcript::Reading;
-use crate::ids::{CallKey, MessageId, QuestionId, Time, text_form};
+use crate::ids::{CallKey, MessageId, QuestionId, SessionId, Time, text_form};
 use crate::limits::{
-    AGENT_MAX_BYTES, BLOCK_MAX_TASKS, DIRECTORY_MAX_BYTES, PROMPT_MAX_BYTES, SEARCH_MAX_BYTES,
+    AGENT_MAX_BYTES, BLOCK_MAX_TASKS, DIRECTORY_MAX_BYTES, PROMPT_MAX_BYTES, QUESTIONS_MAX_OPEN,
+    SEARCH_MAX_BYTES,
 };
 use crate::status::Status;
 
@@ -43,11 +44,17 @@ pub enum Request {
     },
     /// What happens from now on. → `news` lines until it is cancelled
     Follow,
+    /// The end of a run as a model reads it, headline and result. → `Ended`
+    Ended { task: String, run: u32 },
+    /// The agents that a session of a client can ask. → `Agents`
+    Agents,
     /// The daemon itself. → `Status`
     Status,
     /// What sessions without a host of their own were told and nobody has seen. → `Mail`
     Mail,
-    /// These messages have been shown to a person. → `Done`
+    /// What this session of a client was told and its model has not been shown. → `Mail`
+    Unread { session: SessionId },
+    /// These messages have been shown to whom they are for. → `Done`
     MailShown { messages: Vec<MessageId> },
     /// The daemon is to end. What runs goes on and is found again by the next one. → `Done`
     Shutdown,
@@ -82,9 +89,18 @@ pub enum Ask {
         /// Whether it begins with a copy of the asker's conversation so far.
         #[serde(default)]
         fork: bool,
+        /// Whether the asker fetches the end of the run itself, by `Collect`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        collects: bool,
     },
     /// Goes on with a completed task. → `Resumed`
-    Resume { task: String, prompt: String },
+    Resume {
+        task: String,
+        prompt: String,
+        /// See `Launch`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        collects: bool,
+    },
     /// Goes on with any task that is not at work, as long as its session exists; for people. The
     /// session that launched it is told of the end. → `Resumed`
     ResumeAny {
@@ -110,6 +126,21 @@ pub enum Ask {
         /// How long; at most [`crate::limits::BLOCK_MAX_MS`].
         timeout_ms: u64,
     },
+    /// Waits until one run is finished, its helper's questions change or the time is up, for a
+    /// front whose client is told by its own polling. While somebody collects a run, and a while
+    /// after, its notices are held. → `Collected`
+    Collect {
+        task: String,
+        run: u32,
+        /// The open questions that the client knows.
+        #[serde(default)]
+        questions: Vec<QuestionId>,
+        /// How long; at most [`crate::limits::COLLECT_WAIT_MAX_MS`].
+        wait_ms: u64,
+    },
+    /// The client of whoever collects this run has been handed its end, so that its notices are not
+    /// needed any more. → `Done`
+    HandedOver { task: String, run: u32 },
     /// Some of the tasks that the caller may see. → `Listed`
     List(List),
     /// Calls a task off. → `Cancelled`
@@ -163,7 +194,13 @@ impl Ask {
                 let most = format_args!("under: at most {DIRECTORY_MAX_BYTES} bytes");
                 Err(bad("background_list", most))
             }
+            Self::Collect { questions, .. } if questions.len() > QUESTIONS_MAX_OPEN => {
+                let most = format!("At most {QUESTIONS_MAX_OPEN} questions can be known.");
+                Err(Refusal::BadRequest(most))
+            }
             Self::Output { .. }
+            | Self::Collect { .. }
+            | Self::HandedOver { .. }
             | Self::List(_)
             | Self::Cancel { .. }
             | Self::Clear

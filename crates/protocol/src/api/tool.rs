@@ -214,12 +214,12 @@ fn task(tool: &str, arguments: Value) -> Result<ToolCall, Refusal> {
     let call = match args.resume {
         None => {
             let fork = args.fork.unwrap_or(false);
-            Ask::Launch { prompt, description, agent, fork }.into()
+            Ask::Launch { prompt, description, agent, fork, collects: false }.into()
         }
         Some(task) => {
             let extra = !description.trim().is_empty() || !agent.trim().is_empty();
             let note = extra.then_some(Note::ResumeIgnores);
-            ToolCall { ask: Ask::Resume { task, prompt }, note }
+            ToolCall { ask: Ask::Resume { task, prompt, collects: false }, note }
         }
     };
     call.ask.check().map(|()| call)

@@ -256,6 +256,19 @@ pub struct ResultView {
     pub next: Option<u64>,
 }
 
+/// The end of a run, as a model reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct EndView {
+    pub task: TaskId,
+    pub run: u32,
+    /// completed, failed or cancelled.
+    pub outcome: String,
+    pub ended: Time,
+    /// The headline, and the result in its fence; or, if the model knows it, only that.
+    pub text: String,
+}
+
 /// Something that was decided about a task, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what they are called")]

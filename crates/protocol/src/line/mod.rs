@@ -23,8 +23,8 @@ pub use repair::repair_surrogates;
 pub use startup::Startup;
 pub use waiter::{Waiter, waiter_of};
 pub use words::{
-    Closely, Context, FromDaemon, HostLifetime, HostReply, HostResult, Method, Role, ToDaemon,
-    Wanted,
+    ClientSession, Closely, Context, FromDaemon, HostLifetime, HostReply, HostResult, Method,
+    Reach, Role, ToDaemon, Wanted,
 };
 
 /// The number of this format. Both sides must have the same.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::environment::Environment;
 use super::startup::Startup;
 use crate::api::view::News;
-use crate::api::{Answer, Refusal, Request};
+use crate::api::{Answer, Refusal, Request, Told};
 use crate::ids::{CallKey, HostId, MessageId, Place, SessionId};
 use crate::limits::{AGENT_MAX_BYTES, DIRECTORY_MAX_BYTES, WORD_MAX_BYTES};
 use crate::tools::Tool;
@@ -142,6 +142,46 @@ pub struct Context {
         deserialize_with = "bounded_or_none::<_, WORD_MAX_BYTES>"
     )]
     pub model: Option<String>,
+    /// How the session is told, if it is one of a client that the daemon keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Box<ClientSession>>,
+}
+
+/// How a session of a client over MCP is told of the ends of runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientSession {
+    /// What a launch says about it.
+    pub told: Told,
+    /// The way to wake its model; without one, what it is told comes with its next call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<Reach>,
+}
+
+/// A way to put a message into a session of a client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub enum Reach {
+    /// The inbox of a Claude Code process.
+    Claude {
+        /// The client's id of the session.
+        session: String,
+        /// The mark of its process.
+        process: String,
+        /// The socket of its inbox.
+        socket: String,
+        /// The folder of its settings and sessions.
+        home: String,
+    },
+    /// The queue of a thread of Codex.
+    Codex {
+        thread: String,
+        /// The folder of its settings and threads.
+        home: String,
+        /// Its program, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        program: Option<String>,
+    },
 }
 
 /// What came of a `host-call`: `status` and `body`, or `error`, never both.

@@ -103,6 +103,7 @@ fn good_to_daemon() -> Vec<ToDaemon> {
         directory: "/a".into(),
         environment: None,
         model: Some("p/m".into()),
+        client: None,
     };
     vec![
         ToDaemon::Hello { version: LINE_VERSION, build: "0.1.0".into(), role, starts: false },

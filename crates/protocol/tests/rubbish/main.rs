@@ -57,7 +57,9 @@ fn is_checked(ask: &Ask) -> bool {
         Ask::Resume { task, prompt, .. } => !task.is_empty() && said(prompt),
         Ask::Wait { tasks, .. } => (1..=BLOCK_MAX_TASKS).contains(&tasks.len()),
         Ask::Output { .. } | Ask::List(_) | Ask::Cancel { .. } | Ask::Clear => true,
-        Ask::Forget { .. }
+        Ask::Collect { .. }
+        | Ask::HandedOver { .. }
+        | Ask::Forget { .. }
         | Ask::ForgetFinished { .. }
         | Ask::Reply { .. }
         | Ask::ResumeAny { .. } => false,

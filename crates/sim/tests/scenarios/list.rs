@@ -116,8 +116,11 @@ impl Bare {
     pub fn launch(&mut self, host: &str, from: &str, description: &str, helper: &str) -> TaskId {
         let (prompt, agent) = ("work".to_owned(), "general".to_owned());
         let description = description.to_owned();
-        let check_agent =
-            self.put(host, from, Ask::Launch { prompt, description, agent, fork: false });
+        let check_agent = self.put(
+            host,
+            from,
+            Ask::Launch { prompt, description, agent, fork: false, collects: false },
+        );
         let open = self.done(&check_agent, Finding::AgentKnown);
         let prompt = self.done(&open, Finding::Opened { session: name(helper) });
         if let Action::Prompt { message, .. } = &prompt.work[0].action {

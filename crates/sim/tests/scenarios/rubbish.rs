@@ -120,6 +120,7 @@ impl Bare {
             description: "Work".to_owned(),
             agent: "general".to_owned(),
             fork: false,
+            collects: false,
         });
         (call, work.remove(0))
     }
@@ -267,7 +268,7 @@ fn g2_a_task_of_another_place_is_not_found() {
     let asks = [
         Ask::Output { task: id.clone(), offset: 0 },
         Ask::Cancel { task: id.clone() },
-        Ask::Resume { task: id.clone(), prompt: "x".to_owned() },
+        Ask::Resume { task: id.clone(), prompt: "x".to_owned(), collects: false },
     ];
     let exact = Refusal::NotFound(id.clone()).text();
     let before = bare.saved();

@@ -1,0 +1,152 @@
+//! Collecting: a client that polls for the end of a run, as MCP clients do for their tasks, is told
+//! by the answer to its poll. While it polls, the run's notices are held: each end is told one way.
+//!
+//! Not saved: whoever collects asks again after a restart, and until then the notices of its host
+//! wait as long as a lease lasts.
+
+use std::collections::BTreeMap;
+
+use legwork_protocol::api::Answer;
+use legwork_protocol::limits::{COLLECT_LEASE_MS, COLLECT_WAIT_MAX_MS};
+use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
+
+use crate::engine::{Answered, Engine};
+use crate::input::Caller;
+use crate::task::Task;
+use crate::timers::Timer;
+
+/// Who collects which run.
+#[derive(Debug, Default)]
+pub(crate) struct Collects {
+    open: BTreeMap<CallId, Collect>,
+    /// Polls that are open for each run. One that nobody polls for is here until its lease ends.
+    leases: BTreeMap<(TaskId, u32), u32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Collect {
+    task: TaskId,
+    run: u32,
+    /// The questions that the client knows.
+    questions: Vec<QuestionId>,
+}
+
+impl Collects {
+    /// Whether somebody collects the run, or did a moment ago.
+    pub fn is_leased(&self, task: TaskId, run: u32) -> bool {
+        self.leases.contains_key(&(task, run))
+    }
+
+    fn of(&self, task: TaskId) -> impl Iterator<Item = (CallId, &Collect)> {
+        let of_task = move |(_, collect): &(&CallId, &Collect)| collect.task == task;
+        self.open.iter().filter(of_task).map(|(call, collect)| (*call, collect))
+    }
+}
+
+impl Engine {
+    pub(crate) fn collect(
+        &mut self,
+        call: CallId,
+        caller: &Caller,
+        (name, run): (&str, u32),
+        questions: Vec<QuestionId>,
+        wait_ms: u64,
+    ) -> Answered {
+        let task = self.find(caller, name)?;
+        let id = task.id;
+        if run > task.run.number {
+            return Err(Refusal::NotFound(name.to_owned()));
+        }
+        let over = has_ended(task, run) || self.asks_other_than(task, &questions);
+        self.lease(id, run);
+        if over || wait_ms == 0 {
+            return Ok(self.collected(id, run));
+        }
+        self.collects.open.insert(call, Collect { task: id, run, questions });
+        *self.collects.leases.entry((id, run)).or_default() += 1;
+        let wait_ms = wait_ms.min(COLLECT_WAIT_MAX_MS);
+        self.timers.set(Timer::Collect(call), self.now.plus(wait_ms));
+        Ok(None)
+    }
+
+    /// Nobody but who collects the run is told of it for a while.
+    pub(crate) fn lease(&mut self, task: TaskId, run: u32) {
+        self.collects.leases.entry((task, run)).or_default();
+        self.timers.set(Timer::Lease(task, run), self.now.plus(COLLECT_LEASE_MS));
+    }
+
+    fn asks_other_than(&self, task: &Task, known: &[QuestionId]) -> bool {
+        let asked = self.view_of(task, self.now).questions;
+        asked.len() != known.len() || asked.iter().any(|question| !known.contains(&question.id))
+    }
+
+    fn collected(&self, id: TaskId, run: u32) -> Option<Answer> {
+        let task = self.tasks.get(id)?;
+        let ended = has_ended(task, run);
+        Some(Answer::Collected { task: Box::new(self.view_of(task, self.now)), run, ended })
+    }
+
+    /// Something about the task changed that those who collect it may want to know.
+    pub(crate) fn collected_task_changed(&mut self, id: TaskId) {
+        let Some(task) = self.tasks.get(id) else { return };
+        let changed = self.collects.of(id).filter(|(_, collect)| {
+            has_ended(task, collect.run) || self.asks_other_than(task, &collect.questions)
+        });
+        for call in changed.map(|(call, _)| call).collect::<Vec<_>>() {
+            self.soon(Timer::Collect(call));
+        }
+    }
+
+    /// The time of a poll is up, or there is something to tell.
+    pub(crate) fn collect_over(&mut self, call: CallId) {
+        let Some(Collect { task, run, .. }) = self.stop_collecting(call) else { return };
+        match self.collected(task, run) {
+            Some(answer) => self.answer(call, answer),
+            None => self.refuse(vec![call], &Refusal::NotFound(task.to_string())),
+        }
+    }
+
+    /// The poll is over. The lease goes on for a while, from now on.
+    pub(crate) fn stop_collecting(&mut self, call: CallId) -> Option<Collect> {
+        let collect = self.collects.open.remove(&call)?;
+        self.timers.clear(&Timer::Collect(call));
+        if let Some(open) = self.collects.leases.get_mut(&(collect.task, collect.run)) {
+            *open = open.saturating_sub(1);
+            self.lease(collect.task, collect.run);
+        }
+        Some(collect)
+    }
+
+    /// Who collected the run has not come back: it is told otherwise.
+    pub(crate) fn lease_over(&mut self, task: TaskId, run: u32) {
+        if self.collects.leases.get(&(task, run)).is_none_or(|open| *open > 0) {
+            return;
+        }
+        self.collects.leases.remove(&(task, run));
+        for recipient in self.outbox.recipients_of(task, run) {
+            self.soon(Timer::Gather(recipient));
+        }
+    }
+
+    /// The client has the end of the run.
+    pub(crate) fn handed_over(&mut self, caller: &Caller, name: &str, run: u32) -> Answered {
+        let task = self.find(caller, name)?;
+        if !has_ended(task, run) {
+            return Err(Refusal::BadRequest("That run has not ended.".to_owned()));
+        }
+        let id = task.id;
+        self.withdraw_run(id, run);
+        Ok(Some(Answer::Done))
+    }
+
+    /// The task is forgotten: whoever collects it is told so.
+    pub(crate) fn forget_collects(&mut self, id: TaskId) {
+        for call in self.collects.of(id).map(|(call, _)| call).collect::<Vec<_>>() {
+            self.soon(Timer::Collect(call));
+        }
+    }
+}
+
+fn has_ended(task: &Task, run: u32) -> bool {
+    run < task.run.number || task.is_finished()
+}
