@@ -25,7 +25,15 @@ pub struct AppServer {
 
 enum Line {
     Socket(Box<WebSocket>),
-    Pipes { _child: Child, to: ChildStdin, from: ChildStdout, lines: LineReader },
+    Pipes(Box<Pipes>),
+}
+
+struct Pipes {
+    /// Ends when it is dropped.
+    _child: Child,
+    to: ChildStdin,
+    from: ChildStdout,
+    lines: LineReader,
 }
 
 /// Why a request was not answered with a result.
@@ -74,29 +82,29 @@ impl AppServer {
     async fn write(&mut self, line: &str) -> io::Result<()> {
         match &mut self.line {
             Line::Socket(socket) => socket.send(line.trim_end()).await,
-            Line::Pipes { to, .. } => to.write_all(line.as_bytes()).await,
+            Line::Pipes(pipes) => pipes.to.write_all(line.as_bytes()).await,
         }
     }
 
     async fn read(&mut self) -> io::Result<Vec<u8>> {
         match &mut self.line {
             Line::Socket(socket) => socket.next().await,
-            Line::Pipes { from, lines, .. } => loop {
-                match lines.pop() {
+            Line::Pipes(pipes) => loop {
+                match pipes.lines.pop() {
                     Some(Ok(line)) => return Ok(line),
                     Some(Err(_)) => return Err(io::ErrorKind::InvalidData.into()),
                     None => {}
                 }
-                match from.read(lines.space()).await? {
+                match pipes.from.read(pipes.lines.space()).await? {
                     0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    count => lines.filled(count),
+                    count => pipes.lines.filled(count),
                 }
             },
         }
     }
 }
 
-/// Starts a server of our own, which ends when it is dropped.
+/// Starts a server of our own.
 fn start(home: &Path, program: &Path, detached: &Detached) -> io::Result<Line> {
     let mut child = Command::new(program)
         .arg("app-server")
@@ -112,7 +120,8 @@ fn start(home: &Path, program: &Path, detached: &Detached) -> io::Result<Line> {
     let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
     };
-    Ok(Line::Pipes { _child: child, to, from, lines: LineReader::new(CODEX_MESSAGE_MAX_BYTES) })
+    let lines = LineReader::new(CODEX_MESSAGE_MAX_BYTES);
+    Ok(Line::Pipes(Box::new(Pipes { _child: child, to, from, lines })))
 }
 
 impl Unanswered {
