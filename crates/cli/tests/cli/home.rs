@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use legwork_testkit::output;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -73,7 +74,7 @@ impl Home {
 }
 
 pub fn ran(mut command: Command) -> Ran {
-    let output = command.output().unwrap();
+    let output = output(&mut command);
     Ran {
         code: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),
@@ -83,12 +84,16 @@ pub fn ran(mut command: Command) -> Ran {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        let stopped = self.command(["daemon", "stop", "--yes"]).output();
-        if std::thread::panicking() {
-            eprintln!("{stopped:?}");
-            let log = fs::read_to_string(self.path("legwork/daemon.log"));
-            eprintln!("{}", log.unwrap_or_default());
+        let mut stop = self.command(["daemon", "stop", "--yes"]);
+        if !std::thread::panicking() {
+            output(&mut stop);
+            return;
         }
+        // A second panic would end all tests.
+        let stopped = std::thread::spawn(move || output(&mut stop)).join();
+        eprintln!("{stopped:?}");
+        let log = fs::read_to_string(self.path("legwork/daemon.log"));
+        eprintln!("{}", log.unwrap_or_default());
     }
 }
 

@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -53,7 +54,7 @@ impl Host {
         host.send(&json!({
             "type": "init", "pid": pid, "directory": "/d", "project": "p", "version": "0.0.7",
         }));
-        assert_eq!(host.next("hello")["tools"].as_array().unwrap().len(), 6);
+        assert_eq!(host.next(&["hello"])["tools"].as_array().unwrap().len(), 6);
         host
     }
 
@@ -77,10 +78,14 @@ impl Host {
         writeln!(self.stdin.lock().unwrap(), "{line}").unwrap();
     }
 
-    fn next(&self, wanted: &str) -> Value {
+    /// The next line of one of these types, however many others come before.
+    fn next(&self, wanted: &[&str]) -> Value {
+        let deadline = Instant::now() + PATIENCE;
         loop {
-            let line = self.lines.recv_timeout(PATIENCE).unwrap();
-            if line["type"] == wanted {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left);
+            let line = line.unwrap_or_else(|why| panic!("{wanted:?} did not come: {why}"));
+            if wanted.iter().any(|wanted| line["type"] == *wanted) {
                 return line;
             }
         }
@@ -116,12 +121,8 @@ impl Host {
                 "session": "ses_parent", "message": "msg_1", "agent": "build", "directory": "/d",
             },
         }));
-        loop {
-            let line = self.lines.recv_timeout(PATIENCE).unwrap();
-            if line["type"] == "answer" || line["type"] == "refused" {
-                return line["text"].as_str().unwrap_or_else(|| panic!("{line}")).to_owned();
-            }
-        }
+        let line = self.next(&["answer", "refused"]);
+        line["text"].as_str().unwrap_or_else(|| panic!("{line}")).to_owned()
     }
 
     /// The helper in this session answers.
