@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,16 @@ impl Home {
     }
 
     pub fn command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_legwork"));
+        self.command_of(env!("CARGO_BIN_EXE_legwork").as_ref(), args)
+    }
+
+    /// The same with another program.
+    pub fn command_of(
+        &self,
+        program: &Path,
+        args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Command {
+        let mut command = Command::new(program);
         command
             .args(args)
             .env_clear()
