@@ -19,5 +19,5 @@ pub use row::{Group, Row, State, money, row};
 pub use why::{Why, why};
 
 #[cfg(any(test, feature = "example"))]
-#[cfg_attr(not(test), expect(clippy::unwrap_used, reason = "examples for tests"))]
+#[expect(clippy::unwrap_used, reason = "examples for tests")]
 pub mod example;
