@@ -1,14 +1,14 @@
 //! Collecting: a client that polls for the end of a run, as MCP clients do for their tasks, is told
 //! by the answer to its poll. While it polls, the run's notices are held: each end is told one way.
 //!
-//! Not saved: whoever collects asks again after a restart, and until then the notices of its host
-//! wait as long as a lease lasts.
+//! Not saved: whoever collects asks again after a restart, and until then what was unfinished or
+//! untold waits as long as a lease lasts.
 
 use std::collections::BTreeMap;
 
 use legwork_protocol::api::Answer;
 use legwork_protocol::limits::{COLLECT_LEASE_MS, COLLECT_WAIT_MAX_MS};
-use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
+use legwork_protocol::{CallId, HostId, QuestionId, Refusal, SessionId, TaskId};
 
 use crate::engine::{Answered, Engine};
 use crate::input::Caller;
@@ -73,6 +73,23 @@ impl Engine {
     pub(crate) fn lease(&mut self, task: TaskId, run: u32) {
         self.collects.leases.entry((task, run)).or_default();
         self.timers.set(Timer::Lease(task, run), self.now.plus(COLLECT_LEASE_MS));
+    }
+
+    /// The sessions of a host that only has askers may have collected runs before the daemon was
+    /// started: they are given the time to ask again.
+    pub(crate) fn lease_all_of(&mut self, host: &HostId) {
+        let is_of = |to: &SessionId| {
+            let recipient = self.outbox.recipients.get(to);
+            recipient.is_some_and(|one| one.parent.active_host.as_ref() == Some(host))
+        };
+        let pending = self.outbox.notices.values().filter(|notice| is_of(&notice.to));
+        let pending = pending.map(|notice| (notice.id.task, notice.id.run));
+        let unfinished = self.tasks.unfinished().map(|live| &live.task);
+        let unfinished = unfinished.filter(|task| is_of(&task.run.asker));
+        let unfinished = unfinished.map(|task| (task.id, task.run.number));
+        for (task, run) in pending.chain(unfinished).collect::<Vec<_>>() {
+            self.lease(task, run);
+        }
     }
 
     fn asks_other_than(&self, task: &Task, known: &[QuestionId]) -> bool {
