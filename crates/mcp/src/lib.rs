@@ -20,4 +20,5 @@ mod server;
 mod tasks;
 mod tools;
 
+pub use asker::session_of_process;
 pub use server::{Options, run};
