@@ -11,6 +11,7 @@ mod cost;
 mod daemon;
 mod demo;
 mod doctor;
+mod hook;
 mod install;
 mod list;
 mod log;
@@ -71,6 +72,8 @@ pub enum Command {
     #[command(hide = true)]
     Bridge(bridge::Bridge),
     #[command(hide = true)]
+    Hook(hook::Hook),
+    #[command(hide = true)]
     Rehearsal(rehearsal::Rehearsal),
 }
 
@@ -103,6 +106,7 @@ impl Command {
             Self::Completions(command) => command.run(screen),
             Self::Complete(command) => command.run(screen),
             Self::Bridge(command) => command.run(),
+            Self::Hook(command) => Ok(command.run()),
             Self::Rehearsal(command) => command.run(),
         }
     }
@@ -139,6 +143,7 @@ impl Command {
                 | Self::Complete(_)
                 | Self::Completions(_)
                 | Self::Bridge(_)
+                | Self::Hook(_)
                 | Self::Rehearsal(_)
         )
     }
