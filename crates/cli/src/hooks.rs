@@ -159,7 +159,6 @@ mod tests {
         Mail { message, session, at: Time(1), text: text.to_owned(), tasks: Vec::new() }
     }
 
-
     fn above(id: u32, arguments: &[&str]) -> Ancestor {
         Ancestor { id, arguments: arguments.iter().map(|text| (*text).to_owned()).collect() }
     }

@@ -14,7 +14,7 @@ const TABLE: [&str; 2] = ["mcp_servers", "legwork"];
 
 /// Codex starts its servers with a dozen variables. These say where legwork keeps its files and
 /// what its agents need; one that is not set is not passed on.
-const VARIABLES: [&str; 20] = [
+const VARIABLES: [&str; 18] = [
     "CODEX_HOME",
     "LEGWORK_HOME",
     "XDG_RUNTIME_DIR",
@@ -33,8 +33,6 @@ const VARIABLES: [&str; 20] = [
     "http_proxy",
     "https_proxy",
     "no_proxy",
-    "SSH_AUTH_SOCK",
-    "DBUS_SESSION_BUS_ADDRESS",
 ];
 
 /// In seconds: a call that waits for helpers may take eleven minutes. Codex ends others after five.
