@@ -26,10 +26,20 @@ pub enum Leaf {
     Item(&'static str),
 }
 
+/// A leaf that is there.
+#[derive(Debug)]
+struct Found<'a> {
+    /// All containers on the way, the whole text first.
+    containers: Vec<&'a Node>,
+    /// With its name, if it has one.
+    at: Range<usize>,
+    node: &'a Node,
+}
+
 impl Place {
     /// What stands there.
     pub fn find<'a>(&self, tree: &'a Node) -> Result<Option<&'a Node>, Unclear> {
-        Ok(self.leaf_in(tree)?.map(|(_, _, node)| node))
+        Ok(self.leaf_in(tree)?.map(|found| found.node))
     }
 
     /// The text with this value in its place, where nothing was.
@@ -62,7 +72,9 @@ impl Place {
     /// The text without what stands there; nothing if nothing does.
     pub fn remove(&self, text: &str) -> Result<Option<String>, Unclear> {
         let tree = Node::of(text).ok_or(Unclear::NotUnderstood)?;
-        let Some((containers, leaf, _)) = self.leaf_in(&tree)? else { return Ok(None) };
+        let Some(Found { containers, at: leaf, .. }) = self.leaf_in(&tree)? else {
+            return Ok(None);
+        };
         for (depth, container) in containers.iter().enumerate().take(self.way.len()) {
             let (open, is_only) = (container.open(), container.spans().len() == 1);
             let made = self.made(depth, &text[leaf.clone()], is_only);
@@ -75,11 +87,7 @@ impl Place {
         self.checked(&tree, without(text, container, &leaf)).map(Some)
     }
 
-    /// All containers on the way, the whole text first, and where the leaf stands in the last.
-    fn leaf_in<'a>(
-        &self,
-        tree: &'a Node,
-    ) -> Result<Option<(Vec<&'a Node>, Range<usize>, &'a Node)>, Unclear> {
+    fn leaf_in<'a>(&self, tree: &'a Node) -> Result<Option<Found<'a>>, Unclear> {
         let mut containers = vec![tree];
         let mut node = tree;
         for name in self.way {
@@ -101,7 +109,7 @@ impl Place {
             }
             (Leaf::Item(_), _) => None,
         };
-        Ok(found.map(|(at, node)| (containers, at, node)))
+        Ok(found.map(|(at, node)| Found { containers, at, node }))
     }
 
     fn check_container(&self, node: &Node) -> Result<(), Unclear> {

@@ -30,8 +30,8 @@ use crate::tui_part::{NAMED, TuiPart};
 /// install a package of its own into a project whose settings name a part for the terminal UI.
 ///
 /// claude: the folder ~/.claude/skills/legwork, a plugin with the server and two hooks
-/// ($CLAUDE_CONFIG_DIR in place of ~/.claude). codex: a table in ~/.codex/config.toml ($CODEX_HOME).
-/// gemini: a server and two hooks in ~/.gemini/settings.json. goose: an extension in
+/// ($CLAUDE_CONFIG_DIR in place of ~/.claude). codex: a table in ~/.codex/config.toml
+/// ($CODEX_HOME). gemini: a server and two hooks in ~/.gemini/settings.json. goose: an extension in
 /// ~/.config/goose/config.yaml. cursor: a server in ~/.cursor/mcp.json, a hook in hooks.json.
 /// vscode: a server in mcp.json of the user's profile. All of these start `legwork mcp`, by its
 /// absolute path.

@@ -18,8 +18,8 @@ use crate::tui_part::TuiPart;
 /// Take legwork out of what it was installed in
 ///
 /// Removes the files that `legwork install` wrote, and what it added to files of the host; nothing
-/// else. An entry in `opencode.json` that has OpenCode install legwork by itself is named, and left to
-/// you. Tasks are kept, unless --purge says otherwise: that also ends the daemon and removes the
+/// else. An entry in `opencode.json` that has OpenCode install legwork by itself is named, and left
+/// to you. Tasks are kept, unless --purge says otherwise: that also ends the daemon and removes the
 /// records, the conversations, the log and the settings for good, after it has shown what they are
 /// and asked. What agents keep for themselves stays.
 #[derive(Args)]

@@ -19,7 +19,7 @@ use legwork_protocol::{MessageId, TaskId, Time};
 use serde_json::{Value, json};
 
 use crate::doctor::executable;
-use crate::home::{Home, Ran, ran};
+use crate::home::{Home, PATIENCE, Ran, eventually, ran};
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 
@@ -100,7 +100,7 @@ fn m7_a_hook_of_claude_code_shows_what_came_in_and_says_that_it_was_shown() {
     let context = &said["hookSpecificOutput"];
     assert_eq!(context["hookEventName"], "UserPromptSubmit");
     assert_eq!(context["additionalContext"], "bg_1 is done: 42");
-    assert_eq!(daemon.shown.recv().unwrap(), 1);
+    assert_eq!(daemon.shown.recv_timeout(PATIENCE).unwrap(), 1);
     // Of another session, at another event, inside of a helper, and for nobody that is known.
     let mut other = prompt();
     other["session_id"] = "other".into();
@@ -151,7 +151,7 @@ fn m7_a_hook_of_gemini_cli_and_of_cursor_goes_by_the_process_of_the_client() {
         // With the mark that some begin with.
         let said = given(command, &format!("\u{feff}{event}")).with_code(0).json();
         assert_eq!(said.pointer(context), Some(&json!("bg_1 is done: 42")), "{said}");
-        assert_eq!(daemon.shown.recv().unwrap(), 1);
+        assert_eq!(daemon.shown.recv_timeout(PATIENCE).unwrap(), 1);
     }
     let away = json!({ "hook_event_name": "stop", "status": "aborted" }).to_string();
     assert_eq!(given(home.command(["hook", "cursor"]), &away).with_code(0).out, "{}\n");
@@ -170,6 +170,7 @@ fn m7_a_hook_ends_well_without_a_daemon_and_without_an_end_of_its_input() {
     let mut hangs = home.command(["hook", "claude"]);
     let mut child = hangs.stdin(Stdio::piped()).spawn().unwrap();
     let held = child.stdin.take().unwrap();
-    assert!(child.wait().unwrap().success());
+    let ended = eventually("it ends by itself", || child.try_wait().unwrap());
+    assert!(ended.success());
     drop(held);
 }

@@ -207,7 +207,11 @@ fn m7_what_somebody_else_has_under_our_name_is_neither_replaced_nor_removed() {
         let refused = home.run(["uninstall", client]).with_code(1);
         assert!(refused.err.contains("left alone"), "{refused:?}");
         assert_eq!(read(&file), theirs, "{client}");
-        assert_eq!(files(&home.path("home")), [file.clone()], "nothing is done by halves");
+        assert_eq!(
+            files(&home.path("home")),
+            std::slice::from_ref(&file),
+            "nothing is done by halves"
+        );
         home.run(["install", client, "--force"]).with_code(0);
         home.run(["uninstall", client]).with_code(0);
         let _ = fs::remove_file(&file);
@@ -241,7 +245,11 @@ fn m7_a_file_that_is_not_understood_is_left_alone_and_what_to_add_is_said() {
         assert!(refused.err.contains("Add this to it yourself"), "{refused:?}");
         assert!(refused.err.contains(LEGWORK), "{refused:?}");
         assert_eq!(read(&file), broken);
-        assert_eq!(files(&home.path("home")), [file.clone()], "nothing is done by halves");
+        assert_eq!(
+            files(&home.path("home")),
+            std::slice::from_ref(&file),
+            "nothing is done by halves"
+        );
         // It does not name legwork, so there is nothing to take out of it.
         home.run(["uninstall", client]).with_code(0);
         let named = format!("{broken} legwork");
