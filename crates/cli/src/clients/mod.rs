@@ -95,13 +95,10 @@ impl Client {
             Self::Codex => "Start Codex again; then ask for helpers in your own words.",
             Self::Gemini => "Start Gemini CLI again; then ask for helpers in your own words.",
             Self::Goose => "Start a new Goose session; then ask for helpers in your own words.",
-            Self::Cursor => {
-                "Restart Cursor and switch legwork on in its settings (MCP); then ask for helpers \
-                 in your own words."
-            }
+            Self::Cursor => "Restart Cursor; then ask for helpers in your own words.",
             Self::Vscode => {
-                "Reload VS Code and start legwork where it asks (MCP: List Servers); then ask for \
-                 helpers in your own words, in agent mode."
+                "Reload VS Code and let it start legwork when it asks; then ask for helpers in \
+                 your own words, in agent mode."
             }
         }
     }

@@ -89,3 +89,35 @@ impl Part {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::clients::vscode;
+
+    #[test]
+    fn m7_a_file_that_the_client_has_changed_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mcp.json");
+        let part = Part { file: file.clone(), notation: Box::new(vscode::servers()) };
+        assert_eq!(part.text().unwrap(), None);
+        fs::write(&file, "theirs").unwrap();
+        for (before, after) in [(None, Left::Text("x".to_owned())), (Some("older"), Left::Nothing)]
+        {
+            let refused = part.put(before, &after, None).unwrap_err().to_string();
+            assert!(refused.contains("was changed meanwhile"), "{refused}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
+        }
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        part.put(Some("theirs"), &Left::Text("ours".to_owned()), None).unwrap();
+        assert_eq!(part.text().unwrap().as_deref(), Some("ours"));
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
+        part.put(Some("ours"), &Left::Nothing, None).unwrap();
+        assert!(!file.exists());
+        std::os::unix::fs::symlink("nowhere", &file).unwrap();
+        assert!(part.text().is_err(), "a link that leads nowhere is somebody's");
+    }
+}

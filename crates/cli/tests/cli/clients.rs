@@ -329,3 +329,21 @@ fn m7_removing_everything_names_the_clients_that_still_start_it() {
     let json = home.run(["uninstall", "opencode", "--purge", "--yes", "--json"]).with_code(0);
     assert_eq!(json.json()["still_in"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn m7_a_planted_draft_of_a_clients_file_is_neither_followed_nor_overwritten() {
+    let home = Home::new();
+    let (victim, file) = (home.path("victim"), home.path("home/.gemini/settings.json"));
+    write(&victim, "mine");
+    write(&file, "{}");
+    // Whichever process it is that writes the file.
+    for pid in 1..=65_536 {
+        symlink(&victim, file.with_extension(format!("{pid}.draft"))).unwrap();
+    }
+    for command in ["install", "uninstall"] {
+        home.run([command, "gemini"]).with_code(0);
+        assert_eq!(read(&victim), "mine");
+        assert!(!fs::symlink_metadata(&file).unwrap().is_symlink());
+    }
+    assert_eq!(read(&file), "{}");
+}
