@@ -77,10 +77,10 @@ impl Hooked {
 /// which one it is. The others tell their servers nothing, so the front goes by the process that
 /// started it; that is among our ancestors too.
 pub fn sessions_of(client: Hooked, input: &Value, ancestors: &[Ancestor]) -> Vec<SessionId> {
-    let names: Vec<String> = match client {
+    match client {
         Hooked::Claude => {
             let id = input["session_id"].as_str().filter(|id| !id.is_empty());
-            id.map(|id| format!("claude_{id}")).into_iter().collect()
+            id.map(legwork_mcp::sessions_of_claude).unwrap_or_default()
         }
         Hooked::Gemini | Hooked::Cursor => {
             let word = client.word();
@@ -89,10 +89,9 @@ pub fn sessions_of(client: Hooked, input: &Value, ancestors: &[Ancestor]) -> Vec
             // another has somebody in between, and is not that one.
             let nearest = ancestors.iter().skip_while(|above| !is_client(above));
             let marks = nearest.take_while(is_client).filter_map(|above| process_mark(above.id));
-            marks.map(|mark| format!("mcp_{word}_{mark}")).collect()
+            marks.filter_map(|mark| legwork_mcp::session_of_process(&mark)).collect()
         }
-    };
-    names.iter().filter_map(|name| name.parse().ok()).collect()
+    }
 }
 
 /// The processes above this one, the nearest first.
@@ -167,14 +166,16 @@ mod tests {
     fn m7_a_hook_of_claude_names_its_session_and_others_the_process_of_their_client() {
         let input = json!({ "session_id": "0a-1b" });
         let claude = sessions_of(Hooked::Claude, &input, &[]);
-        assert_eq!(claude, ["claude_0a-1b".parse().unwrap()]);
+        let own = ["claude_0a-1b", "claude_0a-1b_agents"].map(|name| name.parse().unwrap());
+        assert_eq!(claude, own);
         assert!(sessions_of(Hooked::Claude, &json!({}), &[]).is_empty());
 
         let (own, parent) = (std::process::id(), std::os::unix::process::parent_id());
         let shell = above(1, &["sh", "-c", "/opt/legwork hook gemini"]);
         let gemini = above(own, &["node", "--no-warnings", "/opt/gemini-cli/index.js"]);
         let outer = above(parent, &["/usr/bin/gemini"]);
-        let name = |id| format!("mcp_gemini_{}", process_mark(id).unwrap()).parse().unwrap();
+        let name =
+            |id| legwork_mcp::session_of_process(&process_mark(id).unwrap()).unwrap();
         let relaunched = sessions_of(Hooked::Gemini, &input, &[shell, gemini, outer]);
         assert_eq!(relaunched, [name(own), name(parent)]);
         // One within another is not the other.

@@ -127,8 +127,7 @@ impl Surroundings {
             }),
             _ => None,
         };
-        let main = format!("claude_{session}");
-        let of_sub_agents = format!("{main}_agents");
+        let [main, of_sub_agents] = names_of_claude(&session);
         let (name, also_reads) =
             if is_sub_agent { (of_sub_agents, None) } else { (main, Some(of_sub_agents)) };
         let told = if reach.is_some() { Told::Here } else { Told::NextCall };
@@ -241,6 +240,15 @@ fn fitting(name: &str) -> String {
     }
     let plain = name.chars().filter(|c| is_plain(*c)).take(MAX - 9);
     format!("{}-{}", plain.collect::<String>(), hash8(name.as_bytes()))
+}
+
+/// The sessions of a Claude Code session: its own, and that of its sub-agents.
+pub fn sessions_of_claude(session: &str) -> Vec<SessionId> {
+    names_of_claude(session).iter().filter_map(|name| fitting(name).parse().ok()).collect()
+}
+
+fn names_of_claude(session: &str) -> [String; 2] {
+    [format!("claude_{session}"), format!("claude_{session}_agents")]
 }
 
 /// The session of a client that has no name for it, by the mark of its process. Its hooks, which

@@ -20,5 +20,5 @@ mod server;
 mod tasks;
 mod tools;
 
-pub use asker::session_of_process;
+pub use asker::{session_of_process, sessions_of_claude};
 pub use server::{Options, run};

@@ -123,9 +123,11 @@ fn m7_a_hook_of_claude_code_shows_what_came_in_and_says_that_it_was_shown() {
 fn m7_a_hook_of_gemini_cli_and_of_cursor_goes_by_the_process_of_the_client() {
     let home = Home::new();
     let daemon = Daemon::start(&home, |session| {
-        let mark = session.strip_prefix("mcp_gemini_").or(session.strip_prefix("mcp_cursor_"));
+        let mark = session.strip_prefix("mcp_");
         let pid = mark.and_then(|mark| mark.split('-').next()?.parse().ok());
-        pid.is_some_and(|pid| process_mark(pid).as_deref() == mark)
+        let of_process = pid.and_then(process_mark);
+        of_process.and_then(|mark| legwork_mcp::session_of_process(&mark))
+            == session.parse().ok()
     });
     fs::create_dir(home.path("bin")).unwrap();
     for (client, event, context) in [
