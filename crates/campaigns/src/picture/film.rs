@@ -6,10 +6,16 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::time::Duration;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::paint::{Colour, Row, Run, Style};
 
 /// A cell: six tenths of the font's size, as most monospaced fonts have it.
 const CELL: (usize, usize) = (9, 19);
+/// What of a strip is seen beyond its row, and how far apart its contents are: edges that are cut
+/// leave a line between two rows where a page shows the picture smaller than it is.
+const BEYOND: usize = 2;
+const PITCH: usize = CELL.1 + 3 * BEYOND;
 const FONT_SIZE: usize = 15;
 /// Where letters stand in their row.
 const BASELINE: usize = 14;
@@ -64,10 +70,13 @@ pub fn svg(frames: &[Frame], columns: usize, title: &str) -> String {
         let _ = writeln!(out, "<circle cx=\"{x}\" cy=\"17\" r=\"6\" fill=\"{fill}\"/>");
     }
     let (paper_wide, paper_high, paper) = (columns * CELL.0, height * CELL.1, hex(PAPER));
+    // Windows of rows begin above them.
     let _ = write!(
         out,
-        "<svg x=\"{MARGIN}\" y=\"{BAR}\" width=\"{paper_wide}\" height=\"{paper_high}\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"{paper}\"/>\n{body}</svg>\n</svg>\n"
+        "<svg x=\"{MARGIN}\" y=\"{BAR}\" width=\"{paper_wide}\" height=\"{paper_high}\" \
+         shape-rendering=\"crispEdges\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"{paper}\"/>\n\
+         <g transform=\"translate(0 -{BEYOND})\">\n{body}</g></svg>\n</svg>\n"
     );
     out
 }
@@ -104,15 +113,16 @@ fn draw<'a>(
     let mut uses = String::new();
     for (place, content) in strip.contents.iter().enumerate() {
         if let Some(id) = defined.id(content) {
-            let _ = write!(uses, "<use href=\"#{id}\" y=\"{}\"/>", place * CELL.1);
+            let _ = write!(uses, "<use href=\"#{id}\" y=\"{}\"/>", BEYOND + place * PITCH);
         }
     }
     if uses.is_empty() {
         return;
     }
-    let (y, wide, high) = (row * CELL.1, columns * CELL.0, CELL.1);
-    let _ = write!(body, "<svg y=\"{y}\" width=\"{wide}\" height=\"{high}\">");
-    let shift = |place: usize| format!("{{transform:translateY(-{}px)}}", place * high);
+    let (wide, high) = (columns * CELL.0, CELL.1 + 2 * BEYOND);
+    let window = format!("y=\"{}\" width=\"{wide}\" height=\"{high}\"", row * CELL.1);
+    let _ = write!(body, "<svg {window}>");
+    let shift = |place: usize| format!("{{transform:translateY(-{}px)}}", place * PITCH);
     match strip.changes[..] {
         [] | [_] => body.push_str(&uses),
         [.., (_, last)] => {
@@ -148,7 +158,7 @@ impl<'a> Defined<'a> {
     fn id(&mut self, row: &'a Row) -> Option<String> {
         let next = self.known.len();
         let id = *self.known.entry(row).or_insert_with(|| {
-            let drawn: String = row.iter().map(run).collect();
+            let drawn = drawn(row);
             if drawn.is_empty() {
                 return None;
             }
@@ -159,35 +169,58 @@ impl<'a> Defined<'a> {
     }
 }
 
-/// The ground of a run, and what stands on it.
-fn run(run: &Run) -> String {
-    let Style { text, ground, reversed, .. } = run.style;
-    let (text, ground) = match reversed {
-        false => (text.unwrap_or(INK), ground),
-        true => (ground.unwrap_or(PAPER), Some(text.unwrap_or(INK))),
-    };
-    let mut out = String::new();
-    if let Some(ground) = ground.filter(|ground| *ground != PAPER) {
-        out.push_str(&rect((run.column * CELL.0, 0), (run.width * CELL.0, CELL.1), ground));
+/// What a row looks like: the grounds first, then what stands on them.
+fn drawn(row: &Row) -> String {
+    let mut grounds: Vec<(usize, usize, Colour)> = Vec::new();
+    for run in row {
+        let Some(ground) = run.style.colours().1.filter(|ground| *ground != PAPER) else {
+            continue;
+        };
+        match grounds.last_mut() {
+            Some((column, width, last)) if *last == ground && *column + *width == run.column => {
+                *width += run.width;
+            }
+            _ => grounds.push((run.column, run.width, ground)),
+        }
     }
+    let ground = |&(column, width, fill): &(usize, usize, Colour)| {
+        rect((column * CELL.0, 0), (width * CELL.0, CELL.1), fill)
+    };
+    grounds.iter().map(ground).chain(row.iter().map(pieces)).collect()
+}
+
+/// The text of a run, cut where something is to be drawn that fonts do not do well.
+fn pieces(run: &Run) -> String {
+    let (fill, _) = run.style.colours();
+    let mut out = String::new();
     let mut column = run.column;
     let mut left = &run.text[..];
     while let Some(first) = left.chars().next() {
-        let drawn = block(first);
-        let same = |next: char| match drawn {
+        let shape = block(first);
+        let ends = |next: char| match shape {
             Some(_) => next != first,
             None => block(next).is_some(),
         };
-        let (piece, rest) = left.split_at(left.find(same).unwrap_or(left.len()));
-        let width = unicode_width::UnicodeWidthStr::width(piece);
-        match drawn {
-            Some(shape) => out.push_str(&shaped(shape, column, width, text)),
-            None => out.push_str(&letters(piece, column, width, text, run.style)),
+        let (piece, rest) = left.split_at(left.find(ends).unwrap_or(left.len()));
+        let width = piece.width();
+        match shape {
+            Some(shape) => out.push_str(&shaped(shape, column, width, fill)),
+            None => out.push_str(&letters(piece, column, width, fill, run.style)),
         }
         column += width;
         left = rest;
     }
     out
+}
+
+impl Style {
+    /// The colour of the text, and of its ground if that is not the terminal's own.
+    fn colours(self) -> (Colour, Option<Colour>) {
+        match self.reversed {
+            false => (self.text.unwrap_or(INK), self.ground),
+            true => (self.ground.unwrap_or(PAPER), Some(self.text.unwrap_or(INK))),
+        }
+    }
 }
 
 /// Lines and blocks are drawn, because fonts leave gaps between them: left, top, right and bottom
@@ -201,8 +234,8 @@ fn block(character: char) -> Option<[usize; 4]> {
         '▄' => [0, centre, wide, high],
         '▌' => [0, 0, middle, high],
         '▐' => [middle, 0, wide, high],
-        '┃' => [middle - 1, 0, middle + 1, high],
-        '╹' => [middle - 1, 0, middle + 1, centre],
+        '┃' => [middle - 1, 0, middle + 2, high],
+        '╹' => [middle - 1, 0, middle + 2, centre],
         '│' => [middle, 0, middle + 1, high],
         '■' => [1, centre - 4, wide - 1, centre + 3],
         '⬝' => [middle - 1, centre - 1, middle + 1, centre + 1],
@@ -277,7 +310,7 @@ mod tests {
     }
 
     fn drawn(screen: &str) -> String {
-        rows(screen).iter().flatten().map(run).collect()
+        rows(screen).iter().map(super::drawn).collect()
     }
 
     #[test]
@@ -285,7 +318,7 @@ mod tests {
         let picture = svg(&[frame("same\none", 500), frame("same\ntwo", 500)], 10, "t");
         assert_eq!(picture.matches(">same</text>").count(), 1, "{picture}");
         assert!(!picture.contains("@keyframes k0"), "{picture}");
-        let moves = "@keyframes k1{0%{transform:translateY(-0px)}50%{transform:translateY(-19px)}}";
+        let moves = "@keyframes k1{0%{transform:translateY(-0px)}50%{transform:translateY(-25px)}}";
         assert!(picture.contains(moves), "{picture}");
     }
 
@@ -294,7 +327,7 @@ mod tests {
         let frames = [frame("a\nb", 250), frame("b\nb", 250), frame("a\nb", 500)];
         let picture = svg(&frames, 10, "t");
         assert_eq!(picture.matches("<text ").count(), 2, "{picture}");
-        let back = "25%{transform:translateY(-19px)}50%{transform:translateY(-0px)}";
+        let back = "25%{transform:translateY(-25px)}50%{transform:translateY(-0px)}";
         assert!(picture.contains(back), "{picture}");
     }
 
@@ -302,7 +335,7 @@ mod tests {
     fn i6_without_motion_it_is_the_last_screen() {
         let frames = [frame("a", 100), frame("b", 100), frame("c", 100)];
         let picture = svg(&frames, 10, "t");
-        assert!(picture.contains(".k0{transform:translateY(-38px)}"), "{picture}");
+        assert!(picture.contains(".k0{transform:translateY(-50px)}"), "{picture}");
         let still = "@media(prefers-reduced-motion:reduce){g{animation:none!important}}";
         assert!(picture.contains(still), "{picture}");
     }
@@ -314,7 +347,7 @@ mod tests {
         let cut = drawn("a██b");
         assert!(cut.contains("<rect x=\"9\" width=\"18\" height=\"19\""), "{cut}");
         assert!(cut.contains("<text x=\"27\""), "{cut}");
-        assert_eq!(drawn("┃┃").matches("width=\"2\"").count(), 2);
+        assert_eq!(drawn("┃┃").matches("width=\"3\"").count(), 2);
     }
 
     #[test]
@@ -327,5 +360,7 @@ mod tests {
         assert!(reversed.starts_with("<rect x=\"0\" width=\"9\" height=\"19\" fill=\"#010203\""));
         assert!(reversed.contains("fill=\"#0a0a0a\">a<"), "{reversed}");
         assert_eq!(drawn("\u{1b}[48;2;10;10;10m  "), "", "paper on paper");
+        let grounds = drawn("\u{1b}[41ma\u{1b}[1mb\u{1b}[42mc\u{1b}[0md");
+        assert_eq!(grounds.matches("<rect ").count(), 2, "one for neighbours: {grounds}");
     }
 }

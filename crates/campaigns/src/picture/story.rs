@@ -38,8 +38,8 @@ export function parse(text: string): Settings {
 const END: &str = "  return { port };";
 const CHECKED: &str = "  if (!port) throw new Error(`not a port: ${text}`);\n  return { port };";
 
-/// Between two letters, two words of the model, two steps of it, and two parts of the story.
-const LETTER: Duration = Duration::from_millis(28);
+/// Between three letters, two words of the model, two steps of it, and two parts of the story.
+const LETTERS: Duration = Duration::from_millis(60);
 const WORD_MS: u64 = 60;
 const THINK_MS: u64 = 800;
 const PAUSE: Duration = Duration::from_millis(1_600);
@@ -67,9 +67,10 @@ pub async fn play() -> Done<Vec<Screen>> {
 
 async fn tell(tui: &Tui<'_>, model: &Model) {
     tokio::time::sleep(PAUSE).await;
-    for letter in PROMPT.chars() {
-        tui.keys(&["-l", &letter.to_string()]);
-        tokio::time::sleep(LETTER).await;
+    let letters: Vec<char> = PROMPT.chars().collect();
+    for some in letters.chunks(3) {
+        tui.keys(&["-l", &some.iter().collect::<String>()]);
+        tokio::time::sleep(LETTERS).await;
     }
     tokio::time::sleep(PAUSE / 2).await;
     tui.keys(&["Enter"]);
