@@ -1,8 +1,8 @@
 //! The campaigns that produce the project's figures, on the real OpenCode with a scripted model:
-//! what it costs (`bench`, `views`), what survives (`chaos`), what grows (`soak`), what a
-//! hostile world can do to it (`adversary`) and what it looks like (`picture`). `cargo xtask` starts them in release mode. They know
-//! legwork only as its users do: by its binary, its plugin and what OpenCode shows. They refuse to
-//! judge a figure without saying by which bound.
+//! what it costs (`bench`, `views`), what survives (`chaos`), what grows (`soak`), what a hostile
+//! world can do to it (`adversary`) and what it looks like (`picture`). `cargo xtask` starts them
+//! in release mode. They know legwork only as its users do: by its binary, its plugin and what
+//! OpenCode shows. They refuse to judge a figure without saying by which bound.
 
 mod adversary;
 mod bench;

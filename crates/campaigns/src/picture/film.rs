@@ -1,6 +1,6 @@
-//! One animated SVG from the screens of a terminal. Each row is a strip of all that it has shown, of
-//! which a window as high as the row is seen; CSS moves the strip. So a row that does not change is
-//! there once, however many screens there were. Without motion it is the last screen.
+//! One animated SVG from the screens of a terminal. Each row is a strip of all that it has shown,
+//! of which a window as high as the row is seen; CSS moves the strip. So a row that does not change
+//! is there once, however many screens there were. Without motion it is the last screen.
 
 use std::collections::HashMap;
 use std::fmt::Write;

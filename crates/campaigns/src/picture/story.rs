@@ -1,5 +1,6 @@
-//! The story that the picture tells: somebody asks for two helpers, the model launches them, goes on
-//! with its work, and is told once of each. Everything happens; only the model has learned its part.
+//! The story that the picture tells: somebody asks for two helpers, the model launches them, goes
+//! on with its work, and is told once of each. Everything happens; only the model has learned its
+//! part.
 
 use std::time::Duration;
 
