@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
+use xtask::packing::project::Project;
+
 use crate::packages::root;
 use crate::stage::{LEGWORK, printed};
 
@@ -78,6 +80,15 @@ fn i6_the_readme_begins_with_a_moving_picture_of_helpers() {
         assert!(!picture.contains(foreign), "{foreign}");
     }
     assert_eq!(picture.matches("http").count(), picture.matches(NAMESPACE).count());
+}
+
+#[test]
+fn i6_the_readme_names_the_repository_and_says_if_nothing_is_published() {
+    let (readme, project) = (read("README.md"), Project::of(&root()).unwrap());
+    let script = format!("{}/releases/latest/download/install.sh", project.repository);
+    assert!(readme.contains(&script), "{script}");
+    let nobody = project.repository.contains("/OWNER/");
+    assert!(!nobody || readme.contains("Nothing is published yet"), "there is no owner yet");
 }
 
 #[test]
