@@ -174,8 +174,7 @@ mod tests {
         let shell = above(1, &["sh", "-c", "/opt/legwork hook gemini"]);
         let gemini = above(own, &["node", "--no-warnings", "/opt/gemini-cli/index.js"]);
         let outer = above(parent, &["/usr/bin/gemini"]);
-        let name =
-            |id| legwork_mcp::session_of_process(&process_mark(id).unwrap()).unwrap();
+        let name = |id| legwork_mcp::session_of_process(&process_mark(id).unwrap()).unwrap();
         let relaunched = sessions_of(Hooked::Gemini, &input, &[shell, gemini, outer]);
         assert_eq!(relaunched, [name(own), name(parent)]);
         // One within another is not the other.

@@ -126,8 +126,7 @@ fn m7_a_hook_of_gemini_cli_and_of_cursor_goes_by_the_process_of_the_client() {
         let mark = session.strip_prefix("mcp_");
         let pid = mark.and_then(|mark| mark.split('-').next()?.parse().ok());
         let of_process = pid.and_then(process_mark);
-        of_process.and_then(|mark| legwork_mcp::session_of_process(&mark))
-            == session.parse().ok()
+        of_process.and_then(|mark| legwork_mcp::session_of_process(&mark)) == session.parse().ok()
     });
     fs::create_dir(home.path("bin")).unwrap();
     for (client, event, context) in [

@@ -87,8 +87,9 @@ pub(super) async fn answer(
         let place = (session.clone(), script.to_owned(), step);
         shared.state().begun.contains_key(&place)
     };
-    let lines = match chat::plan(&messages, begun) {
-        Plan::Title => vec![Line::Say("A title".to_owned())],
+    let (read, title) = shared.learned(&messages);
+    let lines = match chat::plan(&read, begun) {
+        Plan::Title => vec![Line::Say(title)],
         Plan::Noted => vec![Line::Say("noted".to_owned())],
         Plan::Wrong(why) => return Ok(refuse(watched, 400, &why)),
         Plan::Step { script, step, lines } => {
@@ -262,6 +263,15 @@ impl Player {
                         self.say(&word).await;
                     } else {
                         self.write(&format!(" {word}")).await;
+                    }
+                }
+            }
+            Line::Speak(ms, text) => {
+                for word in text.split_inclusive(' ') {
+                    self.write(word).await;
+                    tokio::select! {
+                        () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+                        () = self.sender.closed() => return,
                     }
                 }
             }
