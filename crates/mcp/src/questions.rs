@@ -1,6 +1,6 @@
 //! Questions of helpers for a client of the old era that shows forms (Codex, Goose): the board is
-//! watched for as long as helpers of the session are at work, and each of their questions is a form,
-//! one at a time. Whoever answers elsewhere is first: the form is withdrawn then.
+//! watched for as long as helpers of the session are at work, and each of their questions is a
+//! form, one at a time. Whoever answers elsewhere is first: the form is withdrawn then.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

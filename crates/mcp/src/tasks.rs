@@ -1,5 +1,6 @@
-//! Tasks of the protocol. Each run of a task of ours is one, known for ever to every front: a client
-//! that was killed asks again after its restart, and is given the whole result as often as it asks.
+//! Tasks of the protocol. Each run of a task of ours is one, known for ever to every front: a
+//! client that was killed asks again after its restart, and is given the whole result as often as
+//! it asks.
 
 use std::str::FromStr;
 
