@@ -46,7 +46,7 @@ const fn process(number: &'static str, says: &'static str, why: &'static str) ->
     Requirement { number, says, shown: Shown::Process(why) }
 }
 
-const TABLE: [Requirement; 94] = [
+const TABLE: [Requirement; 97] = [
     scenario("L1", "a launch names every missing argument and leaves nothing behind"),
     scenario("L2", "a new task is running, was never resumed, and knows its origin"),
     scenario("L3", "a launch is answered when it is saved and its agent is known"),
@@ -141,10 +141,13 @@ const TABLE: [Requirement; 94] = [
     in_crate("I3", "the newest runs the daemon, older ones find it, and paths stay valid"),
     in_crate("I4", "processes and files are told apart where there is no /proc"),
     in_crate("I5", "the released program is small and needs no new system"),
+    scenario("M2", "a client that polls for a run is told its end by that, and no other way then"),
+    scenario("M3", "each end is told once, whichever of client, front and daemon dies"),
+    scenario("M6", "a poll hears of a helper's questions"),
 ];
 
 /// What no test on the real OpenCode shows, and why.
-const NOT_END_TO_END: [(&str, &str); 19] = [
+const NOT_END_TO_END: [(&str, &str); 22] = [
     ("N3", "only a crash between two writes of one moment could show it"),
     ("P2", "legwork does not start OpenCode's helpers; crates/cli/tests/acp shows it"),
     ("P5", "about our own listings; crates/cli/tests/cli shows it"),
@@ -164,6 +167,9 @@ const NOT_END_TO_END: [(&str, &str); 19] = [
     ("I3", "about our own processes; crates/cli/tests/cli and crates/daemon/tests show it"),
     ("I4", "about systems that the tests do not run on"),
     ("I5", "about our own build; crates/cli/tests/package shows it"),
+    ("M2", "OpenCode polls for nothing; it is about clients over MCP"),
+    ("M3", "the same"),
+    ("M6", "the same"),
 ];
 
 /// Adds the numbers without a test, and the tests without a number.
