@@ -119,7 +119,8 @@ impl Client {
     /// Launches a helper that follows this script, without a task, and gives its id.
     pub fn launch(&mut self, script: &str) -> String {
         let said = self.says("background_task", launch(script));
-        said.lines().find_map(|line| line.strip_prefix("Task ID: ")).expect(&said).to_owned()
+        let id = said.lines().find_map(|line| line.strip_prefix("Task ID: "));
+        id.unwrap_or_else(|| panic!("{said}")).to_owned()
     }
 
     /// The same with a task.
