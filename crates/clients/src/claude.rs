@@ -39,21 +39,27 @@ pub enum Trace {
 
 impl Trace {
     fn is_in(&self, transcript: &str) -> bool {
+        let has = |what: &dyn Fn(&str) -> bool| transcript.lines().filter(is_said).any(what);
         match self {
-            Self::Message(id) => transcript.contains(id.as_str()),
+            Self::Message(id) => has(&|line| line.contains(id.as_str())),
             Self::Ends(runs) => {
-                !runs.is_empty() && runs.iter().all(|run| says_end(transcript, run))
+                !runs.is_empty() && runs.iter().all(|run| has(&|line| says_end(line, run)))
             }
         }
     }
 }
 
+/// What only waits in Claude Code's queue is written down too, and lost if it is killed then.
+fn is_said(line: &&str) -> bool {
+    !line.starts_with(r#"{"type":"queue-operation""#)
+}
+
 /// `MCP task bg_4k2x81pd (legwork/background_task) completed.` It also speaks of a task that it
 /// cannot follow any more, which is no end.
-fn says_end(transcript: &str, run: &str) -> bool {
+fn says_end(line: &str, run: &str) -> bool {
     let mention = format!("MCP task {run} (");
-    transcript.match_indices(&mention).any(|(at, _)| {
-        let rest = transcript[at + mention.len()..].split_once(") ").map(|(_, rest)| rest);
+    line.match_indices(&mention).any(|(at, _)| {
+        let rest = line[at + mention.len()..].split_once(") ").map(|(_, rest)| rest);
         let ends = ["completed", "failed", "cancelled"];
         rest.is_some_and(|rest| ends.iter().any(|end| rest.starts_with(end)))
     })
@@ -115,7 +121,8 @@ mod tests {
         let project = home.path().join("projects/-work-a");
         fs::create_dir_all(&project).unwrap();
         fs::write(project.join("5e55-1.jsonl"), "{\"content\":\"x (msg_7)\"}\n").unwrap();
-        fs::write(project.join("5e55-2.jsonl"), "{}\n").unwrap();
+        let waits = r#"{"type":"queue-operation","operation":"enqueue","content":"x (msg_7)"}"#;
+        fs::write(project.join("5e55-2.jsonl"), waits).unwrap();
         let traces = [Trace::Ends(Vec::new()), Trace::Message("msg_7".to_owned())];
         let has = |session: &str| transcript_has(home.path(), session, &traces).unwrap();
         assert!(has("5e55-1"));

@@ -79,7 +79,7 @@ impl Clients {
         }
         match lock(&self.told).state(outgoing.message) {
             Some(State::Written | State::InMail) => return Ok(Finding::Delivered),
-            Some(State::Writing) | None => {}
+            Some(State::Writing | State::Taken { .. }) | None => {}
         }
         let reach = lock(&self.sessions).reach(outgoing.session);
         match reach {
@@ -109,7 +109,8 @@ impl Clients {
     ) -> Found {
         // Its front may have died before it could say that the client had polled for the ends.
         let mut traces = vec![Trace::Ends(ends(outgoing.notices))];
-        if self.may_be_written(outgoing.message) {
+        let before = lock(&self.told).state(outgoing.message);
+        if before.is_some() {
             traces.push(Trace::Message(outgoing.message.to_string()));
         }
         let (home, session) = (home.to_owned(), session.to_owned());
@@ -122,11 +123,19 @@ impl Clients {
         if !is_alive(process) {
             return Ok(Finding::Absent);
         }
+        // A session that is at work reads it when it comes to it. One that went on in another
+        // process has lost it.
+        if before.is_some_and(|before| before == State::Taken { by: process.to_owned() }) {
+            return Ok(Finding::Queued);
+        }
         self.note(outgoing, State::Writing)?;
         // The last line is for the look: nothing else tells one message from another.
         let text = format!("{}\n\n(legwork, {})", outgoing.text, outgoing.message);
         match claude::write(socket, &text).await {
-            Ok(()) => self.written(outgoing),
+            Ok(()) => {
+                self.note(outgoing, State::Taken { by: process.to_owned() })?;
+                Ok(Finding::Queued)
+            }
             Err(error) => {
                 self.warn(&format!("the inbox of a Claude Code session: {error}"));
                 Err(HostError::Unreachable)
@@ -280,7 +289,7 @@ impl BuiltIn for Clients {
         let unread = lock(&self.mail).unread();
         let told = lock(&self.told);
         told.of(task, run).any(|(message, state)| match state {
-            State::Writing => false,
+            State::Writing | State::Taken { .. } => false,
             State::Written => true,
             // One that nobody has seen is taken back when the end is handed over.
             State::InMail => {

@@ -1,6 +1,6 @@
 //! What was put into which session. Neither an inbox nor a queue takes a message once only, so each
 //! write is noted before and after: a message whose second note is missing may be there, and has to
-//! be looked for.
+//! be looked for. What a process only has in its memory is lost with it, and not told yet.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,11 +25,14 @@ struct Note {
     runs: Vec<(TaskId, u32)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// It is about to be written, or it was and nobody could say so.
     Writing,
+    /// The process with this mark has it, in its memory alone.
+    Taken { by: String },
+    /// It is in the session for good.
     Written,
     /// It lies in the mailbox, which knows whether it was shown.
     InMail,
@@ -48,7 +51,7 @@ impl Told {
     }
 
     pub fn state(&self, message: &MessageId) -> Option<State> {
-        self.notes.get(message).map(|note| note.state)
+        self.notes.get(message).map(|note| note.state.clone())
     }
 
     pub fn note(
@@ -57,7 +60,7 @@ impl Told {
         state: State,
         runs: &[(TaskId, u32)],
     ) -> io::Result<()> {
-        if self.state(message) == Some(state) {
+        if self.state(message).as_ref() == Some(&state) {
             return Ok(());
         }
         let note = Note { message: message.clone(), state, runs: runs.to_vec() };
@@ -67,9 +70,9 @@ impl Told {
     }
 
     /// The messages that tell of this run, each with what became of it.
-    pub fn of(&self, task: TaskId, run: u32) -> impl Iterator<Item = (&MessageId, State)> {
+    pub fn of(&self, task: TaskId, run: u32) -> impl Iterator<Item = (&MessageId, &State)> {
         let about = move |note: &&Note| note.runs.contains(&(task, run));
-        self.notes.values().filter(about).map(|note| (&note.message, note.state))
+        self.notes.values().filter(about).map(|note| (&note.message, &note.state))
     }
 
     /// Whether the message tells of this run and of no other.
@@ -115,7 +118,7 @@ mod tests {
         told.note(&b, State::Writing, &[(one, 1), (two, 0)]).unwrap();
         let mut told = Told::open(&path).unwrap();
         assert_eq!(told.state(&a), Some(State::Written));
-        assert_eq!(told.of(one, 1).collect::<Vec<_>>(), [(&b, State::Writing)]);
+        assert_eq!(told.of(one, 1).collect::<Vec<_>>(), [(&b, &State::Writing)]);
         assert!(told.is_only_about(&a, (one, 0)) && !told.is_only_about(&b, (two, 0)));
         told.forget(&[one]).unwrap();
         let told = Told::open(&path).unwrap();

@@ -61,7 +61,8 @@ pub enum Action {
     /// Read: which sessions are at work, and which wait for a person? → `Polled`.
     Poll { scope: Scope },
     /// Put a message into a session, unless it is there. → `Delivered` if it is there, `Done` if it
-    /// was sent now, `UndoPending`, `AtWork` or `Absent` if it cannot be sent now.
+    /// was sent now, `Queued` if it waits to be read, `UndoPending`, `AtWork` or `Absent` if it
+    /// cannot be sent now.
     Deliver {
         tried: Tried,
         session: SessionId,
@@ -180,6 +181,9 @@ pub enum Finding {
     UndoPending,
     /// A message now would be answered, and none is wanted.
     AtWork,
+    /// The message was taken and waits to be read, for as long as the session is at work. It is
+    /// lost if the session's program ends before.
+    Queued,
     /// The message is not there, and the program that has the session does not run.
     Absent,
     Quiet,

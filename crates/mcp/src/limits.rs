@@ -11,6 +11,9 @@ pub const OPEN_MAX: usize = 512;
 pub const POLL_HOLD_MS: u64 = 10_000;
 /// How soon a client may poll again. Claude Code takes less than this for this (2.1.325).
 pub const POLL_EVERY_MS: u64 = 250;
+/// A poll is held so long for a daemon that cannot be reached; then the person reads why. Claude
+/// Code polls again after 60 s without an answer.
+pub const AWAY_MAX: Duration = Duration::from_secs(40);
 /// A daemon that says nothing for so long while it is asked something hangs: it answers a poll
 /// within 20 s and gives a sign of life every 10 s.
 pub const SILENCE_MAX: Duration = Duration::from_secs(60);

@@ -3,6 +3,7 @@
 //! it asks.
 
 use std::str::FromStr;
+use std::time::Instant;
 
 use jiff::Timestamp;
 use legwork_machine::lock;
@@ -18,7 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::calls::Done;
 use crate::era::{Client, bad};
 use crate::forms;
-use crate::limits::{POLL_EVERY_MS, POLL_HOLD_MS};
+use crate::limits::{AWAY_MAX, POLL_EVERY_MS, POLL_HOLD_MS};
 use crate::link::Trouble;
 use crate::server::{After, Answer, Server};
 
@@ -65,13 +66,17 @@ impl Server {
         let questions = known.unwrap_or_default();
         let poll = Ask::Collect { task: id.to_string(), run, questions, wait_ms };
         let poller = self.poller(client, params);
+        let deadline = Instant::now() + AWAY_MAX;
         let (task, ended) = loop {
             match self.daemon.request(None, Some(&poller), poll.clone()).await {
                 Ok(api::Answer::Collected { task, ended, .. }) => break (task, ended),
                 Err(Trouble::Refused(Refusal::NotFound(_))) => return Ok(cleared(id, run)),
                 Err(Trouble::Refused(refusal)) => return Err(bad(refusal.text())),
                 // An error would make the client give the task up: it is held until there is a
-                // daemon again.
+                // daemon again, and then for the next poll.
+                Err(Trouble::Away(why)) if Instant::now() >= deadline => {
+                    return Ok(bare(id, run, State::Working, &why));
+                }
                 Ok(_) | Err(Trouble::Away(_)) => {}
             }
         };
@@ -86,6 +91,9 @@ impl Server {
                 Ok(end) => break end,
                 Err(Trouble::Refused(Refusal::NotFound(_))) => return Ok(cleared(id, run)),
                 Err(Trouble::Refused(refusal)) => return Err(bad(refusal.text())),
+                Err(Trouble::Away(why)) if Instant::now() >= deadline => {
+                    return Ok(bare(id, run, State::Working, &why));
+                }
                 Err(Trouble::Away(_)) => {}
             }
         };
@@ -210,11 +218,16 @@ fn ended_view(task: &TaskView, run: u32, end: &EndView) -> Value {
 
 /// A task that was forgotten is never an error: the client would take its end for unknown.
 fn cleared(id: TaskId, run: u32) -> Answer {
+    bare(id, run, State::Cancelled, "It was cleared, and nothing is kept of it.")
+}
+
+/// What is said of a run that nothing is known of at the moment.
+fn bare(id: TaskId, run: u32, state: State, message: &str) -> Answer {
     let at = moment(Time(0));
     json!({
         "taskId": run_name(id, run),
-        "status": State::Cancelled.word(),
-        "statusMessage": "It was cleared, and nothing is kept of it.",
+        "status": state.word(),
+        "statusMessage": message,
         "createdAt": at,
         "lastUpdatedAt": at,
         "ttlMs": null,

@@ -2,7 +2,7 @@
 //! Codex. Both are played here; the real ones are in `cargo xtask clients`.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -10,6 +10,7 @@ use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -30,6 +31,13 @@ fn claude(home: &Home) -> (Command, Receiver<Value>) {
         while let Ok((mut stream, _)) = listener.accept() {
             let mut line = String::new();
             stream.read_to_string(&mut line).unwrap();
+            // What its model has read is in the transcript.
+            let project = folder.join("projects/-p");
+            fs::create_dir_all(&project).unwrap();
+            let mut transcript = fs::OpenOptions::new();
+            let transcript = transcript.create(true).append(true);
+            let mut transcript = transcript.open(project.join("5e55-1.jsonl")).unwrap();
+            transcript.write_all(line.as_bytes()).unwrap();
             if say.send(serde_json::from_str(&line).unwrap()).is_err() {
                 return;
             }
@@ -118,6 +126,42 @@ fn m3_a_claude_code_that_does_not_run_is_told_when_it_is_back() {
     let mut again = Client::modern(&home);
     let end = again.poll(&task, "completed");
     assert!(crate::client::text(&end["result"]).contains("kept for later"));
+}
+
+#[test]
+fn m3_a_message_that_died_in_the_queue_of_its_process_was_not_told() {
+    let home = Home::new();
+    let folder = home.path("home/.claude");
+    fs::create_dir_all(folder.join("sessions")).unwrap();
+    let listener = UnixListener::bind(home.path("queue")).unwrap();
+    // A Claude Code that outlives its front, and only queues what comes into its inbox.
+    let script = r#"printf '{"sessionId":"5e55-1","messagingSocketPath":"%s"}' "$QUEUE" \
+        >"$HOME/.claude/sessions/$$.json"; exec 3<&0; "$LEGWORK" mcp <&3 & echo $! >"$HOME/front"
+        exec 3<&-; wait; exec sleep 300"#;
+    let mut shell = Command::new("sh");
+    let like = home.command(["x"]);
+    shell.args(["-c", script]).env_clear().stdout(std::process::Stdio::piped());
+    shell.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.env("LEGWORK", env!("CARGO_BIN_EXE_legwork")).env("QUEUE", home.path("queue"));
+    let mut client = Client::modern_as(shell, "claude-code");
+    let task = client.launch_task("wait 200ms; say read by nobody");
+    let front = fs::read_to_string(home.path("home/front")).unwrap().trim().parse().unwrap();
+    kill_process(Pid::from_raw(front).unwrap(), Signal::KILL).unwrap();
+    let (say, heard) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        listener.accept().unwrap().0.read_to_string(&mut line).unwrap();
+        say.send(line)
+    });
+    let message = heard.recv_timeout(PATIENCE).unwrap();
+    assert!(message.contains("read by nobody"), "{message}");
+    client.kill();
+    // It goes on in another process, which polls.
+    let (_, inbox) = claude(&home);
+    let mut again = Client::modern(&home);
+    let end = crate::client::text(&again.poll(&task, "completed")["result"]);
+    assert!(end.contains("read by nobody"), "{end}");
+    assert!(inbox.try_recv().is_err(), "it is told by its poll");
 }
 
 /// A `codex` that has no server and keeps what is queued in a file.

@@ -88,6 +88,11 @@ impl Attempt {
             // The host has looked: it is not there, and nobody is who could take it.
             Ok(Finding::Absent) => return Verdict::NotSent(Some(Obstacle::Absent)),
             Ok(Finding::UndoPending) => POLL_EVERY_MS,
+            Ok(Finding::Queued) => {
+                let first = self.reached != Reached::Accepted;
+                self.reached = Reached::Accepted;
+                if first { DELIVERY_CONFIRM_MS } else { POLL_EVERY_MS }
+            }
             Err(HostError::Gone) => return Verdict::NoSession,
             Ok(_) => {
                 self.reached = Reached::Accepted;
