@@ -8,6 +8,7 @@ use legwork_protocol::view::{Mail, TaskView};
 use legwork_protocol::{MessageId, TaskId};
 use legwork_rpc::RpcError;
 use serde_json::{Value, json};
+use tokio::sync::OwnedMutexGuard;
 
 use crate::asker::Asker;
 use crate::era::{Client, bad};
@@ -58,12 +59,12 @@ impl Server {
             text.ends
                 .extend(arguments["task_id"].as_str().and_then(|id| id.parse::<TaskId>().ok()));
         }
-        self.with_mail(&asker, &mut text).await;
+        let shows = self.with_mail(&asker, &mut text).await;
         let mut result = json!({ "content": [{ "type": "text", "text": text.said }] });
         if text.is_error {
             result["isError"] = json!(true);
         }
-        Ok(Answer { result, after: text.after })
+        Ok(Answer { result, after: text.after, shows })
     }
 
     pub async fn plain_call(
@@ -115,7 +116,8 @@ impl Server {
     }
 
     /// Puts what the session has not read before what is said.
-    async fn with_mail(&self, asker: &Asker, text: &mut Text) {
+    async fn with_mail(&self, asker: &Asker, text: &mut Text) -> Option<OwnedMutexGuard<()>> {
+        let shows = self.shows.clone().lock_owned().await;
         let (mut shown, mut before) = (Vec::<MessageId>::new(), String::new());
         for session in &asker.reads {
             let unread = Request::Unread { session: session.clone() };
@@ -132,10 +134,12 @@ impl Server {
                 shown.push(mail.message);
             }
         }
-        if !shown.is_empty() {
-            text.said.insert_str(0, &before);
-            text.after.push(After::Shown(shown));
+        if shown.is_empty() {
+            return None;
         }
+        text.said.insert_str(0, &before);
+        text.after.push(After::Shown(shown));
+        Some(shows)
     }
 }
 

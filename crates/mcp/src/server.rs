@@ -14,7 +14,7 @@ use legwork_protocol::{MessageId, TaskId};
 use legwork_rpc::{BAD_REQUEST, INTERNAL, Message, NOT_READ, RpcError, Unread};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Stdout};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedMutexGuard, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
@@ -47,6 +47,8 @@ pub struct Server {
     /// Requests of ours that the client has not answered.
     asked: Mutex<BTreeMap<u64, oneshot::Sender<Result<Value, RpcError>>>>,
     last_id: AtomicU64,
+    /// Whoever shows unread results to the client.
+    pub shows: Arc<tokio::sync::Mutex<()>>,
     /// Whether questions of helpers are being looked for, to be shown as forms.
     pub watches: AtomicBool,
 }
@@ -55,6 +57,8 @@ pub struct Server {
 pub struct Answer {
     pub result: Value,
     pub after: Vec<After>,
+    /// Held until what was shown is known to have been: else the next answer would show it again.
+    pub shows: Option<OwnedMutexGuard<()>>,
 }
 
 pub enum After {
@@ -66,7 +70,7 @@ pub enum After {
 
 impl From<Value> for Answer {
     fn from(result: Value) -> Self {
-        Self { result, after: Vec::new() }
+        Self { result, after: Vec::new(), shows: None }
     }
 }
 
@@ -90,6 +94,7 @@ pub fn run(options: Options) -> io::Result<()> {
             polled: Mutex::default(),
             asked: Mutex::default(),
             last_id: AtomicU64::new(0),
+            shows: Arc::default(),
             watches: AtomicBool::new(false),
         });
         server.serve().await
@@ -158,14 +163,17 @@ impl Server {
         let call = tokio::spawn(async move {
             let answered = server.answer(&method, &params).await;
             lock(&still_open).remove(&id.to_string());
-            let (line, after) = match answered {
-                Ok(Answer { result, after }) => (legwork_rpc::answer(&id, &result), after),
-                Err(error) => (legwork_rpc::refusal_with(&id, &error), Vec::new()),
+            let (line, after, shows) = match answered {
+                Ok(Answer { result, after, shows }) => {
+                    (legwork_rpc::answer(&id, &result), after, shows)
+                }
+                Err(error) => (legwork_rpc::refusal_with(&id, &error), Vec::new(), None),
             };
             // If the client has gone, so will we; what it was not given it was not told.
             if server.write(&line).await.is_ok() {
                 server.afterwards(after).await;
             }
+            drop(shows);
         });
         list.insert(name, call.abort_handle());
     }

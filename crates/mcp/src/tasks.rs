@@ -99,7 +99,7 @@ impl Server {
         };
         lock(&self.polled).remove(&(id, run));
         let after = vec![After::HandedOver { task: id, run }];
-        Ok(Answer { result: ended_view(&task, run, &end), after })
+        Ok(Answer { result: ended_view(&task, run, &end), after, shows: None })
     }
 
     /// The session that a request about tasks comes from: it is there, and may be told other
@@ -153,7 +153,7 @@ impl Server {
         }
         // The model is not told of its own stop, in whichever session it began the task.
         let after = vec![After::HandedOver { task: id, run }];
-        Ok(Answer { result: json!({}), after })
+        Ok(Answer { result: json!({}), after, shows: None })
     }
 }
 
