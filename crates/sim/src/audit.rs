@@ -33,6 +33,8 @@ pub struct RunFact {
     pub asker: SessionId,
     /// The host that it began on.
     pub host: HostId,
+    /// The daemon's life in which it was accepted.
+    pub accepted_in: u32,
     pub ended: Option<Outcome>,
     /// Its result or reason.
     pub detail: String,
@@ -254,6 +256,7 @@ impl Audit {
         let fact = RunFact {
             asker: task.run.asker.clone(),
             host: task.run.host.clone(),
+            accepted_in: self.life,
             ended: None,
             ended_at: Time::default(),
             readable: false,

@@ -31,7 +31,12 @@ impl World {
         if !is_first {
             return;
         }
-        if self.now.since(linked_at) < COLLECT_LEASE_MS {
+        let runs = &self.audit().runs;
+        let before = |notice: &NoticeId| {
+            runs.get(&(notice.task, notice.run)).is_some_and(|fact| fact.accepted_in < life)
+        };
+        let is_of_before = delivery.notices.iter().any(before);
+        if is_of_before && self.now.since(linked_at) < COLLECT_LEASE_MS {
             let what = format!("{message} goes to {} right after a restart", delivery.to);
             self.audit().broken("held after a restart", what);
         }
