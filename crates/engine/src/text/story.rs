@@ -45,7 +45,8 @@ const NOTICE: &str = "notice of its ";
 const ON_ITS_WAY: &str = "on its way";
 const QUEUED: &str = "queued";
 const NOT_NEEDED: &str = "not needed any more";
-const NOT_SENT: &str = "not sent yet (an undo is pending there, its program does not run, or it is not needed any more)";
+const NOT_SENT: &str = "not sent yet (an undo is pending there, its program does not run, or it \
+     is not needed any more)";
 
 /// Whether ids of hosts are named: who looks for a fault wants them, nobody else can use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,7 +245,8 @@ mod tests {
             "notice of its end queued",
             "notice of its question: on its way",
             "notice of its end not needed any more",
-            "notice of its end: not sent yet (an undo is pending there, its program does not run, or it is not needed any more)",
+            "notice of its end: not sent yet (an undo is pending there, its program does not run, \
+             or it is not needed any more)",
             "its session is to be stopped",
             "nothing of it runs any more",
         ];
