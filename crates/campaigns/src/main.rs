@@ -7,6 +7,7 @@
 mod adversary;
 mod bench;
 mod chaos;
+mod clients;
 mod fault;
 mod files;
 mod legwork;
@@ -50,6 +51,7 @@ enum Campaign {
     Knock(adversary::Knock),
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
+    Clients(clients::Clients),
     Soak(soak::Soak),
     Views(views::Views),
 }
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Campaign::Knock(knock) => knock.run().map(|()| Verdict::Held),
         Campaign::Bench(bench) => bench.run(),
         Campaign::Chaos(chaos) => chaos.run(),
+        Campaign::Clients(clients) => clients.run(),
         Campaign::Soak(soak) => soak.run(),
         Campaign::Views(views) => views.run(),
     };
