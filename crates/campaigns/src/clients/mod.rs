@@ -3,8 +3,9 @@
 
 mod entry;
 mod headless;
-mod scenes;
-mod window;
+mod latency;
+pub mod scenes;
+pub mod window;
 pub mod world;
 
 use std::time::Instant;
@@ -50,7 +51,8 @@ impl Named {
 Examples:
   cargo xtask clients                           everything, about ten minutes
   cargo xtask clients --client codex            one client
-  cargo xtask clients --client claude --only wake,two")]
+  cargo xtask clients --client claude --only wake,two
+  cargo xtask clients --client claude --latency 20")]
 pub struct Clients {
     /// Only this client
     #[arg(long, value_name = "NAME")]
@@ -58,6 +60,9 @@ pub struct Clients {
     /// Only the scenes of these names
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
+    /// Instead: how long from a helper's end until the model is asked, so many times
+    #[arg(long, value_name = "N")]
+    latency: Option<usize>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -143,6 +148,9 @@ impl Clients {
     /// Plays.
     pub fn run(self) -> Done<Verdict> {
         let named = self.client.map(Named::client);
+        if let Some(times) = self.latency {
+            return self.measure(named.unwrap_or(McpClient::Claude), times);
+        }
         let mut shown = Vec::new();
         for client in McpClient::ALL.into_iter().filter(|one| named.is_none_or(|it| it == *one)) {
             for scene in scenes(client) {
@@ -160,6 +168,16 @@ impl Clients {
         }
         let held = !shown.is_empty() && shown.iter().all(|one| one.fault.is_none());
         Ok(if held { Verdict::Held } else { Verdict::Broken })
+    }
+
+    fn measure(&self, client: McpClient, times: usize) -> Done<Verdict> {
+        let found = block_on(latency::measure(client, times))?;
+        if self.json {
+            say(format!("{:#}", found.json(client)));
+        } else {
+            say(found.table(client).text());
+        }
+        Ok(Verdict::Held)
     }
 
     fn scene(&self, client: McpClient, scene: Scene) -> Done<Shown> {

@@ -38,7 +38,10 @@ pub async fn exactly(window: &Window<'_>, world: &World, wanted: &[(&str, usize)
 }
 
 /// Waits until the model has answered the last thing that it was asked in the conversation.
-async fn idle(world: &World) -> Done<()> {
+///
+/// # Errors
+/// When that does not happen in time.
+pub async fn idle(world: &World) -> Done<()> {
     let answered = async || world.newest(MAIN)?.end.map(drop);
     until("the turn is over", PATIENCE, Duration::from_millis(50), answered).await
 }

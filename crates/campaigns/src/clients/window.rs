@@ -54,7 +54,10 @@ impl<'a> Window<'a> {
     }
 
     /// A client can be typed in before it has asked its MCP servers for their tools.
-    async fn has_tools(&self) -> Done<()> {
+    ///
+    /// # Errors
+    /// When the model is not offered them in time.
+    pub async fn has_tools(&self) -> Done<()> {
         for _ in 0..TRIES {
             let request = self.say(&["say good morning"]).await?;
             if request.tools.iter().any(|tool| tool.name.ends_with("background_task")) {
