@@ -320,3 +320,59 @@ fn check(request: &Request, task: &Value) -> Option<Broken> {
     };
     Some(Broken { rule, item: None, task: Some(id), what })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use legwork_testkit::Said;
+    use serde_json::json;
+
+    fn request(texts: &[(&str, &str)]) -> Request {
+        let said = |(role, text): &(&str, &str)| Said {
+            role: (*role).to_owned(),
+            text: (*text).to_owned(),
+            calls: Vec::new(),
+        };
+        Request {
+            number: 0,
+            at: Duration::ZERO,
+            session: None,
+            model: String::new(),
+            messages: texts.iter().map(said).collect(),
+            tools: Vec::new(),
+            raw: Value::Null,
+            end: None,
+        }
+    }
+
+    fn rule(status: &str, texts: &[(&str, &str)]) -> Option<Rule> {
+        let task = json!({ "id": "bg_1", "description": "h1x2", "status": status, "ended": 5 });
+        check(&request(texts), &task).map(|broken| broken.rule)
+    }
+
+    #[test]
+    fn an_end_is_told_once_and_a_script_or_an_answer_of_the_model_tells_nothing() {
+        let script = ("user", "repeat 1: say end-{i}-h1x2.");
+        let own = ("assistant", "end-1-h1x2.");
+        let told = ("user", "<result>end-1-h1x2.</result>");
+        assert_eq!(rule("completed", &[script, own, told]), None);
+        assert_eq!(rule("completed", &[script, own]), Some(Rule::Lost));
+        assert_eq!(rule("completed", &[told, ("tool", told.1)]), Some(Rule::Doubled));
+        let longer = ("user", "end-1-h1x20.");
+        assert_eq!(rule("completed", &[longer]), Some(Rule::Lost));
+        let failed = ("user", "[BACKGROUND TASK FAILED] bg_1 h1x2 (2s)");
+        assert_eq!(rule("error", &[failed]), None);
+        assert_eq!(rule("error", &[("tool", "started task bg_1")]), Some(Rule::Lost));
+    }
+
+    #[test]
+    fn a_seed_is_a_plan_and_every_victim_has_its_turn() {
+        let shown = |seed| format!("{:?}", plan(seed, 10, McpClient::Codex));
+        assert_eq!(shown(7), shown(7));
+        assert_ne!(shown(7), shown(8));
+        let rounds = plan(7, 50, McpClient::Codex);
+        for victim in Victim::of(McpClient::Codex) {
+            assert!(rounds.iter().any(|round| round.victim == *victim), "{victim:?}");
+        }
+    }
+}

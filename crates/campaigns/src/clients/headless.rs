@@ -61,6 +61,18 @@ pub async fn block(world: &World) -> Done<()> {
     once(world, &work.mark())
 }
 
+/// An agent that legwork has started is offered nothing of ours: helpers have no helpers.
+pub async fn inside(world: &World) -> Done<()> {
+    world.terminal.home.set_env("LEGWORK_INSIDE", "1-2-3");
+    turn(world, &["say nothing to call"]).await?;
+    let request = world.newest(MAIN).ok_or_else(|| Fault::new("the model was not asked"))?;
+    let ours = |name: &&str| name.contains("background_task");
+    match request.tool_names().iter().find(|name| ours(name)) {
+        None => Ok(()),
+        Some(name) => Err(Fault::new(format!("the model is offered {name}"))),
+    }
+}
+
 /// Claude Code as the SDK and editors hold it open: it has no tasks, but an inbox.
 pub async fn stream(world: &World) -> Done<()> {
     let args = [

@@ -84,7 +84,8 @@ const AWAKE: [Scene; 11] = [
     ("M2", "client-killed", "kill -9 of the client, then its conversation again"),
     ("M2", "daemon-killed", "kill -9 of the daemon"),
 ];
-const CLAUDE: [Scene; 3] = [
+const CLAUDE: [Scene; 4] = [
+    ("M2", "stop", "called off by Claude Code's own TaskStop"),
     ("M3", "mail", "claude -p: the result comes with the next call"),
     ("M3", "block", "claude -p: waits until it is done"),
     ("M3", "stream", "stream-json, as editors have it: woken by the inbox"),
@@ -98,11 +99,13 @@ const MAIL: [Scene; 2] = [
     ("M5", "block", "waits in slices until it is done"),
 ];
 
+const INSIDE: Scene = ("M9", "inside", "a client that legwork started is offered nothing");
+
 fn scenes(client: McpClient) -> Vec<Scene> {
     match client {
-        McpClient::Claude => [&AWAKE[..], &CLAUDE].concat(),
-        McpClient::Codex => [&AWAKE[..], &CODEX].concat(),
-        McpClient::Gemini | McpClient::Goose => MAIL.to_vec(),
+        McpClient::Claude => [&AWAKE[..], &CLAUDE, &[INSIDE]].concat(),
+        McpClient::Codex => [&AWAKE[..], &CODEX, &[INSIDE]].concat(),
+        McpClient::Gemini | McpClient::Goose => [&MAIL[..], &[INSIDE]].concat(),
     }
 }
 
@@ -119,6 +122,8 @@ async fn play(name: &str, world: &World) -> Done<()> {
         "front-killed" => scenes::front_killed(world).await,
         "client-killed" => scenes::client_killed(world).await,
         "daemon-killed" => scenes::daemon_killed(world).await,
+        "stop" => scenes::stop(world).await,
+        "inside" => headless::inside(world).await,
         "stream" => headless::stream(world).await,
         "mail" => headless::mail(world).await,
         _ => headless::block(world).await,

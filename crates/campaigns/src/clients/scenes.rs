@@ -110,6 +110,21 @@ pub async fn cancel(world: &World) -> Done<()> {
     exactly(&window, world, &[(&work.mark(), 0)]).await
 }
 
+/// Claude Code's own tool ends a task of a server, by the name that Claude Code has given it.
+pub async fn stop(world: &World) -> Done<()> {
+    let window = Window::open(world, MAIN, Begin::New).await?;
+    let work = Work::new("stopped", "wait 60s; ");
+    window.say(&[&work.launch(), "say going on"]).await?;
+    let launched = world.told(MAIN, "moved to the background as task ", PATIENCE).await?;
+    let named =
+        |text: &str| Some(text.split_once("as task ")?.1.split([';', ' ', '.']).next()?.to_owned());
+    let name = launched.messages.iter().rev().find_map(|said| named(&said.text));
+    let name = name.ok_or_else(|| Fault::new("the task has no name"))?;
+    window.say(&[&call("TaskStop", &json!({ "task_id": name })), "say it is off"]).await?;
+    world.task("stopped", "it is called off", |task| task["status"] == "cancelled").await?;
+    exactly(&window, world, &[(&work.mark(), 0)]).await
+}
+
 pub async fn resume(world: &World) -> Done<()> {
     let window = Window::open(world, MAIN, Begin::New).await?;
     let work = Work::new("first", "wait 1s; ");
