@@ -41,6 +41,9 @@ impl Daemon {
             Request::Ask(ask) => {
                 ask.check()?;
                 let forgets = matches!(ask, Ask::Forget { .. } | Ask::ForgetFinished { .. });
+                if let Ask::HandedOver { task, run } = &ask {
+                    self.take_back_mail(task, *run)?;
+                }
                 self.ask((connection, id), from, ask, Form::Values)?;
                 if forgets {
                     self.remove_last_traces();
@@ -165,6 +168,15 @@ impl Daemon {
             notices::end(&task, &known, &detail, fence())
         };
         Ok(EndView { task: task.id, run, outcome, ended, text })
+    }
+
+    /// What lies unread of a run whose end the client has is not shown any more.
+    fn take_back_mail(&mut self, name: &str, run: u32) -> Result<(), Refusal> {
+        let task = self.task(name)?;
+        if run < task.resumes || !task.status.is_unfinished() {
+            self.built_in.handed_over(task.id, run).map_err(Refusal::BadRequest)?;
+        }
+        Ok(())
     }
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {

@@ -7,7 +7,7 @@ use legwork_protocol::refusal::{cut, plain};
 use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 use legwork_protocol::{HostId, MessageId, PartId, QuestionId, SessionId, TaskId, Time};
 
-use crate::record::Target;
+use crate::record::{NoticeId, Target};
 use crate::text::pages::Excerpt;
 use crate::usage::Usage;
 
@@ -66,8 +66,8 @@ pub enum Action {
         tried: Tried,
         session: SessionId,
         message: MessageId,
-        /// The runs that it tells of, each with its task.
-        runs: Vec<(TaskId, u32)>,
+        /// What it tells.
+        notices: Vec<NoticeId>,
         parts: Vec<Part>,
         wake: Wake,
     },

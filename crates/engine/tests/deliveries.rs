@@ -77,9 +77,11 @@ fn n7_a_delivery_that_could_not_be_sent_follows_its_parent_to_another_window() {
     let used = Hint::Used { host: host("second"), session: parent() };
     let again = engine.on(Input::Hint(used), Time(61_000)).work;
     assert_eq!(again.len(), 1);
-    let Action::Deliver { session, message, runs, parts, wake, .. } = tell.action else { panic!() };
+    let Action::Deliver { session, message, notices, parts, wake, .. } = tell.action else {
+        panic!()
+    };
     // It may have been stored: the first window cannot say.
     let tried = Tried::Perhaps;
-    let expected = Action::Deliver { tried, session, message, runs, parts, wake };
+    let expected = Action::Deliver { tried, session, message, notices, parts, wake };
     assert_eq!((&again[0].host, &again[0].action), (&host("second"), &expected));
 }

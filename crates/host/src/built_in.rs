@@ -84,6 +84,12 @@ pub trait BuiltIn: Host {
         false
     }
 
+    /// The end of this run was handed to the session that asked for it another way.
+    fn handed_over(&self, task: TaskId, run: u32) -> Result<(), String> {
+        let _ = (task, run);
+        Ok(())
+    }
+
     /// These were shown and are not to be shown again. The error is for the caller to read.
     fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
         let _ = messages;

@@ -30,9 +30,46 @@ pub struct OfferedAgent {
     pub purpose: String,
 }
 
+/// How a model is told of the end of a run, as far as the descriptions say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Telling {
+    /// In its conversation, by itself.
+    ByItself,
+    /// It depends on the call, and its answer says so.
+    AsAnswered,
+}
+
+impl Telling {
+    fn of_task(self) -> &'static str {
+        match self {
+            Self::ByItself => {
+                "You are told in this conversation when it is done, once and with the whole \
+                 result: do not wait, poll or check for it."
+            }
+            Self::AsAnswered => {
+                "The answer says how its result reaches you, once and whole: do not poll for it."
+            }
+        }
+    }
+
+    fn of_output(self) -> &'static str {
+        match self {
+            Self::ByItself => "Not needed for results: a notice brings them by itself.",
+            Self::AsAnswered => "Not needed for results that reach you by themselves.",
+        }
+    }
+
+    fn of_block(self) -> &'static str {
+        match self {
+            Self::ByItself => "Otherwise go on working: the notice comes by itself.",
+            Self::AsAnswered => "Otherwise go on working.",
+        }
+    }
+}
+
 /// The six for a model that can ask these agents: `background_task` lists them.
-pub fn tools_with(agents: &[OfferedAgent]) -> Vec<Tool> {
-    let mut tools = tools();
+pub fn tools_with(agents: &[OfferedAgent], telling: Telling) -> Vec<Tool> {
+    let mut tools = tools_told(telling);
     if let Some(task) = tools.first_mut().filter(|_| !agents.is_empty()) {
         task.description.push_str("\n\nAgents:");
         for OfferedAgent { name, purpose } in agents.iter().take(AGENTS_MAX_OFFERED) {
@@ -50,29 +87,39 @@ pub fn tools_with(agents: &[OfferedAgent]) -> Vec<Tool> {
     tools
 }
 
-/// All six, in the order in which they are offered.
+/// All six, in the order in which they are offered, for a model that is told by itself.
 pub fn tools() -> Vec<Tool> {
+    tools_told(Telling::ByItself)
+}
+
+fn tools_told(telling: Telling) -> Vec<Tool> {
     vec![
         tool::<TaskArgs>(
             "background_task",
-            "Hand a piece of work to a background helper and go on at once. Launch: give \
-             description, prompt and agent. Resume: give resume (the id of a completed task) and \
-             prompt; the helper keeps its whole history. You are told in this conversation when \
-             it is done, once and with the whole result: do not wait, poll or check for it. \
-             Launch several in one step to work in parallel.",
+            &format!(
+                "Hand a piece of work to a background helper and go on at once. Launch: give \
+                 description, prompt and agent. Resume: give resume (the id of a completed task) \
+                 and prompt; the helper keeps its whole history. {} Launch several in one step to \
+                 work in parallel.",
+                telling.of_task()
+            ),
         ),
         tool::<OutputArgs>(
             "background_output",
-            "See how a background task is doing, or read the result of a finished one again or \
-             further (offset). Never waits. Not needed for results: a notice brings them by \
-             itself.",
+            &format!(
+                "See how a background task is doing, or read the result of a finished one again \
+                 or further (offset). Never waits. {}",
+                telling.of_output()
+            ),
         ),
         tool::<BlockArgs>(
             "background_block",
-            "Emergency only: stop and wait until the named tasks (any: the first of them) are \
-             finished or the time is up. \
-             Use it when you cannot do anything at all without them, or when this conversation \
-             would end before they do. Otherwise go on working: the notice comes by itself.",
+            &format!(
+                "Emergency only: stop and wait until the named tasks (any: the first of them) are \
+                 finished or the time is up. Use it when you cannot do anything at all without \
+                 them, or when this conversation would end before they do. {}",
+                telling.of_block()
+            ),
         ),
         tool::<ListArgs>(
             "background_list",

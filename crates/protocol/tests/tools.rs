@@ -6,7 +6,7 @@ use legwork_protocol::Status;
 use legwork_protocol::api::ToolCall;
 use legwork_protocol::limits::AGENTS_MAX_OFFERED;
 use legwork_protocol::refusal::Refusal;
-use legwork_protocol::tools::{OfferedAgent, Tool, tools, tools_with};
+use legwork_protocol::tools::{OfferedAgent, Telling, Tool, tools, tools_with};
 use serde_json::{Map, Value, json};
 
 fn named(name: &str) -> Tool {
@@ -151,7 +151,7 @@ fn l8_background_task_lists_the_agents_in_a_line_each() {
         offered("build", ""),
         offered("odd\nname", &"x\u{1b}[2J".repeat(1_000)),
     ];
-    let task = tools_with(&agents).remove(0);
+    let task = tools_with(&agents, Telling::ByItself).remove(0);
     let (before, list) = task.description.split_once("\n\nAgents:\n").expect("a list");
     assert_eq!(before, named("background_task").description);
     let lines: Vec<&str> = list.lines().collect();
@@ -159,14 +159,14 @@ fn l8_background_task_lists_the_agents_in_a_line_each() {
     assert!(lines[2].starts_with("- odd name: x"), "{}", lines[2]);
     assert!(lines.len() == 3 && lines[2].chars().count() < 200, "{}", lines[2]);
     assert!(!list.contains('\u{1b}'));
-    assert_eq!(tools_with(&[])[0], named("background_task"));
-    assert_eq!(tools_with(&agents)[1..], tools()[1..]);
+    assert_eq!(tools_with(&[], Telling::ByItself)[0], named("background_task"));
+    assert_eq!(tools_with(&agents, Telling::ByItself)[1..], tools()[1..]);
 }
 
 #[test]
 fn l8_many_agents_are_cut_with_their_number() {
     let agents: Vec<OfferedAgent> = (0..90).map(|n| offered(&format!("a{n}"), "Works.")).collect();
-    let task = tools_with(&agents).remove(0);
+    let task = tools_with(&agents, Telling::ByItself).remove(0);
     assert_eq!(task.description.matches("\n- ").count(), AGENTS_MAX_OFFERED + 1);
     let last = task.description.lines().next_back().expect("lines");
     assert!(last.starts_with(&format!("- {} more", 90 - AGENTS_MAX_OFFERED)), "{last}");

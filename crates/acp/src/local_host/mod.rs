@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use legwork_engine::record::Target;
+use legwork_engine::record::{NoticeId, Target};
 use legwork_engine::work::{Observation, Part, RunState, Shown};
 use legwork_engine::{Action, Finding, HostError, Usage};
 use legwork_host::{Delivery, Mailbox, Outside, sync_file};
@@ -109,8 +109,8 @@ impl LocalHost {
             }
             Action::Observe { session, message } => self.look(session, message),
             Action::Poll { .. } => Ok(self.poll()),
-            Action::Deliver { session, message, runs, parts, .. } => {
-                self.tell(session, message, runs, parts).await
+            Action::Deliver { session, message, notices, parts, .. } => {
+                self.tell(session, message, notices, parts).await
             }
             Action::Stop { task, target } => self.stop(*task, target),
             Action::Answer { session, question, reply, .. } => {
@@ -250,7 +250,7 @@ impl LocalHost {
         &self,
         session: &SessionId,
         message: &MessageId,
-        runs: &[(TaskId, u32)],
+        notices: &[NoticeId],
         parts: &[Part],
     ) -> Found {
         if self.read(session)?.is_none() {
@@ -261,7 +261,7 @@ impl LocalHost {
         let (message, addressee) = (message.clone(), session.clone());
         // Which tasks it is about is kept beside it.
         let mail = Mail { message, session: addressee, at: now(), text, tasks: Vec::new() };
-        let delivery = Delivery { mail, tasks: Some(runs.iter().map(|(task, _)| *task).collect()) };
+        let delivery = Delivery { mail, tasks: Some(notices.iter().map(|id| id.task).collect()) };
         let path = {
             let mut mailbox = lock(&self.0.mail);
             mailbox.put(delivery).map_err(|_| HostError::Busy)?;

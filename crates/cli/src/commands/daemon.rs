@@ -110,7 +110,7 @@ fn hosts(folders: &Folders) -> Hosts {
     let agents = move || Config::read(&path).0.agent_settings();
     Hosts {
         kinds: vec![Box::new(OpenCode::default())],
-        built_in: vec![legwork_acp::opening(folders, agents)],
+        built_in: vec![legwork_acp::opening(folders, agents), legwork_clients::opening(folders)],
     }
 }
 

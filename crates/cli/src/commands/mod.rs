@@ -15,6 +15,7 @@ mod install;
 mod list;
 mod log;
 mod mail;
+mod mcp;
 mod output;
 mod rehearsal;
 mod resume;
@@ -69,6 +70,8 @@ pub enum Command {
     #[command(hide = true)]
     Complete(complete::Complete),
     #[command(hide = true)]
+    Mcp(mcp::Mcp),
+    #[command(hide = true)]
     Bridge(bridge::Bridge),
     #[command(hide = true)]
     Rehearsal(rehearsal::Rehearsal),
@@ -102,6 +105,7 @@ impl Command {
             Self::Daemon(command) => command.run(screen),
             Self::Completions(command) => command.run(screen),
             Self::Complete(command) => command.run(screen),
+            Self::Mcp(command) => command.run(),
             Self::Bridge(command) => command.run(),
             Self::Rehearsal(command) => command.run(),
         }
@@ -138,6 +142,7 @@ impl Command {
                 | Self::Daemon(_)
                 | Self::Complete(_)
                 | Self::Completions(_)
+                | Self::Mcp(_)
                 | Self::Bridge(_)
                 | Self::Rehearsal(_)
         )

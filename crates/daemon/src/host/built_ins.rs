@@ -90,6 +90,10 @@ impl BuiltIns {
         self.iter().any(|one| one.has_told(task, run))
     }
 
+    pub fn handed_over(&self, task: TaskId, run: u32) -> Result<(), String> {
+        self.iter().try_for_each(|one| one.handed_over(task, run))
+    }
+
     pub fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
         self.iter().try_for_each(|one| one.mail_shown(messages))
     }

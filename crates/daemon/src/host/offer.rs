@@ -7,7 +7,7 @@ use legwork_engine::Serves;
 use legwork_host::Host;
 use legwork_protocol::api::Answer;
 use legwork_protocol::line::FromDaemon;
-use legwork_protocol::tools::{OfferedAgent, tools_with};
+use legwork_protocol::tools::{OfferedAgent, Telling, tools_with};
 use tokio::time::{sleep, timeout};
 
 use super::BuiltIns;
@@ -19,7 +19,7 @@ use crate::limits::{OFFER_PAUSE, OFFER_TRIES, UNIT_MAX};
 pub async fn offer(own: Arc<dyn Host>, built_in: BuiltIns, front: SendQueue) {
     for _ in 0..OFFER_TRIES {
         if let Ok(Ok(agents)) = timeout(UNIT_MAX, own.agents()).await {
-            let tools = tools_with(&with_others(agents, &built_in).await);
+            let tools = tools_with(&with_others(agents, &built_in).await, Telling::ByItself);
             // Agents are told in few words, so it is far shorter than a line may be.
             let _ = front.send(&FromDaemon::Tools { tools });
             return;

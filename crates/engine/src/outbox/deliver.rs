@@ -141,8 +141,8 @@ impl Engine {
         let parts = texts::parts(delivery, &notices, max_chars);
         let tried = if attempt.reached == Reached::No { Tried::Never } else { Tried::Perhaps };
         let (session, message) = (delivery.to.clone(), id.clone());
-        let runs = notices.iter().map(|(notice, _)| (notice.id.task, notice.id.run)).collect();
-        let action = Action::Deliver { tried, session, message, runs, parts, wake };
+        let notices = notices.iter().map(|(notice, _)| notice.id).collect();
+        let action = Action::Deliver { tried, session, message, notices, parts, wake };
         if let Some(attempt) = self.outbox.attempt_mut(id) {
             attempt.in_flight = true;
         }

@@ -17,7 +17,7 @@ pub fn tell(tried: Tried, session: &str, message: &str, wake: Wake) -> Action {
         tried,
         session: session.parse().unwrap(),
         message: message.parse().unwrap(),
-        runs: Vec::new(),
+        notices: Vec::new(),
         parts: vec![
             part("prt_1", Shown::ToAll, "[BACKGROUND TASK COMPLETED]"),
             part("prt_2", Shown::ToModel, "The result."),
@@ -94,14 +94,14 @@ fn n1_a_delivery_that_is_there_is_not_sent_again() {
 
 #[test]
 fn n1_a_delivery_that_was_never_sent_is_not_looked_for() {
-    let Action::Deliver { session, message, runs, parts, wake, .. } =
+    let Action::Deliver { session, message, notices, parts, wake, .. } =
         tell(Tried::Perhaps, "ses_parent", "msg_new", Wake::StartTurn)
     else {
         panic!()
     };
     let host = Fake::recorded();
     let tried = Tried::Never;
-    sent(&host, &Action::Deliver { tried, session, message, runs, parts, wake });
+    sent(&host, &Action::Deliver { tried, session, message, notices, parts, wake });
     let reads = ["/session/ses_parent", "/session/ses_parent/message?limit=4"];
     assert_eq!(host.reads(), reads.map(|path| format!("GET {path}")));
 }

@@ -19,8 +19,8 @@ fn delivery(session: &SessionId, result: &str, wake: Wake) -> Action {
     };
     let parts =
         vec![part(0, Shown::ToAll, "[BACKGROUND TASK COMPLETED]"), part(1, Shown::ToModel, result)];
-    let (tried, session, runs) = (Tried::Perhaps, session.clone(), Vec::new());
-    Action::Deliver { tried, session, message, runs, parts, wake }
+    let (tried, session, notices) = (Tried::Perhaps, session.clone(), Vec::new());
+    Action::Deliver { tried, session, message, notices, parts, wake }
 }
 
 async fn until_told(world: &World, action: &Action) {

@@ -128,7 +128,7 @@ fn a_compaction_in_the_middle_is_no_answer() {
             tried: Tried::Perhaps,
             session: session.clone(),
             message: asked.clone(),
-            runs: Vec::new(),
+            notices: Vec::new(),
             parts: Vec::new(),
             wake: Wake::StayIdle,
         };

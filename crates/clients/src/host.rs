@@ -1,0 +1,298 @@
+//! The host itself: keeps sessions, and delivers what they are told.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use legwork_engine::record::{About, NoticeId};
+use legwork_engine::work::{Part, Wake};
+use legwork_engine::{Action, Finding, HostError, Serves};
+use legwork_host::{BuiltIn, Delivery, Host, HostFuture, Mailbox, Opening, Outside, unsupported};
+use legwork_machine::process::is_alive;
+use legwork_machine::{Folders, create_folder, lock, since_epoch};
+use legwork_protocol::line::{Context, Reach};
+use legwork_protocol::view::Mail;
+use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
+use tokio::task::spawn_blocking;
+
+use crate::claude;
+use crate::codex::{Thread, Trouble};
+use crate::sessions::Sessions;
+use crate::told::{State, Told};
+
+/// The kind of this host, for people and in names. It is also its id: no process ends with it, so
+/// the one of the next daemon is the same.
+pub const KIND: &str = "clients";
+
+/// The sessions of clients are told from those of hosts by how they begin.
+const PREFIXES: [&str; 4] = ["claude_", "codex_", "goose_", "mcp_"];
+
+type Found = Result<Finding, HostError>;
+
+#[derive(Debug)]
+struct Clients {
+    id: HostId,
+    place: Place,
+    sessions: Mutex<Sessions>,
+    mail: Mutex<Mailbox>,
+    told: Mutex<Told>,
+    outside: OutsideOf,
+}
+
+/// What is needed of the daemon.
+struct OutsideOf(Outside);
+
+/// One message on its way.
+#[derive(Clone, Copy)]
+struct Letter<'a> {
+    session: &'a SessionId,
+    message: &'a MessageId,
+    notices: &'a [NoticeId],
+    text: &'a str,
+}
+
+/// Opens the host in these folders.
+pub fn opening(folders: &Folders) -> Opening {
+    let folder = folders.sessions.join(KIND);
+    Box::new(move |outside| Ok(Arc::new(Clients::open(&folder, outside)?)))
+}
+
+impl Clients {
+    fn open(folder: &Path, outside: Outside) -> std::io::Result<Self> {
+        create_folder(folder)?;
+        let (Ok(id), Ok(place)) = (KIND.parse(), format!("{KIND}/home").parse()) else {
+            return Err(std::io::Error::other("this host has no usable name"));
+        };
+        Ok(Self {
+            id,
+            place,
+            sessions: Mutex::new(Sessions::open(&folder.join("sessions"))?),
+            mail: Mutex::new(Mailbox::open(&folder.join("mail"))?),
+            told: Mutex::new(Told::open(&folder.join("told"))?),
+            outside: OutsideOf(outside),
+        })
+    }
+
+    async fn deliver(&self, letter: Letter<'_>, wake: Wake) -> Found {
+        if !lock(&self.sessions).knows(letter.session) {
+            return Err(HostError::Gone);
+        }
+        match lock(&self.told).state(letter.message) {
+            Some(State::Written | State::InMail) => return Ok(Finding::Delivered),
+            Some(State::Writing) | None => {}
+        }
+        let reach = lock(&self.sessions).reach(letter.session);
+        match reach {
+            // What is not to start a turn waits for the next one.
+            Some(Reach::Claude { session, process, socket, home }) if wake == Wake::StartTurn => {
+                self.to_claude(letter, (&session, &home), &process, &socket).await
+            }
+            Some(Reach::Codex { thread, home, program }) if wake == Wake::StartTurn => {
+                let thread = Thread {
+                    id: &thread,
+                    home: Path::new(&home),
+                    program: program.as_deref().map(Path::new),
+                    detached: &self.outside.0.detached,
+                };
+                self.to_codex(letter, thread).await
+            }
+            _ => self.to_mailbox(letter),
+        }
+    }
+
+    async fn to_claude(
+        &self,
+        letter: Letter<'_>,
+        (session, home): (&str, &str),
+        process: &str,
+        socket: &str,
+    ) -> Found {
+        if self.may_be_written(letter.message) {
+            let (home, session) = (home.to_owned(), session.to_owned());
+            let message = letter.message.to_string();
+            let look = move || claude::transcript_has(Path::new(&home), &session, &message);
+            match spawn_blocking(look).await {
+                Ok(Ok(Some(true))) => return self.written(letter),
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) | Err(_) => return Err(HostError::Busy),
+            }
+        }
+        if !is_alive(process) {
+            return Ok(Finding::Absent);
+        }
+        self.note(letter, State::Writing)?;
+        // The last line is for the look: nothing else tells one message from another.
+        let text = format!("{}\n\n(legwork, {})", letter.text, letter.message);
+        match claude::write(socket, &text).await {
+            Ok(()) => self.written(letter),
+            Err(error) => {
+                self.warn(&format!("the inbox of a Claude Code session: {error}"));
+                Err(HostError::Unreachable)
+            }
+        }
+    }
+
+    async fn to_codex(&self, letter: Letter<'_>, thread: Thread<'_>) -> Found {
+        let may_be_there = self.may_be_written(letter.message);
+        self.note(letter, State::Writing)?;
+        match thread.queue(letter.message.as_str(), letter.text, may_be_there).await {
+            Ok(()) => self.written(letter),
+            Err(Trouble::NoThread) => Err(HostError::Gone),
+            Err(Trouble::Failed(why)) => {
+                self.warn(&format!("the queue of a Codex thread: {why}"));
+                Err(HostError::Unreachable)
+            }
+        }
+    }
+
+    fn to_mailbox(&self, letter: Letter<'_>) -> Found {
+        let Letter { session, message, notices, text } = letter;
+        let at = Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX));
+        let (message, session) = (message.clone(), session.clone());
+        let mail = Mail { message, session, at, text: text.to_owned(), tasks: Vec::new() };
+        let tasks = Some(notices.iter().map(|id| id.task).collect());
+        lock(&self.mail).put(Delivery { mail, tasks }).map_err(|error| self.full(&error))?;
+        self.note(letter, State::InMail)?;
+        Ok(Finding::Delivered)
+    }
+
+    fn may_be_written(&self, message: &MessageId) -> bool {
+        lock(&self.told).state(message) == Some(State::Writing)
+    }
+
+    fn written(&self, letter: Letter<'_>) -> Found {
+        self.note(letter, State::Written)?;
+        Ok(Finding::Delivered)
+    }
+
+    fn note(&self, letter: Letter<'_>, state: State) -> Result<(), HostError> {
+        // A question says nothing of an end.
+        let ends = letter.notices.iter().filter(|id| id.about == About::End);
+        let ends: Vec<(TaskId, u32)> = ends.map(|id| (id.task, id.run)).collect();
+        let noted = lock(&self.told).note(letter.message, state, &ends);
+        noted.map_err(|error| self.full(&error))
+    }
+
+    fn full(&self, error: &std::io::Error) -> HostError {
+        self.warn(&format!("what a client was told cannot be kept: {error}"));
+        HostError::Busy
+    }
+
+    fn warn(&self, what: &str) {
+        (self.outside.0.warn)(what);
+    }
+
+    async fn perform(&self, action: &Action) -> Found {
+        match action {
+            Action::CheckAgent { .. } => Ok(Finding::NoSuchAgent { known: Vec::new() }),
+            // A session is never deleted: its client may come back with it at any time.
+            Action::FindMissing { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
+            Action::Poll { .. } => Ok(Finding::Polled { busy: Vec::new(), questions: Vec::new() }),
+            Action::Deliver { session, message, notices, parts, wake, .. } => {
+                let text = text_of(parts);
+                self.deliver(Letter { session, message, notices, text: &text }, *wake).await
+            }
+            Action::Probe { .. }
+            | Action::Open { .. }
+            | Action::Prompt { .. }
+            | Action::Observe { .. }
+            | Action::Stop { .. }
+            | Action::Answer { .. } => Err(unsupported(KIND)),
+        }
+    }
+}
+
+/// All of it, for the model.
+fn text_of(parts: &[Part]) -> String {
+    let texts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+    texts.join("\n\n")
+}
+
+impl Host for Clients {
+    fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Found> {
+        Box::pin(Self::perform(self, action))
+    }
+
+    fn serves(&self) -> Serves {
+        Serves::Nobody
+    }
+}
+
+impl BuiltIn for Clients {
+    fn id(&self) -> &HostId {
+        &self.id
+    }
+
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn keeps(&self, context: &Context) -> Result<bool, String> {
+        let session = context.session.as_str();
+        if !PREFIXES.iter().any(|prefix| session.starts_with(prefix)) {
+            return Ok(false);
+        }
+        if !Path::new(&context.directory).is_absolute() {
+            return Err("A client's directory must be an absolute path.".to_owned());
+        }
+        let reach = context.client.as_ref().and_then(|client| client.reach.as_ref());
+        let kept = lock(&self.sessions).keep(&context.session, reach);
+        kept.map_err(|error| format!("legwork cannot keep the client's session: {error}"))?;
+        Ok(true)
+    }
+
+    fn forget(&self, tasks: &[TaskId]) -> Vec<TaskId> {
+        let forgotten =
+            lock(&self.mail).forget(tasks).and_then(|()| lock(&self.told).forget(tasks));
+        match forgotten {
+            Ok(()) => tasks.to_vec(),
+            Err(error) => {
+                self.warn(&format!("what was told of forgotten tasks cannot be removed: {error}"));
+                Vec::new()
+            }
+        }
+    }
+
+    fn unread(&self, session: &SessionId) -> Vec<Mail> {
+        let mut unread = lock(&self.mail).unread();
+        unread.retain(|mail| mail.session == *session);
+        unread
+    }
+
+    fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
+        let shown = lock(&self.mail).shown(messages);
+        shown.map_err(|error| format!("That they were seen cannot be kept: {error}"))
+    }
+
+    fn has_told(&self, task: TaskId, run: u32) -> bool {
+        let unread = lock(&self.mail).unread();
+        let told = lock(&self.told);
+        told.of(task, run).any(|(message, state)| match state {
+            State::Writing => false,
+            State::Written => true,
+            // One that nobody has seen is taken back when the end is handed over.
+            State::InMail => {
+                let is_unread = unread.iter().any(|mail| mail.message == *message);
+                !(is_unread && told.is_only_about(message, (task, run)))
+            }
+        })
+    }
+
+    fn handed_over(&self, task: TaskId, run: u32) -> Result<(), String> {
+        let told = lock(&self.told);
+        let only = told.of(task, run).map(|(message, _)| message);
+        let only = only.filter(|message| told.is_only_about(message, (task, run)));
+        let only: Vec<MessageId> = only.cloned().collect();
+        drop(told);
+        self.mail_shown(&only)
+    }
+}
+
+impl std::fmt::Debug for OutsideOf {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Outside")
+    }
+}

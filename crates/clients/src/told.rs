@@ -1,0 +1,126 @@
+//! What was put into which session. Neither an inbox nor a queue takes a message once only, so each
+//! write is noted before and after: a message whose second note is missing may be there, and has to
+//! be looked for.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use legwork_host::{append_line, read_lines, sync_file};
+use legwork_machine::private_file;
+use legwork_protocol::{MessageId, TaskId};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug)]
+pub struct Told {
+    path: PathBuf,
+    notes: BTreeMap<MessageId, Note>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Note {
+    message: MessageId,
+    state: State,
+    /// What it tells of.
+    runs: Vec<(TaskId, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It is about to be written, or it was and nobody could say so.
+    Writing,
+    Written,
+    /// It lies in the mailbox, which knows whether it was shown.
+    InMail,
+}
+
+impl Told {
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut told = Self { path: path.to_owned(), notes: BTreeMap::new() };
+        let lines: Vec<Note> = read_lines(path)?.unwrap_or_default();
+        let had = lines.len();
+        told.notes.extend(lines.into_iter().map(|note| (note.message.clone(), note)));
+        if had > told.notes.len() + 1_000 {
+            told.rewrite()?;
+        }
+        Ok(told)
+    }
+
+    pub fn state(&self, message: &MessageId) -> Option<State> {
+        self.notes.get(message).map(|note| note.state)
+    }
+
+    pub fn note(
+        &mut self,
+        message: &MessageId,
+        state: State,
+        runs: &[(TaskId, u32)],
+    ) -> io::Result<()> {
+        if self.state(message) == Some(state) {
+            return Ok(());
+        }
+        let note = Note { message: message.clone(), state, runs: runs.to_vec() };
+        append_line(&self.path, &note)?;
+        self.notes.insert(message.clone(), note);
+        Ok(())
+    }
+
+    /// The messages that tell of this run, each with what became of it.
+    pub fn of(&self, task: TaskId, run: u32) -> impl Iterator<Item = (&MessageId, State)> {
+        let about = move |note: &&Note| note.runs.contains(&(task, run));
+        self.notes.values().filter(about).map(|note| (&note.message, note.state))
+    }
+
+    /// Whether the message tells of this run and of no other.
+    pub fn is_only_about(&self, message: &MessageId, run: (TaskId, u32)) -> bool {
+        self.notes.get(message).is_some_and(|note| note.runs == [run])
+    }
+
+    /// Removes these tasks, from the file too.
+    pub fn forget(&mut self, tasks: &[TaskId]) -> io::Result<()> {
+        let before = self.notes.len();
+        let mut changed = false;
+        for note in self.notes.values_mut() {
+            let had = note.runs.len();
+            note.runs.retain(|(task, _)| !tasks.contains(task));
+            changed |= note.runs.len() != had;
+        }
+        self.notes.retain(|_, note| !note.runs.is_empty());
+        if changed || self.notes.len() != before { self.rewrite() } else { Ok(()) }
+    }
+
+    fn rewrite(&self) -> io::Result<()> {
+        let draft = self.path.with_extension("new");
+        private_file().write(true).create(true).truncate(true).open(&draft)?;
+        self.notes.values().try_for_each(|note| append_line(&draft, note))?;
+        sync_file(&draft)?;
+        fs::rename(&draft, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn n1_what_was_written_is_known_after_a_crash_and_forgotten_with_its_task() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("told");
+        let [one, two] = [1, 2].map(TaskId::from_number);
+        let [a, b]: [MessageId; 2] = ["msg_a", "msg_b"].map(|id| id.parse().unwrap());
+        let mut told = Told::open(&path).unwrap();
+        told.note(&a, State::Writing, &[(one, 0)]).unwrap();
+        told.note(&a, State::Written, &[(one, 0)]).unwrap();
+        told.note(&b, State::Writing, &[(one, 1), (two, 0)]).unwrap();
+        let mut told = Told::open(&path).unwrap();
+        assert_eq!(told.state(&a), Some(State::Written));
+        assert_eq!(told.of(one, 1).collect::<Vec<_>>(), [(&b, State::Writing)]);
+        assert!(told.is_only_about(&a, (one, 0)) && !told.is_only_about(&b, (two, 0)));
+        told.forget(&[one]).unwrap();
+        let told = Told::open(&path).unwrap();
+        assert_eq!(told.state(&a), None);
+        assert!(told.is_only_about(&b, (two, 0)));
+        assert!(!fs::read_to_string(&path).unwrap().contains(&one.to_string()));
+    }
+}

@@ -1,0 +1,34 @@
+//! Every bound of this crate, with its reason.
+
+use std::time::Duration;
+
+/// A request of a client; the longest prompt, escaped, fits.
+pub const LINE_MAX_BYTES: usize = 16 << 20;
+/// Requests that one client has open at the same time. Each task of a client is one poll.
+pub const OPEN_MAX: usize = 512;
+/// A poll is held so long, and then answered with what the helper is doing: that is how often a
+/// person sees it change.
+pub const POLL_HOLD_MS: u64 = 10_000;
+/// How soon a client may poll again. Claude Code takes less than this for this (2.1.325).
+pub const POLL_EVERY_MS: u64 = 250;
+/// A daemon that says nothing for so long while it is asked something hangs: it answers a poll
+/// within 20 s and gives a sign of life every 10 s.
+pub const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// A link on which nothing is asked is closed, so that a window which has no helpers does not keep
+/// the daemon running.
+pub const IDLE_MAX: Duration = Duration::from_secs(60);
+/// Between two attempts to reach a daemon that cannot be reached.
+pub const RETRY: Duration = Duration::from_secs(1);
+/// How long the list of tools waits for the agents in it; without them it still is a list.
+pub const AGENTS_MAX: Duration = Duration::from_secs(5);
+/// A person's look at a form; then the question is left to the other ways to answer it.
+pub const FORM_MAX: Duration = Duration::from_secs(60 * 60);
+/// Ancestors among which the client is looked for: it may have started us by a launcher.
+pub const ANCESTORS_MAX: usize = 4;
+/// A client's own note about a session.
+pub const SESSION_FILE_MAX_BYTES: u64 = 64 << 10;
+/// What is left of a client's limit when a wait is answered.
+pub const BLOCK_MARGIN_MS: u64 = 20_000;
+/// How often it is tried to tell the daemon what the client has been given. Each takes some seconds
+/// if there is no daemon, and what cannot be told is said once more.
+pub const TELL_TRIES: u32 = 6;
