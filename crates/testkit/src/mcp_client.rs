@@ -171,7 +171,7 @@ fn codex(home: &Home, model: &Model) {
     let settings = format!(
         "model = \"scripted\"\n\
          model_provider = \"scripted\"\n\
-         approval_policy = \"never\"\n\
+         approval_policy = \"on-request\"\n\
          sandbox_mode = \"read-only\"\n\
          check_for_update_on_startup = false\n\n\
          [model_providers.scripted]\n\

@@ -16,6 +16,7 @@ const AFTER_PASTE: Duration = Duration::from_millis(400);
 /// When Enter was lost, it is pressed again.
 const ENTER_AGAIN: Duration = Duration::from_secs(3);
 
+const KEY_AGAIN: Duration = Duration::from_secs(1);
 const TRIES: usize = 8;
 
 /// Whether a conversation begins or goes on.
@@ -102,9 +103,24 @@ impl<'a> Window<'a> {
         found.map_err(|fault| Fault::trying(fault, format!("\n{}", self.screen())))
     }
 
-    /// Presses keys by their tmux names.
-    pub fn keys(&self, keys: &[&str]) {
-        self.tui.keys(keys);
+    /// Presses a key, by its tmux name, until the screen is so.
+    ///
+    /// # Errors
+    /// When that does not happen in time.
+    pub async fn press(&self, key: &str, wanted: impl Fn(&str) -> bool) -> Done<()> {
+        let mut pressed = None::<Instant>;
+        let look = async || {
+            if wanted(&self.tui.screen()) {
+                return Some(());
+            }
+            if pressed.is_none_or(|at| at.elapsed() > KEY_AGAIN) {
+                self.tui.keys(&[key]);
+                pressed = Some(Instant::now());
+            }
+            None
+        };
+        let done = until(&format!("{key} does something"), PATIENCE, LOOK, look).await;
+        done.map_err(|fault| Fault::trying(fault, format!("\n{}", self.screen())))
     }
 
     /// What is on the screen, without empty lines.
