@@ -13,6 +13,7 @@ pub mod release;
 pub mod sim;
 pub mod tidy;
 pub mod tree;
+pub mod upgrade;
 
 use std::fmt;
 use std::io::Write;

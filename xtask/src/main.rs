@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 use xtask::packing::{archive, formula, notices, npm};
-use xtask::{campaigns, mutants, release, say, sim, tidy};
+use xtask::{campaigns, mutants, release, say, sim, tidy, upgrade};
 
 const USAGE: &str = "\
 The chores of this workspace.
@@ -19,6 +19,7 @@ Chores:
   clients          play helpers on the real Claude Code, Codex, Gemini CLI and Goose
   adversary        attack it: kills, rubbish, clocks, disks, other users; a table at the end
   soak             run many tasks through one daemon, and look whether anything grows
+  upgrade          build the next version too, and play upgrades and downgrades with both
   views            measure what it costs that somebody looks
   npm              make the npm packages around programs that are built
   archive          make the archives of a release around them
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         "formula" => formula::run(rest),
         "notices" => notices::run(rest),
         "release" => release::run(rest),
+        "upgrade" => upgrade::run(rest),
         "help" | "--help" | "-h" => {
             say(USAGE);
             ExitCode::SUCCESS

@@ -97,7 +97,7 @@ fn is_version(word: &str) -> bool {
 
 /// The root manifest with another number: the workspace's own, and the exact ones by which its
 /// crates need each other.
-fn numbered(manifest: &str, old: &str, new: &str) -> String {
+pub(crate) fn numbered(manifest: &str, old: &str, new: &str) -> String {
     let lines = manifest.split_inclusive('\n').map(|line| {
         let is_own = line.starts_with("version = ");
         let is_path = line.starts_with("legwork-") && line.contains("path = ");

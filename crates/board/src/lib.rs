@@ -18,5 +18,6 @@ pub use board::{Applied, Board, Item};
 pub use row::{Group, Row, State, money, row};
 pub use why::{Why, why};
 
-#[cfg(test)]
-mod example;
+#[cfg(any(test, feature = "example"))]
+#[expect(clippy::unwrap_used, reason = "examples for tests")]
+pub mod example;

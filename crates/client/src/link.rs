@@ -50,7 +50,8 @@ impl Link {
         let mut pause = FIRST_PAUSE;
         loop {
             let (stream, pid) = reach(folders, start, tell)?;
-            let most = match Self::greet(stream, pid, (role, start), tell) {
+            let starts = start == Start::IfNeeded && starts_this_build(folders);
+            let most = match Self::greet(stream, pid, (role, starts), tell) {
                 Err(Fault::Leaving) => LEAVING_PAUSE,
                 // It may also have left between our knocking and our greeting.
                 Err(Fault::Broken(_)) if pause < BROKEN_PAUSE => BROKEN_PAUSE,
@@ -67,14 +68,14 @@ impl Link {
     fn greet(
         stream: UnixStream,
         pid: Option<u32>,
-        (role, start): (&Role, Start),
+        (role, starts): (&Role, bool),
         tell: &mut Tell<'_>,
     ) -> Result<Self, Fault> {
         let lines = BufReader::with_capacity(64 << 10, stream);
         let mut link = Self { lines, hello: Vec::new(), pid };
         let build = env!("CARGO_PKG_VERSION").to_owned();
         // A daemon that turns us away may have closed already; its reason can still be read.
-        let (role, starts) = (role.clone(), start == Start::IfNeeded && starts_this_build());
+        let role = role.clone();
         let sent = link.send(&ToDaemon::Hello { version: LINE_VERSION, build, role, starts });
         let heard = link.is_at_work(tell).and_then(|()| link.read_bytes(Some(GREETING)));
         let line = match (heard, sent) {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use legwork_machine::{is_program, program};
 use serde::{Deserialize, Serialize};
 
+use crate::failed::Failed;
 use crate::version::is_newer;
 
 /// Beside the records, which are the reason for it.
@@ -36,6 +37,7 @@ impl Newest {
     /// which has the store to itself.
     pub fn note(store: &Path, version: &str) -> io::Result<()> {
         let own = Self { program: program()?, version: version.to_owned() };
+        Failed::forget(store, &own.program);
         let noted = Self::of(store);
         if noted.is_some_and(|noted| noted == own || is_newer(&noted.version, version)) {
             return Ok(());

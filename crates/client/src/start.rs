@@ -15,6 +15,7 @@ use legwork_machine::inherited::close_for_children;
 use legwork_machine::process::{Effort, INSIDE, is_suspended};
 use legwork_machine::{Folders, check_owner, check_private, program, var};
 
+use crate::failed::Failed;
 use crate::fault::Fault;
 use crate::newest::Newest;
 use crate::record::{Holder, Record, holder};
@@ -104,7 +105,7 @@ pub(crate) fn reach(
             let store = folders.store.clone();
             return Err(Fault::TooSlow { pid, store, seconds: PATIENCE.as_secs() });
         }
-        starter.look()?;
+        starter.look(folders)?;
         thread::sleep(PAUSE);
     }
 }
@@ -210,6 +211,8 @@ fn not_reached(folders: &Folders, record: Option<Record>) -> Fault {
 #[derive(Default)]
 struct Starter {
     child: Option<Child>,
+    /// The program of the last one.
+    program: PathBuf,
     started: Option<Instant>,
     /// What is started is a newer legwork than this one.
     is_newer: bool,
@@ -224,19 +227,24 @@ impl Starter {
         if self.child.is_none() && is_due {
             let newer = if self.own_only { None } else { newer(folders) };
             self.is_newer = newer.is_some();
-            match newer.map(|program| spawn(folders, program)) {
-                Some(Err(_)) => self.own_only = true,
-                Some(Ok(child)) => self.child = Some(child),
-                None => self.child = Some(spawn(folders, own()?)?),
-            }
+            self.program = newer.map_or_else(own, Ok)?;
             self.started = Some(Instant::now());
+            match spawn(folders, &self.program) {
+                Ok(child) => self.child = Some(child),
+                Err(fault) => {
+                    Failed::note(&folders.store, &self.program, None);
+                    if !self.gives_way_to_own() {
+                        return Err(fault);
+                    }
+                }
+            }
         }
         Ok(())
     }
 
     /// A daemon that ended because it cannot run says why. One that found another in its way ends
     /// in peace.
-    fn look(&mut self) -> Result<(), Fault> {
+    fn look(&mut self, folders: &Folders) -> Result<(), Fault> {
         let Some(child) = &mut self.child else { return Ok(()) };
         let Some(how) = child.try_wait().ok().flatten() else { return Ok(()) };
         let said = last_words(child);
@@ -244,12 +252,15 @@ impl Starter {
         if how.success() {
             return Ok(());
         }
-        if std::mem::take(&mut self.is_newer) {
-            // This one may work, and if not, it says why.
-            self.own_only = true;
-            return Ok(());
-        }
-        Err(Fault::Ended { how, said })
+        Failed::note(&folders.store, &self.program, Some(how));
+        if self.gives_way_to_own() { Ok(()) } else { Err(Fault::Ended { how, said }) }
+    }
+
+    /// After a failure: whether it was a newer one's. This one may work, and if not, it says why.
+    fn gives_way_to_own(&mut self) -> bool {
+        let was_newer = std::mem::take(&mut self.is_newer);
+        self.own_only |= was_newer;
+        was_newer
     }
 
     /// A bridge lives for days and is the daemon's parent: without this an ended daemon stays in
@@ -278,11 +289,13 @@ fn own() -> Result<PathBuf, Fault> {
     program.map_err(|source| Fault::NotStarted { program: "the running program".into(), source })
 }
 
-/// Whether a daemon that is started from here is at least as new as this program. Who names another
-/// one may name an older one, and would take its place again and again.
-pub(crate) fn starts_this_build() -> bool {
+/// Whether a daemon that is started from here is at least as new as this program, and has not just
+/// failed. Who names another one may name an older one, and either would take the place of the
+/// daemon that runs again and again.
+pub(crate) fn starts_this_build(folders: &Folders) -> bool {
     let real = |path: io::Result<PathBuf>| path.and_then(fs::canonicalize).ok();
-    var("LEGWORK_BIN").is_none() || real(program()) == real(std::env::current_exe())
+    (var("LEGWORK_BIN").is_none() || real(program()) == real(std::env::current_exe()))
+        && program().is_ok_and(|program| !Failed::is(&folders.store, &program))
 }
 
 /// A newer legwork than this one that has been the daemon here, unless somebody says which one is
@@ -295,10 +308,10 @@ fn newer(folders: &Folders) -> Option<PathBuf> {
     is_newer(&newest.version, env!("CARGO_PKG_VERSION")).then_some(newest.program)
 }
 
-fn spawn(folders: &Folders, program: PathBuf) -> Result<Child, Fault> {
+fn spawn(folders: &Folders, program: &Path) -> Result<Child, Fault> {
     // What whoever started us left open, a lock perhaps, is not for a daemon to keep.
     close_for_children();
-    let mut command = Command::new(&program);
+    let mut command = Command::new(program);
     // Relative names mean something else in the daemon's folder.
     if var("LEGWORK_HOME").is_some()
         && let Some(home) = folders.store.parent()
@@ -306,7 +319,7 @@ fn spawn(folders: &Folders, program: PathBuf) -> Result<Child, Fault> {
         command.env("LEGWORK_HOME", home);
     }
     if var("LEGWORK_BIN").is_some() {
-        command.env("LEGWORK_BIN", &program);
+        command.env("LEGWORK_BIN", program);
     }
     command
         .args(["daemon", "run"])
@@ -318,5 +331,5 @@ fn spawn(folders: &Folders, program: PathBuf) -> Result<Child, Fault> {
         // Until it listens, it says here why it cannot.
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|source| Fault::NotStarted { program, source })
+        .map_err(|source| Fault::NotStarted { program: program.to_owned(), source })
 }

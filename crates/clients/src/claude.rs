@@ -27,16 +27,48 @@ pub async fn write(socket: &str, text: &str) -> io::Result<()> {
     written.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// Whether the transcript of the session has this text. Nothing if there is no transcript.
-pub fn transcript_has(home: &Path, session: &str, text: &str) -> io::Result<Option<bool>> {
-    let Some(path) = transcript(home, session)? else { return Ok(None) };
+/// What a transcript is searched for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trace {
+    /// A message that bears this id.
+    Message(String),
+    /// Claude Code has told its model how all of these tasks of ours ended, because it had polled
+    /// for them.
+    Ends(Vec<String>),
+}
+
+impl Trace {
+    fn is_in(&self, transcript: &str) -> bool {
+        match self {
+            Self::Message(id) => transcript.contains(id.as_str()),
+            Self::Ends(runs) => {
+                !runs.is_empty() && runs.iter().all(|run| says_end(transcript, run))
+            }
+        }
+    }
+}
+
+/// `MCP task bg_4k2x81pd (legwork/background_task) completed.` It also speaks of a task that it
+/// cannot follow any more, which is no end.
+fn says_end(transcript: &str, run: &str) -> bool {
+    let mention = format!("MCP task {run} (");
+    transcript.match_indices(&mention).any(|(at, _)| {
+        let rest = transcript[at + mention.len()..].split_once(") ").map(|(_, rest)| rest);
+        let ends = ["completed", "failed", "cancelled"];
+        rest.is_some_and(|rest| ends.iter().any(|end| rest.starts_with(end)))
+    })
+}
+
+/// Whether the transcript of the session has one of these traces.
+pub fn transcript_has(home: &Path, session: &str, traces: &[Trace]) -> io::Result<bool> {
+    let Some(path) = transcript(home, session)? else { return Ok(false) };
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TRANSCRIPT_TAIL_BYTES)))?;
     let mut tail = Vec::new();
     file.take(TRANSCRIPT_TAIL_BYTES).read_to_end(&mut tail)?;
-    let has = tail.windows(text.len().max(1)).any(|window| window == text.as_bytes());
-    Ok(Some(has))
+    let tail = String::from_utf8_lossy(&tail);
+    Ok(traces.iter().any(|trace| trace.is_in(&tail)))
 }
 
 /// Each project has a folder, and each session a file in that of the project it began in.
@@ -84,12 +116,27 @@ mod tests {
         fs::create_dir_all(&project).unwrap();
         fs::write(project.join("5e55-1.jsonl"), "{\"content\":\"x (msg_7)\"}\n").unwrap();
         fs::write(project.join("5e55-2.jsonl"), "{}\n").unwrap();
-        let has = |session: &str| transcript_has(home.path(), session, "msg_7").unwrap();
-        assert_eq!(has("5e55-1"), Some(true));
-        assert_eq!(has("5e55-2"), Some(false));
-        for none in ["5e55-3", "", "../../x", "a/b"] {
-            assert_eq!(has(none), None, "{none}");
+        let traces = [Trace::Ends(Vec::new()), Trace::Message("msg_7".to_owned())];
+        let has = |session: &str| transcript_has(home.path(), session, &traces).unwrap();
+        assert!(has("5e55-1"));
+        for other in ["5e55-2", "5e55-3", "", "../../x", "a/b"] {
+            assert!(!has(other), "{other}");
         }
-        assert_eq!(transcript_has(Path::new("/no/such"), "5e55-1", "msg_7").unwrap(), None);
+        assert!(!transcript_has(Path::new("/no/such"), "5e55-1", &traces).unwrap());
+    }
+
+    #[test]
+    fn m3_an_end_that_claude_code_told_by_itself_is_known_and_nothing_else_is_one() {
+        let told = "<summary>MCP task bg_00000001 (plugin:legwork:legwork/background_task) \
+             completed.</summary> MCP task bg_00000002 (legwork/background_task) cannot be \
+             followed any more. MCP task bg_00000003.1 (legwork/background_task) failed.";
+        let ends = |runs: &[&str]| {
+            Trace::Ends(runs.iter().map(|run| (*run).to_owned()).collect()).is_in(told)
+        };
+        assert!(ends(&["bg_00000001"]) && ends(&["bg_00000001", "bg_00000003.1"]));
+        for other in [&["bg_00000002"][..], &["bg_00000003"], &["bg_00000001", "bg_00000002"], &[]]
+        {
+            assert!(!ends(other), "{other:?}");
+        }
     }
 }

@@ -9,12 +9,13 @@ use legwork_engine::{Action, Finding, HostError, Serves};
 use legwork_host::{BuiltIn, Delivery, Host, HostFuture, Mailbox, Opening, Outside, unsupported};
 use legwork_machine::process::is_alive;
 use legwork_machine::{Folders, create_folder, lock, since_epoch};
+use legwork_protocol::ids::run_name;
 use legwork_protocol::line::{Context, Reach};
 use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
 use tokio::task::spawn_blocking;
 
-use crate::claude;
+use crate::claude::{self, Trace};
 use crate::codex::{Thread, Trouble};
 use crate::sessions::Sessions;
 use crate::told::{State, Told};
@@ -106,15 +107,17 @@ impl Clients {
         process: &str,
         socket: &str,
     ) -> Found {
+        // Its front may have died before it could say that the client had polled for the ends.
+        let mut traces = vec![Trace::Ends(ends(letter.notices))];
         if self.may_be_written(letter.message) {
-            let (home, session) = (home.to_owned(), session.to_owned());
-            let message = letter.message.to_string();
-            let look = move || claude::transcript_has(Path::new(&home), &session, &message);
-            match spawn_blocking(look).await {
-                Ok(Ok(Some(true))) => return self.written(letter),
-                Ok(Ok(_)) => {}
-                Ok(Err(_)) | Err(_) => return Err(HostError::Busy),
-            }
+            traces.push(Trace::Message(letter.message.to_string()));
+        }
+        let (home, session) = (home.to_owned(), session.to_owned());
+        let look = move || claude::transcript_has(Path::new(&home), &session, &traces);
+        match spawn_blocking(look).await {
+            Ok(Ok(true)) => return self.written(letter),
+            Ok(Ok(false)) => {}
+            Ok(Err(_)) | Err(_) => return Err(HostError::Busy),
         }
         if !is_alive(process) {
             return Ok(Finding::Absent);
@@ -199,6 +202,12 @@ impl Clients {
             | Action::Answer { .. } => Err(unsupported(KIND)),
         }
     }
+}
+
+/// The runs whose ends these are; none if there is more to tell than ends.
+fn ends(notices: &[NoticeId]) -> Vec<String> {
+    let end = |id: &NoticeId| (id.about == About::End).then(|| run_name(id.task, id.run));
+    notices.iter().map(end).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// All of it, for the model.

@@ -233,15 +233,16 @@ fn in_env(name: &str) -> Option<String> {
     var(name)?.into_string().ok().filter(|value| !value.is_empty())
 }
 
-/// A name that fits into an id. A longer one is told from others by its hash.
+/// A name that fits into an id, and into a file's name. One that had to be changed is told from
+/// others by its hash.
 fn fitting(name: &str) -> String {
     const MAX: usize = 80;
-    let plain: String = name.chars().filter(|c| c.is_ascii_graphic()).take(MAX + 1).collect();
-    if plain.len() == name.len() && name.len() <= MAX {
-        return plain;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.len() <= MAX && name.chars().all(is_plain) {
+        return name.to_owned();
     }
-    let beginning: String = plain.chars().take(MAX - 9).collect();
-    format!("{beginning}-{}", hash8(name.as_bytes()))
+    let plain = name.chars().filter(|c| is_plain(*c)).take(MAX - 9);
+    format!("{}-{}", plain.collect::<String>(), hash8(name.as_bytes()))
 }
 
 fn nobody() -> SessionId {

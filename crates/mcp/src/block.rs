@@ -3,6 +3,7 @@
 //! so that nothing tells them another way.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use legwork_protocol::TaskId;
 use legwork_protocol::api::{self, Ask, Request};
@@ -30,8 +31,10 @@ impl Server {
         for (task, run) in runs.iter().copied() {
             held.spawn(hold(self.daemon.clone(), task, run));
         }
+        let began = Instant::now();
         let mut text = self.plain_call(asker, "background_block", arguments, progress).await;
-        if is_cut && !text.is_error {
+        let was_cut = is_cut && began.elapsed() >= Duration::from_millis(slice);
+        if was_cut && !text.is_error {
             let seconds = slice / 1_000;
             text.said.push_str(&format!(
                 "\n\nThis client gives up on longer calls, so this one waited for at most \

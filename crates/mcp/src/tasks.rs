@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use legwork_machine::lock;
 use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::{self, Ask, Refusal, Request};
+use legwork_protocol::ids::run_name;
 use legwork_protocol::view::{EndView, TaskView};
 use legwork_protocol::{QuestionId, TaskId, Time};
 use legwork_rpc::RpcError;
@@ -156,7 +157,7 @@ fn named(client: &Client, params: &Value) -> Result<Run, RpcError> {
 /// What every answer about a run has.
 pub fn view(task: &TaskView, run: u32, state: State) -> Value {
     json!({
-        "taskId": task_id(task.id, run),
+        "taskId": run_name(task.id, run),
         "status": state.word(),
         "statusMessage": status_message(task),
         "createdAt": moment(task.started),
@@ -201,7 +202,7 @@ fn ended_view(task: &TaskView, run: u32, end: &EndView) -> Value {
 fn cleared(id: TaskId, run: u32) -> Answer {
     let at = moment(Time(0));
     json!({
-        "taskId": task_id(id, run),
+        "taskId": run_name(id, run),
         "status": State::Cancelled.word(),
         "statusMessage": "It was cleared, and nothing is kept of it.",
         "createdAt": at,
@@ -210,10 +211,6 @@ fn cleared(id: TaskId, run: u32) -> Answer {
         "pollIntervalMs": POLL_EVERY_MS,
     })
     .into()
-}
-
-fn task_id(task: TaskId, run: u32) -> String {
-    if run == 0 { task.to_string() } else { format!("{task}.{run}") }
 }
 
 /// What a person sees of it in the client's own list.
@@ -236,7 +233,7 @@ mod tests {
     fn m2_each_run_has_an_id_of_its_own() {
         let task = TaskId::from_number(7);
         for run in [0, 1, 12] {
-            let Run(read, number) = task_id(task, run).parse().unwrap();
+            let Run(read, number) = run_name(task, run).parse().unwrap();
             assert_eq!((read, number), (task, run));
         }
         for none in ["", "bg_", "bg_1234567", "nonexistent", &format!("{task}.x"), "bg_12345678.-1"]

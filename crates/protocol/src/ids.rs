@@ -262,6 +262,12 @@ impl Time {
     }
 }
 
+/// The name of a run for clients that poll for it: the task's id, and the number of the run unless
+/// it is the first. A resume is another run, so that it does not hide the end of the one before.
+pub fn run_name(task: TaskId, run: u32) -> String {
+    if run == 0 { task.to_string() } else { format!("{task}.{run}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

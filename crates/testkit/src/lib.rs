@@ -13,6 +13,7 @@
 
 mod api;
 mod browser;
+mod child;
 mod events;
 mod home;
 mod http;
@@ -29,6 +30,7 @@ mod tui;
 
 pub use api::Client;
 pub use browser::{Answered, Browser, BrowserContext, Page, REBOUND};
+pub use child::{Lines, Patient, ended, output, output_of};
 pub use events::{Event, Events};
 pub use home::{Home, HomeBuilder};
 pub use http::Answer;

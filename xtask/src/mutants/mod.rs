@@ -4,7 +4,7 @@
 //! `xtask/mutants.txt`; This crate only reads them, plants them, and reads what the simulation
 //! says: a line `broken: <checker>: ...`, and `seeds: <n>` for how many histories it took.
 
-mod copy;
+pub(crate) mod copy;
 pub mod list;
 mod trial;
 

@@ -13,14 +13,17 @@ use crate::limits::{ENVIRONMENTS_MAX, ENVIRONMENTS_MAX_BYTES, PATHS_MAX};
 
 /// Variables that no helper gets. Keys and settings of agents are none of them: a helper may need
 /// those (`CLAUDE_CODE_OAUTH_TOKEN`, `CODEX_HOME`), so they are named one by one.
-const FOREIGN: [&str; 29] = [
+const FOREIGN: [&str; 33] = [
     // These say that one runs in a session of this agent, and which: an agent that finds its own
     // believes that it was called by itself, and some then refuse to start.
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_MESSAGING_SOCKET",
+    "CLAUDE_CODE_MESSAGING_TOKEN",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SSE_PORT",
     "CLAUDE_ENV_FILE",
+    "CLAUDE_PID",
     "CLAUDE_PROJECT_DIR",
     "CODEX_CI",
     "CODEX_SANDBOX",
@@ -35,6 +38,7 @@ const FOREIGN: [&str; 29] = [
     "GOOSE_TERMINAL",
     "GOOSE_SESSION_ID",
     "AGENT",
+    "AI_AGENT",
     "AGENT_SESSION_ID",
     "CURSOR_AGENT",
     "CLINE_ACTIVE",

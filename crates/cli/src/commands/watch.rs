@@ -22,8 +22,9 @@ use crate::{mail, signals};
 /// Longer than any line that legwork writes about a task.
 const LINE_MAX_CHARS: usize = 1_000;
 
-/// A daemon starts in some 50 ms, and a plugin starts its bridge again after 100 ms.
-const NEXT_MAX: Duration = Duration::from_secs(3);
+/// A daemon starts in some 50 ms, and a plugin starts its bridge again after 100 ms; on a busy
+/// machine all of that takes longer. As long as whoever starts a daemon waits for it.
+const NEXT_MAX: Duration = Duration::from_secs(8);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Times in the table are counted in seconds.

@@ -90,7 +90,7 @@ fn p8_a_kill_in_the_middle_of_clearing_leaves_nothing_behind_either() {
         eventually("it has come so far", || (sessions(&home) <= left).then_some(()));
         // It may have ended by itself if it was quick.
         let _ = kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), Signal::KILL);
-        clear.wait().unwrap();
+        legwork_testkit::ended(&mut clear);
         daemon(&home);
         check(&home, &format!("{left} were left"));
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use legwork_testkit::ended;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::{Home, eventually, ran};
@@ -69,7 +70,7 @@ fn a_demo_that_is_broken_off_leaves_nothing_behind_either() {
     });
     let id = Pid::from_raw(child.id().cast_signed()).unwrap();
     kill_process(id, Signal::INT).unwrap();
-    let status = child.wait().unwrap();
+    let status = ended(&mut child);
     assert_eq!(status.code(), Some(130), "{status}");
     eventually("nothing is left", || leftovers(&home).is_empty().then_some(()));
 }

@@ -1,6 +1,6 @@
 //! What a terminal is told when nobody waits there any more.
 
-use std::io::{BufRead, BufReader};
+use legwork_testkit::{Lines, ended};
 
 use crate::home::{Home, eventually};
 use crate::running::{until_all_is_told, until_finished};
@@ -60,13 +60,13 @@ fn somebody_who_watches_sees_it_as_it_comes() {
     let home = Home::new();
     home.run(["daemon", "start"]).with_code(0);
     let mut watching = home.command(["watch"]).spawn().unwrap();
-    let mut lines = BufReader::new(watching.stderr.take().unwrap()).lines();
-    assert!(lines.next().unwrap().unwrap().contains("Watching"));
+    let mut lines = Lines::of(watching.stderr.take().unwrap());
+    assert!(lines.next().unwrap().contains("Watching"));
     let task = detach(&home, "say found");
-    let told = lines.map(Result::unwrap).find(|line| line.contains("✓")).unwrap();
+    let told = lines.until("what it found", |line| line.contains("✓"));
     assert!(told.contains(&task), "{told}");
     watching.kill().unwrap();
-    watching.wait().unwrap();
+    ended(&mut watching);
     eventually("it is not shown again", || home.run(["list"]).err.is_empty().then_some(()));
 }
 

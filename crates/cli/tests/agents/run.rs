@@ -53,7 +53,7 @@ fn a_prompt_can_come_from_stdin() {
     let mut command = home.command(["run", "--agent", "rehearsal", "--description", "Piped", "-"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"say from\nsay a pipe\n").unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = legwork_testkit::output_of(child);
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "from\n\na pipe\n");
     assert_eq!(home.run(["list", "--json"]).json()["tasks"][0]["description"], "Piped");
 }

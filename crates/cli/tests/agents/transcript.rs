@@ -3,6 +3,7 @@
 use std::io::{BufReader, Read};
 use std::process::{ChildStdout, Command};
 
+use legwork_testkit::{Patient, output_of};
 use serde_json::Value;
 
 use crate::home::{Home, Ran, eventually, ran};
@@ -210,8 +211,8 @@ fn p3_a_long_conversation_is_read_whole_and_a_closed_pipe_ends_it_quietly() {
     let mut command = home.command(["transcript", &task]);
     let mut child = command.spawn().unwrap();
     let mut first = [0; 100];
-    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
-    let ended = child.wait_with_output().unwrap();
+    Patient::new(child.stdout.take().unwrap()).read_exact(&mut first).unwrap();
+    let ended = output_of(child);
     assert_eq!((ended.status.code(), ended.stderr.len()), (Some(0), 0), "{ended:?}");
 }
 

@@ -1,8 +1,9 @@
 //! The pipe between a plugin and the daemon.
 
-use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use legwork_testkit::{Lines, Patient, ended};
 use serde_json::{Value, json};
 
 use crate::home::Home;
@@ -29,10 +30,10 @@ fn g2_rubbish_in_place_of_the_first_line_is_answered_with_a_bye() {
         let _ = stdin.write_all(rubbish.as_bytes());
         drop(stdin);
         let mut said = String::new();
-        bridge.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        Patient::new(bridge.stdout.take().unwrap()).read_to_string(&mut said).unwrap();
         let bye: Value = serde_json::from_str(&said).unwrap();
         assert_eq!((&bye["type"], &bye["leaving"]), (&json!("bye"), &json!(false)), "{said}");
-        assert_eq!(bridge.wait().unwrap().code(), Some(2));
+        assert_eq!(ended(&mut bridge).code(), Some(2));
     }
     assert!(!home.path("legwork").exists(), "no daemon was started for rubbish");
 }
@@ -46,8 +47,8 @@ fn what_is_sent_with_the_first_line_arrives_and_the_end_of_stdin_ends_it() {
         "context": { "session": "s", "message": "m", "agent": "a", "directory": "/d" },
     });
     stdin.write_all(format!("{}\n{call}\n", init(&bridge)).as_bytes()).unwrap();
-    let mut lines = BufReader::new(bridge.stdout.take().unwrap()).lines();
-    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    let mut lines = Lines::of(bridge.stdout.take().unwrap());
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap()).unwrap() };
     assert_eq!(next()["type"], "hello");
     let answer = loop {
         let line = next();
@@ -60,7 +61,7 @@ fn what_is_sent_with_the_first_line_arrives_and_the_end_of_stdin_ends_it() {
     let place = hosts[0]["place"].as_str().unwrap();
     assert!(place.starts_with("opencode/") && !place.contains("global"), "{hosts}");
     drop(stdin);
-    assert_eq!(bridge.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(&mut bridge).code(), Some(0));
 }
 
 #[test]
@@ -68,11 +69,11 @@ fn it_ends_when_the_daemon_goes() {
     let home = Home::new();
     let (mut bridge, mut stdin) = start(&home);
     writeln!(stdin, "{}", init(&bridge)).unwrap();
-    let mut lines = BufReader::new(bridge.stdout.take().unwrap()).lines();
-    assert!(lines.next().unwrap().unwrap().contains("hello"));
+    let mut lines = Lines::of(bridge.stdout.take().unwrap());
+    assert!(lines.next().unwrap().contains("hello"));
     home.run(["daemon", "stop"]).with_code(0);
-    assert!(lines.last().unwrap().unwrap().contains("bye"));
-    assert_eq!(bridge.wait().unwrap().code(), Some(6));
+    assert!(lines.last().unwrap().contains("bye"));
+    assert_eq!(ended(&mut bridge).code(), Some(6));
 }
 
 #[test]
@@ -84,16 +85,16 @@ fn that_there_is_no_daemon_is_told_to_the_plugin() {
     let mut stdin = bridge.stdin.take().unwrap();
     writeln!(stdin, "{}", init(&bridge)).unwrap();
     let mut said = String::new();
-    bridge.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    Patient::new(bridge.stdout.take().unwrap()).read_to_string(&mut said).unwrap();
     assert!(said.contains("legwork daemon log"), "{said}");
-    assert_eq!(bridge.wait().unwrap().code(), Some(6));
+    assert_eq!(ended(&mut bridge).code(), Some(6));
 }
 
 /// A stream of the board, line by line.
 struct Stream {
     process: Child,
     stdin: Option<ChildStdin>,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: Lines<ChildStdout>,
 }
 
 impl Stream {
@@ -101,12 +102,12 @@ impl Stream {
         let mut command = home.command(["bridge", "board"]);
         let mut process = command.stdin(Stdio::piped()).spawn().unwrap();
         let stdin = process.stdin.take();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let lines = Lines::of(process.stdout.take().unwrap());
         Self { process, stdin, lines }
     }
 
     fn next(&mut self) -> Value {
-        serde_json::from_str(&self.lines.next().unwrap().unwrap()).unwrap()
+        serde_json::from_str(&self.lines.next().unwrap()).unwrap()
     }
 
     /// The next page; what is told before goes to `trouble`.
@@ -147,7 +148,7 @@ fn v5_the_board_is_streamed_whole_and_then_as_it_changes_until_stdin_ends() {
     };
     assert_eq!(asks["status"], "running", "{asks}");
     drop(stream.stdin.take());
-    assert_eq!(stream.process.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(&mut stream.process).code(), Some(0));
     home.run(["cancel", &second]).with_code(0);
 }
 
@@ -161,7 +162,7 @@ fn v5_a_stream_that_nobody_reads_ends_by_itself() {
     drop(lines);
     // The next page finds nobody.
     launch(&home, "say one");
-    assert_eq!(process.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(&mut process).code(), Some(0));
     drop(stdin);
 }
 
@@ -190,7 +191,7 @@ fn v5_a_stream_says_that_the_daemon_is_away_and_has_the_whole_board_when_it_is_b
     };
     assert_eq!(page["tasks"].as_array().unwrap().len(), 1, "{page}");
     drop(stream.stdin.take());
-    assert_eq!(stream.process.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(&mut stream.process).code(), Some(0));
 }
 
 /// It has only its pipes, also while there is nothing to read.
@@ -200,7 +201,7 @@ fn v5_a_stream_without_a_daemon_ends_with_its_stdin_too() {
     let mut stream = Stream::of(&home);
     assert!(stream.next()["trouble"].is_string());
     drop(stream.stdin.take());
-    assert_eq!(stream.process.wait().unwrap().code(), Some(0));
-    let rest: Vec<String> = stream.lines.map(Result::unwrap).collect();
+    assert_eq!(ended(&mut stream.process).code(), Some(0));
+    let rest: Vec<String> = stream.lines.collect();
     assert!(rest.iter().all(|line| line.starts_with("{\"trouble\":")), "{rest:?}");
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use legwork_testkit::{output, output_of};
+
 use crate::home::{Home, eventually, ran};
 
 #[test]
@@ -12,7 +14,7 @@ fn commands_that_start_it_at_once_start_one() {
         (0..6).map(|_| home.command(["daemon", "start", "--json"]).spawn().unwrap()).collect();
     let mut pids = Vec::new();
     for start in starts {
-        let output = start.wait_with_output().unwrap();
+        let output = output_of(start);
         assert!(output.status.success(), "{output:?}");
         let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         pids.push(shown["daemon"]["pid"].as_u64().unwrap());
@@ -29,7 +31,7 @@ fn one_that_is_started_inside_of_an_agent_does_not_end_itself_as_left_over() {
     // the daemon of another test, before it has started one.
     command.env("LEGWORK_INSIDE", "1-1-00000000-0");
     eventually("the daemon is there", || {
-        command.output().unwrap();
+        output(&mut command);
         (home.run(["daemon", "status"]).code == 0).then_some(())
     });
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use legwork_machine::process::is_suspended;
+use legwork_testkit::{ended, output};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -67,7 +68,7 @@ pub fn apply(home: &Home, finding: &Value) {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", command]).env_clear().stdin(Stdio::null());
     shell.envs(legwork.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let applied = in_project(home, shell).output().unwrap();
+    let applied = output(&mut in_project(home, shell));
     assert!(applied.status.success(), "{command}: {applied:?}");
 }
 
@@ -213,7 +214,7 @@ fn p7_a_daemon_that_hangs_is_found_and_stopped() {
     // Without this it would end when it is waited for.
     let _stdin = hung.stdin.take();
     apply(&home, &silent);
-    assert!(!hung.wait().unwrap().success());
+    assert!(!ended(&mut hung).success());
     findings(&home, 0);
 }
 

@@ -1,9 +1,9 @@
 //! The daemon is found, or the reason is said at once, whatever the environment is like.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::fs::symlink;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use legwork_client::{Holder, Record, holder};
 use legwork_machine::Folders;
 use legwork_machine::process::{is_alive, is_suspended, process_mark};
+use legwork_testkit::{Lines, ended, output_of};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::{Home, Ran, eventually, ran};
@@ -200,8 +201,7 @@ fn stand_in(home: &Home, script: &str, change: impl FnOnce(&mut Record)) -> (Chi
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &script]).arg(&lock);
     let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(Lines::of(child.stdout.take().unwrap()).next().unwrap(), "locked");
     let socket = home.path("legwork/legwork.sock");
     let listener = UnixListener::bind(&socket).unwrap();
     let mut record = Record::of_this_process("0.0.1", 0);
@@ -212,13 +212,22 @@ fn stand_in(home: &Home, script: &str, change: impl FnOnce(&mut Record)) -> (Chi
     (child, listener)
 }
 
+/// Whoever connects next.
+#[cfg(target_os = "linux")]
+fn accepted(listener: &UnixListener) -> UnixStream {
+    listener.set_nonblocking(true).unwrap();
+    let (stream, _) = eventually("somebody connects", || listener.accept().ok());
+    stream.set_nonblocking(false).unwrap();
+    stream
+}
+
 /// A daemon of another line format, which has helpers at work.
 #[cfg(target_os = "linux")]
 fn foreign_daemon(home: &Home) -> (Child, JoinHandle<()>) {
     let (child, listener) = stand_in(home, "exec cat", |record| record.at_work = 3);
     let turns_away = std::thread::spawn(move || {
         for _ in 0..2 {
-            let (mut stream, _) = listener.accept().unwrap();
+            let mut stream = accepted(&listener);
             stream.write_all(b"{\"type\":\"hello\",\"version\":0}\n").unwrap();
         }
     });
@@ -236,7 +245,7 @@ fn p9_a_busy_daemon_of_another_line_format_is_stopped_by_its_record() {
     let stopped = home.run(["daemon", "stop", "--yes", "--json"]).with_code(0).json();
     assert_eq!(stopped["done"], "stopped");
     turns_away.join().unwrap();
-    assert!(!daemon.wait().unwrap().success(), "it was told to end");
+    assert!(!ended(&mut daemon).success(), "it was told to end");
 }
 
 /// How far a daemon has come, as others see it.
@@ -260,7 +269,7 @@ fn p9_after_a_kill_at_any_step_of_its_start_the_next_one_is_there() {
             let mut killed = home.command(["daemon", "run"]).spawn().unwrap();
             eventually("it has come so far", || (progress(&home) >= step).then_some(()));
             killed.kill().unwrap();
-            killed.wait().unwrap();
+            ended(&mut killed);
             let started = home.run(["daemon", "start", "--json"]).with_code(0).json();
             assert_eq!(started["done"], "started", "step {step}, round {round}");
             signal(started["daemon"]["pid"].as_u64().unwrap(), Signal::KILL);
@@ -283,7 +292,7 @@ fn p9_a_daemon_that_hangs_is_named_with_its_process_and_the_remedy() {
         assert!(!silent.err.contains("Still waiting"), "{silent:?}");
     }
     assert_eq!(home.run(["daemon", "stop", "--json"]).with_code(0).json()["done"], "stopped");
-    assert!(!hung.wait().unwrap().success());
+    assert!(!ended(&mut hung).success());
     home.run(["list"]).with_code(0);
 }
 
@@ -295,19 +304,17 @@ fn p9_a_daemon_that_is_busy_is_waited_for_and_that_is_said() {
     let mut list = home.command(["list"]).spawn().unwrap();
     // What comes of it is another daemon's answer: this one turns the command away when it has said
     // that it waits.
-    let (mut stream, _) = listener.accept().unwrap();
-    let mut said = BufReader::new(list.stderr.take().unwrap());
-    let mut line = String::new();
-    said.read_line(&mut line).unwrap();
+    let mut stream = accepted(&listener);
+    let mut said = Lines::of(list.stderr.take().unwrap());
+    let line = said.next().unwrap();
     assert!(line.contains(&format!("(process {})", busy.id())), "{line}");
     assert!(line.contains("Still waiting"), "{line}");
     stream.write_all(b"{\"type\":\"bye\",\"why\":\"Not today.\"}\n").unwrap();
-    line.clear();
-    said.read_line(&mut line).unwrap();
+    let line = said.next().unwrap();
     assert!(line.contains("Not today."), "{line}");
-    assert_eq!(list.wait().unwrap().code(), Some(6));
+    assert_eq!(ended(&mut list).code(), Some(6));
     busy.kill().unwrap();
-    busy.wait().unwrap();
+    ended(&mut busy);
 }
 
 #[cfg(target_os = "linux")]
@@ -338,7 +345,7 @@ fn p9_a_daemon_that_is_suspended_while_somebody_waits_is_named() {
         || home.run(["daemon", "status", "--json"]).json()["daemon"]["unfinished"] == 1;
     eventually("the helper is at work", || unfinished().then_some(()));
     signal(daemon, Signal::STOP);
-    let output = run.wait_with_output().unwrap();
+    let output = output_of(run);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains(&format!("kill -CONT {daemon}")), "{said}");
     signal(daemon, Signal::CONT);
@@ -353,7 +360,7 @@ fn p9_a_daemon_that_closes_every_connection_is_given_up() {
     let broken = home.run(["list"]).with_code(6);
     assert!(broken.err.contains("link to the legwork daemon broke"), "{broken:?}");
     daemon.kill().unwrap();
-    daemon.wait().unwrap();
+    ended(&mut daemon);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! An OpenCode server that is connected by its address, without a plugin.
 
-use legwork_testkit::{Home as OpenCodeHome, Model, block_on};
+use legwork_testkit::{Home as OpenCodeHome, Model, block_on, ended};
 
 use crate::home::{Home, eventually, ran};
 
@@ -29,7 +29,7 @@ fn a_server_is_connected_by_its_address_and_password() {
         (now["pid"] != before && now["hosts"].get(0).is_some()).then_some(())
     });
     connected.kill().unwrap();
-    connected.wait().unwrap();
+    ended(&mut connected);
 }
 
 #[test]

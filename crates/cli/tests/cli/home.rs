@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use legwork_testkit::output;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -52,7 +53,16 @@ impl Home {
     }
 
     pub fn command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_legwork"));
+        self.command_of(env!("CARGO_BIN_EXE_legwork").as_ref(), args)
+    }
+
+    /// The same with another program.
+    pub fn command_of(
+        &self,
+        program: &Path,
+        args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Command {
+        let mut command = Command::new(program);
         command
             .args(args)
             .env_clear()
@@ -73,7 +83,7 @@ impl Home {
 }
 
 pub fn ran(mut command: Command) -> Ran {
-    let output = command.output().unwrap();
+    let output = output(&mut command);
     Ran {
         code: output.status.code().unwrap(),
         out: String::from_utf8(output.stdout).unwrap(),
@@ -83,12 +93,16 @@ pub fn ran(mut command: Command) -> Ran {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        let stopped = self.command(["daemon", "stop", "--yes"]).output();
-        if std::thread::panicking() {
-            eprintln!("{stopped:?}");
-            let log = fs::read_to_string(self.path("legwork/daemon.log"));
-            eprintln!("{}", log.unwrap_or_default());
+        let mut stop = self.command(["daemon", "stop", "--yes"]);
+        if !std::thread::panicking() {
+            output(&mut stop);
+            return;
         }
+        // A second panic would end all tests.
+        let stopped = std::thread::spawn(move || output(&mut stop)).join();
+        eprintln!("{stopped:?}");
+        let log = fs::read_to_string(self.path("legwork/daemon.log"));
+        eprintln!("{}", log.unwrap_or_default());
     }
 }
 

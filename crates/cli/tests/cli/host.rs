@@ -6,7 +6,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
+use legwork_testkit::ended;
 use serde_json::{Value, json};
 
 use crate::home::{Home, PATIENCE};
@@ -24,37 +26,38 @@ pub struct Host {
 impl Host {
     /// Connects, and waits for the daemon's hello.
     pub fn connect(home: &Home) -> Self {
-        let mut bridge =
-            home.command(["bridge", "opencode"]).stdin(Stdio::piped()).spawn().unwrap();
-        let stdin = Arc::new(Mutex::new(bridge.stdin.take().unwrap()));
+        Self::connect_by(home.command(["bridge", "opencode"]))
+    }
+
+    /// The same by another bridge.
+    pub fn connect_by(bridge: Command) -> Self {
         let opencode = Arc::new(Mutex::new(OpenCode::new()));
-        let (tell, lines) = mpsc::channel();
-        let out = BufReader::new(bridge.stdout.take().unwrap());
-        let (answer_to, knows) = (stdin.clone(), opencode.clone());
-        thread::spawn(move || {
-            for line in out.lines() {
-                let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
-                if line["type"] == "host-call" {
-                    let (status, body) = knows.lock().unwrap().answer(&line);
-                    let id = line["id"].clone();
-                    let result =
-                        json!({ "type": "result", "id": id, "status": status, "body": body });
-                    // The bridge may have ended meanwhile.
-                    let _ = writeln!(answer_to.lock().unwrap(), "{result}");
-                } else if tell.send(line).is_err() {
-                    return;
-                }
-            }
-        });
+        let (bridge, stdin, lines) = bridged(bridge, &opencode);
+        // A process of its own: commands that are run by the host itself may not do everything.
         let process = Command::new("sh").stdin(Stdio::piped()).spawn().unwrap();
         let host = Self { process, bridge, stdin, opencode, lines, calls: 0 };
-        // A process of its own: commands that are run by the host itself may not do everything.
-        let pid = host.process.id();
-        host.send(&json!({
+        host.greet();
+        host
+    }
+
+    /// Starts its bridge again, as a plugin does when that has ended.
+    pub fn connect_again(&mut self, bridge: Command) {
+        ended(&mut self.bridge);
+        (self.bridge, self.stdin, self.lines) = bridged(bridge, &self.opencode);
+        self.greet();
+    }
+
+    fn greet(&self) {
+        let pid = self.process.id();
+        self.send(&json!({
             "type": "init", "pid": pid, "directory": "/d", "project": "p", "version": "0.0.7",
         }));
-        assert_eq!(host.next("hello")["tools"].as_array().unwrap().len(), 6);
-        host
+        assert_eq!(self.next(&["hello"])["tools"].as_array().unwrap().len(), 6);
+    }
+
+    /// What the session that launches helpers was told.
+    pub fn told(&self) -> Vec<Value> {
+        self.opencode.lock().unwrap().sessions["ses_parent"].messages.clone()
     }
 
     /// Runs a command as the host would, and gives back what it printed.
@@ -77,10 +80,14 @@ impl Host {
         writeln!(self.stdin.lock().unwrap(), "{line}").unwrap();
     }
 
-    fn next(&self, wanted: &str) -> Value {
+    /// The next line of one of these types, however many others come before.
+    fn next(&self, wanted: &[&str]) -> Value {
+        let deadline = Instant::now() + PATIENCE;
         loop {
-            let line = self.lines.recv_timeout(PATIENCE).unwrap();
-            if line["type"] == wanted {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left);
+            let line = line.unwrap_or_else(|why| panic!("{wanted:?} did not come: {why}"));
+            if wanted.iter().any(|wanted| line["type"] == *wanted) {
                 return line;
             }
         }
@@ -116,12 +123,8 @@ impl Host {
                 "session": "ses_parent", "message": "msg_1", "agent": "build", "directory": "/d",
             },
         }));
-        loop {
-            let line = self.lines.recv_timeout(PATIENCE).unwrap();
-            if line["type"] == "answer" || line["type"] == "refused" {
-                return line["text"].as_str().unwrap_or_else(|| panic!("{line}")).to_owned();
-            }
-        }
+        let line = self.next(&["answer", "refused"]);
+        line["text"].as_str().unwrap_or_else(|| panic!("{line}")).to_owned()
     }
 
     /// The helper in this session answers.
@@ -181,6 +184,33 @@ impl Host {
     fn event(&self, name: &str, properties: &Value) {
         self.send(&json!({ "type": "event", "name": name, "properties": properties }));
     }
+}
+
+/// Starts a bridge that this OpenCode answers.
+fn bridged(
+    mut command: Command,
+    opencode: &Arc<Mutex<OpenCode>>,
+) -> (Child, Arc<Mutex<ChildStdin>>, Receiver<Value>) {
+    let mut bridge = command.stdin(Stdio::piped()).spawn().unwrap();
+    let stdin = Arc::new(Mutex::new(bridge.stdin.take().unwrap()));
+    let (tell, lines) = mpsc::channel();
+    let out = BufReader::new(bridge.stdout.take().unwrap());
+    let (answer_to, knows) = (stdin.clone(), opencode.clone());
+    thread::spawn(move || {
+        for line in out.lines() {
+            let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            if line["type"] == "host-call" {
+                let (status, body) = knows.lock().unwrap().answer(&line);
+                let id = line["id"].clone();
+                let result = json!({ "type": "result", "id": id, "status": status, "body": body });
+                // The bridge may have ended meanwhile.
+                let _ = writeln!(answer_to.lock().unwrap(), "{result}");
+            } else if tell.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    (bridge, stdin, lines)
 }
 
 impl Drop for Host {

@@ -1,9 +1,14 @@
 //! Seeing what helpers do, and how waiting for them ends.
 
-use std::io::{BufRead, BufReader};
+use std::time::Duration;
+
+use legwork_testkit::{Lines, ended, output_of};
 
 use crate::home::{Home, eventually};
 use crate::host::Host;
+
+/// So long a line is waited for before something else happens.
+const SOON: Duration = Duration::from_millis(200);
 
 #[test]
 fn a_completed_task_is_listed_shown_told_and_read() {
@@ -68,7 +73,7 @@ fn waiting_ends_when_the_task_does() {
     let waiting = home.command(["wait", &task]).spawn().unwrap();
     eventually("it waits on a link of its own", || (connections() == before + 2).then_some(()));
     host.finish(&session, "at last");
-    let waited = waiting.wait_with_output().unwrap();
+    let waited = output_of(waiting);
     assert_eq!(waited.status.code(), Some(0), "{waited:?}");
     assert!(waited.stderr.is_empty(), "no progress line in a pipe: {waited:?}");
 }
@@ -104,18 +109,20 @@ fn the_beginning_of_an_id_is_enough_if_it_fits_one_task() {
 fn what_happens_is_seen_as_it_happens() {
     let home = Home::new();
     let mut host = Host::connect(&home);
-    let (task, session) = host.launch("watched");
     let mut watch = home.command(["watch", "--json"]).spawn().unwrap();
-    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
-    eventually("it watches", || {
-        let log = home.run(["daemon", "log"]).out;
-        (log.matches("a program of").count() > log.matches(": gone:").count()).then_some(())
+    let mut lines = Lines::of(watch.stdout.take().unwrap());
+    let mut tasks = Vec::new();
+    // It tells what happens from then on when it watches, and nobody else knows when that is.
+    let told = eventually("it watches", || {
+        let (task, session) = host.launch("watched");
+        tasks.push(task);
+        host.finish(&session, "done");
+        lines.soon(SOON)
     });
-    host.finish(&session, "done");
-    let news: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-    assert_eq!(news["task"], task);
+    let news: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert!(tasks.iter().any(|task| news["task"] == **task), "{news}");
     home.run(["daemon", "stop"]).with_code(0);
-    assert_eq!(watch.wait().unwrap().code(), Some(0));
+    assert_eq!(ended(&mut watch).code(), Some(0));
 }
 
 #[test]
@@ -123,7 +130,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     let home = Home::new();
     let mut list = home.command(["list"]).spawn().unwrap();
     drop(list.stdout.take());
-    let output = list.wait_with_output().unwrap();
+    let output = output_of(list);
     assert_eq!((output.status.code(), output.stderr.is_empty()), (Some(0), true), "{output:?}");
 }
 

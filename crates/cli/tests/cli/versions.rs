@@ -1,12 +1,14 @@
 //! Several versions on one machine: the newest is the daemon, and nobody loses anything by it.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Stdio};
+use std::time::Duration;
 
 use legwork_protocol::line::LINE_VERSION;
+use legwork_testkit::{Lines, ended, output_of};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -15,17 +17,18 @@ use crate::home::{Home, eventually, ran};
 use crate::host::Host;
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
+/// So long a line is waited for before another task is run.
+const SOON: Duration = Duration::from_millis(200);
 
 /// Says hello as a legwork of this version, and gives back what the daemon says to that.
-fn hello(home: &Home, build: &str) -> (BufReader<UnixStream>, Value) {
+fn hello(home: &Home, build: &str) -> (Lines<UnixStream>, Value) {
     let mut stream = UnixStream::connect(home.path("legwork/legwork.sock")).unwrap();
     let role = json!({ "is": "client" });
     let hello = json!({ "type": "hello", "version": LINE_VERSION, "build": build, "role": role });
     writeln!(stream, "{hello}").unwrap();
-    let mut stream = BufReader::new(stream);
-    let mut line = String::new();
-    stream.read_line(&mut line).unwrap();
-    (stream, serde_json::from_str(&line).unwrap())
+    let mut lines = Lines::of(stream);
+    let said = lines.next().unwrap();
+    (lines, serde_json::from_str(&said).unwrap())
 }
 
 fn pid(home: &Home) -> Option<u64> {
@@ -40,8 +43,20 @@ fn note(home: &Home, program: &Path, version: &str) {
     fs::write(store.join("newest.json"), newest.to_string()).unwrap();
 }
 
-fn lines_of(child: &mut Child) -> BufReader<ChildStdout> {
-    BufReader::new(child.stdout.take().unwrap())
+/// Runs tasks until a watch tells of one of them; gives what it tells. It tells what happens from
+/// then on when it watches, and nobody else knows when that is.
+fn heard(home: &Home, news: &mut Lines<ChildStdout>, known: &[String]) -> String {
+    eventually("the watch hears", || {
+        home.run(["run", "--agent", "rehearsal", "say something"]).with_code(0);
+        std::iter::from_fn(|| news.soon(SOON))
+            .find(|line| line.contains("\"task\"") && !known.iter().any(|task| line.contains(task)))
+    })
+}
+
+fn tasks(home: &Home) -> Vec<String> {
+    let listed = home.run(["list", "--all", "--json"]).with_code(0).json();
+    let listed = listed["tasks"].as_array().unwrap().iter();
+    listed.map(|task| task["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -50,17 +65,15 @@ fn i3_a_newer_legwork_takes_over_beside_a_window_and_whoever_looks_comes_back() 
     let mut host = Host::connect(&home);
     let first = pid(&home).unwrap();
     let mut watch = home.command(["watch", "--json"]).spawn().unwrap();
-    let mut news = lines_of(&mut watch);
+    let mut news = Lines::of(watch.stdout.take().unwrap());
     let mut board = home.command(["bridge", "board"]);
     let mut board = board.stdin(Stdio::piped()).spawn().unwrap();
-    let mut pages = lines_of(&mut board).lines().map(|line| line.unwrap());
+    let mut pages = Lines::of(board.stdout.take().unwrap());
     // All of them have been heard.
     let (task, session) = host.launch("before");
     host.finish(&session, "done");
-    let mut line = String::new();
-    news.read_line(&mut line).unwrap();
-    assert!(line.contains(&task), "{line}");
-    pages.find(|page| page.contains(&task)).unwrap();
+    heard(&home, &mut news, &[]);
+    pages.until("the board has the task", |page| page.contains(&task));
     eventually("nothing is left to do", || {
         let view = home.run(["daemon", "status", "--json"]).json();
         (view["daemon"]["unfinished"] == 0 && view["daemon"]["pending"] == 0).then_some(())
@@ -70,18 +83,14 @@ fn i3_a_newer_legwork_takes_over_beside_a_window_and_whoever_looks_comes_back() 
     let started = home.run(["daemon", "start", "--json"]).with_code(0).json();
     assert_ne!(started["daemon"]["pid"], first);
     // The host's plugin starts its bridge again; the others need nobody.
-    let again = home.command(["run", "--agent", "rehearsal", "say after"]);
-    let whole = |page: &String| page.contains("\"whole\":true") && page.contains(&task);
-    pages.find(whole).expect("the board comes again");
-    ran(again).with_code(0);
-    eventually("the news go on", || {
-        line.clear();
-        news.read_line(&mut line).unwrap();
-        (!line.contains(&task)).then_some(())
+    pages.until("the board comes again", |page| {
+        page.contains("\"whole\":true") && page.contains(&task)
     });
+    let before = tasks(&home);
+    heard(&home, &mut news, &before);
     for child in [&mut watch, &mut board] {
         child.kill().unwrap();
-        child.wait().unwrap();
+        ended(child);
     }
 }
 
@@ -159,7 +168,7 @@ fn i3_whatever_the_temporary_folder_is_called_there_is_one_daemon() {
     let pids: Vec<Value> = starts
         .into_iter()
         .map(|start| {
-            let output = start.wait_with_output().unwrap();
+            let output = output_of(start);
             let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
             shown["daemon"]["pid"].clone()
         })

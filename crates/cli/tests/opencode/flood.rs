@@ -1,7 +1,7 @@
 //! What a launch looks like to everybody: one line on the screen, the whole prompt for the helper,
 //! and for the model its own call, as it wrote it.
 
-use legwork_testkit::{Model, Request, Tui, block_on, call, script};
+use legwork_testkit::{Model, Request, Tui, block_on, call, output, script};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, Task, cast, furnish, furnish_whole, launch};
@@ -131,10 +131,10 @@ fn v5_a_launch_is_drawn_as_a_subagent_with_the_part_for_the_terminal_ui() {
 
 /// What the tool said, by OpenCode's own records.
 fn stored_output(home: &legwork_testkit::Home) -> String {
-    let listed = home.opencode(&["session", "list", "--format", "json"]).output().unwrap();
+    let listed = output(&mut home.opencode(&["session", "list", "--format", "json"]));
     let sessions: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let root = sessions.as_array().unwrap().iter().find(|one| one["parentID"].is_null()).unwrap();
-    let exported = home.opencode(&["export", root["id"].as_str().unwrap()]).output().unwrap();
+    let exported = output(&mut home.opencode(&["export", root["id"].as_str().unwrap()]));
     let session: Value = serde_json::from_slice(&exported.stdout).unwrap();
     let calls = legwork_testkit::Call::all(session["messages"].as_array().unwrap());
     let call = calls.iter().find(|call| call.tool == "background_task").unwrap();

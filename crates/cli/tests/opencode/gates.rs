@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use legwork_testkit::{Home, Model, block_on, call};
+use legwork_testkit::{Home, Model, Patient, block_on, call, ended, output, output_of};
 use serde_json::{Value, json};
 
 use crate::processes::{bridge, daemon};
@@ -86,10 +86,10 @@ fn rubbish_through_a_bridge(home: &Home) {
     // It may be sent away in the middle.
     let _ = stdin.write_all("\u{0}\u{1b}[2J{\n".repeat(200).as_bytes());
     let mut said = String::new();
-    bridge.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    Patient::new(bridge.stdout.take().unwrap()).read_to_string(&mut said).unwrap();
     let last: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
     assert_eq!(last["type"], "bye", "{said}");
-    assert!(!bridge.wait().unwrap().success());
+    assert!(!ended(&mut bridge).success());
 }
 
 /// The same daemon serves all: of those that are started at once, one stays.
@@ -104,7 +104,7 @@ fn k5_commands_at_once_start_one_daemon_whose_files_are_the_users_alone() {
         };
         let commands: Vec<Child> = (0..8).map(|_| start()).collect();
         for command in commands {
-            let listed = command.wait_with_output().unwrap();
+            let listed = output_of(command);
             assert!(listed.status.success(), "{listed:?}");
         }
         let daemon = daemon(&home);
@@ -137,7 +137,7 @@ fn k4_records_that_cannot_be_read_are_set_aside_and_nothing_is_lost() {
         fs::set_permissions(folder, PermissionsExt::from_mode(0o700)).unwrap();
     }
     fs::write(own.join("store/legwork.db"), &rubbish).unwrap();
-    let listed = home.command(LEGWORK).arg("list").output().unwrap();
+    let listed = output(home.command(LEGWORK).arg("list"));
     assert!(listed.status.success(), "{listed:?}");
     let log = fs::read_to_string(own.join("daemon.log")).unwrap();
     assert!(log.contains("set aside as"), "{log}");
@@ -177,13 +177,13 @@ fn g1_a_process_of_another_user_is_refused() {
         let mut heard = Vec::new();
         // It may be closed before anything can be said.
         let _ = socket.write_all(b"{\"type\":\"hello\"}\n");
-        let _ = socket.read_to_end(&mut heard);
+        let _ = Patient::new(socket).read_to_end(&mut heard);
         Some(heard)
     }));
     let log = fs::read_to_string(home.join("daemon.log")).unwrap();
-    let list = Command::new(&binary).arg("list").env("LEGWORK_HOME", &home).output().unwrap();
+    let list = output(Command::new(&binary).arg("list").env("LEGWORK_HOME", &home));
     daemon.kill().unwrap();
-    daemon.wait().unwrap();
+    ended(&mut daemon);
     assert!(heard.is_empty(), "{heard:?}");
     assert!(log.contains("a connection was refused: it is of user 0, not of 65534"), "{log}");
     let complaint = String::from_utf8_lossy(&list.stderr).into_owned();

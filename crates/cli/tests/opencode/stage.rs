@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use legwork_testkit::{
-    Call, Client, DEADLINE, Events, Home, Model, Request, Serve, block_on, call, parts, script,
-    texts,
+    Call, Client, DEADLINE, Events, Home, Model, Request, Serve, block_on, call, output, parts,
+    script, texts,
 };
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ fn bare(model: &Model, settings: Value, config: &str) -> Home {
 
 /// Runs a command of ours in a home and waits for its end.
 pub fn legwork(home: &Home, args: &[&str]) -> Output {
-    home.command(LEGWORK).args(args).output().unwrap()
+    output(home.command(LEGWORK).args(args))
 }
 
 /// What a command of ours printed.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use legwork_testkit::{Home, Model, Registry, call, nowhere, script};
+use legwork_testkit::{Home, Model, Registry, call, nowhere, output, script};
 use serde_json::{Value, json};
 
 use crate::packages::{OTHER, Packages, VERSION, bare, cached, link_tools, program_of, system};
@@ -11,7 +11,7 @@ use crate::stage::{Stage, Task, launch, printed, until};
 
 /// The process of the daemon that this program reaches.
 fn daemon_of(home: &Home, program: &Path) -> u64 {
-    let told = home.command(program).args(["daemon", "status", "--json"]).output().unwrap();
+    let told = output(home.command(program).args(["daemon", "status", "--json"]));
     let status: Value = serde_json::from_slice(&told.stdout).unwrap();
     status["daemon"]["pid"].as_u64().unwrap_or_else(|| panic!("no daemon: {status}"))
 }
@@ -33,7 +33,7 @@ async fn i1_opencode_alone_installs_everything_that_is_needed() {
     let model = Model::start();
     let home = bare(&model, &registry.url(), &json!([]));
     let spec = format!("legwork@{VERSION}");
-    let done = home.opencode(&["plugin", &spec, "--global"]).output().unwrap();
+    let done = output(&mut home.opencode(&["plugin", &spec, "--global"]));
     assert!(done.status.success(), "{done:?}");
     // Both parts are in the settings, by the exact number.
     for name in ["opencode", "tui"] {
@@ -47,7 +47,7 @@ async fn i1_opencode_alone_installs_everything_that_is_needed() {
     let stage = Stage::open(model, home).await;
     let task = is_green(&stage).await;
     let program = program_of(&stage.home, VERSION);
-    let list = stage.home.command(&program).arg("list").output().unwrap();
+    let list = output(stage.home.command(&program).arg("list"));
     let short = task.id.trim_start_matches("bg_").get(..3).unwrap();
     let list = printed(&list);
     assert!(list.contains("count the files") && list.contains(short), "{list}");
@@ -98,7 +98,7 @@ async fn screen(registry: &Registry, wanted: &str) {
     let home = bare(&model, &registry.url(), &json!([]));
     link_tools(&home.root().join("bin"), &["tmux"]);
     let spec = format!("legwork@{VERSION}");
-    let done = home.opencode(&["plugin", &spec, "--global"]).output().unwrap();
+    let done = output(&mut home.opencode(&["plugin", &spec, "--global"]));
     assert!(done.status.success(), "{done:?}");
     let tui = home.tui_of(160, 50, &[]).await;
     tui.until("the prompt", |screen| screen.contains("Ask anything")).await;
@@ -129,7 +129,7 @@ async fn i1_a_registry_that_is_gone_harms_no_opencode() {
     let model = Model::start();
     let spec = format!("legwork@{VERSION}");
     let home = bare(&model, &nowhere(), &json!([spec]));
-    let done = home.opencode(&["plugin", &spec, "--global"]).output().unwrap();
+    let done = output(&mut home.opencode(&["plugin", &spec, "--global"]));
     assert!(!done.status.success(), "{done:?}");
     let stage = Stage::open(model, home).await;
     let parent = stage.parent().await;

@@ -1,12 +1,11 @@
 //! The command of the npm package, under the Node that is here, and how it finds the program.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use legwork_testkit::Registry;
+use legwork_testkit::{Lines, Registry, ended, output, output_of};
 
 use crate::packages::{Packages, VERSION, link_tools, system};
 use crate::stage::printed;
@@ -30,9 +29,9 @@ fn program(path: &Path, lines: &str) {
 #[test]
 fn i1_the_command_is_the_program_of_the_package() {
     let (modules, _folder) = Packages::of(VERSION).installed(true);
-    let told = node(&launcher(&modules)).arg("--version").output().unwrap();
+    let told = output(node(&launcher(&modules)).arg("--version"));
     assert_eq!(printed(&told).trim(), format!("legwork {VERSION}"), "{told:?}");
-    let wrong = node(&launcher(&modules)).arg("no-such-command").output().unwrap();
+    let wrong = output(node(&launcher(&modules)).arg("no-such-command"));
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
 }
 
@@ -75,12 +74,12 @@ fn i1_the_command_passes_on_words_signals_and_how_it_ended() {
         command.env("LEGWORK_BIN", &other).args(args).stdout(Stdio::piped()).spawn().unwrap()
     };
     program(&other, "echo \"$LEGWORK_INSTALLED_BY: $1, $2\"\nexit 7\n");
-    let done = run(&["a b", "--c"]).wait_with_output().unwrap();
+    let done = output_of(run(&["a b", "--c"]));
     assert_eq!((printed(&done).trim(), done.status.code()), ("npm: a b, --c", Some(7)));
 
     // By a signal of its own: a shell says so as 128 and its number.
     program(&other, "kill -KILL $$\n");
-    let code = run(&[]).wait().unwrap();
+    let code = ended(&mut run(&[]));
     let by_signal = std::os::unix::process::ExitStatusExt::signal(&code);
     assert!(code.code() == Some(137) || by_signal == Some(9), "{code:?}");
 
@@ -92,12 +91,10 @@ fn i1_the_command_passes_on_words_signals_and_how_it_ended() {
         let mut command = node(&launcher(&modules));
         command.env("LEGWORK_BIN", &other).stdin(reader).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert_eq!(line, "ready\n");
+        assert_eq!(Lines::of(child.stdout.take().unwrap()).next().unwrap(), "ready");
         let pid = child.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
-        assert_eq!(child.wait().unwrap().code(), Some(42), "{signal}");
+        assert_eq!(ended(&mut child).code(), Some(42), "{signal}");
     }
 }
 
@@ -116,7 +113,7 @@ fn i1_a_command_without_its_program_says_so_and_never_starts_itself() {
         let mut command = Command::new(bin.join("legwork"));
         command.env("PATH", &bin).env_remove("LEGWORK_BIN");
         command.envs(named.map(|path| ("LEGWORK_BIN", path)));
-        let done = command.output().unwrap();
+        let done = output(&mut command);
         assert_eq!(String::from_utf8_lossy(&done.stderr), expected);
         assert_eq!(done.status.code(), Some(1));
     }
@@ -137,7 +134,7 @@ fn i1_the_program_is_looked_for_in_order() {
         let mut command = Command::new(bin.join("node"));
         command.args(["--input-type=module", "-e", &script]).env("PATH", &bin);
         command.env_remove("LEGWORK_BIN").envs(named.map(|path| ("LEGWORK_BIN", path)));
-        let done = command.output().unwrap();
+        let done = output(&mut command);
         assert!(done.status.success(), "{done:?}");
         printed(&done).trim().to_owned()
     };

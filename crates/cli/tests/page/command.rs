@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use legwork_machine::process::{is_alive, process_mark};
+use legwork_testkit::ended;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -67,7 +68,7 @@ fn v3_the_browser_is_given_a_private_file_and_no_code() {
     }
     assert!(!page.requests().iter().any(|asked| asked.url.contains(token)));
     signal(front.id(), Signal::INT);
-    assert!(front.wait().unwrap().success());
+    assert!(ended(&mut front).success());
     assert!(!file.exists(), "it is removed with the front");
     assert_eq!(fs::read_to_string(stage.home.path("legwork/ui.json")).unwrap(), "");
 }

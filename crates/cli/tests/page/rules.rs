@@ -220,7 +220,7 @@ fn v3_the_files_are_the_users_alone_and_so_is_their_folder() {
         child.try_wait().unwrap().map(Some).or_else(|| listens.then_some(None))
     });
     let _ = child.kill();
-    let refused = child.wait_with_output().unwrap();
+    let refused = legwork_testkit::output_of(child);
     assert!(ended.is_some_and(|how| !how.success()), "{refused:?}");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("chmod go-w"), "{refused:?}");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();

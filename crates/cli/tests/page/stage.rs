@@ -1,10 +1,9 @@
 //! A home with a front that runs, and a browser to look at it with.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::process::{Child, Command};
 
-use legwork_testkit::{Browser, BrowserContext, Page};
+use legwork_testkit::{Browser, BrowserContext, Lines, Page, output_of};
 use serde_json::Value;
 
 use crate::home::{Home, Ran, eventually, ran};
@@ -31,11 +30,9 @@ pub struct Front {
 impl Front {
     pub fn start(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        if line.is_empty() {
-            panic!("it told nothing: {:?}", child.wait_with_output());
-        }
+        let Some(line) = Lines::of(child.stdout.take().unwrap()).next() else {
+            panic!("it told nothing: {:?}", output_of(child));
+        };
         let told: Value = serde_json::from_str(&line).unwrap();
         let mut front = Self::elsewhere(&told);
         front.child = Some(child);

@@ -1,8 +1,8 @@
 //! `legwork watch` on a terminal and in a pipe, and what `legwork log` leaves out.
 
-use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout};
 
+use legwork_testkit::Lines;
 use serde_json::Value;
 
 use crate::home::Home;
@@ -11,7 +11,7 @@ use crate::terminal::{Terminal, launch, until_status};
 /// A watch in a pipe; it ends with this value.
 struct Watching {
     child: Child,
-    out: Lines<BufReader<ChildStdout>>,
+    out: Lines<ChildStdout>,
 }
 
 impl Watching {
@@ -19,9 +19,9 @@ impl Watching {
     fn start(home: &Home, args: &[&str]) -> Self {
         home.run(["daemon", "start"]).with_code(0);
         let mut child = home.command([&["watch"], args].concat()).spawn().unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-        assert!(said.next().unwrap().unwrap().contains("Watching"));
-        let out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut said = Lines::of(child.stderr.take().unwrap());
+        assert!(said.next().unwrap().contains("Watching"));
+        let out = Lines::of(child.stdout.take().unwrap());
         Self { child, out }
     }
 
@@ -29,7 +29,7 @@ impl Watching {
     fn until(&mut self, wanted: &str) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
-            let line = self.out.next().unwrap().unwrap();
+            let line = self.out.next().unwrap();
             let is_it = line.contains(wanted);
             lines.push(line);
             if is_it {

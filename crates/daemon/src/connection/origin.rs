@@ -122,10 +122,11 @@ impl Standing {
             | Request::Follow
             | Request::Status
             | Request::Ended { .. }
-            | Request::Agents
             | Request::Unread { .. }
             | Request::Mail => None,
-            Request::MailShown { .. } | Request::Shutdown => self.refusal(),
+            // Who asks for agents wants to launch.
+            Request::Agents if self == Self::InHost => None,
+            Request::Agents | Request::MailShown { .. } | Request::Shutdown => self.refusal(),
             Request::Ask(ask) => self.refuses_ask(ask),
         }
     }

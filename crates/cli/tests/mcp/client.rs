@@ -1,0 +1,177 @@
+//! A client over MCP, line by line.
+
+use std::io::Write;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use legwork_testkit::{Lines, ended};
+use serde_json::{Value, json};
+
+use crate::home::Home;
+
+pub const TASKS: &str = "io.modelcontextprotocol/tasks";
+
+pub struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Lines<ChildStdout>,
+    last: u64,
+    /// What goes into every request.
+    pub meta: Value,
+}
+
+impl Client {
+    /// Starts a front that was not told anything yet.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take().unwrap());
+        Self { child, stdin, lines: Lines::of(stdout), last: 0, meta: Value::Null }
+    }
+
+    /// One of the new era, with tasks.
+    pub fn modern(home: &Home) -> Self {
+        Self::modern_as(home.command(["mcp"]), "claude-code")
+    }
+
+    pub fn modern_as(command: Command, name: &str) -> Self {
+        let mut client = Self::start(command);
+        client.meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": name, "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": { "extensions": { TASKS: {} } },
+        });
+        client
+    }
+
+    /// One of the old era under this name.
+    pub fn old(home: &Home, name: &str) -> Self {
+        Self::old_as(home.command(["mcp"]), name, json!({}))
+    }
+
+    pub fn old_as(command: Command, name: &str, capabilities: Value) -> Self {
+        let mut client = Self::start(command);
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
+            "clientInfo": { "name": name, "version": "1" } });
+        client.ask("initialize", hello);
+        client.line(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn line(&mut self, line: &Value) {
+        self.raw(&format!("{line}\n"));
+    }
+
+    pub fn raw(&mut self, bytes: &str) {
+        self.stdin.as_mut().unwrap().write_all(bytes.as_bytes()).unwrap();
+    }
+
+    /// Sends a request, and gives its number.
+    pub fn send(&mut self, method: &str, mut params: Value) -> u64 {
+        self.last += 1;
+        if !self.meta.is_null() {
+            params["_meta"] = self.meta.clone();
+        }
+        let id = self.last;
+        self.line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    /// The whole answer to a request.
+    pub fn answer(&mut self, id: u64) -> Value {
+        let is_it = |line: &str| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["id"] == id && line["method"].is_null()
+        };
+        serde_json::from_str(&self.lines.until("the answer", is_it)).unwrap()
+    }
+
+    /// The next request of the server's.
+    pub fn asked(&mut self, method: &str) -> Value {
+        let is_it = |line: &str| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            line["method"] == method
+        };
+        serde_json::from_str(&self.lines.until(method, is_it)).unwrap()
+    }
+
+    pub fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        let answer = self.answer(id);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    pub fn refused(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        let answer = self.answer(id);
+        assert!(answer["result"].is_null(), "{method}: {answer}");
+        answer["error"].clone()
+    }
+
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// What a tool says.
+    pub fn says(&mut self, tool: &str, arguments: Value) -> String {
+        text(&self.call(tool, arguments))
+    }
+
+    /// Launches a helper that follows this script, without a task, and gives its id.
+    pub fn launch(&mut self, script: &str) -> String {
+        let said = self.says("background_task", launch(script));
+        said.lines().find_map(|line| line.strip_prefix("Task ID: ")).expect(&said).to_owned()
+    }
+
+    /// The same with a task.
+    pub fn launch_task(&mut self, script: &str) -> String {
+        let task = self.call("background_task", launch(script));
+        assert_eq!((&task["resultType"], &task["status"]), (&json!("task"), &json!("working")));
+        task["taskId"].as_str().unwrap().to_owned()
+    }
+
+    pub fn get(&mut self, task: &str) -> Value {
+        self.ask("tasks/get", json!({ "taskId": task }))
+    }
+
+    /// Polls until the task is in this state.
+    pub fn poll(&mut self, task: &str, status: &str) -> Value {
+        loop {
+            let view = self.get(task);
+            if view["status"] == status {
+                return view;
+            }
+            let is_open = ["working", "input_required"].map(Value::from).contains(&view["status"]);
+            assert!(is_open, "{view}");
+        }
+    }
+
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Closes its stdin: it ends by itself.
+    pub fn leave(mut self) {
+        drop(self.stdin.take());
+        assert!(ended(&mut self.child).success());
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn launch(script: &str) -> Value {
+    json!({ "prompt": script, "description": "look around", "agent": "rehearsal" })
+}
+
+pub fn text(result: &Value) -> String {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
+}

@@ -1,0 +1,94 @@
+//! Clients that nobody can wake: what is new comes with the answer to the next call, once, and a
+//! wait brings the results along.
+
+use serde_json::json;
+
+use crate::client::Client;
+use crate::home::{Home, eventually};
+
+/// Waits until the notice of a task lies in the mailbox.
+fn delivered(home: &Home, task: &str) {
+    eventually("the notice is in the mailbox", || {
+        let view = home.run(["show", task, "--json"]).json();
+        (view["status"] == "completed" && view["notice_pending"] == false).then_some(())
+    });
+}
+
+#[test]
+fn m5_the_result_comes_with_the_next_answer_and_never_again() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "gemini-cli-mcp-client");
+    let said = client.says("background_task", crate::client::launch("say the result"));
+    assert!(said.contains("comes with the answer to your next call"), "{said}");
+    let task = said.lines().find_map(|line| line.strip_prefix("Task ID: ")).unwrap().to_owned();
+    delivered(&home, &task);
+    let next = client.says("background_list", json!({}));
+    assert!(next.starts_with("[BACKGROUND TASK COMPLETED]"), "{next}");
+    assert!(next.contains("the result") && next.contains(&format!("{task}    completed")));
+    eventually("it is marked as shown", || {
+        let again = client.says("background_list", json!({}));
+        (!again.contains("the result")).then_some(())
+    });
+}
+
+#[test]
+fn m6_what_one_session_asked_for_is_never_told_to_another() {
+    let home = Home::new();
+    let mut one = Client::old(&home, "codex-mcp-client");
+    let meta = |thread: &str| {
+        let turn = json!({ "turn_trigger": "exec", "thread_source": "user" });
+        json!({ "threadId": thread, "callId": format!("call-{thread}"),
+            "x-codex-turn-metadata": turn })
+    };
+    one.meta = meta("a");
+    let task = one.launch("say for a alone");
+    delivered(&home, &task);
+    one.meta = meta("b");
+    assert!(!one.says("background_list", json!({})).contains("for a alone"));
+    let mut other = Client::old(&home, "goose");
+    other.meta = json!({ "agent-session-id": "g", "agent-working-dir": home.path("") });
+    assert!(!other.says("background_list", json!({})).contains("for a alone"));
+    // The same thread in another process is the same session.
+    let mut again = Client::old(&home, "codex-mcp-client");
+    again.meta = meta("a");
+    assert!(again.says("background_list", json!({})).contains("for a alone"));
+}
+
+#[test]
+fn m5_a_wait_brings_the_results_and_nothing_brings_them_again() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "goose");
+    let task = client.launch("wait 300ms; say worth waiting for");
+    let other = client.launch("hang");
+    let arguments = json!({ "task_ids": [task, other], "any": true, "timeout": 60_000 });
+    let said = client.says("background_block", arguments);
+    assert!(said.contains("worth waiting for"), "{said}");
+    assert!(said.contains("[BACKGROUND TASK COMPLETED]"), "{said}");
+    eventually("the notice is withdrawn", || {
+        let view = home.run(["show", &task, "--json"]).json();
+        (view["notice_pending"] == false).then_some(())
+    });
+    assert!(!client.says("background_list", json!({})).contains("worth waiting for"));
+}
+
+#[test]
+fn m5_who_reads_a_result_is_not_sent_it_again() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "cursor");
+    let task = client.launch("say once");
+    delivered(&home, &task);
+    let said = client.says("background_output", json!({ "task_id": task }));
+    assert_eq!(said.matches("begin words of").count(), 1, "{said}");
+    assert!(!client.says("background_list", json!({})).contains("begin words of"));
+}
+
+#[test]
+fn l6_the_same_call_twice_is_one_task() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "codex-mcp-client");
+    client.meta = json!({ "threadId": "t", "callId": "c1" });
+    let first = client.launch("say x");
+    assert_eq!(client.launch("say x"), first);
+    client.meta["callId"] = json!("c2");
+    assert_ne!(client.launch("say x"), first);
+}

@@ -1,0 +1,149 @@
+//! Tasks of the protocol: a client that polls is told by its polls, whatever is killed meanwhile.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::client::{Client, launch, text};
+use crate::home::{Home, eventually};
+
+fn result(view: &Value) -> String {
+    text(&view["result"])
+}
+
+fn kill_daemon(home: &Home) {
+    let daemon = home.run(["daemon", "status", "--json"]).json()["daemon"]["pid"].as_u64();
+    let pid = Pid::from_raw(i32::try_from(daemon.unwrap()).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+}
+
+fn is_owed(home: &Home, task: &str) -> bool {
+    home.run(["show", task, "--json"]).json()["notice_pending"].as_bool().unwrap()
+}
+
+#[test]
+fn m2_a_client_that_polls_is_given_the_whole_result_as_often_as_it_asks() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("wait 300ms; say all of it");
+    let first = client.get(&task);
+    assert_eq!(first["status"], "working", "the first poll is answered at once");
+    assert!(first["statusMessage"].as_str().unwrap().contains("look around"));
+    let end = client.poll(&task, "completed");
+    assert!(result(&end).starts_with("[BACKGROUND TASK COMPLETED]"), "{end}");
+    assert!(result(&end).contains("all of it"), "{end}");
+    // Nothing else tells it.
+    eventually("the notice is withdrawn", || (!is_owed(&home, &task)).then_some(()));
+    assert!(!client.says("background_list", json!({})).contains("all of it"));
+    // From any front, for ever.
+    let mut other = Client::modern(&home);
+    let body = |view: &Value| result(view).contains("all of it");
+    assert!(body(&client.get(&task)) && body(&other.get(&task)));
+}
+
+#[test]
+fn m2_a_poll_is_held_until_something_changes_and_other_calls_go_on() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("ask rm -rf target; say done");
+    let asks = client.poll(&task, "input_required");
+    let (question, form) = asks["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    assert!(form["params"]["message"].as_str().unwrap().contains("rm -rf target"), "{form}");
+    let held = client.send("tasks/get", json!({ "taskId": task }));
+    assert!(client.says("background_list", json!({})).contains(&task), "a call goes on");
+    let filled = json!({ question: { "action": "accept", "content": { "reply": "once" } } });
+    let taken = client.ask("tasks/update", json!({ "taskId": task, "inputResponses": filled }));
+    assert_eq!(taken["resultType"], "complete");
+    let next = client.answer(held)["result"].clone();
+    assert!(next["inputRequests"].is_null(), "the question is closed: {next}");
+    assert!(result(&client.poll(&task, "completed")).contains("done"));
+}
+
+#[test]
+fn m2_a_failure_is_a_result_that_says_so() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("fail no such model");
+    let end = client.poll(&task, "completed");
+    assert_eq!(end["result"]["isError"], true);
+    assert!(result(&end).starts_with("[BACKGROUND TASK FAILED]"), "{end}");
+    assert!(result(&end).contains("no such model"), "{end}");
+}
+
+#[test]
+fn m2_cancelling_is_idempotent_and_not_told_again() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("hang");
+    for _ in 0..2 {
+        assert_eq!(client.ask("tasks/cancel", json!({ "taskId": task }))["resultType"], "complete");
+    }
+    assert_eq!(client.get(&task)["status"], "cancelled");
+    assert!(!is_owed(&home, &task));
+    // One that is not there any more has been cancelled for ever.
+    home.run(["clear", "--yes", "--all"]);
+    assert_eq!(client.get(&task)["status"], "cancelled");
+    assert_eq!(client.ask("tasks/cancel", json!({ "taskId": task }))["resultType"], "complete");
+}
+
+#[test]
+fn m2_a_resume_is_a_run_of_its_own() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("say one");
+    client.poll(&task, "completed");
+    let arguments = json!({ "prompt": "say two", "resume": task });
+    let resumed = client.call("background_task", arguments);
+    let run = resumed["taskId"].as_str().unwrap().to_owned();
+    assert_eq!(run, format!("{task}.1"));
+    let end = client.poll(&run, "completed");
+    assert!(result(&end).starts_with("[BACKGROUND RESUME COMPLETED]"), "{end}");
+    assert!(result(&end).contains("two") && !result(&end).contains("one"), "{end}");
+    assert!(result(&client.get(&task)).contains("one"), "the first run keeps its end");
+}
+
+#[test]
+fn m2_a_poll_outlives_the_daemon() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("wait 1s; say one; wait 1s; say two");
+    client.get(&task);
+    let held = client.send("tasks/get", json!({ "taskId": task }));
+    kill_daemon(&home);
+    // It was cut off with the daemon and goes on with the next, which the poll has started.
+    let view = client.answer(held);
+    assert!(view["error"].is_null(), "{view}");
+    let end = client.poll(&task, "completed");
+    assert!(result(&end).starts_with("[BACKGROUND TASK"), "{end}");
+}
+
+#[test]
+fn m2_a_client_that_was_killed_is_told_by_the_next_one() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("wait 500ms; say the end");
+    client.get(&task);
+    client.kill();
+    let mut again = Client::modern(&home);
+    assert!(result(&again.poll(&task, "completed")).contains("the end"));
+}
+
+#[test]
+fn m2_a_result_of_90000_characters_is_whole() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let script = format!("repeat 900: say {}", "x".repeat(98));
+    let task = client.launch_task(&script);
+    let end = client.poll(&task, "completed");
+    assert!(result(&end).matches('x').count() >= 88_200, "{}", result(&end).len());
+}
+
+#[test]
+fn m9_a_helper_finds_no_tools() {
+    let home = Home::new();
+    let mut command = home.command(["mcp"]);
+    command.env("LEGWORK_INSIDE", "1");
+    let mut client = Client::modern_as(command, "claude-code");
+    assert_eq!(client.ask("tools/list", json!({}))["tools"], json!([]));
+    let call = json!({ "name": "background_task", "arguments": launch("say x") });
+    assert_eq!(client.refused("tools/call", call)["code"], -32602);
+}

@@ -1,0 +1,151 @@
+//! Waking a model from outside: the inbox of Claude Code when its front is gone, and the queue of
+//! Codex. Both are played here; the real ones are in `cargo xtask clients`.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::home::{Home, PATIENCE, eventually};
+
+/// This very process as a Claude Code with a session in this home: what it notes of itself, and
+/// its inbox.
+fn claude(home: &Home) -> (Command, Receiver<Value>) {
+    let folder = home.path("home/.claude");
+    fs::create_dir_all(folder.join("sessions")).unwrap();
+    let socket = folder.join("inbox");
+    let pid = std::process::id();
+    let note = json!({ "pid": pid, "sessionId": "5e55-1", "messagingSocketPath": socket });
+    fs::write(folder.join(format!("sessions/{pid}.json")), note.to_string()).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
+    let (say, heard) = mpsc::channel();
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let mut line = String::new();
+            stream.read_to_string(&mut line).unwrap();
+            if say.send(serde_json::from_str(&line).unwrap()).is_err() {
+                return;
+            }
+        }
+    });
+    (home.command(["mcp"]), heard)
+}
+
+fn content(message: &Value) -> &str {
+    message["message"]["content"].as_str().unwrap()
+}
+
+#[test]
+fn m3_a_session_without_tasks_is_woken_through_its_inbox() {
+    let home = Home::new();
+    let (command, inbox) = claude(&home);
+    let mut client = Client::old_as(command, "claude-code", json!({}));
+    let said = client.says("background_task", crate::client::launch("wait 200ms; say woken"));
+    assert!(said.contains("A notification with the whole result will follow"), "{said}");
+    let message = inbox.recv_timeout(PATIENCE).unwrap();
+    assert!(content(&message).contains("woken"), "{message}");
+    assert!(!client.says("background_list", json!({})).contains("woken"), "it is told once");
+}
+
+#[test]
+fn m3_a_session_whose_front_has_died_is_woken_through_its_inbox_once() {
+    let home = Home::new();
+    let (command, inbox) = claude(&home);
+    let mut client = Client::modern_as(command, "claude-code");
+    let task = client.launch_task("wait 200ms; say not lost");
+    client.get(&task);
+    client.kill();
+    let message = inbox.recv_timeout(PATIENCE).unwrap();
+    assert!(content(&message).starts_with("[BACKGROUND TASK COMPLETED]"), "{message}");
+    assert!(content(&message).contains("not lost"), "{message}");
+    // A front that comes back is told that the model knows it.
+    let mut again = Client::modern_as(home.command(["mcp"]), "claude-code");
+    let end = again.poll(&task, "completed");
+    let said = crate::client::text(&end["result"]);
+    assert!(said.contains("told in this conversation already"), "{said}");
+    assert!(inbox.recv_timeout(Duration::from_millis(200)).is_err());
+}
+
+#[test]
+fn m3_an_end_that_claude_code_has_told_is_not_put_into_its_inbox() {
+    let home = Home::new();
+    let (command, inbox) = claude(&home);
+    let mut client = Client::modern_as(command, "claude-code");
+    let task = client.launch_task("wait 200ms; say told already");
+    client.get(&task);
+    client.kill();
+    // As if its poll had been answered, and the front had died before it could say so.
+    let project = home.path("home/.claude/projects/-p");
+    fs::create_dir_all(&project).unwrap();
+    let told = format!("MCP task {task} (legwork/background_task) completed.");
+    fs::write(project.join("5e55-1.jsonl"), told).unwrap();
+    eventually("the notice is settled", || {
+        let view = home.run(["show", &task, "--json"]).json();
+        (view["status"] == "completed" && view["notice_pending"] == false).then_some(())
+    });
+    assert!(inbox.recv_timeout(Duration::from_millis(200)).is_err());
+}
+
+#[test]
+fn m3_a_claude_code_that_does_not_run_is_told_when_it_is_back() {
+    let home = Home::new();
+    let folder = home.path("home/.claude");
+    fs::create_dir_all(folder.join("sessions")).unwrap();
+    // A client that dies at once: a shell that is the parent of the front.
+    let script = r#"printf '{"sessionId":"5e55-1","messagingSocketPath":"/nowhere"}' \
+        >"$HOME/.claude/sessions/$$.json"; "$LEGWORK" mcp; exit 0"#;
+    let mut shell = Command::new("sh");
+    let like = home.command(["x"]);
+    shell.args(["-c", script]).env_clear().stdout(std::process::Stdio::piped());
+    shell.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.env("LEGWORK", env!("CARGO_BIN_EXE_legwork"));
+    let mut client = Client::modern_as(shell, "claude-code");
+    let task = client.launch_task("wait 300ms; say kept for later");
+    client.leave();
+    eventually("it has ended", || {
+        let view = home.run(["show", &task, "--json"]).json();
+        (view["status"] == "completed").then_some(())
+    });
+    let view = home.run(["show", &task, "--json"]).json();
+    assert_eq!(view["notice_pending"], true);
+    let mut again = Client::modern(&home);
+    let end = again.poll(&task, "completed");
+    assert!(crate::client::text(&end["result"]).contains("kept for later"));
+}
+
+/// A `codex` that has no server and keeps what is queued in a file.
+fn codex(path: &Path, queue: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = queue ] || exit 1\nprintf '%s\\n' \"$@\" >>'{}'\n",
+        queue.display()
+    );
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn m4_a_thread_of_codex_is_woken_through_its_queue() {
+    let home = Home::new();
+    let queue = home.path("queue");
+    codex(&home.path("bin/codex"), &queue);
+    let mut command = home.command(["mcp"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", home.path("bin").display()));
+    let mut client = Client::old_as(command, "codex-mcp-client", json!({}));
+    let turn = json!({ "turn_trigger": "user", "thread_source": "user" });
+    client.meta = json!({ "threadId": "01a1", "callId": "c", "x-codex-turn-metadata": turn });
+    let said = client.says("background_task", crate::client::launch("wait 200ms; say queued"));
+    assert!(said.contains("A notification with the whole result will follow"), "{said}");
+    let queued = eventually("the message is queued", || {
+        fs::read_to_string(&queue).ok().filter(|text| text.contains("queued"))
+    });
+    assert!(queued.starts_with("queue\n--thread\n01a1\n--message\n[BACKGROUND TASK"), "{queued}");
+    assert!(!client.says("background_list", json!({})).contains("begin words of"));
+}
