@@ -1,6 +1,7 @@
 //! What is played on clients without a screen, or that nothing can wake: the result comes with the
 //! next call of a tool, with a block, or, where editors hold Claude Code open, by its inbox.
 
+use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use legwork_testkit::{McpClient, call};
 use serde_json::json;
 
 use super::scenes::MAIN;
-use super::world::{PATIENCE, Work, World, prompt};
+use super::world::{LOOK, PATIENCE, Work, World, prompt};
 use crate::fault::{Done, Fault};
 use crate::progress::until;
 
@@ -61,13 +62,34 @@ pub async fn block(world: &World) -> Done<()> {
     once(world, &work.mark())
 }
 
-/// An agent that legwork has started is offered nothing of ours: helpers have no helpers.
+/// A client that an agent of legwork has started is offered nothing of ours: helpers have no
+/// helpers, whatever of the environment the client passes on.
 pub async fn inside(world: &World) -> Done<()> {
-    world.terminal.home.set_env("LEGWORK_INSIDE", "1-2-3");
-    turn(world, &["say nothing to call"]).await?;
-    let request = world.newest(MAIN).ok_or_else(|| Fault::new("the model was not asked"))?;
-    let ours = |name: &&str| name.contains("background_task");
-    match request.tool_names().iter().find(|name| ours(name)) {
+    let root = world.terminal.home.root();
+    let fault = |why| Fault::trying("furnishing an agent", why);
+    let asked = root.join("prompt");
+    fs::write(&asked, prompt(MAIN, "a helper:", &["say nothing to call"])).map_err(fault)?;
+    let client = world.client.command(&world.terminal.home, words(world.client));
+    let mut words: Vec<String> = vec![format!("{:?}", client.get_program())];
+    words.extend(client.get_args().map(|word| format!("{word:?}")));
+    let legwork = world.terminal.legwork.path();
+    // It is an ordinary agent otherwise, so that the daemon takes it for one.
+    let line = format!(
+        "{} \"$(cat {})\" < /dev/null > {} 2>&1 & exec {} rehearsal",
+        words.join(" "),
+        asked.display(),
+        root.join("logs/inside").display(),
+        legwork.display()
+    );
+    let config = format!("[agents.nest]\ncommand = [\"sh\", \"-c\", {line:?}]\n");
+    fs::write(root.join("home/.config/legwork/config.toml"), config).map_err(fault)?;
+    world.terminal.launch("nest", "wait 60s; say over")?;
+    let look = async || world.newest(MAIN);
+    let request = until("its model is asked", PATIENCE, LOOK, look).await.map_err(|fault| {
+        let log = fs::read_to_string(root.join("logs/inside")).unwrap_or_default();
+        Fault::trying(fault, log)
+    })?;
+    match request.tool_names().iter().find(|name| name.contains("background_task")) {
         None => Ok(()),
         Some(name) => Err(Fault::new(format!("the model is offered {name}"))),
     }
@@ -83,7 +105,7 @@ pub async fn stream(world: &World) -> Done<()> {
     let mut command = world.client.command(&world.terminal.home, &args);
     let log = world.terminal.home.root().join("logs/stream.out");
     let fault = |why: std::io::Error| Fault::trying("claude -p", why);
-    let out = std::fs::File::create(&log).map_err(fault)?;
+    let out = fs::File::create(&log).map_err(fault)?;
     command.stdin(Stdio::piped()).stdout(out).stderr(Stdio::null());
     let mut child = command.spawn().map_err(fault)?;
     let mut input = child.stdin.take().ok_or_else(|| Fault::new("it has no input"))?;
@@ -108,7 +130,7 @@ pub async fn stream(world: &World) -> Done<()> {
     let _ = child.kill();
     let _ = child.wait();
     done.map_err(|fault| {
-        let said = std::fs::read_to_string(&log).unwrap_or_default();
+        let said = fs::read_to_string(&log).unwrap_or_default();
         Fault::trying(fault, said.lines().last().unwrap_or_default())
     })?;
     once(world, &work.mark())

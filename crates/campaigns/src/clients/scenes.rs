@@ -74,7 +74,8 @@ pub async fn fail(world: &World) -> Done<()> {
     let start = launch("bad", "wait 2s; repeat 1: fail luck-{i}-left.");
     window.say(&[&start, "say going on"]).await?;
     let told = world.told(MAIN, "luck-1-left.", PATIENCE).await?;
-    if !told.messages.iter().any(|said| said.role != "assistant" && said.text.contains("failed")) {
+    let says_so = |text: &str| text.to_lowercase().contains("failed");
+    if !told.messages.iter().any(|said| said.role == "user" && says_so(&said.text)) {
         return Err(Fault::new("the model is not told that the helper failed"));
     }
     world.task("bad", "it has failed", |task| task["status"] == "error").await?;
