@@ -21,6 +21,7 @@ Chores:
   soak             run many tasks through one daemon, and look whether anything grows
   upgrade          build the next version too, and play upgrades and downgrades with both
   views            measure what it costs that somebody looks
+  picture          record the README's picture: the real OpenCode with helpers
   npm              make the npm packages around programs that are built
   archive          make the archives of a release around them
   formula          make the Homebrew formula from the sums of the archives
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
         }
         "mutants" => mutants::run(rest),
         "sim" => sim::run(rest),
-        "adversary" | "bench" | "chaos" | "clients" | "soak" | "views" => {
+        "adversary" | "bench" | "chaos" | "clients" | "picture" | "soak" | "views" => {
             campaigns::run(chore, rest)
         }
         "npm" => npm::run(rest),

@@ -51,7 +51,7 @@ fn build_next(root: &Path) -> Result<PathBuf, Fault> {
         .map_err(|cause| Fault::trying(format!("writing {}", path.display()), cause))?;
     let mut cargo = Command::new("cargo");
     // Not locked: the numbers of the workspace's own crates move.
-    cargo.args(["build", "--offline", "-p", "legwork"]).current_dir(&source);
+    cargo.args(["build", "-p", "legwork"]).current_dir(&source);
     succeeds(cargo.env("CARGO_BUILD_BUILD_DIR", &target).env("CARGO_TARGET_DIR", &own))?;
     Ok(own.join("debug/legwork"))
 }

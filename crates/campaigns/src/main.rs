@@ -1,8 +1,8 @@
 //! The campaigns that produce the project's figures, on the real OpenCode with a scripted model:
-//! what it costs (`bench`, `views`), what survives (`chaos`), what grows (`soak`) and what a
-//! hostile world can do to it (`adversary`). `cargo xtask` starts them in release mode. They know
-//! legwork only as its users do: by its binary, its plugin and what OpenCode shows. They refuse to
-//! judge a figure without saying by which bound.
+//! what it costs (`bench`, `views`), what survives (`chaos`), what grows (`soak`), what a hostile
+//! world can do to it (`adversary`) and what it looks like (`picture`). `cargo xtask` starts them
+//! in release mode. They know legwork only as its users do: by its binary, its plugin and what
+//! OpenCode shows. They refuse to judge a figure without saying by which bound.
 
 mod adversary;
 mod bench;
@@ -13,6 +13,7 @@ mod files;
 mod legwork;
 mod machine;
 mod page;
+mod picture;
 mod processes;
 mod progress;
 mod soak;
@@ -52,6 +53,7 @@ enum Campaign {
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
     Clients(clients::Clients),
+    Picture(picture::Picture),
     Soak(soak::Soak),
     Views(views::Views),
 }
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Campaign::Bench(bench) => bench.run(),
         Campaign::Chaos(chaos) => chaos.run(),
         Campaign::Clients(clients) => clients.run(),
+        Campaign::Picture(picture) => picture.run(),
         Campaign::Soak(soak) => soak.run(),
         Campaign::Views(views) => views.run(),
     };

@@ -16,7 +16,8 @@ Exit codes:
   6  the daemon cannot be reached
   130, 143  interrupted or told to end; helpers at work go on
 
-Start with `legwork install opencode`, then restart OpenCode.
+Start with `legwork install opencode`, then restart OpenCode; or with claude, codex, gemini,
+goose, cursor or vscode in its place.
 `legwork doctor` finds what is wrong.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 /// Deeper than any settings.
-const DEPTH_MAX: usize = 64;
+pub const DEPTH_MAX: usize = 64;
 
 /// A file whose text is an object.
 #[derive(Debug, PartialEq, Eq)]
@@ -117,24 +117,26 @@ impl Item {
     }
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
+/// Reads JSON with comments from a place on.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    pub text: &'a str,
+    pub at: usize,
 }
 
 impl Reader<'_> {
-    fn rest(&self) -> &str {
+    pub fn rest(&self) -> &str {
         &self.text[self.at..]
     }
 
-    fn take(&mut self, wanted: char) -> Option<()> {
+    pub fn take(&mut self, wanted: char) -> Option<()> {
         let found = self.rest().starts_with(wanted);
         self.at += if found { wanted.len_utf8() } else { 0 };
         found.then_some(())
     }
 
     /// Skips spaces and comments.
-    fn space(&mut self) -> Option<()> {
+    pub fn space(&mut self) -> Option<()> {
         loop {
             let rest = self.rest();
             let trimmed = rest.trim_start_matches([' ', '\t', '\r', '\n']);
@@ -153,7 +155,7 @@ impl Reader<'_> {
         }
     }
 
-    fn string(&mut self) -> Option<String> {
+    pub fn string(&mut self) -> Option<String> {
         let rest = self.rest().strip_prefix('"')?;
         let mut escaped = false;
         let end = rest.char_indices().find_map(|(at, c)| {
@@ -218,7 +220,7 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Option<()> {
+    pub fn value(&mut self, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let close = match self.rest().chars().next()? {
             '"' => return self.string().map(drop),

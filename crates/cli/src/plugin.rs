@@ -30,14 +30,21 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Names that are tried for a draft: one is taken once in 2⁶⁴ times.
 const DRAFT_TRIES: u32 = 8;
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+/// What legwork can be installed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Host {
     Opencode,
+    Claude,
+    Codex,
+    Gemini,
+    Goose,
+    Cursor,
+    Vscode,
 }
 
 #[derive(Debug, Args)]
 pub struct Scope {
-    /// Only for the project in this folder (DIR/.opencode)
+    /// Only for the project in this folder
     #[arg(long, value_name = "DIR", conflicts_with = "global")]
     project: Option<PathBuf>,
     /// For all projects of this user (the default)
@@ -54,30 +61,43 @@ impl Scope {
     /// The plugin file, and the folder that is trusted to be where it says: the project's, or the
     /// one of the user's own that the file lies in, which may well be a link.
     pub fn file(&self) -> Result<(PathBuf, PathBuf), Fault> {
-        match &self.project {
+        match self.project_folder()? {
             None => {
                 let file = global_file()?;
                 let folder = file.parent().unwrap_or(&file).to_owned();
                 Ok((file, folder))
             }
-            Some(project) => {
-                let fault = Fault::file("find the project", project);
-                let folder = fs::canonicalize(project).map_err(&fault)?;
-                if !folder.is_dir() {
-                    return Err(fault(io::ErrorKind::NotADirectory.into()));
-                }
+            Some(folder) => {
                 let file = file_in(&folder.join(".opencode"));
-                // What lies in a project may be anybody's; it does not decide where we write.
-                match linked(&folder, &file) {
-                    None => Ok((file, folder)),
-                    Some(link) => Err(Fault::Refused(format!(
-                        "{} is a symbolic link, so it may lead out of the project. Nothing was \
-                         changed. Remove the link, or install for all projects without --project.",
-                        link.display()
-                    ))),
-                }
+                check_way(&folder, &file)?;
+                Ok((file, folder))
             }
         }
+    }
+
+    /// The folder of the project, without links; nothing if it is for all of them.
+    pub fn project_folder(&self) -> Result<Option<PathBuf>, Fault> {
+        let Some(project) = &self.project else { return Ok(None) };
+        let fault = Fault::file("find the project", project);
+        let folder = fs::canonicalize(project).map_err(&fault)?;
+        if folder.is_dir() {
+            Ok(Some(folder))
+        } else {
+            Err(fault(io::ErrorKind::NotADirectory.into()))
+        }
+    }
+}
+
+/// Refuses a file of a project that a link leads to: what lies in a project may be anybody's, and
+/// does not decide where we write.
+pub fn check_way(project: &Path, file: &Path) -> Result<(), Fault> {
+    match linked(project, file) {
+        None => Ok(()),
+        Some(link) => Err(Fault::Refused(format!(
+            "{} is a symbolic link, so it may lead out of the project. Nothing was changed. \
+             Remove the link, or install for all projects without --project.",
+            link.display()
+        ))),
     }
 }
 
@@ -211,12 +231,30 @@ pub fn version_of(plugin: &str) -> Option<String> {
 /// Puts a text in the place of a file, so that a reader sees the old or the new one whole. From
 /// this folder on no symbolic link is followed.
 pub fn write(file: &Path, from: &Path, text: &str) -> Result<(), Fault> {
+    put(file, from, text, None)
+}
+
+/// Puts a text in the place of a person's own file, which may be a link and keeps its mode.
+pub fn overwrite(path: &Path, text: &str) -> Result<(), Fault> {
+    let fault = Fault::file("write", path);
+    let file = fs::canonicalize(path).map_err(&fault)?;
+    let own = legwork_machine::check_owner_of(&file);
+    own.map_err(|foreign| Fault::Refused(foreign.to_string()))?;
+    let mode = fs::metadata(&file).map_err(&fault)?.permissions();
+    let folder = file.parent().unwrap_or(&file).to_owned();
+    put(&file, &folder, text, Some(mode))
+}
+
+fn put(file: &Path, from: &Path, text: &str, mode: Option<fs::Permissions>) -> Result<(), Fault> {
     let fault = Fault::file("write", file);
     let name = file.file_name().ok_or_else(|| fault(io::ErrorKind::InvalidInput.into()))?;
     let folder = enter(from, file).map_err(&fault)?;
-    let (draft, mut out) = draft_in(&folder, name).map_err(&fault)?;
-    let written = out
-        .write_all(text.as_bytes())
+    // What others may not read of a file, they may not read of its draft either.
+    let open_to = Mode::from_raw_mode(if mode.is_some() { 0o600 } else { 0o666 });
+    let (draft, mut out) = draft_in(&folder, name, open_to).map_err(&fault)?;
+    let written = mode
+        .map_or(Ok(()), |mode| out.set_permissions(mode))
+        .and_then(|()| out.write_all(text.as_bytes()))
         .and_then(|()| out.sync_all())
         .and_then(|()| renameat(&folder, &draft, &folder, name).map_err(io::Error::from));
     written.map_err(|source| {
@@ -246,13 +284,13 @@ fn enter(from: &Path, file: &Path) -> io::Result<OwnedFd> {
 
 /// A new file in a folder, under a name that was free: nobody can have put a link or a file of
 /// theirs there. OpenCode loads every .js file of the folder, so it is called otherwise.
-fn draft_in(folder: &OwnedFd, name: &OsStr) -> io::Result<(PathBuf, fs::File)> {
+fn draft_in(folder: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<(PathBuf, fs::File)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut tries = 0;
     loop {
         let number = RandomState::new().build_hasher().finish();
         let draft = Path::new(name).with_extension(format!("{number:016x}.draft"));
-        match openat(folder, &draft, flags, Mode::from_raw_mode(0o666)) {
+        match openat(folder, &draft, flags, mode) {
             Err(Errno::EXIST) if tries < DRAFT_TRIES => tries += 1,
             made => return Ok((draft, made?.into())),
         }

@@ -15,7 +15,7 @@ use legwork_opencode::TUI_PLUGIN;
 
 use crate::fault::Fault;
 use crate::jsonc::Outline;
-use crate::plugin::{self, Found, look};
+use crate::plugin::{self, Found, look, overwrite};
 
 /// What the settings name, relative to themselves.
 pub const WORD: &str = "./legwork/tui.js";
@@ -178,16 +178,4 @@ fn not_understood(path: &Path) -> Fault {
          then do this again; or give --no-tui, and helpers are not shown in the terminal UI.",
         path.display()
     ))
-}
-
-/// Puts a text in the place of a person's own file, which may be a link and keeps its mode.
-fn overwrite(path: &Path, text: &str) -> Result<(), Fault> {
-    let fault = Fault::file("write", path);
-    let file = fs::canonicalize(path).map_err(&fault)?;
-    let own = legwork_machine::check_owner_of(&file);
-    own.map_err(|foreign| Fault::Refused(foreign.to_string()))?;
-    let mode = fs::metadata(&file).map_err(&fault)?.permissions();
-    let folder = file.parent().unwrap_or(&file).to_owned();
-    plugin::write(&file, &folder, text)?;
-    fs::set_permissions(&file, mode).map_err(&fault)
 }

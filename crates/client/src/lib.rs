@@ -2,10 +2,9 @@
 //! asking it.
 //!
 //! This crate blocks and decides nothing: it passes on what is asked and what is answered. It does
-//! not know what a task is, prints nothing, and keeps nothing but which programs were the daemon, or
-//! could not be. A link that breaks is opened again
-//! once, or for as long as its user wants; what is sent again carries the same key, so nothing
-//! happens twice.
+//! not know what a task is, prints nothing, and keeps nothing but which programs were the daemon,
+//! or could not be. A link that breaks is opened again once, or for as long as its user wants; what
+//! is sent again carries the same key, so nothing happens twice.
 
 mod client;
 mod failed;

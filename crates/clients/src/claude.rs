@@ -1,7 +1,7 @@
 //! The inbox of a Claude Code session (2.1.325): a socket that takes one JSON line and says nothing
-//! back. An idle session begins a turn with it, a busy one reads it with its next tool result. There
-//! is no id and no way to ask, so what may have been written is looked for in the transcript, where
-//! every message ends up.
+//! back. An idle session begins a turn with it, a busy one reads it with its next tool result.
+//! There is no id and no way to ask, so what may have been written is looked for in the transcript,
+//! where every message ends up.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};

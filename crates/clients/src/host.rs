@@ -44,7 +44,7 @@ struct OutsideOf(Outside);
 
 /// One message on its way.
 #[derive(Clone, Copy)]
-struct Letter<'a> {
+struct Outgoing<'a> {
     session: &'a SessionId,
     message: &'a MessageId,
     notices: &'a [NoticeId],
@@ -73,19 +73,19 @@ impl Clients {
         })
     }
 
-    async fn deliver(&self, letter: Letter<'_>, wake: Wake) -> Found {
-        if !lock(&self.sessions).knows(letter.session) {
+    async fn deliver(&self, outgoing: Outgoing<'_>, wake: Wake) -> Found {
+        if !lock(&self.sessions).knows(outgoing.session) {
             return Err(HostError::Gone);
         }
-        match lock(&self.told).state(letter.message) {
+        match lock(&self.told).state(outgoing.message) {
             Some(State::Written | State::InMail) => return Ok(Finding::Delivered),
             Some(State::Writing) | None => {}
         }
-        let reach = lock(&self.sessions).reach(letter.session);
+        let reach = lock(&self.sessions).reach(outgoing.session);
         match reach {
             // What is not to start a turn waits for the next one.
             Some(Reach::Claude { session, process, socket, home }) if wake == Wake::StartTurn => {
-                self.to_claude(letter, (&session, &home), &process, &socket).await
+                self.to_claude(outgoing, (&session, &home), &process, &socket).await
             }
             Some(Reach::Codex { thread, home, program }) if wake == Wake::StartTurn => {
                 let thread = Thread {
@@ -94,39 +94,39 @@ impl Clients {
                     program: program.as_deref().map(Path::new),
                     detached: &self.outside.0.detached,
                 };
-                self.to_codex(letter, thread).await
+                self.to_codex(outgoing, thread).await
             }
-            _ => self.to_mailbox(letter),
+            _ => self.to_mailbox(outgoing),
         }
     }
 
     async fn to_claude(
         &self,
-        letter: Letter<'_>,
+        outgoing: Outgoing<'_>,
         (session, home): (&str, &str),
         process: &str,
         socket: &str,
     ) -> Found {
         // Its front may have died before it could say that the client had polled for the ends.
-        let mut traces = vec![Trace::Ends(ends(letter.notices))];
-        if self.may_be_written(letter.message) {
-            traces.push(Trace::Message(letter.message.to_string()));
+        let mut traces = vec![Trace::Ends(ends(outgoing.notices))];
+        if self.may_be_written(outgoing.message) {
+            traces.push(Trace::Message(outgoing.message.to_string()));
         }
         let (home, session) = (home.to_owned(), session.to_owned());
         let look = move || claude::transcript_has(Path::new(&home), &session, &traces);
         match spawn_blocking(look).await {
-            Ok(Ok(true)) => return self.written(letter),
+            Ok(Ok(true)) => return self.written(outgoing),
             Ok(Ok(false)) => {}
             Ok(Err(_)) | Err(_) => return Err(HostError::Busy),
         }
         if !is_alive(process) {
             return Ok(Finding::Absent);
         }
-        self.note(letter, State::Writing)?;
+        self.note(outgoing, State::Writing)?;
         // The last line is for the look: nothing else tells one message from another.
-        let text = format!("{}\n\n(legwork, {})", letter.text, letter.message);
+        let text = format!("{}\n\n(legwork, {})", outgoing.text, outgoing.message);
         match claude::write(socket, &text).await {
-            Ok(()) => self.written(letter),
+            Ok(()) => self.written(outgoing),
             Err(error) => {
                 self.warn(&format!("the inbox of a Claude Code session: {error}"));
                 Err(HostError::Unreachable)
@@ -134,11 +134,11 @@ impl Clients {
         }
     }
 
-    async fn to_codex(&self, letter: Letter<'_>, thread: Thread<'_>) -> Found {
-        let may_be_there = self.may_be_written(letter.message);
-        self.note(letter, State::Writing)?;
-        match thread.queue(letter.message.as_str(), letter.text, may_be_there).await {
-            Ok(()) => self.written(letter),
+    async fn to_codex(&self, outgoing: Outgoing<'_>, thread: Thread<'_>) -> Found {
+        let may_be_there = self.may_be_written(outgoing.message);
+        self.note(outgoing, State::Writing)?;
+        match thread.queue(outgoing.message.as_str(), outgoing.text, may_be_there).await {
+            Ok(()) => self.written(outgoing),
             Err(Trouble::NoThread) => Err(HostError::Gone),
             Err(Trouble::Failed(why)) => {
                 self.warn(&format!("the queue of a Codex thread: {why}"));
@@ -147,14 +147,14 @@ impl Clients {
         }
     }
 
-    fn to_mailbox(&self, letter: Letter<'_>) -> Found {
-        let Letter { session, message, notices, text } = letter;
+    fn to_mailbox(&self, outgoing: Outgoing<'_>) -> Found {
+        let Outgoing { session, message, notices, text } = outgoing;
         let at = Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX));
         let (message, session) = (message.clone(), session.clone());
         let mail = Mail { message, session, at, text: text.to_owned(), tasks: Vec::new() };
         let tasks = Some(notices.iter().map(|id| id.task).collect());
         lock(&self.mail).put(Delivery { mail, tasks }).map_err(|error| self.full(&error))?;
-        self.note(letter, State::InMail)?;
+        self.note(outgoing, State::InMail)?;
         Ok(Finding::Delivered)
     }
 
@@ -162,16 +162,16 @@ impl Clients {
         lock(&self.told).state(message) == Some(State::Writing)
     }
 
-    fn written(&self, letter: Letter<'_>) -> Found {
-        self.note(letter, State::Written)?;
+    fn written(&self, outgoing: Outgoing<'_>) -> Found {
+        self.note(outgoing, State::Written)?;
         Ok(Finding::Delivered)
     }
 
-    fn note(&self, letter: Letter<'_>, state: State) -> Result<(), HostError> {
+    fn note(&self, outgoing: Outgoing<'_>, state: State) -> Result<(), HostError> {
         // A question says nothing of an end.
-        let ends = letter.notices.iter().filter(|id| id.about == About::End);
+        let ends = outgoing.notices.iter().filter(|id| id.about == About::End);
         let ends: Vec<(TaskId, u32)> = ends.map(|id| (id.task, id.run)).collect();
-        let noted = lock(&self.told).note(letter.message, state, &ends);
+        let noted = lock(&self.told).note(outgoing.message, state, &ends);
         noted.map_err(|error| self.full(&error))
     }
 
@@ -192,7 +192,7 @@ impl Clients {
             Action::Poll { .. } => Ok(Finding::Polled { busy: Vec::new(), questions: Vec::new() }),
             Action::Deliver { session, message, notices, parts, wake, .. } => {
                 let text = text_of(parts);
-                self.deliver(Letter { session, message, notices, text: &text }, *wake).await
+                self.deliver(Outgoing { session, message, notices, text: &text }, *wake).await
             }
             Action::Probe { .. }
             | Action::Open { .. }

@@ -181,7 +181,10 @@ impl Daemon {
         let now = self.clock.now();
         !self.shell.is_degraded()
             && !self.notifier.is_busy()
-            && self.shell.read(now, |engine| engine.tally().unfinished) == Some(0)
+            && self
+                .shell
+                .read(now, |engine| engine.tally().unfinished == 0 && !engine.is_telling(now))
+                == Some(true)
     }
 
     fn came(&mut self, connection: ConnectionId, hello: Hello) {

@@ -54,6 +54,16 @@ pub enum Caller {
     Person,
 }
 
+impl Caller {
+    /// The session that asks; a person is none.
+    pub fn session(&self) -> Option<&SessionId> {
+        match self {
+            Self::Session { session, .. } => Some(session),
+            Self::Person => None,
+        }
+    }
+}
+
 /// Who may have helpers on a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {

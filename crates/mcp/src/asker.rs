@@ -85,9 +85,7 @@ impl Surroundings {
 
     fn made(&self, session: Session, client: &str) -> Asker {
         let id = |name: &str| fitting(name).parse::<SessionId>().ok();
-        let own = id(&session.name);
-        let context = |session: SessionId| session;
-        let own = own.unwrap_or_else(|| context(nobody()));
+        let own = id(&session.name).unwrap_or_else(nobody);
         let key = session
             .call
             .and_then(|call| CallKey::try_from(format!("{}-{}", own, fitting(&call))).ok());
@@ -129,8 +127,7 @@ impl Surroundings {
             }),
             _ => None,
         };
-        let main = format!("claude_{session}");
-        let of_sub_agents = format!("{main}_agents");
+        let [main, of_sub_agents] = names_of_claude(&session);
         let (name, also_reads) =
             if is_sub_agent { (of_sub_agents, None) } else { (main, Some(of_sub_agents)) };
         let told = if reach.is_some() { Told::Here } else { Told::NextCall };
@@ -164,7 +161,7 @@ impl Surroundings {
     fn other(&self, client: &Client) -> Session {
         let client = if client.name.is_empty() { "client" } else { &client.name };
         Session {
-            name: format!("mcp_{client}_{}", self.own_name()),
+            name: name_of_process(&self.own_name()),
             directory: None,
             told: Told::NextCall,
             reach: None,
@@ -243,6 +240,25 @@ fn fitting(name: &str) -> String {
     }
     let plain = name.chars().filter(|c| is_plain(*c)).take(MAX - 9);
     format!("{}-{}", plain.collect::<String>(), hash8(name.as_bytes()))
+}
+
+/// The sessions of a Claude Code session: its own, and that of its sub-agents.
+pub fn sessions_of_claude(session: &str) -> Vec<SessionId> {
+    names_of_claude(session).iter().filter_map(|name| fitting(name).parse().ok()).collect()
+}
+
+fn names_of_claude(session: &str) -> [String; 2] {
+    [format!("claude_{session}"), format!("claude_{session}_agents")]
+}
+
+/// The session of a client that has no name for it, by the mark of its process. Its hooks, which
+/// descend from that process, read what this session is told.
+pub fn session_of_process(mark: &str) -> Option<SessionId> {
+    fitting(&name_of_process(mark)).parse().ok()
+}
+
+fn name_of_process(mark: &str) -> String {
+    format!("mcp_{mark}")
 }
 
 fn nobody() -> SessionId {

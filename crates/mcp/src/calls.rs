@@ -1,5 +1,5 @@
-//! A call of one of the tools: answered with a task where the client can follow one, else with text.
-//! What the session has not read yet goes before the text.
+//! A call of one of the tools: answered with a task where the client can follow one, else with
+//! text. What the session has not read yet goes before the text.
 
 use std::collections::BTreeSet;
 

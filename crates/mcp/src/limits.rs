@@ -23,6 +23,8 @@ pub const RETRY: Duration = Duration::from_secs(1);
 pub const AGENTS_MAX: Duration = Duration::from_secs(5);
 /// A person's look at a form; then the question is left to the other ways to answer it.
 pub const FORM_MAX: Duration = Duration::from_secs(60 * 60);
+/// No person reads a form and says no in less.
+pub const READ_MIN: Duration = Duration::from_millis(300);
 /// Ancestors among which the client is looked for: it may have started us by a launcher.
 pub const ANCESTORS_MAX: usize = 4;
 /// A client's own note about a session.

@@ -1,6 +1,6 @@
 //! Questions of helpers for a client of the old era that shows forms (Codex, Goose): the board is
-//! watched for as long as helpers of the session are at work, and each of their questions is a form,
-//! one at a time. Whoever answers elsewhere is first: the form is withdrawn then.
+//! watched for as long as helpers of the session are at work, and each of their questions is a
+//! form, one at a time. Whoever answers elsewhere is first: the form is withdrawn then.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,11 +9,11 @@ use legwork_protocol::api::board::{BoardPage, Glance};
 use legwork_protocol::api::{Ask, Request};
 use legwork_protocol::view::{QuestionView, TaskView};
 use legwork_protocol::{QuestionId, SessionId};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::calls::Done;
 use crate::forms;
-use crate::limits::{FORM_MAX, RETRY};
+use crate::limits::{FORM_MAX, READ_MIN, RETRY};
 use crate::server::Server;
 
 /// How long a page of the board is waited for.
@@ -70,12 +70,15 @@ impl Server {
 
     async fn show(&self, task: &TaskView, question: &QuestionView) {
         let form = forms::form(task, question);
+        let began = Instant::now();
         let Ok((id, filled)) = self.ask("elicitation/create", &form).await else { return };
         let filled = tokio::select! {
             filled = timeout(FORM_MAX, filled) => filled,
             () = self.closed(task, question) => return self.withdraw(id).await,
         };
         match filled {
+            // Codex declines by itself where it may not ask (0.166.0): nobody has read it.
+            Ok(Ok(Ok(filled))) if filled["action"] != "accept" && began.elapsed() < READ_MIN => {}
             Ok(Ok(Ok(filled))) => {
                 if let Some(reply) = forms::reply(question, &filled) {
                     let answer = Ask::Reply { question: question.id.clone(), reply };

@@ -1,5 +1,6 @@
-//! Tasks of the protocol. Each run of a task of ours is one, known for ever to every front: a client
-//! that was killed asks again after its restart, and is given the whole result as often as it asks.
+//! Tasks of the protocol. Each run of a task of ours is one, known for ever to every front: a
+//! client that was killed asks again after its restart, and is given the whole result as often as
+//! it asks.
 
 use std::str::FromStr;
 
@@ -8,6 +9,7 @@ use legwork_machine::lock;
 use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::{self, Ask, Refusal, Request};
 use legwork_protocol::ids::run_name;
+use legwork_protocol::line::Context;
 use legwork_protocol::view::{EndView, TaskView};
 use legwork_protocol::{QuestionId, TaskId, Time};
 use legwork_rpc::RpcError;
@@ -62,8 +64,9 @@ impl Server {
         let wait_ms = if known.is_some() { POLL_HOLD_MS } else { 0 };
         let questions = known.unwrap_or_default();
         let poll = Ask::Collect { task: id.to_string(), run, questions, wait_ms };
+        let poller = self.poller(client, params);
         let (task, ended) = loop {
-            match self.daemon.request(None, None, poll.clone()).await {
+            match self.daemon.request(None, Some(&poller), poll.clone()).await {
                 Ok(api::Answer::Collected { task, ended, .. }) => break (task, ended),
                 Err(Trouble::Refused(Refusal::NotFound(_))) => return Ok(cleared(id, run)),
                 Err(Trouble::Refused(refusal)) => return Err(bad(refusal.text())),
@@ -89,6 +92,14 @@ impl Server {
         lock(&self.polled).remove(&(id, run));
         let after = vec![After::HandedOver { task: id, run }];
         Ok(Answer { result: ended_view(&task, run, &end), after })
+    }
+
+    /// The session that a request about tasks comes from: it is there, and may be told other
+    /// things too. It starts nothing, so it brings no environment along.
+    fn poller(&self, client: &Client, params: &Value) -> Context {
+        let knows_tasks = true;
+        let asker = self.surroundings.asker(client, params, knows_tasks);
+        Context { environment: None, ..asker.context }
     }
 
     /// The person has filled in forms.
@@ -126,10 +137,9 @@ impl Server {
         if task.resumes != run {
             return Ok(json!({}).into());
         }
-        let knows_tasks = true;
-        let asker = self.surroundings.asker(client, params, knows_tasks);
         let cancel = Ask::Cancel { task: id.to_string() };
-        match self.daemon.request::<Done>(None, Some(&asker.context), cancel).await {
+        let poller = self.poller(client, params);
+        match self.daemon.request::<Done>(None, Some(&poller), cancel).await {
             Ok(_) | Err(Trouble::Refused(_)) => {}
             Err(Trouble::Away(why)) => return Err(away(why)),
         }

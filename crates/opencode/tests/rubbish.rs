@@ -135,7 +135,7 @@ fn actions() -> Vec<Action> {
             tried: Tried::Perhaps,
             session: session(),
             message: message(),
-            runs: Vec::new(),
+            notices: Vec::new(),
             parts: vec![part],
             wake: Wake::StartTurn,
         },

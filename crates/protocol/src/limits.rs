@@ -106,6 +106,9 @@ pub const COLLECT_WAIT_MAX_MS: u64 = 20_000;
 /// Whoever collects a run is given so long between two polls, or to come back after it was killed
 /// or the daemon was; then the run's notices go out another way.
 pub const COLLECT_LEASE_MS: u64 = 10_000;
+/// A daemon that nobody needs stays so long for a notice that it cannot get rid of; the next one
+/// tries again.
+pub const TELLING_MAX_MS: u64 = 60 * 60 * 1_000;
 /// How often unfinished work is looked up when no event comes.
 pub const POLL_EVERY_MS: u64 = 5_000;
 /// A helper that shows nothing for so long may wait for a person. One at work shows something every

@@ -2,8 +2,8 @@
 //! Codex speak.
 //!
 //! Knows the envelope, not what is in it. Written by hand and not with the libraries of these
-//! protocols: we use few of their messages, have to bound what the other side may send, and must live through
-//! what is no message at all; the libraries are what the tests hold this against.
+//! protocols: we use few of their messages, have to bound what the other side may send, and must
+//! live through what is no message at all; the libraries are what the tests hold this against.
 
 use legwork_protocol::line::{check_size, repair_surrogates};
 use serde_json::{Value, json};

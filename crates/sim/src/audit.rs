@@ -41,6 +41,8 @@ pub struct RunFact {
     pub ended_at: Time,
     /// Whether a host could be asked then.
     pub readable: bool,
+    /// Whether somebody has read its end.
+    pub read: bool,
     /// Whether its task was forgotten.
     pub forgotten: bool,
     pub prompt: Arc<str>,
@@ -144,8 +146,8 @@ impl Audit {
                     row.task.run.usage = usage.clone();
                 }
             }
-            Change::Retrieved { .. }
-            | Change::Asked { .. }
+            Change::Retrieved { task, .. } => self.read(*task),
+            Change::Asked { .. }
             | Change::LaunchUndone { .. }
             | Change::Answered { .. }
             | Change::LedgerKept { .. }
@@ -200,6 +202,14 @@ impl Audit {
         }
     }
 
+    /// Somebody has read how the task's last run ended.
+    fn read(&mut self, task: TaskId) {
+        let number = self.rows.get(&task).map(|row| (task, row.task.run.number));
+        if let Some(run) = number.and_then(|number| self.runs.get_mut(&number)) {
+            run.read = true;
+        }
+    }
+
     /// A session may go on with what is completed, a person with whatever is over; and what a
     /// person has done, the session that launched it hears of.
     fn resumed(&mut self, task: &Task, from: StageName, by: ResumedBy) {
@@ -249,6 +259,7 @@ impl Audit {
             readable: false,
             detail: String::new(),
             notice: NoticeFact::None,
+            read: false,
             forgotten: false,
             prompt: task.run.prompt.clone().unwrap_or_default(),
             taken: false,

@@ -63,6 +63,12 @@ impl Call {
     }
 
     fn text_of(&self, answer: &Result<Answer, Refusal>) -> String {
+        if let Ok(Answer::Collected { task, ended, .. }) = answer {
+            // For a front, not for a model.
+            let asks = task.questions.iter().map(|question| format!(", asks {}", question.subject));
+            let asks: String = asks.collect();
+            return format!("{}{asks}", if *ended { "it has ended" } else { "not yet" });
+        }
         let fence = Fence::of(&self.spare.to_string(), "");
         answers::text(answer, self.note, fence)
     }
@@ -243,6 +249,7 @@ impl World {
                     let twice = self.calls[number].answer.is_some();
                     self.calls[number].answer = Some((self.now, answer));
                     self.check_answer(number, twice);
+                    self.front_hears(number);
                 }
             }
         }

@@ -51,6 +51,7 @@ impl World {
             self.audit().broken("saved before done", what);
         }
         if let Action::Deliver { session, message, .. } = &work.action {
+            self.check_collected(message);
             self.check_held(session, message);
         }
         self.check_host(work);
@@ -221,6 +222,7 @@ impl World {
             _ => false,
         };
         self.check_woken(number, heard);
+        self.check_poll(number, heard);
         self.check_place(number);
         let call = &self.calls[number];
         let promised = match call.ask {

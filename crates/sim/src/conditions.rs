@@ -21,6 +21,8 @@ pub enum Twist {
     RepeatedIds,
     /// There is a host of another place that serves everyone.
     Shared,
+    /// There is one too, and clients that poll have helpers there.
+    Clients,
     /// Windows run where the daemon cannot see whether they have ended.
     Unseen,
 }
@@ -33,9 +35,15 @@ impl Twist {
             10..=24 => Self::HiddenDatabase,
             25..=32 => Self::RepeatedIds,
             33..=39 => Self::Unseen,
-            40..=64 => Self::Shared,
+            40..=54 => Self::Shared,
+            55..=74 => Self::Clients,
             _ => Self::None,
         }
+    }
+
+    /// Whether there is a host that serves everyone.
+    pub fn has_shared(self) -> bool {
+        matches!(self, Self::Shared | Self::Clients)
     }
 }
 

@@ -31,6 +31,10 @@ impl World {
             Err(fault) => unreachable!("the books cannot be read: {fault}"),
         }
         self.set_alarm(Some(self.now));
+        // A part of the daemon is there before anybody asks.
+        if let Some(clients) = self.clients.window {
+            self.link(clients);
+        }
         for window in self.alive() {
             let ms = self.dice.between(1, 400);
             self.plan(ms, Happening::Links(window));

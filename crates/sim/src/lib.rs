@@ -10,6 +10,7 @@ pub mod books;
 pub mod calls;
 pub mod campaign;
 mod checks;
+pub mod clients;
 mod conditions;
 mod daemon;
 pub mod fence;

@@ -9,7 +9,7 @@ use legwork_engine::record::Target;
 use legwork_engine::work::{RunState, Wake};
 
 use crate::adapter::{self, Plan, Write, usage};
-use crate::host::{Event, Kind, ProcessNo, Status};
+use crate::host::{Event, Kind, Status};
 use crate::world::{Happening, Window, World};
 
 /// How long the daemon waits for a host's answer.
@@ -46,6 +46,7 @@ impl World {
         }
         let window = &mut self.windows[number];
         window.linked = true;
+        window.linked_at = self.now;
         window.stream = true;
         window.free_at.clear();
         window.writing.clear();
@@ -54,7 +55,10 @@ impl World {
         let Window { place, serves, lifetime, .. } = &self.windows[number];
         let (place, serves, lifetime) = (place.clone(), *serves, *lifetime);
         self.daemon_step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
-        self.resend_of(number);
+        match self.is_clients(number) {
+            true => self.reconnect_fronts(),
+            false => self.resend_of(number),
+        }
     }
 
     /// The link breaks; the plugin connects again a little later.
@@ -88,7 +92,7 @@ impl World {
             let Some(in_flight) = self.in_flight.remove(&(life, work)) else { continue };
             let process = self.windows[number].process;
             if self.dice.chance(500) && self.oc.alive(process) && !in_flight.done {
-                self.finish_write(process, in_flight.action, in_flight.write);
+                self.finish_write(number, in_flight.action, in_flight.write);
             }
             if life == self.life && self.daemon.is_some() && !in_flight.given_up {
                 let found = Err(HostError::Unreachable);
@@ -97,14 +101,14 @@ impl World {
         }
     }
 
-    fn finish_write(&mut self, process: ProcessNo, action: Action, write: Option<Write>) {
+    fn finish_write(&mut self, number: usize, action: Action, write: Option<Write>) {
         let plan = match write {
             Some(write) => Plan::Write(write),
-            None => adapter::read(&self.oc, process, &action),
+            None => self.reads(number, &action),
         };
         if let Plan::Write(write) = plan {
             // What it found is told to nobody.
-            drop(self.write(process, write));
+            drop(self.write(number, write));
         }
     }
 
@@ -157,14 +161,14 @@ impl World {
     pub(crate) fn work_reads(&mut self, life: u32, work: WorkId) {
         let Some(in_flight) = self.in_flight.get(&(life, work)) else { return };
         let number = in_flight.window;
-        let process = self.windows[number].process;
         // Another request of the lane is between its read and its write: this one has to wait.
         let lane = in_flight.action.lane();
         let writes = self.windows[number].writing.get(&lane);
         if writes.is_some_and(|other| self.in_flight.contains_key(other)) {
             return self.plan(1, Happening::Reads(life, work));
         }
-        match adapter::read(&self.oc, process, &in_flight.action) {
+        let action = in_flight.action.clone();
+        match self.reads(number, &action) {
             Plan::Over(found) => self.work_over(life, work, found),
             Plan::Write(write) => {
                 let gap = self.dice.between(1, 4);
@@ -177,11 +181,14 @@ impl World {
         }
     }
 
-    fn write(&mut self, process: ProcessNo, write: Write) -> Result<Finding, HostError> {
+    fn write(&mut self, number: usize, write: Write) -> Result<Finding, HostError> {
         if let Write::Send(session, _) = &write {
             self.last_sent.insert(session.clone(), self.now);
         }
-        adapter::write(&mut self.oc, process, write)
+        if self.is_clients(number) {
+            return self.put_into_inbox(write);
+        }
+        adapter::write(&mut self.oc, self.windows[number].process, write)
     }
 
     pub(crate) fn work_writes(&mut self, life: u32, work: WorkId, write: Write) {
@@ -191,7 +198,7 @@ impl World {
         self.windows[number].writing.remove(&lane);
         let process = self.windows[number].process;
         self.check_tell(process, &write);
-        let found = self.write(process, write);
+        let found = self.write(number, write);
         self.work_over(life, work, found);
     }
 

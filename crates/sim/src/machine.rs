@@ -20,6 +20,7 @@ impl World {
         self.oc.advance(self.now, &mut self.events);
         for window in &mut self.windows {
             window.slow_until = window.slow_until.plus(ms);
+            window.linked_at = window.linked_at.plus(ms);
             window.free_at.values_mut().for_each(|at| *at = at.plus(ms));
         }
         self.heard.values_mut().for_each(|at| *at = at.plus(ms));
@@ -76,7 +77,8 @@ impl World {
     /// Nobody can be told who was deleted unheard, or is out of sight.
     pub(crate) fn can_be_told(&self, session: &SessionId) -> bool {
         let there = self.oc.once(session).is_some_and(|session| !session.deleted);
-        there && !self.is_out_of_sight(session)
+        let absent = self.client_of(session).is_some_and(|client| client.process.is_none());
+        there && !absent && !self.is_out_of_sight(session)
     }
 
     /// A helper's session that worked in a window which ended unseen: nobody uses it elsewhere.

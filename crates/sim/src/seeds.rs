@@ -1,8 +1,10 @@
 //! Random histories. A seed decides the settings, what people and models do, and what goes wrong
 //! meanwhile. Then the faults stop, and everything has to settle.
 
+mod clients;
+mod settle;
+
 use legwork_protocol::api::{Ask, List, Note, Reply, ToolCall};
-use legwork_protocol::limits::{HEADLESS_IDLE_MS, HEADLESS_START_MS};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Interrupted, SessionId, Status, TaskId};
 
@@ -11,11 +13,7 @@ use crate::books::Keeper;
 use crate::conditions::{LONGEST_RUN_MS, Twist, faults, script, settings};
 use crate::host::{Dice, Nasty, SHARED, SPECIALIST};
 use crate::trace::Trace;
-use crate::world::{Faults, Keys, World, name, other_place, place, shared_place};
-
-/// How long everything else may take to settle once nothing goes wrong any more: the slowest
-/// retries and looks.
-const SETTLE_MS: u64 = 5 * 60_000;
+use crate::world::{Keys, World, name, other_place, place, shared_place};
 
 /// What came of a history.
 #[derive(Debug)]
@@ -82,8 +80,11 @@ impl Play {
         for _ in 0..self.dice.between(1, 2) {
             self.boot(0);
         }
-        if self.twist == Twist::Shared {
+        if self.twist.has_shared() {
             self.boot(SHARED);
+        }
+        if self.twist == Twist::Clients {
+            self.start_clients();
         }
         for _ in 0..self.dice.between(1, 3) {
             let window = self.some_window();
@@ -113,7 +114,7 @@ impl Play {
         let other = self.dice.chance(500);
         let database = match self.twist {
             Twist::OtherDatabase | Twist::HiddenDatabase => u8::from(other),
-            Twist::Shared if other => SHARED,
+            Twist::Shared | Twist::Clients if other => SHARED,
             _ => 0,
         };
         self.boot(database)
@@ -185,6 +186,9 @@ impl Play {
     }
 
     fn act(&mut self) {
+        if self.twist == Twist::Clients && self.dice.chance(650) {
+            return self.client_acts();
+        }
         let most = if self.calm { 80 } else { 124 };
         match self.dice.below(most) {
             0..=34 => self.launch(),
@@ -271,7 +275,7 @@ impl Play {
         let prompt = self.script();
         let agent = match self.dice.below(100) {
             0..=3 => "nobody",
-            4..=53 if self.twist == Twist::Shared => SPECIALIST,
+            4..=53 if self.twist.has_shared() => SPECIALIST,
             _ => "general",
         };
         let agent = agent.to_owned();
@@ -387,73 +391,6 @@ impl Play {
     fn delete_child(&mut self) {
         if let Some((window, child)) = self.helper() {
             self.world.delete_session(window, &child);
-        }
-    }
-
-    /// Nothing goes wrong any more, and everything has to come to its end.
-    fn settle(&mut self) {
-        self.world.trace.tell(|| "from now on nothing goes wrong".to_owned());
-        self.world.faults = Faults::default();
-        self.world.calm_since = Some(self.world.now);
-        self.world.set_full(false);
-        self.world.start_daemon();
-        self.some_window();
-        for session in self.sessions.clone() {
-            self.window_of(&session);
-        }
-        if self.twist == Twist::Shared {
-            // What was begun there can be stopped there.
-            self.boot(SHARED);
-        }
-        for window in self.world.alive() {
-            self.world.deafen(window, false);
-        }
-        if self.twist == Twist::Unseen {
-            self.come_back();
-        }
-        for session in self.sessions.clone() {
-            let window = self.window_of(&session);
-            let process = self.world.windows[window].process;
-            // It may be deleted, and then there is nothing to undo.
-            drop(self.world.oc.clear_revert(process, &session));
-        }
-        // With one place only, the runs that are left go one after the other.
-        let rows = self.world.audit().rows.values();
-        let left = rows.filter(|row| !row.task.is_finished()).count() + self.world.calls.len();
-        let end = self.world.now.plus(SETTLE_MS + left as u64 * LONGEST_RUN_MS);
-        // What is on its way arrives, on the slowest link too.
-        self.world.run_for(20_000);
-        while !self.is_settled() && self.world.now < end && self.world.step() {}
-        // What still goes on in the hosts comes to its end, and they too if nobody sees them.
-        self.world.run_for(5_000);
-        if self.world.alive() != self.world.on_screen() {
-            self.world.run_for(HEADLESS_START_MS + 3 * HEADLESS_IDLE_MS);
-            self.world.check_no_headless();
-        }
-    }
-
-    /// Somebody uses again what was left where nobody could see it end.
-    fn come_back(&mut self) {
-        self.world.run_for(5_000);
-        for session in self.sessions.clone() {
-            let window = self.window_of(&session);
-            self.world.use_session(window, &session);
-        }
-    }
-
-    fn is_settled(&mut self) -> bool {
-        self.world.waiting().next().is_none() && self.world.is_settled()
-    }
-
-    /// Where nothing goes wrong, a helper that can answer does not fail.
-    fn check_calm(&mut self) {
-        let easy = |prompt: &str| prompt.starts_with("say ") || prompt.starts_with("wait 5;");
-        let audit = self.world.audit();
-        let wrong = audit.runs.iter().find(|(_, run)| {
-            run.ended == Some(legwork_engine::task::Outcome::Failed) && easy(&run.prompt)
-        });
-        if let Some(what) = wrong.map(|(id, run)| format!("{id:?} failed: {}", run.detail)) {
-            audit.broken("no failure without a fault", what);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use legwork_engine::task::Stage;
 use legwork_protocol::Ask;
 use legwork_protocol::api::ToolCall;
+use legwork_protocol::limits::{COLLECT_LEASE_MS, COLLECT_WAIT_MAX_MS};
 use legwork_protocol::{MessageId, SessionId, Settings, Status, TaskId};
 use serde_json::Value;
 
@@ -67,6 +68,14 @@ impl Story {
         let session = self.world.conversation(window);
         self.names.insert(session.to_string(), name.to_owned());
         session
+    }
+
+    /// A client that polls, with a name for its session in the transcript.
+    pub fn client(&mut self, name: &str) -> usize {
+        let client = self.world.client();
+        let session = self.world.clients.all[client].session.to_string();
+        self.names.insert(session, name.to_owned());
+        client
     }
 
     /// A session calls a tool through the first window; the answer may come later.
@@ -219,6 +228,10 @@ impl Story {
     pub fn end(mut self) -> String {
         self.until_settled();
         self.pass(10_000);
+        if !self.world.clients.all.is_empty() {
+            self.pass(COLLECT_WAIT_MAX_MS + COLLECT_LEASE_MS);
+            self.world.check_no_leases();
+        }
         let transcript = self.transcript();
         let broken = self.world.verdict();
         assert!(broken.is_empty(), "{broken:#?}\n{transcript}");

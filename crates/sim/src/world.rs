@@ -12,7 +12,8 @@ use crate::adapter::Write;
 use crate::audit::Audit;
 use crate::books::{Books, Keeper};
 use crate::calls::{Call, CallNo};
-use crate::host::{Dice, Event, Nasty, NewSession, OpenCode, ProcessNo, SHARED};
+use crate::clients::{Clients, Step};
+use crate::host::{CLIENTS, Dice, Event, Nasty, NewSession, OpenCode, ProcessNo, SHARED};
 use crate::links::Flight;
 use crate::trace::Trace;
 use crate::wire::Wire;
@@ -67,6 +68,8 @@ pub struct Window {
     pub stream: bool,
     /// When its link was last cut.
     pub cut_at: Time,
+    /// When it was last connected.
+    pub linked_at: Time,
 }
 
 /// Where the key of a call comes from.
@@ -95,6 +98,8 @@ pub(crate) enum Happening {
     /// A headless host is up, with this database.
     Boots(u8, Place),
     Starts,
+    /// A client does something, or its front.
+    Client(usize, Step),
 }
 
 pub struct World {
@@ -104,6 +109,8 @@ pub struct World {
     pub windows: Vec<Window>,
     /// All calls that were ever made.
     pub calls: Vec<Call>,
+    /// Programs that poll for the ends of their runs.
+    pub clients: Clients,
     pub trace: Trace,
     /// The settings of the daemon.
     pub settings: Settings,
@@ -157,6 +164,7 @@ impl World {
             oc,
             windows: Vec::new(),
             calls: Vec::new(),
+            clients: Clients::default(),
             books: Some(Books::new(keeper, audit, trace.clone())),
             trace,
             settings,
@@ -261,6 +269,7 @@ impl World {
             Happening::Links(window) => self.link(window),
             Happening::Boots(database, place) => self.boot_headless(database, place),
             Happening::Starts => self.start_daemon(),
+            Happening::Client(client, step) => self.client_step(client, step),
         }
     }
 
@@ -283,13 +292,20 @@ impl World {
     pub fn boot_on(&mut self, database: u8, place: Place) -> usize {
         let process = self.oc.boot_on(database);
         let number = self.windows.len();
-        let host = name(&format!("opencode-{}", number + 1));
+        let host = match database {
+            CLIENTS => name("clients"),
+            _ => name(&format!("opencode-{}", number + 1)),
+        };
         self.trace.tell(|| format!("{host} starts"));
         self.windows.push(Window {
             process,
             host,
             place,
-            serves: if database == SHARED { Serves::Everyone } else { Serves::OwnPlace },
+            serves: match database {
+                SHARED => Serves::Everyone,
+                CLIENTS => Serves::Nobody,
+                _ => Serves::OwnPlace,
+            },
             lifetime: HostLifetime::Interactive,
             unseen: false,
             linked: false,
@@ -298,6 +314,7 @@ impl World {
             writing: BTreeMap::new(),
             stream: true,
             cut_at: Time::default(),
+            linked_at: Time::default(),
         });
         self.plan(1, Happening::Links(number));
         number
@@ -337,9 +354,10 @@ impl World {
         self.drop_calls(number);
     }
 
-    /// The windows whose process lives.
+    /// The windows whose process lives. The host of clients is none.
     pub fn alive(&self) -> Vec<usize> {
-        (0..self.windows.len()).filter(|w| self.oc.alive(self.windows[*w].process)).collect()
+        let alive = |w: &usize| self.oc.alive(self.windows[*w].process) && !self.is_clients(*w);
+        (0..self.windows.len()).filter(alive).collect()
     }
 
     /// A conversation that a person has in a window.

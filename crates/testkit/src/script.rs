@@ -12,7 +12,7 @@
 //! call TOOL {json}      call a tool                  echo-history         say what was said before
 //! call-as ID TOOL {..}  the same, under this id      drop-once            cut it, one time
 //! break-off             end the stream too early     stream-until NAME MS WORD
-//!                                                    words, MS apart, until `Model::open`
+//! speak MS TEXT         its words, MS apart          words, MS apart, until `Model::open`
 //! ```
 //!
 //! Each call has an id of its own, as providers should have it, but for `call-as`, whose id `-` is
@@ -20,6 +20,7 @@
 //!
 //! In `say` and `call`, `{{last_task}}` and `{{task:N}}` (from 1) stand for task ids that occur in
 //! the conversation. A script that runs out, and a prompt that is none, are answered `noted`.
+//! `Model::learn` has other words stand for a script.
 
 use serde_json::Value;
 
@@ -34,6 +35,8 @@ pub enum Line {
     Repeat(usize, String),
     /// Write so many words, with so many milliseconds before each.
     Stream(usize, u64, String),
+    /// Write the words of a text, with so many milliseconds after each.
+    Speak(u64, String),
     /// Write words, with so many milliseconds before each, until the test opens the gate.
     StreamUntil(String, u64, String),
     /// Take so many milliseconds.
@@ -115,6 +118,10 @@ fn parse_line(line: &str) -> Option<Line> {
             let count = words.next()?.parse().ok()?;
             let ms = words.next()?.parse().ok()?;
             Line::Stream(count, ms, words.next().unwrap_or("word").to_owned())
+        }
+        "speak" => {
+            let (ms, text) = rest.split_once(' ')?;
+            Line::Speak(ms.parse().ok()?, text.replace("\\n", "\n"))
         }
         "stream-until" => {
             let mut words = rest.splitn(3, ' ');
@@ -224,11 +231,12 @@ mod tests {
 
     #[test]
     fn every_line_has_its_form() {
-        let text = "#script\nrepeat 9 ab\nstream 3 10 w\nstream-until g 5 w\ngate g\ncall t\nfail-once 500\ndrop\n\
-                    drop-once\nbreak-off\ncount\necho-history\n#end\nrubbish";
+        let text = "#script\nrepeat 9 ab\nstream 3 10 w\nspeak 5 a b\nstream-until g 5 w\ngate g\ncall t\n\
+                    fail-once 500\ndrop\ndrop-once\nbreak-off\ncount\necho-history\n#end\nrubbish";
         let expected = vec![
             Line::Repeat(9, "ab".into()),
             Line::Stream(3, 10, "w".into()),
+            Line::Speak(5, "a b".into()),
             Line::StreamUntil("g".into(), 5, "w".into()),
             Line::Gate("g".into()),
             Line::Call("t".into(), "{}".into()),

@@ -50,6 +50,12 @@ impl<'a> Tui<'a> {
         String::from_utf8_lossy(&captured.stdout).into_owned()
     }
 
+    /// The same with its colours, as escape sequences, and with the spaces at the ends of lines.
+    pub fn painted(&self) -> String {
+        let captured = self.tmux(&["capture-pane", "-e", "-N", "-p"]);
+        String::from_utf8_lossy(&captured.stdout).into_owned()
+    }
+
     /// Types keys by their tmux names: `Enter`, `Escape`, `C-c`.
     pub fn keys(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat());

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::json;
 
+use crate::clients::{self, Change, Client, Target, UP_TO_DATE};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
@@ -14,37 +16,45 @@ use crate::plugin::{
 use crate::screen::{DIM, GOOD, MIND, Screen, paint};
 use crate::tui_part::{NAMED, TuiPart};
 
-const UP_TO_DATE: &str = "already up to date";
-
-/// Set legwork up in a host
+/// Set legwork up in OpenCode, Claude Code, Codex, Gemini CLI, Goose, Cursor or VS Code
 ///
-/// Writes two files into OpenCode's configuration folder ($OPENCODE_CONFIG_DIR,
-/// $XDG_CONFIG_HOME/opencode or ~/.config/opencode): `plugin/legwork.js`, which OpenCode loads by
-/// itself, and `legwork/tui.js`, which shows helpers in its terminal UI. For the second one it adds
-/// "./legwork/tui.js" to the list "plugin" in `tui.json`; the rest of that file stays as it is,
-/// with its comments. Doing it again updates the files.
+/// Writes into the host's own files what has it load legwork. The rest of each file stays as it is,
+/// byte for byte, with its comments. Doing it again changes nothing, or repairs what is missing;
+/// `legwork uninstall` takes it out again. A file that is not understood is left alone, and what to
+/// add to it is printed.
 ///
-/// With --project only `plugin/legwork.js` is written, into the project: OpenCode would install a
-/// package of its own into a project whose settings name a part for the terminal UI.
+/// opencode: `plugin/legwork.js`, which OpenCode loads by itself, and `legwork/tui.js`, which shows
+/// helpers in its terminal UI, in $OPENCODE_CONFIG_DIR, $XDG_CONFIG_HOME/opencode or
+/// ~/.config/opencode. For the second one it adds "./legwork/tui.js" to the list "plugin" in
+/// `tui.json`. With --project only `plugin/legwork.js` is written, into the project: OpenCode would
+/// install a package of its own into a project whose settings name a part for the terminal UI.
+///
+/// claude: the folder ~/.claude/skills/legwork, a plugin with the server and two hooks
+/// ($CLAUDE_CONFIG_DIR in place of ~/.claude). codex: a table in ~/.codex/config.toml
+/// ($CODEX_HOME). gemini: a server and two hooks in ~/.gemini/settings.json. goose: an extension in
+/// ~/.config/goose/config.yaml. cursor: a server in ~/.cursor/mcp.json, a hook in hooks.json.
+/// vscode: a server in mcp.json of the user's profile. All of these start `legwork mcp`, by its
+/// absolute path.
 ///
 /// A legwork that lies in the cache of a package manager (npx, OpenCode's own packages) writes
-/// nothing, because the files would name it: it says how OpenCode installs it instead.
+/// nothing, because the files would name it: it says how to install it instead.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   legwork install opencode                  for all projects
   legwork install opencode --no-tui         without the helpers in the terminal UI
-  legwork install opencode --project .      for this project only")]
+  legwork install claude --project .        for this project only
+  legwork install codex --json              what was done, for programs")]
 pub struct Install {
-    /// The host
+    /// Where to
     #[arg(value_name = "HOST")]
-    _host: Host,
+    host: Host,
     #[command(flatten)]
     scope: Scope,
     /// Overwrite files of these names that are not ours
     #[arg(long)]
     force: bool,
-    /// Without the part for the terminal UI; takes out what an earlier install has added
+    /// OpenCode without the part for the terminal UI; takes out what an earlier install has added
     #[arg(long)]
     no_tui: bool,
 }
@@ -69,8 +79,50 @@ struct TerminalUi {
 
 impl Install {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        match Client::of(self.host) {
+            Some(client) => self.in_client(client, screen),
+            None => self.in_opencode(screen),
+        }
+    }
+
+    fn in_client(self, client: Client, screen: &Screen) -> Result<Exit, Fault> {
+        if self.no_tui {
+            return Err(Fault::Usage("--no-tui is for OpenCode only.".to_owned()));
+        }
+        let target = Target { client, project: self.scope.project_folder()? };
+        check_stays(None)?;
+        let (binary, files) = clients::add(&target, self.force)?;
+        let is_same = files.iter().all(|change| change.done == UP_TO_DATE);
+        let done = if is_same { UP_TO_DATE } else { "installed" };
+        let in_build_folder = is_in_build_folder(Path::new(&binary));
+        if screen.is_json() {
+            let shown = json!({
+                "done": done,
+                "client": client.word(),
+                "files": files,
+                "binary": binary,
+                "in_build_folder": in_build_folder,
+            });
+            return screen.value(&shown).map(|()| Exit::Done);
+        }
+        let line =
+            |Change { file, done }: &Change| format!("{}: {}", file.display(), paint(GOOD, *done));
+        screen.lines(files.iter().map(line))?;
+        screen.line(format!("{} starts {binary}", client.name()))?;
+        if in_build_folder {
+            screen.line(paint(MIND, build_folder_hint(client.word())))?;
+        }
+        if !is_same {
+            let legwork = on_path_as();
+            screen.line(client.next())?;
+            screen.line(format!("`{legwork} doctor` checks that it works."))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn in_opencode(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, from) = self.scope.file()?;
-        check_stays(self.scope.is_project())?;
+        check_stays(Some(self.scope.is_project()))?;
         let binary = this_binary()?;
         let part = TuiPart::beside(&file);
         let has_part = !self.no_tui && !self.scope.is_project();
@@ -110,19 +162,33 @@ impl Install {
     }
 }
 
-/// Refuses to write a file that would name a program in a cache.
-fn check_stays(is_project: bool) -> Result<(), Fault> {
+/// Refuses to write a file that would name a program in a cache. OpenCode can install it by itself,
+/// for a project or for all.
+fn check_stays(opencode: Option<bool>) -> Result<(), Fault> {
     let program = this_file()?;
     let installation = Installation::of(&program, &legwork_machine::var);
     if !installation.is_cache() {
         return Ok(());
     }
+    let instead = match opencode {
+        Some(is_project) => {
+            format!("Let OpenCode install it instead: `{}`.", opencode_command(is_project))
+        }
+        None => "Install it for good first: `npm install -g legwork`.".to_owned(),
+    };
     Err(Fault::Refused(format!(
-        "Nothing was written: this legwork is {}, and the plugin would name a program that is gone          when that folder is emptied ({}). Let OpenCode install it instead: `{}`.",
+        "Nothing was written: this legwork is {}, and the files would name a program that is gone \
+         when that folder is emptied ({}). {instead}",
         installation.says(),
-        program.display(),
-        opencode_command(is_project)
+        program.display()
     )))
+}
+
+fn build_folder_hint(host: &str) -> String {
+    format!(
+        "That is a build folder: the next `cargo clean` removes it. To keep it, run `cargo install \
+         --path crates/cli` and then `legwork install {host}` again."
+    )
 }
 
 fn tell(shown: &Shown, screen: &Screen) -> Result<(), Fault> {
@@ -134,9 +200,7 @@ fn tell(shown: &Shown, screen: &Screen) -> Result<(), Fault> {
     let starts = if shown.terminal_ui.is_some() { "Both start" } else { "It starts" };
     screen.line(format!("{starts} {}", shown.binary))?;
     if shown.in_build_folder {
-        let hint = "That is a build folder: the next `cargo clean` removes it. To keep it, run \
-             `cargo install --path crates/cli` and then `legwork install opencode` again.";
-        screen.line(paint(MIND, hint))?;
+        screen.line(paint(MIND, build_folder_hint("opencode")))?;
     }
     let is_new = |ui: &TerminalUi| ui.done != UP_TO_DATE || ui.settings_done != NAMED;
     if shown.done != UP_TO_DATE || shown.terminal_ui.as_ref().is_some_and(is_new) {

@@ -34,8 +34,8 @@ impl Mcp {
     }
 }
 
-/// An entry of a client names one program for good. If a newer one has been the daemon, it takes our
-/// place, in this very process: the client's tasks are bound to its pipes.
+/// An entry of a client names one program for good. If a newer one has been the daemon, it takes
+/// our place, in this very process: the client's tasks are bound to its pipes.
 fn pass_on(folders: &Folders) {
     let own = env!("CARGO_PKG_VERSION");
     let newest = Newest::of(&folders.store).filter(|newest| is_newer(&newest.version, own));

@@ -11,6 +11,7 @@ mod cost;
 mod daemon;
 mod demo;
 mod doctor;
+mod hook;
 mod install;
 mod list;
 mod log;
@@ -74,6 +75,8 @@ pub enum Command {
     #[command(hide = true)]
     Bridge(bridge::Bridge),
     #[command(hide = true)]
+    Hook(hook::Hook),
+    #[command(hide = true)]
     Rehearsal(rehearsal::Rehearsal),
 }
 
@@ -107,6 +110,7 @@ impl Command {
             Self::Complete(command) => command.run(screen),
             Self::Mcp(command) => command.run(),
             Self::Bridge(command) => command.run(),
+            Self::Hook(command) => Ok(command.run()),
             Self::Rehearsal(command) => command.run(),
         }
     }
@@ -144,6 +148,7 @@ impl Command {
                 | Self::Completions(_)
                 | Self::Mcp(_)
                 | Self::Bridge(_)
+                | Self::Hook(_)
                 | Self::Rehearsal(_)
         )
     }

@@ -5,8 +5,8 @@ use std::process::Command;
 use crate::home::Home;
 
 /// For other programs.
-const HIDDEN: [&str; 3] = ["bridge", "complete", "rehearsal"];
-const COMMANDS: [&str; 27] = [
+const HIDDEN: [&str; 4] = ["bridge", "complete", "hook", "rehearsal"];
+const COMMANDS: [&str; 28] = [
     "demo",
     "install",
     "uninstall",
@@ -33,6 +33,7 @@ const COMMANDS: [&str; 27] = [
     "completions",
     "complete",
     "bridge",
+    "hook",
     "rehearsal",
 ];
 

@@ -8,6 +8,9 @@
 )]
 
 mod bridge;
+mod client_doctor;
+mod client_hooks;
+mod clients;
 mod cost;
 mod daemon;
 mod doctor;

@@ -83,6 +83,8 @@ fn i3_a_newer_legwork_takes_over_beside_a_window_and_whoever_looks_comes_back() 
     let started = home.run(["daemon", "start", "--json"]).with_code(0).json();
     assert_ne!(started["daemon"]["pid"], first);
     // The host's plugin starts its bridge again; the others need nobody.
+    host.connect_again(home.command(["bridge", "opencode"]));
+    assert_eq!(host.told().len(), 1, "{:?}", host.told());
     pages.until("the board comes again", |page| {
         page.contains("\"whole\":true") && page.contains(&task)
     });

@@ -56,10 +56,6 @@ impl Client {
         client
     }
 
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     pub fn line(&mut self, line: &Value) {
         self.raw(&format!("{line}\n"));
     }

@@ -11,6 +11,7 @@
 mod client;
 mod elsewhere;
 mod eras;
+#[expect(dead_code, reason = "other suites use more of it")]
 #[path = "../cli/home.rs"]
 mod home;
 mod mail;

@@ -8,6 +8,7 @@ mod contents;
 mod installed;
 mod launcher;
 mod packages;
+mod readme;
 mod release;
 mod script;
 #[expect(dead_code, reason = "of the stage of the other tests only a part is wanted here")]

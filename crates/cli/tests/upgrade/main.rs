@@ -8,6 +8,7 @@
 )]
 
 #[path = "../cli/home.rs"]
+#[expect(dead_code, reason = "a part of it is for other tests")]
 mod home;
 #[path = "../cli/host.rs"]
 #[expect(dead_code, reason = "a part of it is for other tests")]

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 
 use legwork_protocol::api::board::Counts;
 use legwork_protocol::api::{Cursor, List};
-use legwork_protocol::limits::LIST_MAX_TASKS;
+use legwork_protocol::limits::{LIST_MAX_TASKS, TELLING_MAX_MS};
 use legwork_protocol::view::{TaskView, TasksView, Waiting};
 use legwork_protocol::{Ask, HostId, Place, Refusal, Status, TaskId, Time};
 
 use crate::engine::Engine;
 use crate::hosts::Presence;
 use crate::input::Caller;
-use crate::record::{About, Change};
+use crate::record::{About, Change, Notice};
 use crate::task::{Stage, Task};
 use crate::tasks::Live;
 use crate::text::toast::{self, Toast};
@@ -245,6 +245,16 @@ impl Engine {
         let (finished, unfinished) = self.tasks.numbers();
         let pending = self.outbox.notices.len();
         Tally { unfinished, tasks: finished + unfinished, pending }
+    }
+
+    /// Whether somebody is to be told something soon who can be: a host is here that takes it, and
+    /// it has not been tried in vain for long.
+    pub fn is_telling(&self, now: Time) -> bool {
+        let is_there =
+            |to| self.outbox.recipients.get(to).is_some_and(|recipient| !recipient.absent);
+        let young = |notice: &&Notice| now.since(notice.made) < TELLING_MAX_MS;
+        let mut to = self.outbox.notices.values().filter(young).map(|notice| &notice.to);
+        to.any(|to| is_there(to) && self.route(to).is_some())
     }
 
     /// What a host's screen shows of its unfinished tasks; nothing if there are none.

@@ -29,10 +29,7 @@ pub(crate) struct Wait {
 impl Wait {
     /// The session that is blocked; a person is none.
     fn session(&self) -> Option<&SessionId> {
-        match &self.caller {
-            Caller::Session { session, .. } => Some(session),
-            Caller::Person => None,
-        }
+        self.caller.session()
     }
 
     fn is_over(&self) -> bool {

@@ -6,7 +6,7 @@ mod presence;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::limits::{COLLECT_LEASE_MS, HOSTS_MAX_REMEMBERED, RESEND_MS};
+use legwork_protocol::limits::HOSTS_MAX_REMEMBERED;
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 
@@ -45,15 +45,6 @@ pub(crate) struct Host {
     pub doubted: BTreeSet<SessionId>,
     /// Whether a headless host had nothing to do when it was last looked at.
     pub idle: bool,
-}
-
-impl Host {
-    /// When its callers have had the time to ask again since it came: a parent is not told what it
-    /// is waiting for.
-    pub fn hears_again(&self) -> Time {
-        let fetches = self.serves == Serves::Nobody;
-        self.came.plus(if fetches { COLLECT_LEASE_MS } else { RESEND_MS })
-    }
 }
 
 #[derive(Debug, Default)]

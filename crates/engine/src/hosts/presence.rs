@@ -30,6 +30,9 @@ impl Engine {
         host.away_since = None;
         host.ended_unseen = false;
         let own = host.unfinished();
+        if serves == Serves::Nobody {
+            self.lease_all_of(id);
+        }
         let of = |presence: Presence| -> Vec<TaskId> {
             let hosts = self.hosts.at(place).filter(|(_, host)| host.presence == presence);
             hosts.flat_map(|(_, host)| host.unfinished()).collect()

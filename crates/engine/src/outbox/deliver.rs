@@ -210,10 +210,11 @@ impl Engine {
     fn dissolve(&mut self, id: &MessageId) {
         let Some(Attempt { delivery, unwanted, .. }) = self.drop_delivery(id) else { return };
         let Delivery { to, notices, .. } = delivery;
-        self.save(Change::DeliveryWithdrawn { delivery: id.clone(), notices });
+        self.save(Change::DeliveryWithdrawn { delivery: id.clone(), notices: notices.clone() });
         for notice in unwanted {
             self.withdraw(notice);
         }
+        notices.iter().for_each(|notice| self.collected_task_changed(notice.task));
         self.soon(Timer::Gather(to));
     }
 
@@ -231,6 +232,7 @@ impl Engine {
         let Delivery { to, notices, .. } = delivery;
         for notice in &notices {
             self.outbox.take(*notice);
+            self.collected_task_changed(notice.task);
         }
         self.save(Change::DeliveryDone { delivery: id.clone(), notices, end });
         self.soon(Timer::Gather(to));

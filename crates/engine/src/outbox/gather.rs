@@ -1,7 +1,7 @@
 //! Gathering: notices that are due at about the same time go out in one delivery.
 
 use legwork_protocol::ids::MessageUse;
-use legwork_protocol::limits::{DELIVERY_MAX_NOTICES, GATHER_MS};
+use legwork_protocol::limits::{DELIVERY_MAX_NOTICES, GATHER_MS, RESEND_MS};
 use legwork_protocol::{MessageId, SessionId, Time};
 
 use super::deliver::Attempt;
@@ -25,7 +25,8 @@ impl Engine {
             return;
         }
         let Some(route) = self.route(to) else { return };
-        let resent = self.hosts.get(&route.host).map_or(self.now, |host| host.hears_again());
+        let came = self.hosts.get(&route.host).map_or(self.now, |host| host.came);
+        let resent = came.plus(RESEND_MS);
         if self.now < resent {
             return self.timers.set(Timer::Gather(to.clone()), resent);
         }

@@ -55,6 +55,11 @@ impl Outbox {
         notices.filter_map(|id| Some(self.notices.get(&id)?.to.clone())).collect()
     }
 
+    /// Whether the notice is in a delivery.
+    pub fn is_carried(&self, id: &NoticeId) -> bool {
+        self.notices.get(id).is_some_and(|notice| notice.delivery.is_some())
+    }
+
     fn of_task(&self, task: TaskId) -> Vec<NoticeId> {
         let all = self.notices.range(NoticeId { task, run: 0, about: About::End }..);
         all.map(|(id, _)| *id).take_while(|id| id.task == task).collect()

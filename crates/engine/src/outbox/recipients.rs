@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use legwork_protocol::limits::COLLECT_LEASE_MS;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, Time};
 
 use crate::engine::Engine;
@@ -16,7 +17,8 @@ pub(crate) struct Recipient {
     /// Notices that are in no delivery yet.
     pub pending: BTreeSet<NoticeId>,
     pub deliveries: BTreeSet<MessageId>,
-    /// An undo is pending there: nothing is sent before this moment.
+    /// An undo is pending there, or it has just come back and may poll: nothing is sent before this
+    /// moment.
     pub held_until: Option<Time>,
     /// It is at work: no question goes there before this moment, unless with something else.
     pub questions_held_until: Option<Time>,
@@ -87,6 +89,16 @@ impl Engine {
         }
         if moved || found_again || was_absent {
             self.tend_recipient(session);
+        }
+    }
+
+    /// The session polls. One whose program was away gets the time to poll for all of its runs
+    /// before it is told of any of them another way.
+    pub(crate) fn polls(&mut self, session: &SessionId) {
+        if let Some(recipient) = self.outbox.recipients.get_mut(session)
+            && recipient.absent
+        {
+            recipient.held_until = Some(self.now.plus(COLLECT_LEASE_MS));
         }
     }
 

@@ -183,7 +183,7 @@ impl Engine {
         let parent = self.parent_known(&session, &realm, &own);
         let run = self.new_run(0, parent.clone(), key, host, launch.prompt);
         if launch.collects {
-            self.lease(id, 0);
+            self.lease(id, 0, Some(&session));
         }
         let task = Task {
             id,

@@ -150,7 +150,7 @@ impl Engine {
         // Whoever launched it is told what a person has it do.
         let (asker, own) = asker.unwrap_or_else(|| (task.parent.clone(), host.clone()));
         let asker = self.parent_known(&asker, &realm, &own);
-        let run = self.new_run(number, asker, key, host, prompt);
+        let run = self.new_run(number, asker.clone(), key, host, prompt);
         self.tasks.change(id, |task| {
             task.run = run;
             task.stage = Stage::Queued;
@@ -166,7 +166,7 @@ impl Engine {
             self.answer(call, answer.clone());
         }
         if collects {
-            self.lease(id, number);
+            self.lease(id, number, Some(&asker));
         }
         self.tend_run(id);
     }

@@ -17,6 +17,8 @@ pub(super) const DEFAULT_AGENT: &str = "build";
 
 /// The database of hosts that serve everyone, and the agent that only they have.
 pub const SHARED: u8 = 2;
+/// Where sessions of programs are kept that have no agents.
+pub const CLIENTS: u8 = 3;
 /// See [`SHARED`].
 pub const SPECIALIST: &str = "specialist";
 
@@ -63,9 +65,9 @@ pub enum Reply {
 impl OpenCode {
     /// `GET /agent`, without the hidden ones.
     pub fn agents(&self, process: ProcessNo) -> impl Iterator<Item = &Agent> {
-        let shared = self.database(process) == SHARED;
-        let seen = self.agents.iter().filter(|agent| !agent.hidden);
-        seen.filter(move |agent| (&*agent.name == SPECIALIST) == shared)
+        let database = self.database(process);
+        let seen = self.agents.iter().filter(move |agent| !agent.hidden && database != CLIENTS);
+        seen.filter(move |agent| (&*agent.name == SPECIALIST) == (database == SHARED))
     }
 
     /// `POST /session`. The parent is not checked (seen in 1.18.33).

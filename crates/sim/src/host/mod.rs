@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use legwork_protocol::Time;
 
-pub use api::{Agent, ApiError, NewSession, Reply, SHARED, SPECIALIST};
+pub use api::{Agent, ApiError, CLIENTS, NewSession, Reply, SHARED, SPECIALIST};
 pub use dice::Dice;
 pub use events::{Event, Kind, ProcessNo, Status};
 pub use nasty::Nasty;

@@ -55,6 +55,17 @@ impl OpenCode {
         Ok(())
     }
 
+    /// Puts a message into a session for good, at once and without a turn, unless it is there.
+    pub fn put(&mut self, session: &SessionId, prompt: Prompt) -> Result<(), ApiError> {
+        let number = self.known(session)?;
+        let agent = self.default_agent.clone();
+        let session = &mut self.storage.sessions[number];
+        if !session.messages.iter().any(|message| message.id == prompt.message) {
+            session.store(prompt, agent, self.world.now, false).stored += 1;
+        }
+        Ok(())
+    }
+
     /// A person writes into a session, in this process's window.
     pub fn used(
         &mut self,

@@ -8,6 +8,7 @@ mod assumptions;
 mod block;
 mod cancel;
 mod clear;
+mod clients;
 mod cost;
 mod ends;
 mod field;

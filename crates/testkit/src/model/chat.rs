@@ -39,6 +39,20 @@ pub(super) enum Plan {
     Wrong(String),
 }
 
+/// The conversation with scripts in place of the prompts that stand for one.
+pub(super) fn read(messages: &[Said], learned: &[(String, String)]) -> Vec<Said> {
+    let read = |said: &Said| {
+        let meant = learned.iter().find(|(words, _)| said.text.contains(words.as_str()));
+        match meant {
+            Some((_, script)) if said.role == "user" => {
+                Said { text: script.clone(), ..said.clone() }
+            }
+            _ => said.clone(),
+        }
+    };
+    messages.iter().map(read).collect()
+}
+
 /// The script that decides is the last one that a user sent. Something else that was said after it
 /// does not keep a turn under way from going on, but a new turn is about what was said, and so is
 /// one whose script was `begun` before (it failed or was aborted).
@@ -150,6 +164,17 @@ mod tests {
         let early = [said("user", TWO), notice];
         assert_eq!(chosen(&early).unwrap().0, 0);
         assert_eq!(plan(&early, |_, _| true), Plan::Noted);
+    }
+
+    #[test]
+    fn words_that_were_learned_stand_for_a_script() {
+        let learned =
+            [("two helpers".to_owned(), TWO.to_owned()), ("COMPLETED".to_owned(), "x".to_owned())];
+        let mut talk = vec![said("user", "Have two helpers, COMPLETED or not")];
+        assert_eq!(chosen(&read(&talk, &learned)).unwrap().0, 0);
+        talk.extend([said("assistant", "two helpers"), said("user", "else")]);
+        let scripts = read(&talk, &learned).into_iter().filter(|said| said.text == TWO).count();
+        assert_eq!(scripts, 1, "what the model says itself is no prompt");
     }
 
     #[test]

@@ -94,6 +94,9 @@ struct State {
     /// How often a step was asked for.
     begun: BTreeMap<Place, usize>,
     calls: usize,
+    /// Words, and the script that a message means in which they stand.
+    learned: Vec<(String, String)>,
+    title: Option<String>,
 }
 
 #[derive(Debug)]
@@ -112,6 +115,13 @@ impl Shared {
         let done = change(&mut self.state());
         self.news.tell();
         done
+    }
+
+    /// The conversation as the model reads it, and the title that it would give it.
+    fn learned(&self, messages: &[Said]) -> (Vec<Said>, String) {
+        let state = self.state();
+        let title = state.title.clone().unwrap_or_else(|| "A title".to_owned());
+        (chat::read(messages, &state.learned), title)
     }
 }
 
@@ -167,6 +177,17 @@ impl Model {
     /// Opens a gate for good.
     pub fn open(&self, gate: &str) {
         self.shared.change(|state| state.open.insert(gate.to_owned()));
+    }
+
+    /// From now on a prompt or notice with these words in it means this script: for those who want
+    /// to show a conversation in which nobody types scripts. What was learned first goes first.
+    pub fn learn(&self, words: &str, script: String) {
+        self.shared.change(|state| state.learned.push((words.to_owned(), script)));
+    }
+
+    /// The title that it gives to conversations.
+    pub fn entitle(&self, title: &str) {
+        self.shared.change(|state| state.title = Some(title.to_owned()));
     }
 
     /// All requests so far.

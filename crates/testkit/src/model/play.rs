@@ -92,14 +92,15 @@ pub(super) async fn answer(
         let place = (session.clone(), script.to_owned(), step);
         shared.state().begun.contains_key(&place)
     };
+    let (read, title) = shared.learned(&messages);
     // Who wants a title or a summary offers no tools. OpenCode says so in words.
     let plan = match dialect {
-        Dialect::Chat => chat::plan(&messages, begun),
+        Dialect::Chat => chat::plan(&read, begun),
         _ if tools.is_empty() => Plan::Title,
-        _ => chat::plan(&messages, begun),
+        _ => chat::plan(&read, begun),
     };
     let lines = match plan {
-        Plan::Title => vec![Line::Say("A title".to_owned())],
+        Plan::Title => vec![Line::Say(title)],
         Plan::Noted => vec![Line::Say("noted".to_owned())],
         Plan::Wrong(why) => return Ok(refuse(watched, 400, &why)),
         Plan::Step { script, step, lines } => {
@@ -296,6 +297,15 @@ impl Player {
                         self.say(&word).await;
                     } else {
                         self.write(&format!(" {word}")).await;
+                    }
+                }
+            }
+            Line::Speak(ms, text) => {
+                for word in text.split_inclusive(' ') {
+                    self.write(word).await;
+                    tokio::select! {
+                        () = tokio::time::sleep(Duration::from_millis(ms)) => {}
+                        () = self.sender.closed() => return,
                     }
                 }
             }

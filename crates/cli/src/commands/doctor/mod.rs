@@ -3,6 +3,7 @@
 
 mod agents;
 mod check;
+mod clients;
 mod daemon;
 mod disk;
 mod finding;
@@ -30,7 +31,7 @@ use crate::screen::{BAD, DIM, GOOD, MIND, Screen, paint};
 use crate::words::counted;
 
 /// In the order of a start: what the daemon needs, the daemon, what needs the daemon.
-const CHECKS: [Check; 14] = [
+const CHECKS: [Check; 15] = [
     program::PROGRAM,
     program::FILES,
     settings::SETTINGS,
@@ -45,14 +46,16 @@ const CHECKS: [Check; 14] = [
     terminal_ui::TERMINAL_UI,
     opencode::OPENCODE,
     project::PROJECT,
+    clients::CHECK,
 ];
 
 /// Check that everything works, and say what to do if not
 ///
 /// Checks one thing after the other: the program, the settings, the folders, the disk, the daemon,
 /// its socket and records, the agents, the plugin, its part for the terminal UI, OpenCode, this
-/// project. Each problem comes with what to do. Starts the daemon if it does not run, and every
-/// agent for a moment. The exit code is 1 if there is a problem. For programs each finding has a
+/// project, the other clients that legwork is installed in. Each problem comes with what to do.
+/// Starts the daemon if it does not run, and every agent and what each client starts for a moment.
+/// The exit code is 1 if there is a problem. For programs each finding has a
 /// code that stays the same, and the command of its remedy, if there is one.
 #[derive(Args)]
 #[command(after_help = "\

@@ -9,6 +9,7 @@ use std::time::Duration;
 use legwork_client::is_newer;
 
 use super::check::{Check, Ground, Look};
+use super::clients;
 use super::finding::{Finding, Remedy, word};
 use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
@@ -16,6 +17,7 @@ use crate::npm_entry::{NpmEntry, Pin};
 use crate::plugin::{
     Found, binary_of, file_in, global_file, is_this_program, look, text, this_file, version_of,
 };
+use crate::programs::find;
 use crate::project;
 
 pub const PLUGIN: Check = Check {
@@ -62,7 +64,7 @@ fn plugin(ground: Option<&Ground>) -> Vec<Finding> {
     let mut found: Vec<Finding> = installed.iter().map(one).collect();
     found.extend(entry.map(|entry| of_entry(entry, entry.is_for_all(global.as_deref()))));
     if found.is_empty() {
-        return vec![connected(ground).unwrap_or_else(missing)];
+        return vec![connected(ground).or_else(elsewhere).unwrap_or_else(missing)];
     }
     found.extend(twice(&installed, entry));
     found
@@ -73,6 +75,14 @@ fn connected(ground: Option<&Ground>) -> Option<Finding> {
     let hosts = &ground?.daemon.get()?.hosts;
     let version = hosts.iter().find_map(|host| host.plugin.as_ref())?;
     Some(Finding::good("plugin", format!("a connected OpenCode has it, legwork {version}")))
+}
+
+/// Who has no OpenCode and uses legwork from another client needs no plugin.
+fn elsewhere() -> Option<Finding> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let others = if find("opencode", &path).is_none() { clients::names() } else { Vec::new() };
+    let says = format!("none is needed: legwork is installed in {}", others.join(", "));
+    (!others.is_empty()).then(|| Finding::good("plugin", says))
 }
 
 fn missing() -> Finding {

@@ -1,0 +1,106 @@
+//! `legwork hook`: what a client's hook starts. It shows the model what came in for its session.
+//!
+//! A client waits for its hooks, and some take a bad end of one for a reason to hold the person's
+//! words back. So this ends with 0 whatever happens, within a second, and starts no daemon. What
+//! could not be shown now is shown later.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use legwork_client::{Client, Start};
+use legwork_machine::Folders;
+use legwork_protocol::api::{Answer, Request};
+use legwork_protocol::line::Role;
+use legwork_protocol::view::Mail;
+use legwork_protocol::{MessageId, SessionId};
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::hooks::{self, Hooked};
+use crate::inside;
+
+const INPUT_MAX_BYTES: u64 = 1 << 20;
+const TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Show the model of a client what came in, as a hook of that client
+///
+/// Reads the hook's JSON on stdin and prints what the client expects. Ends with 0 within a second,
+/// whatever happens, and starts no daemon.
+#[derive(Args)]
+pub struct Hook {
+    /// claude, gemini or cursor; another one is answered with nothing
+    #[arg(value_name = "CLIENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+impl Hook {
+    pub fn run(self) -> Exit {
+        let client = self.words.first().and_then(|word| Hooked::of(word.to_str()?));
+        // A helper is told nothing: what came in is for whoever launched it.
+        if let Some(client) = client.filter(|_| !inside::is_inside()) {
+            show(client);
+        }
+        Exit::Done
+    }
+}
+
+/// What is shown, and a way to say that it was.
+struct Shown {
+    text: String,
+    messages: Vec<MessageId>,
+}
+
+fn show(client: Hooked) {
+    let deadline = Instant::now() + TIME_MAX;
+    let left = || deadline.saturating_duration_since(Instant::now());
+    let (found, finds) = mpsc::channel();
+    let (written, writes) = mpsc::channel();
+    let (marked, marks) = mpsc::channel();
+    // Reading and asking may take for ever. This thread ends with the process.
+    thread::spawn(move || {
+        let Some((mut daemon, shown)) = look(client) else { return drop(found) };
+        let messages = shown.messages.clone();
+        let is_written = found.send(shown).is_ok() && writes.recv().is_ok();
+        if is_written {
+            // What is not marked is shown again, which is better than never.
+            let _ = daemon.request::<Answer>(Request::MailShown { messages });
+        }
+        drop(marked);
+    });
+    let output = finds.recv_timeout(left()).map(|shown| shown.text);
+    let output = output.unwrap_or_else(|_| client.nothing().to_owned());
+    let mut out = io::stdout();
+    if out.write_all(output.as_bytes()).and_then(|()| out.flush()).is_ok() {
+        // Nobody hears it if there was nothing.
+        let _ = written.send(());
+        let _: Result<(), _> = marks.recv_timeout(left());
+    }
+}
+
+fn look(client: Hooked) -> Option<(Client, Shown)> {
+    let mut input = Vec::new();
+    io::stdin().take(INPUT_MAX_BYTES).read_to_end(&mut input).ok()?;
+    let text = String::from_utf8_lossy(&input);
+    // Some clients begin with a byte order mark.
+    let input: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
+    if !client.wants(&input) {
+        return None;
+    }
+    let sessions = hooks::sessions_of(client, &input, &hooks::ancestors());
+    let mut daemon =
+        Client::connect(&Folders::from_env().ok()?, Role::Client, Start::Never).ok()?;
+    let mail: Vec<Mail> =
+        sessions.into_iter().flat_map(|session| unread(&mut daemon, session)).collect();
+    let (text, count) = hooks::joined(&mail)?;
+    let messages = mail.into_iter().take(count).map(|mail| mail.message).collect();
+    Some((daemon, Shown { text: client.output(&input, &text), messages }))
+}
+
+fn unread(daemon: &mut Client, session: SessionId) -> Vec<Mail> {
+    let asked = daemon.request(Request::Unread { session });
+    asked.ok().and_then(Result::ok).unwrap_or_default()
+}

@@ -1,0 +1,173 @@
+//! The doctor on clients: each test breaks an entry, sees it found, applies what is named, and sees
+//! that it is found no more.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::doctor::{apply, executable, in_project};
+use crate::home::{Home, ran};
+
+const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn home() -> Home {
+    let home = Home::new();
+    for folder in ["project", "bin", "other"] {
+        fs::create_dir(home.path(folder)).unwrap();
+    }
+    home.run(["install", "opencode"]).with_code(0);
+    home
+}
+
+/// What the doctor finds about a client.
+fn found(home: &Home, client: &str) -> Vec<Value> {
+    let all = ran(in_project(home, home.command(["doctor", "--json"]))).json();
+    let all = all.as_array().unwrap().iter();
+    all.filter(|one| one["check"] == client).cloned().collect()
+}
+
+fn codes(home: &Home, client: &str) -> Vec<String> {
+    let all = found(home, client);
+    all.iter().map(|one| one["code"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A server that says who it is, in the place of ours.
+fn server(home: &Home, name: &str, version: &str) -> PathBuf {
+    let program = home.path("other/legwork");
+    let result = format!(r#"{{"serverInfo":{{"name":"{name}","version":"{version}"}}}}"#);
+    executable(
+        &program,
+        &format!(
+            "[ \"$*\" = mcp ] && read a && echo '{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}'"
+        ),
+    );
+    program
+}
+
+const FILES: [(&str, &str); 6] = [
+    ("claude", "home/.claude/skills/legwork/.claude-plugin/plugin.json"),
+    ("codex", "home/.codex/config.toml"),
+    ("gemini", "home/.gemini/settings.json"),
+    ("goose", "home/.config/goose/config.yaml"),
+    ("cursor", "home/.cursor/mcp.json"),
+    ("vscode", "home/.config/Code/User/mcp.json"),
+];
+
+#[test]
+fn m7_the_doctor_is_quiet_about_clients_that_are_not_there_and_starts_what_the_others_start() {
+    let home = home();
+    for (client, _) in FILES {
+        assert_eq!(found(&home, client), Vec::<Value>::new());
+    }
+    fs::create_dir_all(home.path("home/.claude")).unwrap();
+    let without = found(&home, "claude");
+    assert_eq!(without[0]["state"], "good", "{without:?}");
+    assert!(without[0]["says"].as_str().unwrap().contains("legwork install claude"));
+    fs::create_dir_all(home.path("home/.config/Code/User")).unwrap();
+    let program = server(&home, "legwork", VERSION);
+    let mut entries = Vec::new();
+    for (client, file) in FILES {
+        home.run(["install", client]).with_code(0);
+        for part in [
+            file,
+            &file.replace("mcp.json", "hooks.json"),
+            &file.replace(".claude-plugin/plugin", "hooks/hooks"),
+        ] {
+            let part = home.path(part);
+            if let Ok(text) = fs::read_to_string(&part) {
+                fs::write(&part, text.replace(LEGWORK, program.to_str().unwrap())).unwrap();
+            }
+        }
+        entries.push(client);
+    }
+    let all = ran(in_project(&home, home.command(["doctor", "--json"]))).with_code(0).json();
+    for client in entries {
+        let one = all.as_array().unwrap().iter().find(|one| one["check"] == client).unwrap();
+        let says = one["says"].as_str().unwrap();
+        assert!(
+            one["code"] == "ok" && says.contains(&format!("legwork {VERSION} answered")),
+            "{one}"
+        );
+    }
+}
+
+#[test]
+fn m7_an_entry_that_does_not_work_is_found_and_the_remedy_repairs_it() {
+    let home = home();
+    fs::create_dir_all(home.path("home/.config/Code/User")).unwrap();
+    for (client, file) in FILES {
+        home.run(["install", client]).with_code(0);
+        let file = home.path(file);
+        let good = fs::read_to_string(&file).unwrap();
+        let program = home.path("other/legwork");
+        let broken = good.replace(LEGWORK, program.to_str().unwrap());
+        assert_ne!(broken, good);
+        for (code, name, version) in [
+            ("client.program-gone", "", ""),
+            ("client.silent", "", ""),
+            ("client.not-legwork", "other", "1"),
+            ("client.older", "legwork", "0.0.1"),
+        ] {
+            match code {
+                "client.program-gone" => {}
+                "client.silent" => executable(&program, "echo wrong >&2; exit 1"),
+                _ => drop(server(&home, name, version)),
+            }
+            fs::write(&file, &broken).unwrap();
+            let finding = found(&home, client).remove(0);
+            assert_eq!(finding["code"], code, "{finding}");
+            apply(&home, &finding);
+            assert_eq!(fs::read_to_string(&file).unwrap(), good, "{client} {code}");
+        }
+        fs::remove_file(&program).unwrap();
+        home.run(["uninstall", client]).with_code(0);
+    }
+}
+
+#[test]
+fn m7_what_is_missing_foreign_or_unclear_is_found_and_a_project_starts_nothing() {
+    let home = home();
+    let program = server(&home, "legwork", VERSION);
+    home.run(["install", "gemini"]).with_code(0);
+    let file = home.path("home/.gemini/settings.json");
+    let good = fs::read_to_string(&file).unwrap();
+    let entry = format!(
+        "{{\"mcpServers\": {{\"legwork\": {{\"command\": \"{}\", \"args\": [\"mcp\"]}}}}}}",
+        program.display()
+    );
+    fs::write(&file, &entry).unwrap();
+    let incomplete = found(&home, "gemini").remove(0);
+    assert_eq!(
+        (&incomplete["code"], &incomplete["state"]),
+        (&"client.incomplete".into(), &"mind".into())
+    );
+    apply(&home, &incomplete);
+    assert!(fs::read_to_string(&file).unwrap().contains("BeforeAgent"));
+    fs::write(&file, good.replace("\"mcp\"", "\"other\"")).unwrap();
+    let foreign = found(&home, "gemini").remove(0);
+    assert_eq!(foreign["code"], "client.foreign");
+    apply(&home, &foreign);
+    assert_eq!(fs::read_to_string(&file).unwrap(), good);
+    fs::write(&file, "{ legwork: 1 }").unwrap();
+    assert_eq!(codes(&home, "gemini"), ["client.unclear"]);
+    fs::remove_file(&file).unwrap();
+
+    // Whoever wrote the project may have written this.
+    let trace = home.path("trace");
+    executable(&program, &format!("touch {}", trace.display()));
+    fs::create_dir(home.path("project/.cursor")).unwrap();
+    fs::write(home.path("project/.cursor/mcp.json"), &entry).unwrap();
+    assert_eq!(codes(&home, "cursor"), ["client.other-program"]);
+    assert!(!trace.exists(), "it was not started");
+}
+
+#[test]
+fn m7_who_uses_another_client_needs_no_opencode() {
+    let home = home();
+    home.run(["uninstall", "opencode"]).with_code(0);
+    assert_eq!(codes(&home, "plugin"), ["plugin.missing"]);
+    home.run(["install", "codex"]).with_code(0);
+    assert_eq!(codes(&home, "plugin"), ["ok"]);
+}
