@@ -1,7 +1,6 @@
 //! `cargo xtask clients`: legwork over MCP on the real clients, with a scripted model. Each scene
 //! has a home and a client of its own. What is looked at is what the model was sent.
 
-mod entry;
 mod headless;
 mod latency;
 pub mod scenes;

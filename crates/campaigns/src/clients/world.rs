@@ -6,7 +6,6 @@ use std::time::Duration;
 use legwork_testkit::{McpClient, Request, Run, call, script};
 use serde_json::{Value, json};
 
-use super::entry;
 use crate::fault::{Done, Fault};
 use crate::legwork::DaemonFacts;
 use crate::processes::{self, Process};
@@ -66,7 +65,10 @@ impl World {
     pub fn open(client: McpClient) -> Done<Self> {
         let terminal = Terminal::plain(CONFIG)?;
         client.furnish(&terminal.home, &terminal.model);
-        entry::write(client, &terminal.home, terminal.legwork.path())?;
+        let installed = terminal.run(&["install", client.name()])?;
+        if !installed.is_done() {
+            return Err(Fault::trying("legwork install", installed.said()));
+        }
         Ok(Self { terminal, client })
     }
 
