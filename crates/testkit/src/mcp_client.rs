@@ -208,7 +208,7 @@ fn gemini(home: &Home, model: &Model) {
 }
 
 fn goose(home: &Home, model: &Model) {
-    write(home, ".config/goose/config.yaml", "extensions: {}\n");
+    write(home, ".config/goose/config.yaml", "GOOSE_MODE: auto\n");
     home.set_env("GOOSE_PROVIDER", "openai");
     home.set_env("GOOSE_MODEL", "gpt-4o");
     home.set_env("OPENAI_HOST", &model.origin());
