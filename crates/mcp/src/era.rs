@@ -97,6 +97,11 @@ impl Client {
     }
 }
 
+/// Whether a request says that it is of the new era.
+pub fn is_modern(params: &Value) -> bool {
+    params["_meta"][VERSION].is_string()
+}
+
 pub fn bad(why: impl Into<String>) -> RpcError {
     RpcError { code: BAD_PARAMS, message: why.into(), data: Value::Null }
 }

@@ -171,7 +171,7 @@ impl Server {
     }
 
     async fn answer(self: &Arc<Self>, method: &str, params: &Value) -> Result<Answer, RpcError> {
-        if method == "initialize" {
+        if method == "initialize" && !era::is_modern(params) {
             let client = Client::introduced(params);
             self.note_tasks(&client);
             *lock(&self.introduced) = Some(client);

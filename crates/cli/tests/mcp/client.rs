@@ -14,6 +14,8 @@ pub struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Lines<ChildStdout>,
+    /// What nobody has waited for yet.
+    heard: Vec<Value>,
     last: u64,
     /// What goes into every request.
     pub meta: Value,
@@ -24,7 +26,14 @@ impl Client {
     pub fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().unwrap());
-        Self { child, stdin, lines: Lines::of(stdout), last: 0, meta: Value::Null }
+        Self {
+            child,
+            stdin,
+            lines: Lines::of(stdout),
+            heard: Vec::new(),
+            last: 0,
+            meta: Value::Null,
+        }
     }
 
     /// One of the new era, with tasks.
@@ -77,20 +86,28 @@ impl Client {
 
     /// The whole answer to a request.
     pub fn answer(&mut self, id: u64) -> Value {
-        let is_it = |line: &str| {
-            let line: Value = serde_json::from_str(line).unwrap();
-            line["id"] == id && line["method"].is_null()
-        };
-        serde_json::from_str(&self.lines.until("the answer", is_it)).unwrap()
+        self.until("the answer", |line| line["id"] == id && line["method"].is_null())
     }
 
-    /// The next request of the server's.
+    /// The next request or notification of the server's.
     pub fn asked(&mut self, method: &str) -> Value {
-        let is_it = |line: &str| {
-            let line: Value = serde_json::from_str(line).unwrap();
-            line["method"] == method
-        };
-        serde_json::from_str(&self.lines.until(method, is_it)).unwrap()
+        self.until(method, |line| line["method"] == method)
+    }
+
+    /// The first line that is it. Others are kept for who waits for them: answers come in any
+    /// order.
+    fn until(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.heard.iter().position(&is_it) {
+            return self.heard.remove(at);
+        }
+        loop {
+            let line = self.lines.next().unwrap_or_else(|| panic!("it ended before: {what}"));
+            let line: Value = serde_json::from_str(&line).unwrap();
+            if is_it(&line) {
+                return line;
+            }
+            self.heard.push(line);
+        }
     }
 
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
@@ -119,7 +136,8 @@ impl Client {
     /// Launches a helper that follows this script, without a task, and gives its id.
     pub fn launch(&mut self, script: &str) -> String {
         let said = self.says("background_task", launch(script));
-        said.lines().find_map(|line| line.strip_prefix("Task ID: ")).expect(&said).to_owned()
+        let id = said.lines().find_map(|line| line.strip_prefix("Task ID: "));
+        id.unwrap_or_else(|| panic!("{said}")).to_owned()
     }
 
     /// The same with a task.

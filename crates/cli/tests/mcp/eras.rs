@@ -24,7 +24,7 @@ fn m1_a_client_of_the_new_era_discovers_the_server_and_its_tools() {
     let clear = tools.iter().find(|tool| tool["name"] == "background_clear").unwrap();
     assert_eq!(clear["annotations"]["destructiveHint"], true);
     // Of the old era, and of none.
-    for method in ["ping", "prompts/list", "tasks/list", "x"] {
+    for method in ["initialize", "ping", "prompts/list", "tasks/list", "x"] {
         assert_eq!(client.refused(method, json!({}))["code"], -32601, "{method}");
     }
     client.leave();
