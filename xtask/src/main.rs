@@ -16,6 +16,7 @@ Chores:
   sim --mutants    plant each known defect and check that the simulation catches it
   bench opencode   measure legwork on the real OpenCode, beside OpenCode's own tasks
   chaos            kill every process at random moments, and check every run
+  clients          play helpers on the real Claude Code, Codex, Gemini CLI and Goose
   adversary        attack it: kills, rubbish, clocks, disks, other users; a table at the end
   soak             run many tasks through one daemon, and look whether anything grows
   upgrade          build the next version too, and play upgrades and downgrades with both
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
         }
         "mutants" => mutants::run(rest),
         "sim" => sim::run(rest),
-        "adversary" | "bench" | "chaos" | "picture" | "soak" | "views" => {
+        "adversary" | "bench" | "chaos" | "clients" | "picture" | "soak" | "views" => {
             campaigns::run(chore, rest)
         }
         "npm" => npm::run(rest),

@@ -33,8 +33,8 @@ pub struct Terminal {
     pub legwork: Legwork,
     daemons: Mutex<Vec<Started>>,
     told: Mutex<Vec<String>>,
-    /// Its provider is in the settings of the home, and nobody asks it.
-    _model: Model,
+    /// The model that is in the settings of the home.
+    pub model: Model,
 }
 
 /// A daemon that the campaign has started.
@@ -80,13 +80,31 @@ impl Terminal {
     /// # Errors
     /// When there is no program, or the home cannot be made.
     pub fn open(config: &str) -> Done<Self> {
-        let legwork = Legwork::find()?;
-        let model = Model::start();
+        let terminal = Self::empty()?;
+        terminal.legwork.furnish(&terminal.home, config)?;
+        terminal.home.set_env("LEGWORK_LINGER_MS", LINGER_MS);
+        Ok(terminal)
+    }
+
+    /// A home in which legwork's files are where they are by default: what a client starts there
+    /// gets few variables, and has to find the same files as a terminal.
+    ///
+    /// # Errors
+    /// When there is no program, or the home cannot be made.
+    pub fn plain(config: &str) -> Done<Self> {
+        let terminal = Self::empty()?;
+        let folder = terminal.home.root().join("home/.config/legwork");
+        let fault = |why| Fault::trying("making legwork's folder", why);
+        fs::create_dir_all(&folder).map_err(fault)?;
+        fs::write(folder.join("config.toml"), config).map_err(fault)?;
+        Ok(terminal)
+    }
+
+    fn empty() -> Done<Self> {
+        let (legwork, model) = (Legwork::find()?, Model::start());
         let home = Home::new(&model);
-        legwork.furnish(&home, config)?;
-        home.set_env("LEGWORK_LINGER_MS", LINGER_MS);
         let (daemons, told) = (Mutex::default(), Mutex::default());
-        Ok(Self { home, legwork, daemons, told, _model: model })
+        Ok(Self { home, legwork, daemons, told, model })
     }
 
     /// The folder of legwork.

@@ -14,7 +14,7 @@ use crate::install::{Installed, VERSION};
 use crate::model::Model;
 use crate::process::{Run, Serve};
 use crate::sweep::Sweep;
-use crate::tui::{SIZE, Tui};
+use crate::tui::{SIZE, Tui, WIDE};
 
 /// A home that is being made.
 #[derive(Debug)]
@@ -235,12 +235,18 @@ impl Home {
 
     /// The terminal UI on a screen of its own.
     pub async fn tui(&self, args: &[&str]) -> Tui<'_> {
-        Tui::start(self, SIZE, args).await
+        self.tui_of(SIZE.0, SIZE.1, args).await
     }
 
     /// The same on a screen with so many columns and rows.
     pub async fn tui_of(&self, columns: u16, rows: u16, args: &[&str]) -> Tui<'_> {
-        Tui::start(self, (columns, rows), args).await
+        let binary = Installed::get().binary().to_string_lossy().into_owned();
+        Tui::start(self, (columns, rows), &[&[&*binary], args].concat()).await
+    }
+
+    /// Any program on a screen of its own, by its command line.
+    pub async fn screen(&self, words: &[&str]) -> Tui<'_> {
+        Tui::start(self, WIDE, words).await
     }
 
     /// A file for the output of something that is started.

@@ -3,6 +3,7 @@
 //! the wrapper of the npm package: a signal to a wrapper does not reach what it wraps.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -65,7 +66,10 @@ pub fn npm(name: &str, package: &str, version: &str, check: impl Fn(&Path)) -> P
     if !folder.exists() {
         let fresh = tempfile::Builder::new().prefix(&format!("{name}-")).tempdir_in(&target);
         let fresh = fresh.expect("a folder to install into");
-        install(fresh.path(), &format!("{package}@{version}"));
+        let package = format!("{package}@{version}");
+        // It may take a minute. Whoever closed stderr does not want to know.
+        let _ = writeln!(std::io::stderr(), "installing {package} into {}", target.display());
+        install(fresh.path(), &package);
         check(fresh.path());
         fs::rename(fresh.keep(), &folder).expect("the installed folder moves to its place");
     }

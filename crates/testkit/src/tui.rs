@@ -1,17 +1,19 @@
-//! OpenCode's terminal UI on a screen that a test can read and type on: a tmux server of its own,
-//! with its socket in the home, so that it meets no other tmux and goes with the home even if the
-//! test forgets it.
+//! A terminal UI, OpenCode's or another's, on a screen that a test can read and type on: a tmux
+//! server of its own, with its socket in the home, so that it meets no other tmux and goes with the
+//! home even if the test forgets it.
 
 use std::process::Output;
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::home::Home;
-use crate::install::Installed;
 use crate::kit::{self, DEADLINE};
 
 /// Columns and rows of a screen for which nobody says otherwise.
 pub const SIZE: (u16, u16) = (120, 40);
+
+/// Wide enough that clients do not break the lines that tests look for.
+pub const WIDE: (u16, u16) = (160, 50);
 
 /// A running terminal UI; it is killed with this value.
 #[derive(Debug)]
@@ -22,14 +24,13 @@ pub struct Tui<'a> {
 }
 
 impl<'a> Tui<'a> {
-    pub(crate) async fn start(home: &'a Home, size: (u16, u16), args: &[&str]) -> Self {
+    pub(crate) async fn start(home: &'a Home, size: (u16, u16), words: &[&str]) -> Self {
         let log = home.log("tmux");
         let socket = log.file_name().expect("a name").to_string_lossy().into_owned();
         let tui = Self { home, socket, size };
-        let binary = Installed::get().binary().to_string_lossy().into_owned();
         let (columns, rows) = (size.0.to_string(), size.1.to_string());
         let size = ["-x", &*columns, "-y", &*rows];
-        let new = [&["new-session", "-d"], &size[..], &["--", &*binary], args].concat();
+        let new = [&["new-session", "-d"], &size[..], &["--"], words].concat();
         let started = tui.tmux(&new);
         assert!(started.status.success(), "tmux: {}", String::from_utf8_lossy(&started.stderr));
         tui.until("the first screen", |screen| !screen.trim().is_empty()).await;

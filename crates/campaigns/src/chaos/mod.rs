@@ -3,6 +3,7 @@
 //! that fails can be played again alone.
 
 mod check;
+mod clients;
 mod diary;
 mod headless;
 mod person;
@@ -18,6 +19,7 @@ use clap::Args;
 use legwork_testkit::{block_on, script};
 
 use crate::Verdict;
+use crate::clients::Named;
 use crate::fault::{Done, Fault};
 use crate::files;
 use crate::machine;
@@ -62,13 +64,18 @@ const CONFIG: &str = "[limits]\nmax_running = 8\n";
 /// headless OpenCode that goes on with them, or the daemon; and windows are opened again. Each
 /// helper has to end with its own words and to be told once, and nothing may be left. No helper
 /// loses more hosts than it goes on after (three).
+///
+/// With `--client` a real Claude Code or Codex in a terminal has the conversation, over `legwork
+/// mcp`. The daemon, `legwork mcp` and the client are killed, and the client goes on with the same
+/// conversation. In the end the model has read every result exactly once.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   cargo xtask chaos --kills 10 --seed 7     one history, about two minutes
   cargo xtask chaos --kills 1000            a hundred histories with seeds from now on
   cargo xtask chaos --kills 200 --out docs  fill in docs/performance.md
-  cargo xtask chaos --headless --kills 20   windows that come and go, about five minutes")]
+  cargo xtask chaos --headless --kills 20   windows that come and go, about five minutes
+  cargo xtask chaos --client codex --kills 50   the real Codex, told over MCP")]
 pub struct Chaos {
     /// How many kills altogether; ten are one history
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -79,6 +86,9 @@ pub struct Chaos {
     /// Close and kill windows, and what goes on without them
     #[arg(long)]
     headless: bool,
+    /// Kill what belongs to a client over MCP instead: Claude Code or Codex
+    #[arg(long, value_name = "NAME", conflicts_with = "headless")]
+    client: Option<Named>,
     /// So many times slower than planned, for a machine that is busy
     #[arg(long, value_name = "TIMES", default_value_t = 1.0)]
     slower: f64,
@@ -99,7 +109,9 @@ impl Chaos {
         for (number, done) in (0..self.kills).step_by(KILLS).enumerate() {
             let kills = (self.kills - done).min(KILLS);
             let seed = first + number as u64;
-            let ended = if self.headless {
+            let ended = if let Some(client) = self.client {
+                block_on(clients::history(seed, kills, client.client()))?
+            } else if self.headless {
                 block_on(headless::history(seed, kills, self.slower))?
             } else {
                 block_on(history(&Plan::new(seed, kills), seed, self.slower))?
@@ -121,14 +133,20 @@ impl Chaos {
             if self.headless {
                 text = format!("{text}\n{}", sum.figures().markdown());
             }
-            let place = if self.headless { "chaos headless" } else { "chaos" };
-            page::publish(folder, "performance", &[(place, text)], &[])?;
+            let place = match self.client {
+                Some(client) => format!("chaos {}", client.client().name()),
+                None if self.headless => "chaos headless".to_owned(),
+                None => "chaos".to_owned(),
+            };
+            page::publish(folder, "performance", &[(&place, text)], &[])?;
         }
         Ok(if sum.held() { Verdict::Held } else { Verdict::Broken })
     }
 
-    fn chore(&self) -> &'static str {
-        if self.headless { "cargo xtask chaos --headless" } else { "cargo xtask chaos" }
+    fn chore(&self) -> String {
+        let client = self.client.map(|client| format!(" --client {}", client.client().name()));
+        let headless = if self.headless { " --headless" } else { "" };
+        format!("cargo xtask chaos{}{headless}", client.unwrap_or_default())
     }
 
     fn print(&self, ended: &Ended, seed: u64, kills: usize) {

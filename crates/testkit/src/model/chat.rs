@@ -1,6 +1,6 @@
-//! One request to the model, and what its script wants: which script decides, and which of its
-//! steps is next. Nothing is answered here, and nothing is known of what was asked before but
-//! whether a step was begun.
+//! A conversation as all dialects have it, and what its script wants: which script decides, and
+//! which of its steps is next. Nothing is answered here, and nothing is known of what was asked
+//! before but whether a step was begun.
 
 use serde_json::Value;
 
@@ -22,6 +22,8 @@ pub struct Said {
 pub struct Offered {
     /// Its name.
     pub name: String,
+    /// The group that it belongs to, where a client has groups (Codex: one for each MCP server).
+    pub group: Option<String>,
     /// What it is said to be for.
     pub description: String,
     /// The schema of its arguments.
@@ -35,41 +37,6 @@ pub(super) enum Plan {
     Noted,
     Step { script: String, step: usize, lines: Vec<Line> },
     Wrong(String),
-}
-
-pub(super) fn messages(request: &Value) -> Vec<Said> {
-    let empty = Vec::new();
-    let messages = request["messages"].as_array().unwrap_or(&empty);
-    messages.iter().map(said).collect()
-}
-
-fn said(message: &Value) -> Said {
-    let text = match &message["content"] {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| part["text"].as_str());
-            texts.collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    };
-    let calls = message["tool_calls"].as_array().map_or(&[][..], Vec::as_slice).iter();
-    let name = |call: &Value| call["function"]["name"].as_str().map(str::to_owned);
-    Said {
-        role: message["role"].as_str().unwrap_or_default().to_owned(),
-        text,
-        calls: calls.filter_map(name).collect(),
-    }
-}
-
-pub(super) fn offered(request: &Value) -> Vec<Offered> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let tools = request["tools"].as_array().map_or(&[][..], Vec::as_slice).iter();
-    let offered = |tool: &Value| Offered {
-        name: text(&tool["function"]["name"]),
-        description: text(&tool["function"]["description"]),
-        schema: tool["function"]["parameters"].clone(),
-    };
-    tools.map(offered).collect()
 }
 
 /// The conversation with scripts in place of the prompts that stand for one.
@@ -90,8 +57,11 @@ pub(super) fn read(messages: &[Said], learned: &[(String, String)]) -> Vec<Said>
 /// does not keep a turn under way from going on, but a new turn is about what was said, and so is
 /// one whose script was `begun` before (it failed or was aborted).
 pub(super) fn plan(messages: &[Said], begun: impl Fn(&str, usize) -> bool) -> Plan {
-    let of_title =
-        |said: &Said| said.role == "system" && said.text.contains("You are a title generator");
+    // OpenCode's words, and Goose's.
+    let of_title = |said: &Said| {
+        said.role == "system" && said.text.contains("You are a title generator")
+            || said.role == "user" && said.text.starts_with("---BEGIN USER MESSAGES---")
+    };
     if messages.iter().any(of_title) {
         return Plan::Title;
     }
@@ -119,6 +89,24 @@ pub(super) fn plan(messages: &[Said], begun: impl Fn(&str, usize) -> bool) -> Pl
     }
 }
 
+/// The tool of this name. A client puts the name of an MCP server in front of the names of its
+/// tools; a script does not. One that was not offered is called all the same.
+pub(super) fn tool(offered: &[Offered], name: &str) -> Offered {
+    let exact = offered.iter().find(|tool| tool.name == name);
+    let suffix = |tool: &&Offered| {
+        let Some(server) = tool.name.strip_suffix(name) else { return false };
+        let is_gemini = server.starts_with("mcp_") && !server.starts_with("mcp__");
+        server.ends_with("__") || is_gemini && server.ends_with('_')
+    };
+    let unknown = || Offered {
+        name: name.to_owned(),
+        group: None,
+        description: String::new(),
+        schema: Value::Null,
+    };
+    exact.or_else(|| offered.iter().find(suffix)).cloned().unwrap_or_else(unknown)
+}
+
 /// What was said before the script that decides, on one line.
 pub(super) fn digest(messages: &[Said]) -> String {
     let has_script = |said: &Said| said.role == "user" && script::parse(&said.text).is_some();
@@ -136,7 +124,6 @@ pub(super) fn digest(messages: &[Said]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn said(role: &str, text: &str) -> Said {
         Said { role: role.into(), text: text.into(), calls: Vec::new() }
@@ -191,25 +178,20 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_asked_for_by_the_system_prompt() {
+    fn a_title_is_asked_for_in_words_that_are_known() {
         let talk = [said("system", "You are a title generator. Do."), said("user", TWO)];
         assert_eq!(plan(&talk, |_, _| false), Plan::Title);
+        let goose = said("user", &format!("---BEGIN USER MESSAGES---\n{TWO}"));
+        assert_eq!(plan(&[goose], |_, _| false), Plan::Title);
     }
 
     #[test]
-    fn parts_calls_and_tools_are_read() {
-        let request = json!({
-            "messages": [
-                { "role": "user", "content": [{ "type": "text", "text": "a" }, { "text": "b" }] },
-                { "role": "assistant", "content": null,
-                  "tool_calls": [{ "function": { "name": "bash" } }] },
-                { "role": "user", "content": "#script\nsay x" },
-            ],
-            "tools": [{ "function": { "name": "bash", "parameters": { "type": "object" } } }],
-        });
-        let messages = messages(&request);
-        assert_eq!(messages[0].text, "a\nb");
-        assert_eq!(digest(&messages), "history: user=a b / assistant= +bash");
-        assert_eq!(offered(&request)[0].schema, json!({ "type": "object" }));
+    fn a_tool_is_found_behind_the_name_of_its_server() {
+        let named = |name: &str| tool(&[], name);
+        let plain = "mcp__plugin_s_s__background_task";
+        let offered = [named("other_task"), named(plain), named("mcp_s_background_list")];
+        assert_eq!(tool(&offered, "background_task").name, plain);
+        assert_eq!(tool(&offered, "background_list").name, "mcp_s_background_list");
+        assert_eq!(tool(&offered, "task").name, "task");
     }
 }

@@ -1,9 +1,11 @@
-//! A model that does what the prompt says: streaming chat completions on loopback, as OpenAI has
-//! them. The language is in `script.rs`. Every request is kept, so that a test can ask what the
-//! host has sent, and whether it went away before the answer was over.
+//! A model that does what the prompt says, on loopback, in the dialects of those who ask it
+//! (`dialect.rs`). The language is in `script.rs`. Every request is kept, so that a test can ask
+//! what the host has sent, and whether it went away before the answer was over.
 
 mod chat;
+mod dialect;
 mod play;
+mod voice;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -56,6 +58,13 @@ impl Request {
     /// Whether somebody in this role said something that contains the text.
     pub fn said(&self, role: &str, text: &str) -> bool {
         self.messages.iter().any(|said| said.role == role && said.text.contains(text))
+    }
+
+    /// How often the model reads this text in the conversation, its own words aside. Each request
+    /// brings the whole conversation, so what was told once is there once in every later one.
+    pub fn times(&self, text: &str) -> usize {
+        let others = self.messages.iter().filter(|said| said.role != "assistant");
+        others.map(|said| said.text.matches(text).count()).sum()
     }
 
     /// The last user message.
@@ -142,6 +151,11 @@ impl Model {
     /// Where it is, with the version: what a provider calls its base URL.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Where it is, without a path: what Anthropic and Gemini call the base URL.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// When it was started: the moment from which the times of requests count.

@@ -14,7 +14,9 @@ use hyper::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::chat::{self, Plan, Said};
+use super::chat::{self, Offered, Plan, Said};
+use super::dialect::Dialect;
+use super::voice::Voice;
 use super::{End, Request, Shared};
 use crate::kit;
 use crate::script::{self, Line};
@@ -71,24 +73,33 @@ pub(super) async fn answer(
     shared: Arc<Shared>,
     request: hyper::Request<Incoming>,
 ) -> Result<Response<Stream>, Infallible> {
-    let right = request.method() == Method::POST && request.uri().path() == "/v1/chat/completions";
+    let path = request.uri().path().to_owned();
+    let is_post = request.method() == Method::POST;
     let header = request.headers().get("x-session-affinity");
     let session = header.and_then(|value| value.to_str().ok()).map(str::to_owned);
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes);
     let raw: Value = serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default();
-    let messages = chat::messages(&raw);
-    let number = note(&shared, session.clone(), &messages, &raw);
+    let known = Dialect::of(&path, &raw).filter(|_| is_post);
+    let (dialect, streams) = known.unwrap_or((Dialect::Chat, false));
+    let messages = dialect.messages(&raw);
+    let tools = dialect.offered(&raw);
+    let number = note(&shared, session.clone(), &messages, &tools, &raw);
     let mut watched = Watched { shared: shared.clone(), number, end: End::Closed };
-    if !right || raw["stream"] != true {
-        let text = "only POST /v1/chat/completions with stream: true".to_owned();
-        return Ok(refuse(watched, 404, &text));
+    if known.is_none() {
+        return Ok(beside(watched, &path));
     }
     let begun = |script: &str, step: usize| {
         let place = (session.clone(), script.to_owned(), step);
         shared.state().begun.contains_key(&place)
     };
     let (read, title) = shared.learned(&messages);
-    let lines = match chat::plan(&read, begun) {
+    // Who wants a title or a summary offers no tools. OpenCode says so in words.
+    let plan = match dialect {
+        Dialect::Chat => chat::plan(&read, begun),
+        _ if tools.is_empty() => Plan::Title,
+        _ => chat::plan(&read, begun),
+    };
+    let lines = match plan {
         Plan::Title => vec![Line::Say(title)],
         Plan::Noted => vec![Line::Say("noted".to_owned())],
         Plan::Wrong(why) => return Ok(refuse(watched, 400, &why)),
@@ -117,15 +128,46 @@ pub(super) async fn answer(
     }
     watched.end = End::Closed;
     let (sender, pieces) = channel(64);
-    let mut player = Player::new(shared, sender, &messages, &raw);
+    let voice = Voice::new(dialect, streams, raw["model"].clone(), number);
+    let mut player = Player::new(shared, sender, &messages, tools, voice);
     kit::spawn(async move { player.play(lines.collect()).await });
-    let mut response = Response::new(Stream { pieces, watched });
-    let kind = hyper::header::HeaderValue::from_static("text/event-stream");
-    response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
-    Ok(response)
+    let kind = if streams { "text/event-stream" } else { "application/json" };
+    Ok(respond(200, kind, Stream { pieces, watched }))
 }
 
-fn note(shared: &Shared, session: Option<String>, messages: &[Said], raw: &Value) -> usize {
+/// What clients ask beside a conversation: whether anybody is there, which models there are, how
+/// many tokens a text has.
+fn beside(watched: Watched, path: &str) -> Response<Stream> {
+    let body = match path.rsplit(['/', ':']).next().unwrap_or_default() {
+        "count_tokens" | "countTokens" => json!({ "input_tokens": 100, "totalTokens": 100 }),
+        "models" => json!({ "object": "list", "data": [], "models": [] }),
+        _ => return refuse(watched, 404, &format!("no dialect has {path}")),
+    };
+    respond(200, "application/json", whole(watched, &body))
+}
+
+fn whole(watched: Watched, body: &Value) -> Stream {
+    let (sender, pieces) = channel(1);
+    // There is room for one, so it is taken at once.
+    sender.try_send(Some(body.to_string())).expect("room for one piece");
+    Stream { pieces, watched }
+}
+
+fn respond(code: u16, kind: &'static str, stream: Stream) -> Response<Stream> {
+    let mut response = Response::new(stream);
+    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_REQUEST);
+    let kind = hyper::header::HeaderValue::from_static(kind);
+    response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
+    response
+}
+
+fn note(
+    shared: &Shared,
+    session: Option<String>,
+    messages: &[Said],
+    tools: &[Offered],
+    raw: &Value,
+) -> usize {
     let at = shared.started.elapsed();
     shared.change(|state| {
         let number = state.requests.len();
@@ -135,7 +177,7 @@ fn note(shared: &Shared, session: Option<String>, messages: &[Said], raw: &Value
             session,
             model: raw["model"].as_str().unwrap_or_default().to_owned(),
             messages: messages.to_vec(),
-            tools: chat::offered(raw),
+            tools: tools.to_vec(),
             raw: raw.clone(),
             end: None,
         });
@@ -144,15 +186,9 @@ fn note(shared: &Shared, session: Option<String>, messages: &[Said], raw: &Value
 }
 
 fn refuse(watched: Watched, code: u16, text: &str) -> Response<Stream> {
-    let (sender, pieces) = channel(1);
-    let body = json!({ "error": { "message": text, "type": "scripted", "code": code } });
-    // There is room for one, so it is taken at once.
-    sender.try_send(Some(body.to_string())).expect("room for one piece");
-    let mut response = Response::new(Stream { pieces, watched });
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::BAD_REQUEST);
-    let kind = hyper::header::HeaderValue::from_static("application/json");
-    response.headers_mut().insert(hyper::header::CONTENT_TYPE, kind);
-    response
+    let error = json!({ "message": text, "type": "scripted", "code": code });
+    let body = json!({ "type": "error", "error": error });
+    respond(code, "application/json", whole(watched, &body))
 }
 
 /// Puts in the task ids, and leaves one `fail-once` as a refusal or none.
@@ -196,34 +232,39 @@ async fn pause(shared: &Shared, line: &Line) {
 struct Player {
     shared: Arc<Shared>,
     sender: Sender<Piece>,
-    model: Value,
+    voice: Voice,
+    tools: Vec<Offered>,
     history: String,
     prompts: usize,
-    written: usize,
-    calls: usize,
 }
 
 impl Player {
-    fn new(shared: Arc<Shared>, sender: Sender<Piece>, messages: &[Said], raw: &Value) -> Self {
+    fn new(
+        shared: Arc<Shared>,
+        sender: Sender<Piece>,
+        messages: &[Said],
+        tools: Vec<Offered>,
+        voice: Voice,
+    ) -> Self {
         Self {
             shared,
             sender,
-            model: raw["model"].clone(),
+            voice,
+            tools,
             history: chat::digest(messages),
             prompts: messages.iter().filter(|said| said.role == "user").count(),
-            written: 0,
-            calls: 0,
         }
     }
 
     async fn play(&mut self, lines: Vec<Line>) {
+        self.send(self.voice.begin()).await;
         for line in lines {
             // Nobody listens any more; the stream has noted it.
             if self.sender.is_closed() {
                 return;
             }
             if line == Line::Drop {
-                if self.written == 0 {
+                if self.voice.written() == 0 {
                     self.write("half").await;
                 }
                 // What is written goes out before the cut, which would take it along.
@@ -236,14 +277,7 @@ impl Player {
             }
             self.line(line).await;
         }
-        let reason = if self.calls > 0 { "tool_calls" } else { "stop" };
-        let output = 1 + self.written / 4;
-        let usage = json!({
-            "prompt_tokens": 100, "completion_tokens": output, "total_tokens": 100 + output,
-        });
-        self.chunk(json!({}), json!(reason), json!(null)).await;
-        self.chunk(json!({}), json!(null), usage).await;
-        let _ = self.sender.send(Some("data: [DONE]\n\n".to_owned())).await;
+        self.send(self.voice.end()).await;
     }
 
     async fn line(&mut self, line: Line) {
@@ -303,15 +337,15 @@ impl Player {
 
     /// A text of its own: what was written before is another line.
     async fn say(&mut self, text: &str) {
-        if self.written > 0 {
+        if self.voice.written() > 0 {
             self.write("\n").await;
         }
         self.write(text).await;
     }
 
     async fn write(&mut self, text: &str) {
-        self.written += text.len();
-        self.chunk(json!({ "role": "assistant", "content": text }), json!(null), json!(null)).await;
+        let piece = self.voice.text(text);
+        self.send(piece).await;
     }
 
     fn new_id(&self) -> String {
@@ -322,24 +356,14 @@ impl Player {
     }
 
     async fn call(&mut self, id: &str, tool: &str, arguments: &str) {
-        let function = json!({ "name": tool, "arguments": arguments });
-        let call =
-            json!({ "index": self.calls, "id": id, "type": "function", "function": function });
-        self.calls += 1;
-        let delta = json!({ "role": "assistant", "tool_calls": [call] });
-        self.chunk(delta, json!(null), json!(null)).await;
+        let tool = chat::tool(&self.tools, tool);
+        let piece = self.voice.call(id, &tool, arguments);
+        self.send(piece).await;
     }
 
-    async fn chunk(&self, delta: Value, reason: Value, usage: Value) {
-        let mut chunk = json!({
-            "id": "scripted", "object": "chat.completion.chunk", "created": 0, "model": self.model,
-        });
-        if usage.is_null() {
-            chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": reason }]);
-        } else {
-            chunk["choices"] = json!([]);
-            chunk["usage"] = usage;
+    async fn send(&self, piece: String) {
+        if !piece.is_empty() {
+            let _ = self.sender.send(Some(piece)).await;
         }
-        let _ = self.sender.send(Some(format!("data: {chunk}\n\n"))).await;
     }
 }
