@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use legwork_protocol::TaskId;
 use legwork_protocol::api::{self, Ask, Request};
 use legwork_protocol::limits::{BLOCK_DEFAULT_MS, COLLECT_WAIT_MAX_MS};
 use legwork_protocol::view::{EndView, TaskView};
+use legwork_protocol::{QuestionId, TaskId};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -64,7 +64,7 @@ impl Server {
 
     /// Adds the end of a run that has ended and was not told.
     async fn add_end(&self, (task, run): (TaskId, u32), text: &mut Text) {
-        let look = collect(task, run, 0);
+        let look = collect(task, run, Vec::new(), 0);
         let Ok(api::Answer::Collected { task: view, ended: true, .. }) =
             self.daemon.request(None, None, look).await
         else {
@@ -82,16 +82,15 @@ impl Server {
     }
 }
 
-fn collect(task: TaskId, run: u32, wait_ms: u64) -> Ask {
-    Ask::Collect { task: task.to_string(), run, questions: Vec::new(), wait_ms }
+fn collect(task: TaskId, run: u32, questions: Vec<QuestionId>, wait_ms: u64) -> Ask {
+    Ask::Collect { task: task.to_string(), run, questions, wait_ms }
 }
 
 /// Collects a run until it has ended, or until nobody waits for it. Questions are the person's.
 async fn hold(daemon: Daemon, task: TaskId, run: u32) {
     let mut questions = Vec::new();
     loop {
-        let poll =
-            Ask::Collect { task: task.to_string(), run, questions, wait_ms: COLLECT_WAIT_MAX_MS };
+        let poll = collect(task, run, questions, COLLECT_WAIT_MAX_MS);
         match daemon.request(None, None, poll).await {
             Ok(api::Answer::Collected { task, ended: false, .. }) => {
                 questions = task.questions.into_iter().map(|question| question.id).collect();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use legwork_protocol::api::board::{BoardPage, Glance};
+use legwork_protocol::api::board::{BoardPage, BoardPosition, Glance};
 use legwork_protocol::api::{Ask, Request};
 use legwork_protocol::view::{QuestionView, TaskView};
 use legwork_protocol::{QuestionId, SessionId};
@@ -36,13 +36,7 @@ impl Server {
         let (mut after, mut own) = (None, Vec::<TaskView>::new());
         let mut shown: Vec<QuestionId> = Vec::new();
         loop {
-            let glance = Request::Board(Glance { after, wait_ms: WAIT_MS, finished: 0 });
-            let Ok(page) = self.daemon.request::<BoardPage>(None, None, glance).await else {
-                after = None;
-                sleep(RETRY).await;
-                continue;
-            };
-            after = Some(page.next);
+            let page = self.next_page(&mut after).await;
             if page.whole {
                 own.clear();
             }
@@ -64,6 +58,20 @@ impl Server {
                 self.show(&task, &question).await;
                 // What came meanwhile is on a whole page.
                 after = None;
+            }
+        }
+    }
+
+    /// What has changed of the board since; all of it at first, and after a daemon that was away.
+    async fn next_page(&self, after: &mut Option<BoardPosition>) -> BoardPage {
+        loop {
+            let glance = Glance { after: *after, wait_ms: WAIT_MS, finished: 0 };
+            let page: Result<BoardPage, _> =
+                self.daemon.request(None, None, Request::Board(glance)).await;
+            *after = page.as_ref().ok().map(|page| page.next);
+            match page {
+                Ok(page) => return page,
+                Err(_) => sleep(RETRY).await,
             }
         }
     }
@@ -96,13 +104,7 @@ impl Server {
     async fn closed(&self, task: &TaskView, question: &QuestionView) {
         let mut after = None;
         loop {
-            let glance = Request::Board(Glance { after, wait_ms: WAIT_MS, finished: 0 });
-            let Ok(page) = self.daemon.request::<BoardPage>(None, None, glance).await else {
-                after = None;
-                sleep(RETRY).await;
-                continue;
-            };
-            after = Some(page.next);
+            let page = self.next_page(&mut after).await;
             let now = page.tasks.iter().find(|now| now.id == task.id);
             let asks = |now: &TaskView| now.questions.iter().any(|open| open.id == question.id);
             if page.gone.contains(&task.id) || now.map_or(page.whole, |now| !asks(now)) {

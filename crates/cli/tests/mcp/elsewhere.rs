@@ -35,14 +35,20 @@ fn m8_a_client_hands_work_to_an_agent_of_the_settings() {
     assert!(crate::client::text(&end["result"]).contains("from mine"));
 }
 
-#[test]
-fn m4_a_question_is_a_form_of_a_client_that_shows_forms() {
-    let home = Home::new();
+/// A client that shows forms, its helper's task, and the form of what that asks.
+fn asked(home: &Home) -> (Client, String, Value) {
     let capabilities = json!({ "elicitation": {} });
     let mut client = Client::old_as(home.command(["mcp"]), "goose", capabilities);
     client.meta = json!({ "agent-session-id": "g" });
     let task = client.launch("ask rm -rf target; say done");
     let form = client.asked("elicitation/create");
+    (client, task, form)
+}
+
+#[test]
+fn m4_a_question_is_a_form_of_a_client_that_shows_forms() {
+    let home = Home::new();
+    let (mut client, task, form) = asked(&home);
     let message = form["params"]["message"].as_str().unwrap();
     assert!(message.contains("rm -rf target"), "{form}");
     let filled = json!({ "action": "accept", "content": { "reply": "once" } });
@@ -54,11 +60,7 @@ fn m4_a_question_is_a_form_of_a_client_that_shows_forms() {
 #[test]
 fn m4_a_form_is_withdrawn_when_the_question_is_answered_elsewhere() {
     let home = Home::new();
-    let capabilities = json!({ "elicitation": {} });
-    let mut client = Client::old_as(home.command(["mcp"]), "goose", capabilities);
-    client.meta = json!({ "agent-session-id": "g" });
-    let task = client.launch("ask rm -rf target; say done");
-    let form = client.asked("elicitation/create");
+    let (mut client, task, form) = asked(&home);
     home.run(["answer", &task, "once"]).with_code(0);
     let withdrawn = client.asked("notifications/cancelled");
     assert_eq!(withdrawn["params"]["requestId"], form["id"]);
