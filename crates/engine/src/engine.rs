@@ -94,9 +94,6 @@ impl Engine {
 
     fn asked(&mut self, call: CallId, caller: Caller, ask: Ask, spare: TaskId) {
         if let Caller::Session { host, session, .. } = &caller {
-            if matches!(ask, Ask::Collect { .. }) {
-                self.polls(session);
-            }
             self.heard_from(host, session);
         }
         let answer = match ask {

@@ -89,10 +89,15 @@ impl Client {
         if !self.is_modern {
             return result;
         }
+        // An acknowledgement has nothing else in it: the protocol's own library takes one with more
+        // for another result (rmcp 3.8.0).
+        let is_empty = result.as_object().is_some_and(serde_json::Map::is_empty);
         if result["resultType"].is_null() {
             result["resultType"] = json!("complete");
         }
-        result["_meta"][SERVER] = server();
+        if !is_empty {
+            result["_meta"][SERVER] = server();
+        }
         result
     }
 }

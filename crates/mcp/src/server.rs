@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use legwork_client::new_key;
 use legwork_machine::{Folders, LineReader, lock};
-use legwork_protocol::api::{self, Ask, Request};
-use legwork_protocol::line::Environment;
+use legwork_protocol::api::{self, Ask, List, Request};
+use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::tools::OfferedAgent;
 use legwork_protocol::{MessageId, TaskId};
 use legwork_rpc::{BAD_REQUEST, INTERNAL, Message, NOT_READ, RpcError, Unread};
@@ -182,6 +182,7 @@ impl Server {
         if method == "initialize" && !era::is_modern(params) {
             let client = Client::introduced(params);
             self.note_tasks(&client);
+            self.announce(&client, params);
             *lock(&self.introduced) = Some(client);
             return Ok(era::initialized(params, self.inside).into());
         }
@@ -189,7 +190,10 @@ impl Server {
         let client = Client::of(params, introduced.as_ref())?;
         self.note_tasks(&client);
         let answer = match method {
-            "server/discover" => Answer::from(era::discovered(self.inside)),
+            "server/discover" => {
+                self.announce(&client, params);
+                Answer::from(era::discovered(self.inside))
+            }
             "ping" if !client.is_modern => json!({}).into(),
             "tools/list" => self.tools().await.into(),
             "tools/call" if self.inside => return Err(bad("there are no tools here")),
@@ -200,6 +204,24 @@ impl Server {
             _ => return Err(unknown(method)),
         };
         Ok(Answer { result: client.result(answer.result), ..answer })
+    }
+
+    /// Says that a session which can be woken is there again: what it was not told while its client
+    /// did not run, and does not poll for, is told now.
+    fn announce(self: &Arc<Self>, client: &Client, params: &Value) {
+        let knows_tasks = self.knows_tasks.load(Ordering::Relaxed);
+        let asker = self.surroundings.asker(client, params, knows_tasks);
+        let wakes = asker.context.client.as_ref().is_some_and(|client| client.reach.is_some());
+        if self.inside || !wakes {
+            return;
+        }
+        let server = self.clone();
+        tokio::spawn(async move {
+            let list = Ask::List(List { limit: Some(1), ..List::default() });
+            let context = Context { environment: None, ..asker.context };
+            // A daemon that cannot be reached hears of it with the next call.
+            let _ = server.daemon.request::<api::Answer>(None, Some(&context), list).await;
+        });
     }
 
     fn note_tasks(&self, client: &Client) {

@@ -14,6 +14,7 @@ mod eras;
 #[expect(dead_code, reason = "other suites use more of it")]
 #[path = "../cli/home.rs"]
 mod home;
+mod library;
 mod mail;
 mod tasks;
 mod wake;

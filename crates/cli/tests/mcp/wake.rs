@@ -101,20 +101,23 @@ fn m3_an_end_that_claude_code_has_told_is_not_put_into_its_inbox() {
     assert!(inbox.recv_timeout(Duration::from_millis(200)).is_err());
 }
 
-#[test]
-fn m3_a_claude_code_that_does_not_run_is_told_when_it_is_back() {
-    let home = Home::new();
-    let folder = home.path("home/.claude");
-    fs::create_dir_all(folder.join("sessions")).unwrap();
-    // A client that dies at once: a shell that is the parent of the front.
-    let script = r#"printf '{"sessionId":"5e55-1","messagingSocketPath":"/nowhere"}' \
-        >"$HOME/.claude/sessions/$$.json"; "$LEGWORK" mcp; exit 0"#;
+/// A shell as a Claude Code with that session, which does this after it has noted that.
+fn shell(home: &Home, then: &str) -> Command {
+    fs::create_dir_all(home.path("home/.claude/sessions")).unwrap();
+    let note = r#"printf '{"sessionId":"5e55-1","messagingSocketPath":"%s"}' "$QUEUE" \
+        >"$HOME/.claude/sessions/$$.json""#;
     let mut shell = Command::new("sh");
     let like = home.command(["x"]);
-    shell.args(["-c", script]).env_clear().stdout(std::process::Stdio::piped());
+    shell.args(["-c", &format!("{note}; {then}")]).env_clear();
     shell.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    shell.env("LEGWORK", env!("CARGO_BIN_EXE_legwork"));
-    let mut client = Client::modern_as(shell, "claude-code");
+    shell.env("LEGWORK", env!("CARGO_BIN_EXE_legwork")).env("QUEUE", home.path("queue"));
+    shell.stdout(std::process::Stdio::piped());
+    shell
+}
+
+/// A task of a Claude Code that has ended, before its helper did.
+fn left_behind(home: &Home) -> String {
+    let mut client = Client::modern_as(shell(home, r#""$LEGWORK" mcp; exit 0"#), "claude-code");
     let task = client.launch_task("wait 300ms; say kept for later");
     client.leave();
     eventually("it has ended", || {
@@ -123,6 +126,25 @@ fn m3_a_claude_code_that_does_not_run_is_told_when_it_is_back() {
     });
     let view = home.run(["show", &task, "--json"]).json();
     assert_eq!(view["notice_pending"], true);
+    task
+}
+
+#[test]
+fn m3_a_session_that_is_back_and_knows_nothing_of_its_task_is_woken() {
+    let home = Home::new();
+    left_behind(&home);
+    // It was killed before it had noted the task, so it does not poll.
+    let (command, inbox) = claude(&home);
+    let mut again = Client::modern_as(command, "claude-code");
+    again.ask("server/discover", json!({}));
+    let message = inbox.recv_timeout(PATIENCE).unwrap();
+    assert!(content(&message).contains("kept for later"), "{message}");
+}
+
+#[test]
+fn m3_a_claude_code_that_does_not_run_is_told_when_it_is_back() {
+    let home = Home::new();
+    let task = left_behind(&home);
     let mut again = Client::modern(&home);
     let end = again.poll(&task, "completed");
     assert!(crate::client::text(&end["result"]).contains("kept for later"));
@@ -131,19 +153,11 @@ fn m3_a_claude_code_that_does_not_run_is_told_when_it_is_back() {
 #[test]
 fn m3_a_message_that_died_in_the_queue_of_its_process_was_not_told() {
     let home = Home::new();
-    let folder = home.path("home/.claude");
-    fs::create_dir_all(folder.join("sessions")).unwrap();
     let listener = UnixListener::bind(home.path("queue")).unwrap();
     // A Claude Code that outlives its front, and only queues what comes into its inbox.
-    let script = r#"printf '{"sessionId":"5e55-1","messagingSocketPath":"%s"}' "$QUEUE" \
-        >"$HOME/.claude/sessions/$$.json"; exec 3<&0; "$LEGWORK" mcp <&3 & echo $! >"$HOME/front"
+    let script = r#"exec 3<&0; "$LEGWORK" mcp <&3 & echo $! >"$HOME/front"
         exec 3<&-; wait; exec sleep 300"#;
-    let mut shell = Command::new("sh");
-    let like = home.command(["x"]);
-    shell.args(["-c", script]).env_clear().stdout(std::process::Stdio::piped());
-    shell.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    shell.env("LEGWORK", env!("CARGO_BIN_EXE_legwork")).env("QUEUE", home.path("queue"));
-    let mut client = Client::modern_as(shell, "claude-code");
+    let mut client = Client::modern_as(shell(&home, script), "claude-code");
     let task = client.launch_task("wait 200ms; say read by nobody");
     let front = fs::read_to_string(home.path("home/front")).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(front).unwrap(), Signal::KILL).unwrap();

@@ -77,6 +77,11 @@ impl Engine {
         let place = self.hosts.get(host).map(|host| host.place.clone());
         let Some(recipient) = self.outbox.recipients.get_mut(session) else { return };
         let was_absent = std::mem::take(&mut recipient.absent);
+        if was_absent {
+            // It gets the time to poll for all of its runs before it is told of any of them
+            // another way.
+            recipient.held_until = Some(self.now.plus(COLLECT_LEASE_MS));
+        }
         let found_again = recipient.seen(host);
         let place = place.unwrap_or_else(|| recipient.parent.place.clone());
         let moved =
@@ -89,16 +94,6 @@ impl Engine {
         }
         if moved || found_again || was_absent {
             self.tend_recipient(session);
-        }
-    }
-
-    /// The session polls. One whose program was away gets the time to poll for all of its runs
-    /// before it is told of any of them another way.
-    pub(crate) fn polls(&mut self, session: &SessionId) {
-        if let Some(recipient) = self.outbox.recipients.get_mut(session)
-            && recipient.absent
-        {
-            recipient.held_until = Some(self.now.plus(COLLECT_LEASE_MS));
         }
     }
 
