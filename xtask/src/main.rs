@@ -16,6 +16,7 @@ Chores:
   sim --mutants    plant each known defect and check that the simulation catches it
   bench opencode   measure legwork on the real OpenCode, beside OpenCode's own tasks
   chaos            kill every process at random moments, and check every run
+  conformance      run the official suite of the Model Context Protocol against `legwork mcp`
   adversary        attack it: kills, rubbish, clocks, disks, other users; a table at the end
   soak             run many tasks through one daemon, and look whether anything grows
   upgrade          build the next version too, and play upgrades and downgrades with both
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         "adversary" | "bench" | "chaos" | "picture" | "soak" | "views" => {
             campaigns::run(chore, rest)
         }
+        "conformance" => campaigns::run(chore, rest),
         "npm" => npm::run(rest),
         "archive" => archive::run(rest),
         "formula" => formula::run(rest),

@@ -7,6 +7,7 @@
 mod adversary;
 mod bench;
 mod chaos;
+mod conformance;
 mod fault;
 mod files;
 mod legwork;
@@ -51,6 +52,7 @@ enum Campaign {
     Knock(adversary::Knock),
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
+    Conformance(conformance::Conformance),
     Picture(picture::Picture),
     Soak(soak::Soak),
     Views(views::Views),
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Campaign::Knock(knock) => knock.run().map(|()| Verdict::Held),
         Campaign::Bench(bench) => bench.run(),
         Campaign::Chaos(chaos) => chaos.run(),
+        Campaign::Conformance(conformance) => conformance.run(),
         Campaign::Picture(picture) => picture.run(),
         Campaign::Soak(soak) => soak.run(),
         Campaign::Views(views) => views.run(),
