@@ -1,5 +1,5 @@
 //! `cargo xtask conformance`: the official conformance suite of the Model Context Protocol, and the
-//! strictest reader of tool schemas, against the real `legwork mcp` with a daemon and the agent
+//! inspector's check of tool schemas, against the real `legwork mcp` with a daemon and the agent
 //! that is built in.
 
 mod bridge;
