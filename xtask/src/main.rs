@@ -17,6 +17,7 @@ Chores:
   bench opencode   measure legwork on the real OpenCode, beside OpenCode's own tasks
   chaos            kill every process at random moments, and check every run
   clients          play helpers on the real Claude Code, Codex, Gemini CLI and Goose
+  conformance      run the official suite of the Model Context Protocol against `legwork mcp`
   adversary        attack it: kills, rubbish, clocks, disks, other users; a table at the end
   soak             run many tasks through one daemon, and look whether anything grows
   upgrade          build the next version too, and play upgrades and downgrades with both
@@ -46,9 +47,8 @@ fn main() -> ExitCode {
         }
         "mutants" => mutants::run(rest),
         "sim" => sim::run(rest),
-        "adversary" | "bench" | "chaos" | "clients" | "picture" | "soak" | "views" => {
-            campaigns::run(chore, rest)
-        }
+        "adversary" | "bench" | "chaos" | "clients" | "conformance" | "picture" | "soak"
+        | "views" => campaigns::run(chore, rest),
         "npm" => npm::run(rest),
         "archive" => archive::run(rest),
         "formula" => formula::run(rest),

@@ -8,6 +8,7 @@ mod adversary;
 mod bench;
 mod chaos;
 mod clients;
+mod conformance;
 mod fault;
 mod files;
 mod legwork;
@@ -53,6 +54,7 @@ enum Campaign {
     Bench(bench::Bench),
     Chaos(chaos::Chaos),
     Clients(clients::Clients),
+    Conformance(conformance::Conformance),
     Picture(picture::Picture),
     Soak(soak::Soak),
     Views(views::Views),
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Campaign::Bench(bench) => bench.run(),
         Campaign::Chaos(chaos) => chaos.run(),
         Campaign::Clients(clients) => clients.run(),
+        Campaign::Conformance(conformance) => conformance.run(),
         Campaign::Picture(picture) => picture.run(),
         Campaign::Soak(soak) => soak.run(),
         Campaign::Views(views) => views.run(),

@@ -18,7 +18,7 @@ pub const COMMANDS: [(&str, &str); 25] = [
     ("tool NAME [for 2s] [fails]", "uses a tool"),
     ("think TEXT", "thinks aloud"),
     ("plan A | B | C", "shows a plan"),
-    ("ask TEXT", "asks for permission and says whether it was given"),
+    ("ask TEXT", "asks for permission and says whether it was given; A | B asks twice at once"),
     ("recall", "says what it was asked before, and its last answer"),
     ("count", "says how many prompts this conversation has had"),
     ("fail TEXT", "ends with an error"),
@@ -47,7 +47,7 @@ pub enum Step {
     Tool { name: String, time: Duration, fails: bool },
     Think(String),
     Plan(Vec<String>),
-    Ask(String),
+    Ask(Vec<String>),
     Recall,
     Count,
     Fail(String),
@@ -144,8 +144,8 @@ fn command(text: &str, nested: usize) -> Option<Step> {
         "wait" => duration(rest).map(Step::Wait),
         "tool" => tool(rest),
         "think" => said().map(Step::Think),
-        "plan" => plan(rest),
-        "ask" => said().map(Step::Ask),
+        "plan" => between_bars(rest).map(Step::Plan),
+        "ask" => between_bars(rest).map(Step::Ask),
         "recall" => alone(Step::Recall),
         "count" => alone(Step::Count),
         "fail" => said().map(Step::Fail),
@@ -209,13 +209,14 @@ fn tool(rest: &str) -> Option<Step> {
     (!words.is_empty()).then(|| Step::Tool { name: words.join(" "), time, fails })
 }
 
-fn plan(rest: &str) -> Option<Step> {
-    let entries: Vec<String> = rest
+/// What stands between the bars, if there is anything.
+fn between_bars(rest: &str) -> Option<Vec<String>> {
+    let parts: Vec<String> = rest
         .split('|')
-        .map(|entry| entry.trim().to_owned())
-        .filter(|entry| !entry.is_empty())
+        .map(|part| part.trim().to_owned())
+        .filter(|part| !part.is_empty())
         .collect();
-    (!entries.is_empty()).then_some(Step::Plan(entries))
+    (!parts.is_empty()).then_some(parts)
 }
 
 fn repeat(rest: &str, nested: usize) -> Option<Step> {
@@ -261,7 +262,8 @@ mod tests {
             ("tool grep for 10ms fails", used("grep", 10, true)),
             ("think hm", Step::Think("hm".into())),
             ("plan a b | c|", plan(&["a b", "c"])),
-            ("ask rm -rf", Step::Ask("rm -rf".into())),
+            ("ask rm -rf", Step::Ask(vec!["rm -rf".into()])),
+            ("ask one | two", Step::Ask(vec!["one".into(), "two".into()])),
             ("recall", Step::Recall),
             ("count", Step::Count),
             ("fail out of luck", Step::Fail("out of luck".into())),

@@ -136,7 +136,7 @@ impl Turn {
             }
             Step::Think(text) => self.update(chunk("agent_thought_chunk", &text)).await,
             Step::Plan(entries) => self.plan(&entries).await,
-            Step::Ask(text) => return self.ask(text).await,
+            Step::Ask(texts) => return self.ask(texts).await,
             Step::Recall => self.say(&recalled(&self.past)).await,
             Step::Count => self.say(&(self.past.asked + 1).to_string()).await,
             Step::Fail(text) => return failed(INTERNAL, text),
@@ -240,26 +240,36 @@ impl Turn {
         format!("call-{}-{}", self.past.asked + 1, self.calls)
     }
 
-    async fn ask(&mut self, text: String) -> Next {
-        let allowed = match self.settled.get(&text) {
-            Some(allowed) => *allowed,
-            None => match self.permission(&text).await {
-                Ok(Some((allowed, always))) => {
-                    if always {
-                        self.settled.insert(text.clone(), allowed);
+    /// Asks all that is not settled before it waits for the first answer.
+    async fn ask(&mut self, texts: Vec<String>) -> Next {
+        let asked: Vec<(String, Option<Replied>)> = texts
+            .into_iter()
+            .map(|text| {
+                let settled = self.settled.contains_key(&text);
+                let replied = (!settled).then(|| self.request_permission(&text));
+                (text, replied)
+            })
+            .collect();
+        for (text, replied) in asked {
+            let allowed = match replied {
+                None => self.settled.get(&text).copied().unwrap_or_default(),
+                Some(replied) => match permission(replied).await {
+                    Ok(Some((allowed, always))) => {
+                        if always {
+                            self.settled.insert(text.clone(), allowed);
+                        }
+                        allowed
                     }
-                    allowed
-                }
-                Ok(None) => return Next::End(End::Stop("cancelled".to_owned())),
-                Err(why) => return failed(INTERNAL, why),
-            },
-        };
-        self.say(&format!("{}: {text}", if allowed { "Allowed" } else { "Not allowed" })).await;
+                    Ok(None) => return Next::End(End::Stop("cancelled".to_owned())),
+                    Err(why) => return failed(INTERNAL, why),
+                },
+            };
+            self.say(&format!("{}: {text}", if allowed { "Allowed" } else { "Not allowed" })).await;
+        }
         Next::On
     }
 
-    /// Whether it is allowed, and whether for always; nothing if the turn is to end.
-    async fn permission(&mut self, text: &str) -> Result<Option<(bool, bool)>, String> {
+    fn request_permission(&mut self, text: &str) -> Replied {
         let call = self.new_call();
         let option = |id: &str, name: &str| json!({ "optionId": id, "name": name, "kind": id });
         let params = json!({
@@ -274,20 +284,7 @@ impl Turn {
         });
         let (reply, replied) = oneshot::channel();
         let _ = self.tell.send(News::Ask { params, reply });
-        let answer = match replied.await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(format!("The client would not be asked: {error}")),
-            Err(_) => return Err("The client cannot be asked any more".to_owned()),
-        };
-        let outcome = &answer["outcome"];
-        match (outcome["outcome"].as_str(), outcome["optionId"].as_str()) {
-            (Some("cancelled"), _) => Ok(None),
-            (Some("selected"), Some("allow_once")) => Ok(Some((true, false))),
-            (Some("selected"), Some("allow_always")) => Ok(Some((true, true))),
-            (Some("selected"), Some("reject_once")) => Ok(Some((false, false))),
-            (Some("selected"), Some("reject_always")) => Ok(Some((false, true))),
-            _ => Err(format!("The client chose what was not offered: {outcome}")),
-        }
+        replied
     }
 
     /// Left to itself on purpose: whoever ends us must see to our process group.
@@ -309,6 +306,27 @@ impl Turn {
 
     async fn update(&self, update: Value) {
         self.out.line(session_update(&self.session, update)).await;
+    }
+}
+
+/// Hears the client's answer.
+type Replied = oneshot::Receiver<Result<Value, RpcError>>;
+
+/// Whether it is allowed, and whether for always; nothing if the turn is to end.
+async fn permission(replied: Replied) -> Result<Option<(bool, bool)>, String> {
+    let answer = match replied.await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => return Err(format!("The client would not be asked: {error}")),
+        Err(_) => return Err("The client cannot be asked any more".to_owned()),
+    };
+    let outcome = &answer["outcome"];
+    match (outcome["outcome"].as_str(), outcome["optionId"].as_str()) {
+        (Some("cancelled"), _) => Ok(None),
+        (Some("selected"), Some("allow_once")) => Ok(Some((true, false))),
+        (Some("selected"), Some("allow_always")) => Ok(Some((true, true))),
+        (Some("selected"), Some("reject_once")) => Ok(Some((false, false))),
+        (Some("selected"), Some("reject_always")) => Ok(Some((false, true))),
+        _ => Err(format!("The client chose what was not offered: {outcome}")),
     }
 }
 

@@ -59,6 +59,30 @@ fn m2_a_poll_is_held_until_something_changes_and_other_calls_go_on() {
 }
 
 #[test]
+fn m2_of_two_questions_at_once_one_may_be_answered() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("ask one | two; say done");
+    let open = |view: &Value| -> Vec<String> {
+        let requests = view["inputRequests"].as_object();
+        requests.into_iter().flat_map(|requests| requests.keys().cloned()).collect()
+    };
+    // The second may come a moment after the first.
+    let mut polls = (0..5).map(|_| client.poll(&task, "input_required"));
+    let asks = polls.find(|view| open(view).len() == 2).unwrap();
+    let both = open(&asks);
+    for (answered, question) in both.iter().enumerate() {
+        let filled = json!({ question: { "action": "accept", "content": { "reply": "once" } } });
+        client.ask("tasks/update", json!({ "taskId": task, "inputResponses": filled }));
+        if answered == 0 {
+            let left = client.poll(&task, "input_required");
+            assert_eq!(open(&left), both[1..], "{left}");
+        }
+    }
+    assert!(result(&client.poll(&task, "completed")).contains("done"));
+}
+
+#[test]
 fn m2_a_failure_is_a_result_that_says_so() {
     let home = Home::new();
     let mut client = Client::modern(&home);

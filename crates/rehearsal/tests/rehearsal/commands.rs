@@ -104,6 +104,24 @@ async fn permission_is_asked_for_and_its_answer_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn several_permissions_are_asked_for_at_once_and_answered_in_any_order() {
+    let (mut client, session) = Client::ready().await;
+    let prompt = client.send_prompt(&session, "ask one | two").await;
+    let (one, _) = client.asked().await;
+    let (two, about) = client.asked().await;
+    assert_eq!(about["toolCall"]["title"], "two");
+    client.choose(two, "reject_once").await;
+    client.choose(one, "allow_always").await;
+    assert_eq!(client.hear(prompt).await.said(), "Allowed: one\n\nNot allowed: two");
+    // What is settled is not asked again.
+    let prompt = client.send_prompt(&session, "ask two | one").await;
+    let (two, about) = client.asked().await;
+    assert_eq!(about["toolCall"]["title"], "two");
+    client.choose(two, "allow_once").await;
+    assert_eq!(client.hear(prompt).await.said(), "Allowed: two\n\nAllowed: one");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_not_offered_cannot_be_chosen() {
     let (mut client, session) = Client::ready().await;
     let prompt = client.send_prompt(&session, "ask a; say b").await;
