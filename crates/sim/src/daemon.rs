@@ -31,16 +31,16 @@ impl World {
             Err(fault) => unreachable!("the books cannot be read: {fault}"),
         }
         self.set_alarm(Some(self.now));
-        // A part of the daemon is there before anybody asks.
-        if let Some(clients) = self.clients.window {
-            self.link(clients);
-        }
         for window in self.alive() {
             let ms = self.dice.between(1, 400);
             self.plan(ms, Happening::Links(window));
         }
         self.resend_of_person();
         self.check_view();
+        // A part of the daemon is there before anybody else.
+        if let Some(clients) = self.clients.window {
+            self.link(clients);
+        }
     }
 
     /// The daemon is killed. Requests in flight take effect or do not.
