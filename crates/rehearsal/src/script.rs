@@ -18,7 +18,7 @@ pub const COMMANDS: [(&str, &str); 25] = [
     ("tool NAME [for 2s] [fails]", "uses a tool"),
     ("think TEXT", "thinks aloud"),
     ("plan A | B | C", "shows a plan"),
-    ("ask TEXT", "asks for permission and says whether it was given; A | B asks twice at once"),
+    ("ask TEXT", "asks for permission and says whether it was given; A | B for both"),
     ("recall", "says what it was asked before, and its last answer"),
     ("count", "says how many prompts this conversation has had"),
     ("fail TEXT", "ends with an error"),

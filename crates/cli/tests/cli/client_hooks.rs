@@ -16,10 +16,11 @@ use legwork_protocol::ids::MessageUse;
 use legwork_protocol::line::{FromDaemon, LINE_VERSION, ToDaemon, decode_to_daemon, encode};
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, TaskId, Time};
+use legwork_testkit::output_of;
 use serde_json::{Value, json};
 
 use crate::doctor::executable;
-use crate::home::{Home, PATIENCE, Ran, eventually, ran};
+use crate::home::{Home, PATIENCE, Ran, eventually};
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 
@@ -85,7 +86,7 @@ fn given(mut command: Command, input: &str) -> Ran {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), input).unwrap();
     command.stdin(File::open(file.path()).unwrap());
-    ran(command)
+    output_of(command.spawn().unwrap()).into()
 }
 
 /// What a hook shows. On a busy machine its second may be over before it has asked; what it could
