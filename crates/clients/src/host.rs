@@ -8,7 +8,7 @@ use legwork_engine::work::{Part, Wake};
 use legwork_engine::{Action, Finding, HostError, Serves};
 use legwork_host::{BuiltIn, Delivery, Host, HostFuture, Mailbox, Opening, Outside, unsupported};
 use legwork_machine::process::is_alive;
-use legwork_machine::{Folders, create_folder, lock, since_epoch};
+use legwork_machine::{Folders, create_folder, epoch_ms, lock};
 use legwork_protocol::ids::run_name;
 use legwork_protocol::line::{Context, Reach};
 use legwork_protocol::view::Mail;
@@ -158,7 +158,7 @@ impl Clients {
 
     fn to_mailbox(&self, outgoing: Outgoing<'_>) -> Found {
         let Outgoing { session, message, notices, text } = outgoing;
-        let at = Time(u64::try_from(since_epoch().as_millis()).unwrap_or(u64::MAX));
+        let at = Time(epoch_ms());
         let (message, session) = (message.clone(), session.clone());
         let mail = Mail { message, session, at, text: text.to_owned(), tasks: Vec::new() };
         let tasks = Some(notices.iter().map(|id| id.task).collect());

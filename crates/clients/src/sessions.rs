@@ -2,10 +2,10 @@
 //! its way after a restart of the daemon.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use legwork_host::{append_line, read_lines, sync_file};
+use legwork_host::{append_line, read_lines, rewrite_lines};
 use legwork_protocol::SessionId;
 use legwork_protocol::line::Reach;
 use serde::{Deserialize, Serialize};
@@ -78,21 +78,20 @@ impl Sessions {
     }
 
     fn rewrite(&self) -> io::Result<()> {
-        let draft = self.path.with_extension("new");
-        fs::write(&draft, "")?;
-        legwork_machine::protect(&draft)?;
         let mut known: Vec<_> = self.known.iter().collect();
         known.sort_by_key(|(_, known)| known.order);
-        for (session, known) in known {
-            append_line(&draft, &Line { session: session.clone(), reach: known.reach.clone() })?;
-        }
-        sync_file(&draft)?;
-        fs::rename(&draft, &self.path)
+        let line = |(session, known): (&SessionId, &Known)| Line {
+            session: session.clone(),
+            reach: known.reach.clone(),
+        };
+        rewrite_lines(&self.path, known.into_iter().map(line))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn codex(thread: &str) -> Reach {

@@ -3,11 +3,10 @@
 //! be looked for. What a process only has in its memory is lost with it, and not told yet.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use legwork_host::{append_line, read_lines, sync_file};
-use legwork_machine::private_file;
+use legwork_host::{append_line, read_lines, rewrite_lines};
 use legwork_protocol::{MessageId, TaskId};
 use serde::{Deserialize, Serialize};
 
@@ -94,16 +93,14 @@ impl Told {
     }
 
     fn rewrite(&self) -> io::Result<()> {
-        let draft = self.path.with_extension("new");
-        private_file().write(true).create(true).truncate(true).open(&draft)?;
-        self.notes.values().try_for_each(|note| append_line(&draft, note))?;
-        sync_file(&draft)?;
-        fs::rename(&draft, &self.path)
+        rewrite_lines(&self.path, self.notes.values())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -19,6 +19,6 @@ pub use built_in::{BuiltIn, Opening, Outside};
 pub use conversation::{Page, page};
 pub use host::{Host, HostFuture, unsupported};
 pub use kind::{HowToStart, Kind, Starting};
-pub use lines::{append_line, read_lines, sync_file};
+pub use lines::{append_line, read_lines, rewrite_lines, sync_file};
 pub use link::{Link, Outgoing, Request, Unanswered, Unreachable};
 pub use mailbox::{Delivery, Mailbox};

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use legwork_machine::{if_there, private_file};
 use serde::Serialize;
@@ -26,6 +26,24 @@ pub fn append_line(path: &Path, line: &impl Serialize) -> io::Result<()> {
         bytes.insert(0, b'\n');
     }
     file.write_all(&bytes)
+}
+
+/// Writes a file anew with these lines, also if there are none. Whoever reads it meanwhile, and a
+/// power cut, finds the old one or the new one whole.
+pub fn rewrite_lines<T: Serialize>(
+    path: &Path,
+    lines: impl IntoIterator<Item = T>,
+) -> io::Result<()> {
+    let draft = draft_of(path);
+    private_file().write(true).create(true).truncate(true).open(&draft)?;
+    lines.into_iter().try_for_each(|line| append_line(&draft, &line))?;
+    sync_file(&draft)?;
+    fs::rename(&draft, path)
+}
+
+/// Where that is written first; a crash may leave it.
+pub(crate) fn draft_of(path: &Path) -> PathBuf {
+    path.with_extension("new")
 }
 
 /// Has the system write a file to the disk.

@@ -5,12 +5,11 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use legwork_machine::private_file;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, TaskId};
 use serde::{Deserialize, Serialize};
 
-use crate::lines::{append_line, read_lines, sync_file};
+use crate::lines::{append_line, draft_of, read_lines, rewrite_lines};
 
 /// Ids of shown messages that are remembered, so that one sent twice is taken once. A message is
 /// sent again within a minute if at all.
@@ -44,7 +43,7 @@ impl Mailbox {
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut mailbox = Self { path: path.to_owned(), unread: vec![], shown: VecDeque::new() };
         // What a crash has left of writing it anew may hold what is forgotten later.
-        let _ = fs::remove_file(mailbox.draft());
+        let _ = fs::remove_file(draft_of(path));
         let lines = read_lines(path)?.unwrap_or_default();
         let had = lines.len();
         for line in lines {
@@ -124,23 +123,10 @@ impl Mailbox {
         }
     }
 
-    fn draft(&self) -> PathBuf {
-        self.path.with_extension("new")
-    }
-
     fn rewrite(&self) -> io::Result<()> {
-        let new = self.draft();
-        // Also if nothing is left to be written.
-        private_file().write(true).create(true).truncate(true).open(&new)?;
-        for message in &self.shown {
-            append_line(&new, &Line::Shown { message: message.clone() })?;
-        }
-        for delivery in &self.unread {
-            append_line(&new, &Line::Came(delivery.clone()))?;
-        }
-        // Else a power cut could leave neither the old file nor the new one.
-        sync_file(&new)?;
-        fs::rename(&new, &self.path)
+        let shown = self.shown.iter().map(|message| Line::Shown { message: message.clone() });
+        let came = self.unread.iter().map(|delivery| Line::Came(delivery.clone()));
+        rewrite_lines(&self.path, shown.chain(came))
     }
 }
 

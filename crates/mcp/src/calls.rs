@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use legwork_protocol::api::{self, Ask, Request, ToolCall};
+use legwork_protocol::api::{self, Ask, Refusal, Request, ToolCall};
 use legwork_protocol::view::{Mail, TaskView};
 use legwork_protocol::{MessageId, TaskId};
 use legwork_rpc::RpcError;
@@ -37,7 +37,7 @@ impl Server {
         params: &Value,
     ) -> Result<Answer, RpcError> {
         let tool = params["name"].as_str().ok_or_else(|| bad("name is missing"))?;
-        if !tools().contains(&tool) {
+        if matches!(ToolCall::read(tool, Value::Null), Err(Refusal::NoSuchTool(_))) {
             return Err(bad(format!("there is no tool {tool}")));
         }
         let arguments = params["arguments"].clone();
@@ -141,10 +141,6 @@ impl Server {
         text.after.push(After::Shown(shown));
         Some(shows)
     }
-}
-
-fn tools() -> [&'static str; 6] {
-    [TASK, OUTPUT, BLOCK, "background_list", "background_cancel", "background_clear"]
 }
 
 /// The same, by somebody who collects the end.
