@@ -10,8 +10,12 @@ use legwork_protocol::limits::{AGENT_MAX_BYTES, ECHO_MAX_CHARS};
 use legwork_protocol::refusal::plain;
 use toml::de::{DeTable, DeValue};
 
+use super::Wrong;
 use super::names::unknown;
-use super::{Wrong, whole_number};
+use super::setting::whole_number;
+
+/// The list of programs that are kept.
+pub const KEEP: &str = "agents.keep";
 
 const KEYS: [&str; 5] = ["command", "env", "cwd", "permissions", "start_seconds"];
 
@@ -61,6 +65,18 @@ pub fn read(
     (found.into_iter().map(|(_, agent)| agent).collect(), kept)
 }
 
+/// Where in the file each key of each agent is, and the list of what is kept.
+pub fn lines(agents: &DeTable<'_>) -> impl Iterator<Item = (String, usize)> {
+    agents.iter().flat_map(|(name, inside)| {
+        let of = format!("agents.{}", name.get_ref());
+        let Some(keys) = inside.get_ref().as_table() else {
+            return vec![(of, name.span().start)];
+        };
+        let keys = keys.keys();
+        keys.map(|key| (format!("{of}.{}", key.get_ref()), key.span().start)).collect()
+    })
+}
+
 fn keep(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let is_name = |name: &String| !name.trim().is_empty() && !name.contains('/');
     texts(value).filter(|names| names.iter().all(is_name)).ok_or_else(|| {
@@ -92,7 +108,9 @@ impl Reading<'_> {
     fn set(&self, agent: &mut Agent, key: &str, value: &DeValue<'_>) -> Result<(), String> {
         let name = format!("agents.{}.{key}", self.name);
         match key {
-            "command" => agent.command = command(&name, value)?,
+            "command" => {
+                agent.command = command(value).map_err(|what| format!("{name}: {what}"))?;
+            }
             "env" => agent.env = env(&name, value)?,
             "cwd" => agent.cwd = Some(self.folder(&name, value)?),
             "permissions" => match value.as_str() {
@@ -105,7 +123,10 @@ impl Reading<'_> {
                 Some(seconds) => agent.start_max = Duration::from_secs(seconds.into()),
                 None => return Err(format!("{name}: expected a whole number of seconds from 1")),
             },
-            _ => return Err(unknown(&format!("agents.{}.", self.name), key, &KEYS, "")),
+            _ => {
+                let there_are = format!("there are {}", KEYS.join(", "));
+                return Err(unknown(&format!("agents.{}.", self.name), key, &KEYS, &there_are));
+            }
         }
         Ok(())
     }
@@ -125,11 +146,11 @@ impl Reading<'_> {
 const LIKE: &str = "like command = [\"program\", \"--acp\"]";
 
 /// A program and its arguments.
-pub fn command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
+pub fn command(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     if let Some(text) = value.as_str() {
         let words: Vec<String> = text.split_whitespace().map(|word| format!("{word:?}")).collect();
         let list = plain(&words.join(", "), ECHO_MAX_CHARS);
-        return Err(format!("{name}: expected a list; write command = [{list}]"));
+        return Err(format!("expected a list; write command = [{list}]"));
     }
     let is_command = |words: &Vec<String>| {
         words.first().is_some_and(|program| !program.trim().is_empty())
@@ -137,7 +158,7 @@ pub fn command(name: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
     };
     texts(value)
         .filter(is_command)
-        .ok_or_else(|| format!("{name}: expected a program and its arguments as texts, {LIKE}"))
+        .ok_or_else(|| format!("expected a program and its arguments as texts, {LIKE}"))
 }
 
 pub fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {

@@ -7,10 +7,12 @@
 
 mod agents;
 mod names;
+mod setting;
 #[cfg(test)]
 mod tests;
 mod trust;
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,21 +21,21 @@ use std::path::{Path, PathBuf};
 use legwork_acp::AgentSettings;
 use legwork_acp::agents::Agent;
 use legwork_acp::orphans::KEPT;
+use legwork_protocol::Settings;
 use legwork_protocol::notify::Notify;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::{Cost, Currency, Interrupted, Settings, WakeOn};
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 use self::names::unknown_setting;
+use self::setting::SETTINGS;
+pub use self::setting::Value;
 
 /// A hundred times the longest sensible config file.
 const CONFIG_MAX_BYTES: u64 = 64 << 10;
 
-/// The largest budget: more is no limit at all.
-const MAX_COST: f64 = 1_000_000.0;
-
-/// The ports below it are the system's.
-const FIRST_FREE_PORT: u16 = 1024;
+/// Where `legwork ui` listens if the file says nothing else: the same for good, so that its address
+/// can be kept as a bookmark.
+const UI_PORT: u16 = 5975;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -49,7 +51,17 @@ pub struct Config {
     /// How a person who is elsewhere is told.
     pub notify: Notify,
     /// Where `legwork ui` listens, if that is free.
-    pub ui_port: Option<u16>,
+    pub ui_port: u16,
+}
+
+/// A setting as it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effective {
+    pub name: String,
+    pub about: &'static str,
+    pub value: Value,
+    /// The line of the file that says so; otherwise it is the default.
+    pub line: Option<usize>,
 }
 
 impl Config {
@@ -57,7 +69,15 @@ impl Config {
     /// each. A file that is not there says nothing.
     pub fn read(path: &Path) -> (Self, Vec<String>) {
         let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        read(path, home.as_deref())
+        let read = read(path, home.as_deref());
+        (read.config, read.mistakes)
+    }
+
+    /// Every setting as this file leaves it, the agents of the file last, and its mistakes.
+    pub fn effective(path: &Path) -> (Vec<Effective>, Vec<String>) {
+        let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let read = read(path, home.as_deref());
+        (read.effective(), read.mistakes)
     }
 
     pub fn agent_settings(self) -> AgentSettings {
@@ -75,7 +95,7 @@ impl Default for Config {
             distrusted: None,
             keep,
             notify: Notify::default(),
-            ui_port: None,
+            ui_port: UI_PORT,
         }
     }
 }
@@ -87,16 +107,26 @@ type Wrong<'a> = dyn FnMut(usize, String) + 'a;
 /// what would be right.
 type Mistake = (Option<usize>, String);
 
-fn read(path: &Path, home: Option<&Path>) -> (Config, Vec<String>) {
+/// What a file says.
+struct Contents {
+    config: Config,
+    mistakes: Vec<String>,
+    /// The lines of the keys that count, by their names.
+    lines: BTreeMap<String, usize>,
+}
+
+fn read(path: &Path, home: Option<&Path>) -> Contents {
     let (mut config, mut mistakes, mut distrusted) = (Config::default(), Vec::new(), None);
+    let mut lines = BTreeMap::new();
     match text(path, &mut distrusted) {
-        Ok(text) => mistakes = config.take(&text, home),
+        Ok(text) => (mistakes, lines) = config.take(&text, home),
         Err(why) => mistakes.push((None, why)),
     }
     let names_programs = !config.agents.is_empty() || !config.notify.command.is_empty();
     if let Some(why) = distrusted.filter(|_| names_programs) {
         config.agents.clear();
         config.notify.command.clear();
+        lines.remove("notify.command");
         mistakes.push((None, why.clone()));
         config.distrusted = Some(why);
     }
@@ -105,7 +135,27 @@ fn read(path: &Path, home: Option<&Path>) -> (Config, Vec<String>) {
         Some(line) => format!("{}:{line}: {what}", path.display()),
         None => format!("{}: {what}", path.display()),
     };
-    (config, mistakes.into_iter().map(shown).collect())
+    Contents { config, mistakes: mistakes.into_iter().map(shown).collect(), lines }
+}
+
+impl Contents {
+    fn effective(&self) -> Vec<Effective> {
+        let of = |name: String, about, value| {
+            let line = self.lines.get(&name).copied();
+            Effective { name, about, value, line }
+        };
+        let settings = SETTINGS.iter();
+        let mut all: Vec<Effective> = settings
+            .map(|setting| of(setting.name.to_owned(), setting.about, setting.value(&self.config)))
+            .collect();
+        let keep = Value::Texts(self.config.keep.clone());
+        all.push(of(agents::KEEP.to_owned(), "programs that do not end with their agent", keep));
+        all.extend(self.config.agents.iter().map(|agent| {
+            let command = Value::Texts(agent.command.clone());
+            of(format!("agents.{}.command", agent.name), "an agent of yours", command)
+        }));
+        all
+    }
 }
 
 fn text(path: &Path, distrusted: &mut Option<String>) -> Result<String, String> {
@@ -126,121 +176,44 @@ fn text(path: &Path, distrusted: &mut Option<String>) -> Result<String, String> 
 }
 
 impl Config {
-    /// Takes over what is right, and gives back what is not.
-    fn take(&mut self, text: &str, home: Option<&Path>) -> Vec<Mistake> {
+    /// Takes over what is right. Gives back what is not, and the lines of what is.
+    fn take(&mut self, text: &str, home: Option<&Path>) -> (Vec<Mistake>, BTreeMap<String, usize>) {
         let line_of = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1;
         let (file, errors) = DeTable::parse_recoverable(text);
         let mistake = |error: &toml::de::Error| {
             (error.span().map(|span| line_of(span.start)), plain(error.message(), 200))
         };
         let mut mistakes: Vec<Mistake> = errors.iter().map(mistake).collect();
+        let mut lines = BTreeMap::new();
         let mut wrong = |at: usize, what: String| mistakes.push((Some(line_of(at)), what));
         for (section, inside) in file.get_ref() {
             let (name, at) = (section.get_ref(), section.span().start);
-            match inside.get_ref().as_table() {
-                None if name == "agents" => {
-                    wrong(at, "agents: expected tables, [agents.NAME]".to_owned())
+            let Some(keys) = inside.get_ref().as_table() else {
+                let is_agents = name == "agents";
+                let expected = || "agents: expected tables, [agents.NAME]".to_owned();
+                wrong(at, if is_agents { expected() } else { unknown_setting(name) });
+                continue;
+            };
+            if name == "agents" {
+                let (agents, keep) = agents::read(keys, home, &mut wrong);
+                self.agents = agents;
+                lines.extend(agents::lines(keys).map(|(name, at)| (name, line_of(at))));
+                match keep {
+                    Some(keep) => self.keep = keep,
+                    None => drop(lines.remove(agents::KEEP)),
                 }
-                None => wrong(at, unknown_setting(name)),
-                Some(agents) if name == "agents" => {
-                    let (agents, keep) = agents::read(agents, home, &mut wrong);
-                    self.agents = agents;
-                    if let Some(keep) = keep {
-                        self.keep = keep;
-                    }
-                }
-                Some(keys) => {
-                    for (key, value) in keys {
-                        let name = format!("{name}.{}", key.get_ref());
-                        if let Err(what) = set(self, &name, value.get_ref()) {
-                            wrong(key.span().start, what);
-                        }
-                    }
+                continue;
+            }
+            for (key, value) in keys {
+                let (name, at) = (format!("{name}.{}", key.get_ref()), key.span().start);
+                let setting = SETTINGS.iter().find(|setting| setting.name == name);
+                let read = setting.ok_or_else(|| unknown_setting(&name));
+                match read.and_then(|setting| setting.read(self, value.get_ref())) {
+                    Ok(()) => drop(lines.insert(name, line_of(at))),
+                    Err(what) => wrong(at, what),
                 }
             }
         }
-        mistakes
+        (mistakes, lines)
     }
-}
-
-fn set(config: &mut Config, name: &str, value: &DeValue<'_>) -> Result<(), String> {
-    let settings = &mut config.settings;
-    let number = || {
-        let range = format!("{name}: expected a whole number from 0 (no limit) to {}", u32::MAX);
-        whole_number(value).ok_or(range)
-    };
-    let yes_or_no = || match value {
-        DeValue::Boolean(yes) => Ok(*yes),
-        _ => Err(format!("{name}: expected true or false")),
-    };
-    match name {
-        "limits.max_running" => settings.max_running = number()?,
-        "limits.max_in_window" => settings.max_in_window = number()?,
-        "limits.max_tasks_per_root" => settings.max_tasks_per_root = number()?,
-        "limits.max_depth" => settings.max_depth = number()?,
-        "limits.max_run_minutes" => settings.max_run_minutes = number()?,
-        "limits.max_quiet_minutes" => settings.max_quiet_minutes = number()?,
-        "limits.max_cost" => settings.max_cost_micros = amount(name, value)?,
-        "notices.max_result_chars" => settings.max_result_chars = number()?,
-        "notices.start_turns" => settings.start_turns = yes_or_no()?,
-        "notices.wake" => match value.as_str() {
-            Some("each") => settings.wake = WakeOn::Each,
-            Some("last") => settings.wake = WakeOn::Last,
-            _ => return Err(format!("{name}: expected \"each\" or \"last\"")),
-        },
-        "recovery.interrupted" => match value.as_str() {
-            Some("fail") => settings.interrupted = Interrupted::Fail,
-            Some("continue") => settings.interrupted = Interrupted::Continue,
-            _ => return Err(format!("{name}: expected \"fail\" or \"continue\"")),
-        },
-        "recovery.headless" => settings.headless = yes_or_no()?,
-        "run.agent" => {
-            let agent =
-                value.as_str().ok_or_else(|| format!("{name}: expected an agent's name"))?;
-            agents::check_name(agent).map_err(|what| format!("{name}: {what}"))?;
-            config.run_agent = Some(agent.to_owned());
-        }
-        "notify.command" => config.notify.command = agents::command(name, value)?,
-        "notify.desktop" => match value {
-            DeValue::Boolean(yes) => config.notify.desktop = *yes,
-            _ => return Err(format!("{name}: expected true or false")),
-        },
-        "ui.port" => {
-            let port = whole_number(value).and_then(|port| u16::try_from(port).ok());
-            let port = port.filter(|port| *port >= FIRST_FREE_PORT);
-            let range = format!("{name}: expected a port from {FIRST_FREE_PORT} to {}", u16::MAX);
-            config.ui_port = Some(port.ok_or(range)?);
-        }
-        "notify.on" => (config.notify.ends, config.notify.questions) = events(name, value)?,
-        _ => return Err(unknown_setting(name)),
-    }
-    Ok(())
-}
-
-/// Whether ends and questions are among these.
-fn events(name: &str, value: &DeValue<'_>) -> Result<(bool, bool), String> {
-    let wrong = || format!("{name}: expected a list of \"end\" and \"question\"");
-    let texts = agents::texts(value).ok_or_else(wrong)?;
-    if texts.iter().any(|text| text != "end" && text != "question") {
-        return Err(wrong());
-    }
-    let has = |wanted: &str| texts.iter().any(|text| text == wanted);
-    Ok((has("end"), has("question")))
-}
-
-/// An amount of money in millionths, from `2`, `2.5` or `0.25`.
-fn amount(name: &str, value: &DeValue<'_>) -> Result<u64, String> {
-    let wrong = || format!("{name}: expected an amount like 2.50, or 0 for no limit");
-    let amount = match value {
-        DeValue::Float(number) => number.as_str().parse::<f64>().ok(),
-        _ => whole_number(value).map(f64::from),
-    };
-    let amount = amount.filter(|amount| *amount <= MAX_COST).ok_or_else(wrong)?;
-    Cost::of(amount, Currency::USD).map(|cost| cost.micros).ok_or_else(wrong)
-}
-
-fn whole_number(value: &DeValue<'_>) -> Option<u32> {
-    let number = value.as_integer()?;
-    let number = i128::from_str_radix(number.as_str(), number.radix()).ok()?;
-    u32::try_from(number).ok()
 }

@@ -4,37 +4,20 @@ use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use strsim::levenshtein;
 
-/// Every setting there is, but for those of agents.
-pub const NAMES: [&str; 17] = [
-    "limits.max_running",
-    "limits.max_in_window",
-    "limits.max_tasks_per_root",
-    "limits.max_depth",
-    "limits.max_run_minutes",
-    "limits.max_quiet_minutes",
-    "limits.max_cost",
-    "notices.max_result_chars",
-    "notices.start_turns",
-    "notices.wake",
-    "recovery.interrupted",
-    "recovery.headless",
-    "run.agent",
-    "notify.command",
-    "notify.desktop",
-    "notify.on",
-    "ui.port",
-];
+use super::setting::SETTINGS;
 
 pub fn unknown_setting(name: &str) -> String {
-    unknown("", name, &NAMES, ", and [agents.NAME]")
+    let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+    unknown("", name, &names, "`legwork config` shows those there are")
 }
 
-/// The same in a table of its own, whose name stands before.
-pub fn unknown(before: &str, name: &str, names: &[&'static str], also: &str) -> String {
+/// That there is no such setting in the table whose name stands before; the one that was meant, or
+/// else where to look.
+pub fn unknown(before: &str, name: &str, names: &[&'static str], otherwise: &str) -> String {
     let shown = plain(name, ECHO_MAX_CHARS);
     let hint = match nearest(name, names) {
         Some(near) => format!("did you mean {before}{near}?"),
-        None => format!("there are {}{also}", names.join(", ")),
+        None => otherwise.to_owned(),
     };
     format!("there is no setting {before}{shown}; {hint}")
 }

@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use legwork_acp::agents::{Permissions, Source};
 
-use super::names::NAMES;
+use legwork_protocol::{Interrupted, WakeOn};
+use toml::de::DeValue;
+
 use super::*;
 
 fn read(text: &str) -> (Config, String) {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("config.toml");
     std::fs::write(&path, text).unwrap();
-    let (config, mistakes) = super::read(&path, Some(Path::new("/h/me")));
-    (config, mistakes.join("\n").replace(path.to_str().unwrap(), "c"))
+    let read = super::read(&path, Some(Path::new("/h/me")));
+    (read.config, read.mistakes.join("\n").replace(path.to_str().unwrap(), "c"))
 }
 
 fn right(text: &str) -> Config {
@@ -58,9 +60,11 @@ fn every_setting_can_be_set() {
     let command = ["tell", "me"].map(str::to_owned).to_vec();
     let notify = Notify { command, desktop: true, ends: false, questions: true };
     assert_eq!(config, Config { settings, run_agent, notify, ..Config::default() });
-    for name in NAMES {
-        let set = set(&mut Config::default(), name, &DeValue::Boolean(true));
-        assert_ne!(set, Err(unknown_setting(name)));
+    for setting in SETTINGS {
+        let wrong = setting.read(&mut Config::default(), &DeValue::Array(Default::default()));
+        let is_list = ["notify.on", "notify.command"].contains(&setting.name);
+        let named = wrong.is_err_and(|what| what.starts_with(&format!("{}: ", setting.name)));
+        assert!(named || is_list, "{}", setting.name);
     }
 }
 
@@ -139,7 +143,8 @@ fn a_setting_in_the_wrong_section_is_found() {
     assert_eq!(mistakes("max_running = 3\n"), expected);
     let expected = "c:2: there is no setting limits.start_turns; did you mean notices.start_turns?";
     assert_eq!(mistakes("[limits]\nstart_turns = true\n"), expected);
-    assert!(mistakes("colour = 1\n").contains("there are limits.max_running, "));
+    let expected = "c:1: there is no setting colour; `legwork config` shows those there are";
+    assert_eq!(mistakes("colour = 1\n"), expected);
 }
 
 #[test]
@@ -245,8 +250,8 @@ fn without_a_home_folder_a_tilde_means_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.toml");
     std::fs::write(&path, "[agents.x]\ncommand = [\"x\"]\ncwd = \"~\"\n").unwrap();
-    let (config, wrong) = super::read(&path, None);
-    assert!(wrong[0].ends_with("there is no home folder that ~ could mean"), "{wrong:?}");
+    let Contents { config, mistakes, .. } = super::read(&path, None);
+    assert!(mistakes[0].ends_with("there is no home folder that ~ could mean"), "{mistakes:?}");
     assert_eq!((config.agents.len(), &config.agents[0].cwd), (1, &None));
 }
 
@@ -324,4 +329,28 @@ fn what_is_wrong_with_a_notification_is_named_and_nothing_is_sent_by_default() {
     ] {
         assert_eq!(mistakes(&format!("[notify]\n{key}\n")), format!("c:2: {what}"));
     }
+}
+
+#[test]
+fn p12_every_setting_is_shown_as_it_counts_with_the_line_that_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("config.toml");
+    let text = "[limits]\nmax_cost = 2.50\nmax_depth = \"x\"\n\n[notify]\non = []\n\
+                [agents.mine]\ncwd = \"/x\"\ncommand = [\"a\", \"b\"]\n";
+    std::fs::write(&path, text).unwrap();
+    let (all, mistakes) = Config::effective(&path);
+    assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+    let shown = |name: &str| {
+        let found = all.iter().find(|setting| setting.name == name).unwrap();
+        (found.value.to_string(), found.line)
+    };
+    assert_eq!(shown("limits.max_cost"), ("2.5".to_owned(), Some(2)));
+    assert_eq!(shown("limits.max_depth"), ("1".to_owned(), None), "what is wrong does not count");
+    assert_eq!(shown("notify.on"), ("[]".to_owned(), Some(6)));
+    assert_eq!(shown("notices.wake"), ("\"each\"".to_owned(), None));
+    assert_eq!(shown("notify.command"), ("-".to_owned(), None));
+    assert_eq!(shown("ui.port"), ("5975".to_owned(), None));
+    assert_eq!(shown("agents.keep").1, None);
+    assert_eq!(shown("agents.mine.command"), ("[\"a\", \"b\"]".to_owned(), Some(9)));
+    assert!(all.iter().all(|setting| !setting.about.is_empty()));
 }

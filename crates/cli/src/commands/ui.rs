@@ -15,10 +15,6 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{DIM, Screen, paint, remark};
 
-/// Where the page is, if that is free and config.toml says nothing else: so that its address can be
-/// kept as a bookmark.
-const PORT: u16 = 5975;
-
 /// See all helpers in the browser
 ///
 /// Opens a live page with all tasks: who asks you something, who is at work on what, and what came
@@ -110,7 +106,7 @@ impl Ui {
         }
         let (config, mistakes) = Config::read(&folders.config);
         mistakes.iter().filter(|_| !self.left_running).for_each(remark);
-        let usual = Front::bind(folders, config.ui_port.unwrap_or(PORT));
+        let usual = Front::bind(folders, config.ui_port);
         Ok(usual.or_else(|_| Front::bind(folders, 0))?)
     }
 
