@@ -3,7 +3,28 @@
 //! OpenCode names the kind of a permission before its subject (`bash: cargo test`). Other hosts
 //! have a title in words of their own, which is shown as it is.
 
+use legwork_protocol::api::Reply;
+use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionKind, QuestionView};
+use serde::{Deserialize, Serialize};
+
+use crate::limits::LINE_MAX_CHARS;
+
+/// A question as a page shows it, in the order in which its task has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// What stands above it.
+    pub headline: String,
+    /// What it is about, whole.
+    pub subject: String,
+}
+
+impl From<&QuestionView> for Asked {
+    fn from(question: &QuestionView) -> Self {
+        let (headline, subject) = (headline(question).to_owned(), subject(question).to_owned());
+        Self { headline, subject }
+    }
+}
 
 type Known = (&'static str, &'static str, &'static str);
 
@@ -43,6 +64,22 @@ pub fn in_short(question: &QuestionView) -> String {
     }
 }
 
+/// What a person has just answered, for that person: `Allowed once: list files`.
+pub fn answered(question: &QuestionView, reply: &Reply) -> String {
+    let did = match reply {
+        Reply::Once => "Allowed once",
+        Reply::Always => "Allowed from now on",
+        Reply::Reject(_) if question.kind == QuestionKind::Question => "Not answered",
+        Reply::Reject(_) => "Rejected",
+        Reply::Words(words) => {
+            let chosen = question.options.iter().find(|option| option.id == *words);
+            let words = chosen.map_or(words, |option| &option.label);
+            return format!("Answered: {}", plain(words, LINE_MAX_CHARS));
+        }
+    };
+    format!("{did}: {}", plain(subject(question), LINE_MAX_CHARS))
+}
+
 /// Whether the host offers this answer to a permission. One that names no answers takes any.
 pub fn offers(question: &QuestionView, answer: &str) -> bool {
     question.options.is_empty() || question.options.iter().any(|option| option.id == answer)
@@ -77,6 +114,24 @@ mod tests {
         asked.kind = QuestionKind::Question;
         assert_eq!((headline(&asked), subject(&asked)), ("It asks you:", "bash: or fish?"));
         assert_eq!(in_short(&asked), "asks: bash: or fish?");
+    }
+
+    #[test]
+    fn p11_what_was_answered_is_said_with_what_it_was_about() {
+        let run = permission("bash: ls\u{1b}[2J -la");
+        let said = |reply: &Reply| answered(&run, reply);
+        assert_eq!(said(&Reply::Once), "Allowed once: ls [2J -la");
+        assert_eq!(said(&Reply::Always), "Allowed from now on: ls [2J -la");
+        assert_eq!(said(&Reply::Reject(Some("no".to_owned()))), "Rejected: ls [2J -la");
+        let mut asked = permission("Which one?");
+        asked.kind = QuestionKind::Question;
+        asked.options[0].label = "The first".to_owned();
+        let words = |words: &str| answered(&asked, &Reply::Words(words.to_owned()));
+        assert_eq!(
+            (words("once"), words("x")),
+            ("Answered: The first".into(), "Answered: x".into())
+        );
+        assert_eq!(answered(&asked, &Reply::Reject(None)), "Not answered: Which one?");
     }
 
     #[test]

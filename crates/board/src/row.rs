@@ -9,6 +9,7 @@ use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{RunView, TaskView, Waiting};
 use serde::{Deserialize, Serialize};
 
+use crate::ask::Asked;
 use crate::limits::LINE_MAX_CHARS;
 use crate::{ask, project};
 
@@ -109,6 +110,9 @@ pub struct Row {
     pub cost: Option<String>,
     /// The project of the folder in which it was launched.
     pub project: String,
+    /// The task's questions in the words of a view, in their order.
+    #[serde(default)]
+    pub asks: Vec<Asked>,
 }
 
 /// The row of a task. It looks for the task's project in the file system.
@@ -120,6 +124,7 @@ pub fn row(task: &TaskView) -> Row {
         line: plain(&line(task, state), LINE_MAX_CHARS),
         cost: cost(task).map(money),
         project: plain(&project::name(&task.directory), LINE_MAX_CHARS),
+        asks: task.questions.iter().map(Asked::from).collect(),
     }
 }
 

@@ -7,6 +7,7 @@ import { button, byId, copy, make, say, sign } from './dom.js'
 import { SETTLE_MS } from './limits.js'
 import { Card } from './question.js'
 import { Result } from './result.js'
+import { typed } from './typing.js'
 import { STATES, counted, duration, short } from './words.js'
 import { Why } from './why.js'
 
@@ -89,7 +90,7 @@ export class Detail {
     say(byId('task-id'), task.id)
     say(byId('title'), task.description)
     say(byId('tab-why'), over ? 'What happened' : 'Why is it not done?')
-    byId('resume-form').hidden = !over
+    this.#letResume(over)
     byId('hints').hidden = over
     this.#drawActs(over, row.state)
     this.#drawWho()
@@ -98,6 +99,16 @@ export class Detail {
     if (task.resumes !== this.#runs) this.#goesOn()
     if (!byId('pane-result').hidden) this.#result.show(item)
     if (!byId('pane-why').hidden) this.#why.show(item)
+  }
+
+  /** Whoever writes when the field goes is still typing. @param {boolean} over */
+  #letResume(over) {
+    const form = byId('resume-form')
+    if (!over && form.contains(document.activeElement)) {
+      typed()
+      byId('title').focus()
+    }
+    form.hidden = !over
   }
 
   /** It was resumed: what one wants to see now is what it says. */
@@ -146,11 +157,12 @@ export class Detail {
   }
 
   #drawCards() {
-    const { task } = /** @type {Item} */ (this.item)
+    const { task, row } = /** @type {Item} */ (this.item)
     const held = byId('questions').contains(document.activeElement)
-    for (const question of task.questions) {
+    for (const [at, question] of task.questions.entries()) {
       if (this.#cards.has(question.id)) continue
-      this.#cards.set(question.id, new Card(task.id, question))
+      const keep = (/** @type {string} */ words) => this.#keep(task.id, words)
+      this.#cards.set(question.id, new Card(task.id, question, row.asks[at], keep))
     }
     this.card?.lead()
     const open = new Set(task.questions.map((question) => question.id))
@@ -160,7 +172,19 @@ export class Detail {
     const same = nodes.every((node, at) => node === box.children[at])
     if (same && nodes.length === box.childElementCount) return
     box.replaceChildren(...nodes)
-    if (held && !box.contains(document.activeElement)) byId('title').focus()
+    if (held && !box.contains(document.activeElement)) {
+      typed()
+      byId('title').focus()
+    }
+  }
+
+  /** Puts words for a later message where that is written. @param {string} id @param {string} words */
+  #keep(id, words) {
+    const isOpen = this.item?.task.id === id
+    const before = isOpen ? byId('resume').value : (this.#drafts.get(id) ?? '')
+    const all = before.trim() ? `${before.trimEnd()}\n${words}` : words
+    if (isOpen) byId('resume').value = all
+    else this.#drafts.set(id, all)
   }
 
   /** What changes with the clock. */

@@ -1,6 +1,7 @@
 // Questions of the page to the person, before what cannot be taken back.
 
 import { byId, say } from './dom.js'
+import { typed } from './typing.js'
 
 /**
  * Asks, and gives back the words that were written ('' if none were asked for), or nothing if the
@@ -25,7 +26,10 @@ export function confirm({ title, text, subject, words, yes, no }) {
   dialog.showModal()
   byId(words ? 'ask-words' : 'ask-no').focus()
   return new Promise((answer) => {
-    const closed = () => answer(dialog.returnValue === 'yes' ? byId('ask-words').value : undefined)
+    const closed = () => {
+      if (words) typed()
+      answer(dialog.returnValue === 'yes' ? byId('ask-words').value : undefined)
+    }
     dialog.addEventListener('close', closed, { once: true })
   })
 }

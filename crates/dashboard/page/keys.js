@@ -1,9 +1,10 @@
 // The keys, the same as in `legwork top`. They are off in inputs and while a dialog asks.
 
 import { TABS } from './detail.js'
-import { isAsking } from './dialog.js'
+import { isAsking, tell } from './dialog.js'
 import { byId, make } from './dom.js'
 import { NEW_QUESTION_MS } from './limits.js'
+import { isInput, mayBeTyping, typed, watchInputs } from './typing.js'
 
 /**
  * @typedef {object} Doings what the keys do
@@ -18,9 +19,6 @@ import { NEW_QUESTION_MS } from './limits.js'
  *
  * @typedef {[string[], string, (event: KeyboardEvent) => void]} Key names, what it does, doing it
  */
-
-/** Whether a key here is a letter of a text. @param {EventTarget | null} target */
-const isInput = (target) => target instanceof Element && target.matches('input, textarea, select')
 
 /** What is shown of a key that has no letter. @type {Record<string, string>} */
 const SHOWN = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc' }
@@ -65,18 +63,28 @@ function walking({ board, filter, move, open, back, covers }) {
 
 /** @param {Doings} doings @returns {Key[]} */
 function answering({ detail }) {
-  /** @param {string} key @param {(card: import('./question.js').Card) => void} act */
+  /** @typedef {import('./question.js').Card} Card */
+  /** Whether the key did something. @param {string} key @param {(card: Card) => void} act */
   const answer = (key, act) => {
     const card = detail.card
-    if (card?.takesKeys && card.offers(key)) act(card)
+    if (!card?.takesKeys || !card.offers(key)) return false
+    act(card)
+    return true
+  }
+  /** A key that could allow something. @param {string} key @param {(card: Card) => void} act */
+  const allow = (key, act) => {
+    if (!mayBeTyping()) return answer(key, act)
+    typed()
+    if (detail.card?.offers(key)) tell(`You were typing just now. To answer, press it again: ${key}`)
   }
   // Not while text streams in: what one reads may not be what one allows.
   const isStill = () => performance.now() - detail.conversation.written > NEW_QUESTION_MS
   return [
-    [['o'], 'allow once', () => answer('o', (card) => card.send('once'))],
-    [['w'], 'always allow; asks first', () => isStill() && answer('w', (card) => card.always())],
-    [['r'], 'reject', () => answer('r', (card) => card.send({ reject: null }))],
-    [['e'], 'reject, and say why', () => answer('e', (card) => card.rejectWithWords())],
+    [['o'], 'allow once', () => allow('o', (card) => card.send('once'))],
+    [['w'], 'always allow; asks first', () => isStill() && allow('w', (card) => card.always())],
+    [['r'], 'reject', () => allow('r', (card) => card.send({ reject: null }))],
+    // Whoever pressed it goes on with words, whether there is an input for them or not.
+    [['e'], 'reject, and say why', () => answer('e', (card) => card.rejectWithWords()) || typed()],
   ]
 }
 
@@ -104,14 +112,18 @@ export function listenToKeys(doings) {
   const [first, ...rest] = [walking(doings), answering(doings), doing(doings)]
   /** @type {Map<string, Key>} */ const byKey = new Map()
   for (const key of [...first, ...rest.flat()]) for (const name of key[0]) byKey.set(name, key)
+  watchInputs()
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing || isAsking()) return
     if (event.ctrlKey || event.metaKey || event.altKey) return
     if (isInput(event.target)) {
+      typed()
       if (event.key === 'Escape') /** @type {HTMLElement} */ (event.target).blur()
       return
     }
     const key = byKey.get(event.key)
+    // A letter that means nothing here is one of a text.
+    if (!key && event.key.length === 1) typed()
     // The letter is not to be written where the key leads.
     if (key && !first.includes(key)) event.preventDefault()
     key?.[2](event)

@@ -28,6 +28,8 @@ export const RETRY_MAX_MS = 8_000
 export const REQUEST_MS = 40_000
 /** A question that has just come takes no key: the key may have been meant for something else. */
 export const NEW_QUESTION_MS = 500
+/** A pause in typing that is longer than this ends the text: slow typists press a key a second. */
+export const TYPED_MS = 1500
 /** Ids of tasks that this person has opened, the newest; with 12 bytes each they stay small. */
 export const OPENED_MAX = 4000
 /** The pause after which typed words are searched for. */

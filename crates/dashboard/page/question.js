@@ -3,33 +3,14 @@
 import { ask, sentence, taskPath } from './api.js'
 import { button, make, say, withCode } from './dom.js'
 import { NEW_QUESTION_MS } from './limits.js'
-import { confirm } from './dialog.js'
+import { confirm, tell } from './dialog.js'
 import { duration } from './words.js'
 
 /**
  * @typedef {import('./store.js').Question} Question
+ * @typedef {import('./store.js').Asked} Asked
  * @typedef {'once' | 'always' | { reject: string | null } | { words: string }} Reply
  */
-
-/** What the kinds of permissions that OpenCode knows are about; others say it themselves. */
-const HEADLINES = new Map([
-  ['bash', 'May it run this command?'],
-  ['edit', 'May it change this file?'],
-  ['write', 'May it write this file?'],
-  ['read', 'May it read this?'],
-  ['webfetch', 'May it fetch this?'],
-  ['websearch', 'May it search the web for this?'],
-  ['external_directory', 'May it leave the project for this?'],
-  ['doom_loop', 'May it do the same thing once more?'],
-])
-
-/** @param {Question} question @returns {[string, string]} */
-function asked(question) {
-  if (question.kind === 'question') return ['It asks you', question.subject]
-  const at = question.subject.indexOf(': ')
-  const known = HEADLINES.get(question.subject.slice(0, Math.max(0, at)))
-  return known ? [known, question.subject.slice(at + 2)] : ['May it do this?', question.subject]
-}
 
 export class Card {
   #since = make('span')
@@ -41,12 +22,14 @@ export class Card {
   /**
    * @param {string} task
    * @param {Question} question
+   * @param {Asked} asked
+   * @param {(words: string) => void} keep what the agent takes no words for is kept by this
    */
-  constructor(task, question) {
+  constructor(task, question, { headline, subject }, keep) {
     this.task = task
     this.question = question
-    const [headline, subject] = asked(question)
     this.subject = subject
+    this.keep = keep
     this.#buttons.append(...this.#ways())
     const title = make('h3', {}, headline, this.#since)
     const words = question.kind === 'question' ? this.#wordsForm() : null
@@ -62,7 +45,7 @@ export class Card {
   }
 
   #ways() {
-    const { options, takes_words, kind } = this.question
+    const { options, kind } = this.question
     if (kind === 'question') {
       const choices = options.map((option) =>
         button(option.label, '', () => this.send({ words: option.id })),
@@ -75,7 +58,8 @@ export class Card {
       offers('once') && button('Allow once', 'main', () => this.send('once'), 'o'),
       offers('always') && button('Always allow…', '', () => this.always(), 'w'),
       offers('reject') && button('Reject', '', () => this.send({ reject: null }), 'r'),
-      takes_words && button('Reject, say why…', 'quiet', () => this.rejectWithWords(), 'e'),
+      offers('reject') &&
+        button('Reject, say why…', 'quiet', () => this.rejectWithWords(), 'e'),
     ].filter(Boolean)
   }
 
@@ -146,30 +130,48 @@ export class Card {
   }
 
   async rejectWithWords() {
+    const { takes_words } = this.question
     const words = await confirm({
       title: 'Reject, and say why',
-      text: 'The helper reads this and goes on.',
+      text: takes_words
+        ? 'The helper reads this and goes on.'
+        : 'Its agent takes no words with a rejection. What you write is kept, and you can send it ' +
+          'as its next message when this run has ended.',
       subject: this.subject,
       words: 'What it should do instead',
       yes: 'Reject',
       no: 'Back',
     })
-    if (words !== undefined) this.send({ reject: words.trim() || null })
+    if (words === undefined) return
+    const why = words.trim()
+    if (takes_words || !why) return this.send({ reject: why || null })
+    if (await this.send({ reject: null }, ' It has not read your words: they are kept.')) {
+      this.keep(why)
+    }
   }
 
-  /** @param {Reply} reply */
-  async send(reply) {
-    if (this.#busy) return
+  /** @param {Reply} reply @param {string} [more] what is said besides of an answer that was taken */
+  async send(reply, more = '') {
+    if (this.#busy) return false
     this.#busy = true
     this.node.setAttribute('aria-busy', 'true')
     say(this.#said, 'Telling it…')
     try {
-      await ask(taskPath(this.task, 'answer'), { question: this.question.id, reply })
+      const { said } = await ask(taskPath(this.task, 'answer'), {
+        question: this.question.id,
+        reply,
+      })
       say(this.#said, 'It has your answer.')
+      tell(said + more)
+      return true
     } catch (error) {
       this.#busy = false
       this.node.removeAttribute('aria-busy')
-      this.#said.replaceChildren(...withCode(sentence(error)))
+      const why = sentence(error)
+      this.#said.replaceChildren(...withCode(why))
+      // With its question the card may have gone.
+      if (!this.node.isConnected) tell(why)
+      return false
     }
   }
 }

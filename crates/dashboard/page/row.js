@@ -97,10 +97,7 @@ function sayLine(node, item) {
   const text = lineOf(item)
   if (node.textContent === text) return
   const [question] = item.task.questions
-  const subject =
-    question?.kind === 'permission'
-      ? question.subject.split(': ').slice(1).join(': ') || question.subject
-      : ''
+  const subject = question?.kind === 'permission' ? item.row.asks[0].subject : ''
   const at = subject ? text.indexOf(subject) : -1
   if (at < 0) node.textContent = text
   else

@@ -13,8 +13,9 @@ import { OLDER_MAX, PAGE_TASKS } from './limits.js'
  *   place: string, resumes: number, created: number, started: number, ended: number | null,
  *   tool_calls: number, tokens?: number, model?: string, reason?: string, runs?: Run[],
  *   questions: Question[] }} Task
+ * @typedef {{ headline: string, subject: string }} Asked what is asked, in words
  * @typedef {{ group: string, state: string, line: string, cost: string | null,
- *   project: string }} Row
+ *   project: string, asks: Asked[] }} Row
  * @typedef {{ task: Task, row: Row }} Item
  * @typedef {{ asking: number, working: number, queued: number, completed: number, failed: number,
  *   cancelled: number, slots: number }} Counts

@@ -2,6 +2,7 @@
 //! the daemon, or a few; the daemon decides.
 
 use hyper::StatusCode;
+use legwork_board::ask::answered;
 use legwork_board::{Item, markdown, why};
 use legwork_client::new_key;
 use legwork_machine::Folders;
@@ -137,11 +138,11 @@ pub async fn answer(folders: &Folders, task: TaskId, body: Value) -> Done {
     let Answered { question, reply } = read_as(body, "the answer")?;
     let mut link = Link::open(folders).await?;
     let view: TaskView = link.ask(Request::Show { task: task.to_string() }).await?;
-    if !view.questions.iter().any(|open| open.id == question) {
-        return Err(Trouble::Refused(Refusal::NoSuchQuestion(question.to_string())).into());
-    }
+    let open = view.questions.iter().find(|open| open.id == question);
+    let gone = || Trouble::Refused(Refusal::NoSuchQuestion(question.to_string()));
+    let said = answered(open.ok_or_else(gone)?, &reply);
     let _: Answer = link.ask(Ask::Reply { question, reply }).await?;
-    Ok(json!({}))
+    Ok(json!({ "said": said }))
 }
 
 #[derive(Deserialize)]

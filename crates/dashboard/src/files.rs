@@ -46,6 +46,7 @@ const PAGES: &[(&str, Page)] = pages! {
     "/telling.js", "telling.js", SCRIPT;
     "/theme.js", "theme.js", SCRIPT;
     "/timeline.js", "timeline.js", SCRIPT;
+    "/typing.js", "typing.js", SCRIPT;
     "/why.js", "why.js", SCRIPT;
     "/words.js", "words.js", SCRIPT;
 };

@@ -8,6 +8,7 @@
 )]
 
 mod access;
+mod answering;
 mod attacks;
 mod board;
 mod command;
