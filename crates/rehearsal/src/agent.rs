@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use crate::memory::{Conversation, Entry, Memory};
 use crate::misbehave::Misbehaviour;
 use crate::out::Out;
+use crate::script::Object;
 use crate::turn::{End, News, Settled, Turn, chunk, flood, session_update};
 use crate::{Ending, Options};
 use legwork_acp::agents::REHEARSAL;
@@ -288,7 +289,7 @@ impl Agent {
             tell: self.tell.clone(),
             answer: String::new(),
             calls: 0,
-            tokens: None,
+            told: Object::new(),
         };
         self.turns.spawn(turn.run(request.clone(), prompt, cancel));
         Ok(())
@@ -310,10 +311,10 @@ impl Agent {
                 None
             }
             News::Over { end: End::Crash(code), .. } => Some(Ending::Crashed(code)),
-            News::Over { session, request, end, answer, settled, tokens } => {
+            News::Over { session, request, end, answer, settled, told } => {
                 // Those that are over; only an end of the process is waited for otherwise.
                 while self.turns.try_join_next().is_some() {}
-                self.close(&session, &request, (end, tokens), answer, settled);
+                self.close(&session, &request, (end, told), answer, settled);
                 None
             }
         }
@@ -323,7 +324,7 @@ impl Agent {
         &mut self,
         id: &str,
         request: &Value,
-        (end, tokens): (End, Option<u64>),
+        (end, mut told): (End, Object),
         said: String,
         settled: Settled,
     ) {
@@ -335,11 +336,8 @@ impl Agent {
         self.out.post(match (kept, end) {
             (Err(cause), _) => refusal(request, INTERNAL, &forgetful(&cause).message),
             (Ok(()), End::Stop(reason)) => {
-                let mut result = json!({ "stopReason": reason });
-                if let Some(tokens) = tokens {
-                    result["usage"] = json!({ "totalTokens": tokens });
-                }
-                answer(request, &result)
+                told.insert("stopReason".to_owned(), reason.into());
+                answer(request, &told.into())
             }
             (Ok(()), End::Failed(code, why)) => refusal(request, code, &why),
             (Ok(()), End::Crash(_)) => return,

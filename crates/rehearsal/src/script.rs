@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 /// How often a line may be repeated, and how much may be flooded: enough for any test, and small
 /// enough that no number overflows on its way.
 const NUMBER_MAX: u64 = 1_000_000;
@@ -12,7 +14,7 @@ const NUMBER_MAX: u64 = 1_000_000;
 const REPEATS_NESTED_MAX: usize = 8;
 
 /// Every command as it is written, and what it does.
-pub const COMMANDS: [(&str, &str); 25] = [
+pub const COMMANDS: [(&str, &str); 27] = [
     ("say TEXT", "answers with the text; several are several paragraphs"),
     ("wait 2s", "waits; also 300ms, 1m"),
     ("tool NAME [for 2s] [fails]", "uses a tool"),
@@ -38,6 +40,8 @@ pub const COMMANDS: [(&str, &str); 25] = [
     ("model", "says which of its models was chosen"),
     ("cwd", "says the session's folder"),
     ("env NAME", "says a variable of its environment"),
+    ("update JSON", "sends this update of the session as it is"),
+    ("result JSON", "tells this at its end beside the reason"),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +71,12 @@ pub enum Step {
     Model,
     Cwd,
     Env(String),
+    Update(Object),
+    Result(Object),
 }
+
+/// As it is written in JSON.
+pub type Object = Map<String, Value>;
 
 /// A part of a script that is no command, after one that is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -166,6 +175,8 @@ fn command(text: &str, nested: usize) -> Option<Step> {
         "model" => alone(Step::Model),
         "cwd" => alone(Step::Cwd),
         "env" => one_word(rest).map(Step::Env),
+        "update" => serde_json::from_str(rest).ok().map(Step::Update),
+        "result" => serde_json::from_str(rest).ok().map(Step::Result),
         _ => None,
     }
 }
@@ -285,6 +296,8 @@ mod tests {
             ("pid", Step::Pid),
             ("cwd", Step::Cwd),
             ("env HOME", Step::Env("HOME".into())),
+            (r#"update {"a": 1}"#, Step::Update(Object::from_iter([("a".into(), 1.into())]))),
+            ("result {}", Step::Result(Object::new())),
         ] {
             assert_eq!(read(text), Ok(Some(vec![step])), "{text}");
         }
@@ -297,6 +310,7 @@ mod tests {
                 .replace("[for 2s] [fails]", "for 2s fails")
                 .replace("[CODE]", "7")
                 .replace("COMMANDS", "pid")
+                .replace("JSON", "{}")
                 .replace(" N", " 5");
             assert!(matches!(read(&written), Ok(Some(_))), "{written}");
         }
@@ -348,6 +362,8 @@ mod tests {
             "cost five USD",
             "cost 5 US dollars",
             "tokens",
+            "update it",
+            "result 7",
             "crash 256",
             "flood 0",
             "flood 1000001",

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 
 use crate::memory::Past;
 use crate::out::Out;
-use crate::script::{self, Step};
+use crate::script::{self, Object, Step};
 use legwork_acp::wire::{BAD_PARAMS, INTERNAL, RpcError, notification};
 
 const CHUNKS_OF_A_TEXT: usize = 3;
@@ -39,7 +39,7 @@ pub enum News {
         end: End,
         answer: String,
         settled: Settled,
-        tokens: Option<u64>,
+        told: Object,
     },
 }
 
@@ -66,8 +66,8 @@ pub struct Turn {
     pub tell: mpsc::UnboundedSender<News>,
     pub answer: String,
     pub calls: usize,
-    /// What it says that it took.
-    pub tokens: Option<u64>,
+    /// What it tells at its end beside the reason.
+    pub told: Object,
 }
 
 enum Next {
@@ -88,9 +88,9 @@ impl Turn {
             Next::End(end) => end,
             Next::Hang => pending().await,
         };
-        let Self { session, answer, settled, tell, tokens, .. } = self;
+        let Self { session, answer, settled, tell, told, .. } = self;
         // Without an ear the process is about to end.
-        let _ = tell.send(News::Over { session, request, end, answer, settled, tokens });
+        let _ = tell.send(News::Over { session, request, end, answer, settled, told });
     }
 
     async fn play(&mut self, prompt: &str) -> Next {
@@ -148,7 +148,11 @@ impl Turn {
                     json!({ "sessionUpdate": "usage_update", "used": 1, "size": 2, "cost": cost });
                 self.update(usage).await;
             }
-            Step::Tokens(count) => self.tokens = Some(count),
+            Step::Tokens(count) => {
+                self.told.insert("usage".to_owned(), json!({ "totalTokens": count }));
+            }
+            Step::Update(update) => self.update(update.into()).await,
+            Step::Result(told) => self.told.extend(told),
             Step::Hang => return Next::Hang,
             Step::Crash(code) => {
                 self.err.line("rehearsal: crashing as told\n".to_owned()).await;

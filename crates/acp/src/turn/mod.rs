@@ -3,6 +3,7 @@
 
 pub mod active_turn;
 pub mod conversation;
+mod failed;
 mod permission;
 pub mod said;
 mod transcript;
@@ -17,6 +18,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::active_turn::{Turns, now};
 use self::conversation::{Command, Commands, Facts};
+use self::failed::{Failed, failed};
 use self::permission::Options;
 use self::said::Said;
 use self::transcript::{Transcript, Update};
@@ -92,26 +94,38 @@ impl<'a> Turn<'a> {
         // What an earlier turn said is not this one's.
         self.talk.process.take_unread();
         let end = self.until_answered(id, commands).await;
-        let text = with_note(self.transcript.answer(), self.talk.process.take_unread());
+        let unread = self.talk.process.take_unread();
+        let said = with_note(self.transcript.answer(), unread);
+        let stop = |answer: &Value| answer["stopReason"].as_str().unwrap_or("").to_owned();
+        let end = end.map(|answer| answer.map(|answer| (stop(&answer), answer)));
         match end {
-            Ok(Some(stop)) if stop == "end_turn" => End::Answered { text },
-            _ if self.called_off.is_some() => End::Aborted { text },
-            Ok(None) => End::Aborted { text },
-            Ok(Some(stop)) if stop == "cancelled" => End::Aborted { text },
-            Ok(Some(stop)) => {
-                let failure = self.talk.process.failure(What::Stopped(stopped(&stop)));
-                End::Failed { reason: with_text(&failure, &text) }
+            Ok(Some((stop, answer))) if stop == "end_turn" => {
+                match failed(&self.transcript, &answer, text) {
+                    None => End::Answered { text: said },
+                    Some(_) if self.called_off.is_some() => End::Aborted { text: said },
+                    Some(Failed { why, said }) => {
+                        let failure = Failure::new(&self.talk.agent.name, What::Stopped(why), "");
+                        End::Failed { reason: with_text(&failure, &with_note(&said, unread)) }
+                    }
+                }
             }
-            Err(failure) => End::Failed { reason: with_text(&failure, &text) },
+            _ if self.called_off.is_some() => End::Aborted { text: said },
+            Ok(None) => End::Aborted { text: said },
+            Ok(Some((stop, _))) if stop == "cancelled" => End::Aborted { text: said },
+            Ok(Some((stop, _))) => {
+                let failure = self.talk.process.failure(What::Stopped(stopped(&stop)));
+                End::Failed { reason: with_text(&failure, &said) }
+            }
+            Err(failure) => End::Failed { reason: with_text(&failure, &said) },
         }
     }
 
-    /// The reason why the turn stopped; nothing if it did not stop in time when it was called off.
+    /// The answer to the prompt; nothing if the turn did not stop in time when it was called off.
     async fn until_answered(
         &mut self,
         prompt: u64,
         commands: &mut Commands,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<Value>, Failure> {
         loop {
             let overdue = self.called_off.unwrap_or_else(Instant::now);
             tokio::select! {
@@ -120,7 +134,7 @@ impl<'a> Turn<'a> {
                         let answer = outcome.map_err(|error| self.talk.refused(PROMPT, &error))?;
                         self.used.answered(&answer);
                         self.turns.used(&self.facts.session, self.used.clone());
-                        return Ok(Some(answer["stopReason"].as_str().unwrap_or("").to_owned()));
+                        return Ok(Some(answer));
                     }
                     message => self.heard(message)?,
                 },

@@ -15,6 +15,8 @@ use crate::limits::{TEXT_MAX_BYTES, TITLE_MAX_CHARS, TOOL_CALLS_MAX};
 pub struct Transcript {
     /// The text since the last tool call.
     text: String,
+    /// Where its last piece begins.
+    piece_at: usize,
     /// The last text before that.
     before: String,
     bytes: usize,
@@ -22,6 +24,8 @@ pub struct Transcript {
     calls: BTreeSet<u64>,
     hasher: RandomState,
     pub tool_calls: u32,
+    /// Whether the agent says that its thread has an error, as Codex does.
+    pub is_broken: bool,
 }
 
 #[derive(Debug, PartialEq)]
@@ -40,12 +44,20 @@ impl Transcript {
                 let content = &update["content"];
                 if let Some(text) = content["text"].as_str() {
                     self.bytes += text.len();
+                    self.piece_at = self.text.len();
                     self.text.push_str(text);
                 }
                 Update::Life
             }
             Some("tool_call") => self.tool(update),
             Some("tool_call_update") => self.mentioned(update),
+            Some("session_info_update") => {
+                let status = &update["_meta"]["codex"]["threadStatus"]["type"];
+                if let Some(status) = status.as_str() {
+                    self.is_broken = status == "systemError";
+                }
+                Update::Life
+            }
             Some("usage_update") => cost(&update["cost"]).map_or(Update::Life, Update::Cost),
             _ => Update::Life,
         }
@@ -70,6 +82,12 @@ impl Transcript {
         if last.is_empty() { self.before.trim() } else { last }
     }
 
+    /// What was said before the last piece, and that piece.
+    pub fn last_piece(&self) -> (&str, &str) {
+        let (before, piece) = self.text.split_at(self.piece_at);
+        (if before.trim().is_empty() { &self.before } else { before }, piece)
+    }
+
     fn tool(&mut self, update: &Value) -> Update {
         let id = update["toolCallId"].as_str().unwrap_or_default();
         let hash = self.hasher.hash_one(id);
@@ -82,6 +100,7 @@ impl Transcript {
         self.tool_calls += 1;
         if !self.text.trim().is_empty() {
             self.before = std::mem::take(&mut self.text);
+            self.piece_at = 0;
         }
         Update::Tool(tool_title(update))
     }

@@ -3,6 +3,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::stage::Stage;
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
@@ -124,4 +126,60 @@ fn one_that_stops_before_it_is_done() {
     assert!(text.contains("stopped at its limit of tokens") && text.contains("half of"), "{text}");
     let text = reason(&plain, "stop refusal");
     assert!(text.contains("refused to go on"), "{text}");
+}
+
+/// What codex-acp (2.6.0) sends of a turn that failed.
+const CODEX_FAILED: &str = r#"update {"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"systemError"}}}}"#;
+const CODEX_ACTIVE: &str = r#"update {"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"active","activeFlags":[]}}}}"#;
+const CODEX_IDLE: &str = r#"update {"sessionUpdate":"session_info_update","_meta":{"codex":{"threadStatus":{"type":"idle"}}}}"#;
+
+/// A message in one piece.
+fn piece(text: &str) -> String {
+    let content = json!({ "type": "text", "text": text });
+    let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
+    format!("update {update}")
+}
+
+#[test]
+fn d3_a_turn_that_codex_says_has_failed_is_an_error_with_its_cause() {
+    let mut stage = Stage::new();
+    let why = "exceeded retry limit, last status: 429 Too Many Requests\n\n";
+    let lines = [CODEX_ACTIVE, &piece("half of it"), CODEX_FAILED, &piece(why)];
+    let task = stage.launch(&lines.join("\n"));
+    let reason = "The agent rehearsal failed: exceeded retry limit, last status: 429 Too Many \
+                  Requests\n\nhalf of it";
+    assert_eq!(stage.result(&task), ("error".to_owned(), reason.to_owned()));
+    let task = stage.launch(&[&piece(why), CODEX_FAILED].join("\n"));
+    let reason = reason.strip_suffix("\n\nhalf of it").unwrap();
+    assert_eq!(stage.result(&task), ("error".to_owned(), reason.to_owned()));
+}
+
+#[test]
+fn d3_a_turn_that_codex_says_went_well_is_its_answer() {
+    let mut stage = Stage::new();
+    // It failed once, and went on by itself.
+    let lines = [CODEX_FAILED, CODEX_ACTIVE, "say all is well", CODEX_IDLE];
+    let task = stage.launch(&lines.join("\n"));
+    assert_eq!(stage.result(&task), ("completed".to_owned(), "all is well".to_owned()));
+}
+
+/// How Gemini (0.61.0) ends a turn.
+fn gemini_end(tokens: u64) -> String {
+    let count = json!({ "input_tokens": tokens, "output_tokens": tokens });
+    let told = json!({ "_meta": { "quota": { "token_count": count, "model_usage": [] } } });
+    format!("result {told}")
+}
+
+#[test]
+fn d3_a_turn_of_gemini_whose_stream_was_cut_is_an_error_with_what_it_said() {
+    let mut stage = Stage::new();
+    let task = stage.launch(&format!("say partial\n{}", gemini_end(0)));
+    let (status, text) = stage.result(&task);
+    assert_eq!(status, "error", "{text}");
+    assert!(text.contains("may have been cut") && text.ends_with("\n\npartial"), "{text}");
+    let task = stage.launch(&format!("say whole\n{}", gemini_end(7)));
+    assert_eq!(stage.result(&task), ("completed".to_owned(), "whole".to_owned()));
+    // A command of its own, which asks no model.
+    let task = stage.launch(&format!("/memory show\nsay it is empty\n{}", gemini_end(0)));
+    assert_eq!(stage.result(&task), ("completed".to_owned(), "it is empty".to_owned()));
 }
