@@ -122,6 +122,11 @@ pub const GATHER_MS: u64 = 120;
 pub const STILL_AFTER_ERROR_MS: u64 = 3_000;
 /// The same without an error: a loop that a rejected permission stopped, or a host that forgot.
 pub const STILL_MS: u64 = 15_000;
+/// A run waits so long in a row for its provider to be tried again; limits of a week's use are
+/// longer than anybody should keep a slot. That wait counts for no other limit.
+pub const PROVIDER_WAIT_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How often such a wait is saved while it lasts: a restart of the daemon forgets the rest of it.
+pub const PROVIDER_WAIT_SAVED_EVERY_MS: u64 = 5 * 60 * 1_000;
 /// When to look again at such a prompt.
 pub const STILL_LOOK_EVERY_MS: u64 = 1_000;
 /// A stop counts when the session was quiet twice this far apart: an abort that overtakes the

@@ -53,7 +53,7 @@ impl Engine {
         let since = self.now;
         let unseen = self.hosts.get(&task.run.host).is_some_and(|host| host.ended_unseen);
         if task.stage.holds_slot() {
-            volatile.idle_since = Some(since);
+            volatile.idle_since.get_or_insert(since);
         }
         volatile.loss =
             if unseen { HostLoss::Unwatched { since } } else { HostLoss::Watched { since } };
@@ -62,7 +62,7 @@ impl Engine {
         {
             request.validity = Validity::Stale;
         }
-        volatile.retry = None;
+        (volatile.retry, volatile.retry_since) = (None, None);
         // Nobody can answer what a host asked that has ended.
         let questions: Vec<QuestionId> = volatile.questions.keys().cloned().collect();
         for question in &questions {

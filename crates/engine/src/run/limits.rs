@@ -1,6 +1,6 @@
 //! The limits that end a run which does not end by itself.
 
-use legwork_protocol::limits::LIMIT_GRACE_MS;
+use legwork_protocol::limits::{LIMIT_GRACE_MS, PROVIDER_WAIT_MAX_MS};
 use legwork_protocol::{TaskId, Time};
 
 use super::task::Stage;
@@ -18,9 +18,12 @@ impl Engine {
         if !task.stage.holds_slot() {
             return self.longest_absence(live);
         }
-        let quiet = minutes(volatile.activity.since, self.settings.max_quiet_minutes);
+        // A host that has said when it goes on is silent from then on.
+        let next_try = volatile.retry.as_ref().map_or(Time::default(), |retry| retry.next);
+        let silent = volatile.activity.since.max(next_try);
+        let quiet = minutes(silent, self.settings.max_quiet_minutes);
         let quiet = quiet.filter(|_| volatile.questions.is_empty());
-        [self.longest_run(live), quiet].into_iter().flatten().min()
+        [self.longest_run(live), quiet, longest_wait(live)].into_iter().flatten().min()
     }
 
     fn longest_run(&self, live: &Live) -> Option<Time> {
@@ -78,10 +81,17 @@ impl Engine {
             self.why_interrupted(id)
         } else if self.longest_run(live).is_some_and(|longest| longest <= self.now) {
             words::ran_too_long(self.settings.max_run_minutes)
+        } else if longest_wait(live).is_some_and(|longest| longest <= self.now) {
+            words::waited_for_provider(live.volatile.retry.as_ref())
         } else {
             words::was_silent_too_long(self.settings.max_quiet_minutes)
         }
     }
+}
+
+/// The end of the wait for its provider, if it is in one.
+fn longest_wait(live: &Live) -> Option<Time> {
+    Some(live.volatile.retry_since?.plus(PROVIDER_WAIT_MAX_MS))
 }
 
 fn minutes(from: Time, minutes: u32) -> Option<Time> {

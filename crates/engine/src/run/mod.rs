@@ -8,6 +8,7 @@
 //! | `start.rs` | how its session is opened and its prompt handed over |
 //! | `observe.rs`, `poll.rs`, `questions.rs` | how we learn what it does, and how it ends |
 //! | `limits.rs`, `budget.rs` | how long it may take, and what it may cost |
+//! | `provider.rs` | the time in which it waits for its provider, which counts for neither |
 //! | `interrupted.rs` | what becomes of it when its host ends first |
 //! | `finish.rs`, `stop.rs` | its end, and a session that must not go on |
 //!
@@ -22,6 +23,7 @@ pub(crate) mod launch;
 mod limits;
 mod observe;
 mod poll;
+mod provider;
 pub(crate) mod questions;
 mod queue;
 pub(crate) mod resume;
@@ -65,7 +67,7 @@ impl Engine {
         let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         // A host that is there has not ended, whatever was said of it.
         volatile.loss = HostLoss::None;
-        if task.stage.holds_slot() {
+        if task.stage.holds_slot() && volatile.retry.is_none() {
             volatile.idle_since = None;
         }
         if task.stage == Stage::Queued {

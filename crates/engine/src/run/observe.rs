@@ -132,11 +132,11 @@ impl Engine {
         let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
         volatile.activity = Activity::seen(now);
         volatile.stillness.since = None;
-        volatile.retry = None;
         if let Some(name) = tool {
             task.run.tool_calls = task.run.tool_calls.saturating_add(1);
             volatile.used_tool(&name);
         }
+        self.provider_told(id, None);
         if let Some(used) = used {
             self.used(id, used);
         }

@@ -77,20 +77,16 @@ impl Engine {
         let Some(Live { task, volatile }) = self.tasks.live_mut(id) else { return };
         let (Stage::Working(_), Some(session)) = (&task.stage, &task.session) else { return };
         match busy.get(session) {
-            Some(retry) => {
-                let retry = retry.as_ref().map(Retry::on_one_line);
-                if volatile.retry != retry {
-                    volatile.activity.since = now;
-                    volatile.retry = retry;
-                }
-                if volatile.due.is_none() && volatile.request.is_none() {
-                    volatile.stillness = Stillness::default();
-                }
+            Some(_) if volatile.due.is_none() && volatile.request.is_none() => {
+                volatile.stillness = Stillness::default();
             }
+            Some(_) => {}
             None => volatile.due = Some(now),
         }
-        if let Some(questions) = questions {
-            let open = questions.get(session).map(Vec::as_slice).unwrap_or_default();
+        let retry = busy.get(session).and_then(Option::as_ref).map(Retry::on_one_line);
+        let open = questions.map(|all| all.get(session).map(Vec::as_slice).unwrap_or_default());
+        self.provider_told(id, retry);
+        if let Some(open) = open {
             self.apply_questions(id, open);
         }
         self.tend_run(id);

@@ -21,6 +21,8 @@ pub struct Volatile {
     /// What the last of them is about.
     pub doing: Option<String>,
     pub retry: Option<Retry>,
+    /// Since when its host has been waiting to try the provider again.
+    pub(crate) retry_since: Option<Time>,
     pub questions: BTreeMap<QuestionId, QuestionView>,
     /// The request in flight for it; one at a time.
     pub(crate) request: Option<Request>,
@@ -34,7 +36,7 @@ pub struct Volatile {
     pub(crate) stillness: Stillness,
     pub(crate) observed: Option<Time>,
     pub(crate) loss: HostLoss,
-    /// Since when nobody works on it, because its host ended.
+    /// Since when nobody works on it, because its host ended or waits for its provider.
     pub(crate) idle_since: Option<Time>,
     /// Hosts that were asked for it in place of its own, and do not have its session.
     pub(crate) unknown_to: BTreeSet<HostId>,
@@ -194,8 +196,8 @@ impl Volatile {
         if let HostLoss::Watched { since } | HostLoss::Unwatched { since } = &mut self.loss {
             *since = since.plus(ms);
         }
-        let Self { due, stillness, observed, overdue, .. } = self;
-        for moment in [due, &mut stillness.since, observed, overdue] {
+        let Self { due, stillness, observed, overdue, retry_since, .. } = self;
+        for moment in [due, &mut stillness.since, observed, overdue, retry_since] {
             postpone(moment, ms);
         }
     }

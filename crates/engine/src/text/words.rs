@@ -1,12 +1,12 @@
 //! Small words used in many texts: durations, counts, reasons.
 
 pub use legwork_protocol::amounts::{ago, counted, duration};
-use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS};
+use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS, PROVIDER_WAIT_MAX_MS};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::refusal::{cut, plain};
 use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 
-use crate::work::HostError;
+use crate::work::{HostError, Retry};
 
 pub const CANCELLED_BY_PARENT: &str = "Cancelled by the session that asked for it.";
 pub const CANCELLED_BY_SESSION: &str = "Cancelled by another session of this project.";
@@ -78,6 +78,13 @@ pub fn waited_too_long(minutes: u32) -> String {
 
 pub fn was_silent_too_long(minutes: u32) -> String {
     format!("Stopped: it was silent longer than limits.max_quiet_minutes = {minutes} allows.")
+}
+
+pub fn waited_for_provider(retry: Option<&Retry>) -> String {
+    let hours = PROVIDER_WAIT_MAX_MS / 3_600_000;
+    let said =
+        retry.map_or_else(String::new, |retry| format!(" It says: {}.", plain_end(&retry.why)));
+    format!("Stopped: it waited for its provider for {hours} hours in a row.{said}")
 }
 
 /// What a helper is told that was cut off and is to go on.

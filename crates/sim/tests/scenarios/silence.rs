@@ -1,7 +1,7 @@
 //! The limits that end a run which does not end by itself: D4.
 
 use legwork_protocol::api::{Ask, Reply};
-use legwork_protocol::{Settings, Status, TaskId};
+use legwork_protocol::{Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::host::Nasty;
 
@@ -105,15 +105,62 @@ fn d4_lost_events_do_not_make_a_busy_helper_silent() {
     insta::assert_snapshot!(story.end());
 }
 
+/// The host waits so long before it tries its provider again.
+fn retries_after(minutes: u64) -> Nasty {
+    Nasty { retry_ms: [minutes * MINUTE_MS; 5], ..Nasty::calm() }
+}
+
 #[test]
-fn d4_a_provider_that_is_tried_again_is_no_silence_and_ends_at_the_longest_time() {
-    let mut story = Story::with(limits(5, 1), Nasty::calm());
-    let task = story.launch("Explore", "retry 1000; say found it");
-    story.until_status(task, Status::Error);
-    assert!(detail(&mut story, task, 0).contains("limits.max_run_minutes = 5"));
-    let took = took(&mut story, task);
-    assert!((5 * MINUTE_MS..5 * MINUTE_MS + 1_000).contains(&took), "{took} ms");
+fn d4_a_wait_for_the_provider_is_neither_silence_nor_run_time() {
+    let mut story = Story::with(limits(5, 1), retries_after(120));
+    let task = story.launch("Explore", "wait 20000; retry 1; wait 20000; say found it");
+    story.pass(119 * MINUTE_MS);
+    assert_eq!(story.status(task), Some(Status::Running));
+    story.until_status(task, Status::Completed);
+    assert_eq!(detail(&mut story, task, 0), "found it");
+    let took = story.world.audit().rows[&task].task.elapsed_ms(Time::default());
+    assert!((40_000..60_000).contains(&took), "two times 20 s of work: {took} ms");
     insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_a_wait_for_the_provider_outlasts_a_restart_of_the_daemon() {
+    let mut story = Story::with(limits(30, 1), retries_after(120));
+    let task = story.launch("Explore", "retry 1; say found it");
+    for _ in 0..3 {
+        story.pass(32 * MINUTE_MS);
+        story.world.restart_daemon();
+    }
+    story.pass(29 * MINUTE_MS);
+    story.until_status(task, Status::Completed);
+    let took = story.world.audit().rows[&task].task.elapsed_ms(Time::default());
+    assert!(took < 16 * MINUTE_MS, "a few minutes for each restart at the most: {took} ms");
+    story.end();
+}
+
+#[test]
+fn d4_after_a_wait_for_the_provider_silence_counts_again() {
+    let mut story = Story::with(limits(5, 1), retries_after(30));
+    let task = story.launch("Explore", "retry 1; hang");
+    story.pass(29 * MINUTE_MS);
+    assert_eq!(story.status(task), Some(Status::Running));
+    story.until_status(task, Status::Error);
+    assert!(detail(&mut story, task, 0).contains("limits.max_quiet_minutes = 1"));
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn d4_a_wait_for_the_provider_has_an_end() {
+    let mut story = Story::with(limits(5, 1), retries_after(30 * 60));
+    let task = story.launch("Explore", "retry 1; say found it");
+    story.pass((24 * 60 - 1) * MINUTE_MS);
+    assert_eq!(story.status(task), Some(Status::Running));
+    story.until_status(task, Status::Error);
+    let why = detail(&mut story, task, 0);
+    assert!(why.starts_with("Stopped: it waited for its provider for 24 hours"), "{why}");
+    let took = took(&mut story, task);
+    assert!((24 * 60 * MINUTE_MS..24 * 60 * MINUTE_MS + 60_000).contains(&took), "{took} ms");
+    story.end();
 }
 
 #[test]
