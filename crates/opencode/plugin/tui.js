@@ -35,6 +35,9 @@ const LAUNCH_COLUMNS = 40 // of a title in a launch, which is to be one line on 
 const SUBJECT_LINES = 12 // of a question; a screen may have 24
 const WORDS_MAX = 10_000 // of an answer
 
+/** OpenCode names the kind of a permission before its subject: `bash: ls`. */
+const KIND = /^[a-z_]+: /
+
 const AWAY = "not available"
 const SIGNS = { asks: "?", working: "●", queued: "○", completed: "✓", failed: "✕", cancelled: "–" }
 const COLORS = {
@@ -401,6 +404,19 @@ function answer({ id }, question, reply) {
   return decide([...args, `--question=${question.id}`], act)
 }
 
+/** What a person has just answered. */
+function answered(question, reply) {
+  const { words } = reply
+  if (words !== undefined) {
+    const chosen = question.options.find(({ id }) => id === words)
+    return `Answered: ${plain(chosen?.label ?? words)}`
+  }
+  const kinds = { once: "Allowed once", always: "Allowed from now on" }
+  const no = question.isPermission ? "Rejected" : "Not answered"
+  const subject = question.isPermission ? question.subject.replace(KIND, "") : question.subject
+  return `${kinds[reply] ?? no}: ${plain(subject)}`
+}
+
 // ---- Drawing ----
 
 async function modules() {
@@ -753,16 +769,25 @@ class View {
     safe(() => this.api.ui.dialog.clear())()
     const why = await doing
     if (why) this.tell(why)
+    return why
+  }
+
+  /** Answers a question that is still asked, and says what was answered. */
+  async reply(helper, question, value) {
+    const isOpen = this.find(helper.id)?.questions.some(({ id }) => id === question.id)
+    const gone = "The question is not there any more: it was answered or withdrawn."
+    const why = await this.settle(isOpen ? answer(helper, question, value) : gone)
+    if (!why) this.tell(answered(question, value), "success")
   }
 
   /** The dialog for one question. */
   ask(helper, question) {
-    const reply = (value) => this.settle(answer(helper, question, value))
+    const reply = (value) => this.reply(helper, question, value)
     const inWords = (title, make) => this.words(title, (text) => reply(make(text)))
     const choices = question.isPermission
       ? [
           ["Allow once", () => reply("once")],
-          ["Allow always", () => reply("always")],
+          ["Allow always…", () => this.askAlways(helper, question)],
           ["Reject", () => reply({ reject: null })],
         ]
       : [
@@ -777,6 +802,21 @@ class View {
     const options = choices.map(([title], value) => ({ title, value }))
     const onSelect = safe(({ value }) => choices[value][1]())
     const props = { title: "Your answer", placeholder: "Search", options, onSelect }
+    this.dialog("large", () => this.questionBox(helper, question, props))
+  }
+
+  /** What is allowed for good is asked first; a hasty key goes back. */
+  askAlways(helper, question) {
+    const label = question.options.find(({ id }) => id === "always")?.label ?? ""
+    const isNamed = label && !/^(always|allow always|always allow)$/i.test(label)
+    const choices = [
+      ["No, go back", () => this.ask(helper, question)],
+      [isNamed ? `Yes: ${label}` : "Yes, always", () => this.reply(helper, question, "always")],
+    ]
+    const options = choices.map(([title], value) => ({ title, value }))
+    const onSelect = safe(({ value }) => choices[value][1]())
+    const title = "Allow this from now on, without being asked?"
+    const props = { title, placeholder: "Search", options, onSelect }
     this.dialog("large", () => this.questionBox(helper, question, props))
   }
 

@@ -127,6 +127,10 @@ const TABLE: [Requirement; 105] = [
     in_crate("P8", "what is cleared is removed from every file"),
     in_crate("P9", "the daemon is found, or the reason is said at once"),
     in_crate("P10", "texts for people name nothing that only programs or models know"),
+    in_crate(
+        "P11",
+        "a yes means what was asked: no key allows by mistake, and what it was is said",
+    ),
     in_crate("V1", "views read all tasks as they change, and nothing is done while nobody looks"),
     in_crate("V2", "the page shows what needs the person first, and takes every decision"),
     in_crate("V3", "the page is closed to everybody else"),

@@ -241,6 +241,47 @@ fn v5_a_permission_is_refused_with_words_in_the_list() {
     });
 }
 
+#[test]
+fn p11_what_is_allowed_for_good_is_asked_first_and_an_answer_is_said_with_what_it_was_about() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let screen = Screen::open(&home, 130, 50).await;
+        let steps = [&bash("echo one"), &bash("echo two"), "gate three\nsay the end"];
+        screen.say(&[&helper("careful", "Run the tests", &steps), "say I asked one"]);
+        screen.shows_line("in the sidebar", &["? Run the tests", "asks you"]).await;
+        screen.list().await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("Your answer").await;
+        screen.tui.text("Allow always");
+        screen.tui.until("one choice", |shown| !shown.contains("Open its session")).await;
+        screen.tui.keys(&["Enter"]);
+        let asked = screen.shows("from now on, without being asked?").await;
+        assert!(asked.contains("echo one"), "{asked}");
+        // The way back is what a hasty Enter chooses.
+        screen.tui.keys(&["Enter"]);
+        screen.shows("Open its session").await;
+        assert_eq!(screen.task()["questions"].as_array().map(Vec::len), Some(1));
+        screen.tui.keys(&["Enter"]);
+        screen.shows("Allowed once: echo one").await;
+        // Only this one was allowed.
+        let asks = |task: &Value| task["questions"][0]["subject"] == "bash: echo two";
+        until("it asks again", async || Some(screen.task()).filter(asks)).await;
+        screen.list().await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("echo two").await;
+        // Somebody else is faster.
+        let id = screen.task()["id"].as_str().unwrap().to_owned();
+        legwork(&home, &["answer", &id, "once"]);
+        screen.shows_line("it goes on", &["● Run the tests"]).await;
+        screen.tui.keys(&["Enter"]);
+        screen.shows("not there any more").await;
+        model.open("three");
+        screen.until_status("completed").await;
+        screen.works().await;
+    });
+}
+
 /// OpenCode knows nothing of such a helper but its launch.
 #[test]
 fn v5_a_helper_outside_of_opencode_is_seen_and_answered_too() {
