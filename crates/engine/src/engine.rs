@@ -95,6 +95,10 @@ impl Engine {
     fn asked(&mut self, call: CallId, caller: Caller, ask: Ask, spare: TaskId) {
         if let Caller::Session { host, session, .. } = &caller {
             self.heard_from(host, session);
+            // A poll is its client's, whose model may be idle.
+            if !matches!(ask, Ask::Collect { .. } | Ask::HandedOver { .. }) {
+                self.turn_begins(session);
+            }
         }
         let answer = match ask {
             Ask::Launch { prompt, description, agent, fork, collects } => {
@@ -156,6 +160,7 @@ impl Engine {
             Hint::Used { host, session } => {
                 if self.shares_place(&host, &session) {
                     self.heard_from(&host, &session);
+                    self.turn_begins(&session);
                 }
             }
         }

@@ -29,6 +29,15 @@ pub struct NoticeId {
 pub enum About {
     End,
     Question(u32),
+    /// Its end was told without a turn, which the session is to have when none of its tasks is
+    /// unfinished any more.
+    Unread,
+}
+
+impl About {
+    pub fn is_question(self) -> bool {
+        matches!(self, Self::Question(_))
+    }
 }
 
 /// Something that a session is to be told, once.

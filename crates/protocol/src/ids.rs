@@ -200,6 +200,8 @@ pub enum MessageUse {
     End,
     /// A delivery whose first notice tells a question; the number counts the run's questions.
     Question(u32),
+    /// A delivery that makes a session read what it was told before.
+    Unread,
 }
 
 impl MessageId {
@@ -212,6 +214,7 @@ impl MessageId {
             MessageUse::Prompt(count) => ('p', count),
             MessageUse::End => ('e', 0),
             MessageUse::Question(count) => ('q', count),
+            MessageUse::Unread => ('u', 0),
         };
         let time = (now.0 << 12) & 0xffff_ffff_ffff;
         let (run, count) = (base36(run.into(), 3), base36(count.into(), 2));

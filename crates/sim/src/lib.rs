@@ -25,6 +25,7 @@ pub mod seeds;
 pub mod story;
 pub mod trace;
 mod trees;
+mod unread;
 pub mod verdict;
 pub mod wire;
 pub mod world;

@@ -203,7 +203,11 @@ impl Play {
                 self.ask(Ask::List(List { status, all, ..List::default() }));
             }
             54..=61 => self.block(),
-            62..=66 => self.cancel(),
+            62..=65 => self.cancel(),
+            66 => {
+                let tasks = vec![self.some_task()];
+                self.world.person(Ask::Forget { tasks });
+            }
             67 => self.ask(Ask::Clear),
             68..=71 => self.reply(),
             72..=74 => self.undo(),

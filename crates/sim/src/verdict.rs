@@ -11,7 +11,7 @@ use legwork_protocol::{Ask, MessageId, TaskId};
 use crate::audit::{Audit, Broken, NoticeFact, RunFact};
 use crate::host::{Body, Finish, Message, OpenCode, Session, User};
 use crate::world::World;
-use crate::{clients, fence, figures};
+use crate::{clients, fence, figures, unread};
 
 /// An answer is found within this time: two polls and the slowest link.
 const FOUND_MS: u64 = 30_000;
@@ -34,6 +34,7 @@ impl World {
         fenced(&mut audit, &self);
         figures::check(&mut audit, &self);
         clients::told_one_way(&mut audit, &self);
+        unread::check(&mut audit, &self);
         for session in self.oc.ever() {
             if let Some(mark) = session.mark.filter(|mark| !self.set_aside.contains(mark)) {
                 helper(&mut audit, &self, session, mark);

@@ -9,6 +9,9 @@ use legwork_protocol::limits::ECHO_MAX_CHARS;
 
 use crate::fault::Fault;
 
+/// No run has so many questions. A build that does not know it takes it for one of them.
+const UNREAD: i64 = 1_000_000;
+
 pub const PENDING: &str = "pending";
 pub const WITHDRAWN: &str = "withdrawn";
 
@@ -25,16 +28,18 @@ pub fn question(about: About) -> i64 {
     match about {
         About::End => -1,
         About::Question(number) => i64::from(number),
+        About::Unread => UNREAD,
     }
 }
 
 pub fn about(question: i64) -> Result<About, Fault> {
-    if question == -1 {
-        return Ok(About::End);
+    match question {
+        -1 => Ok(About::End),
+        UNREAD => Ok(About::Unread),
+        number => u32::try_from(number)
+            .map(About::Question)
+            .map_err(|_| Fault::Unknown { what: format!("notices.question is {number}") }),
     }
-    u32::try_from(question)
-        .map(About::Question)
-        .map_err(|_| Fault::Unknown { what: format!("notices.question is {question}") })
 }
 
 pub fn delivery_end(end: DeliveryEnd) -> &'static str {

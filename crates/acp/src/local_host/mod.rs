@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use legwork_engine::record::{NoticeId, Target};
+use legwork_engine::record::{About, NoticeId, Target};
 use legwork_engine::work::{Observation, Part, RunState, Shown};
 use legwork_engine::{Action, Finding, HostError, Usage};
 use legwork_host::{Delivery, Mailbox, Outside, sync_file};
@@ -255,6 +255,10 @@ impl LocalHost {
     ) -> Found {
         if self.read(session)?.is_none() {
             return Err(HostError::Gone);
+        }
+        // A terminal has no turns, and was told the rest before.
+        if notices.iter().all(|id| id.about == About::Unread) {
+            return Ok(Finding::Delivered);
         }
         let shown = parts.iter().filter(|part| part.shown == Shown::ToAll);
         let text = shown.map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");

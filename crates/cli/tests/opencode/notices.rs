@@ -302,6 +302,24 @@ fn n9_with_last_four_results_in_a_row_cost_their_parent_one_turn() {
     });
 }
 
+#[test]
+fn n9_with_last_clearing_the_last_helper_makes_the_model_read_what_the_others_found() {
+    block_on(async {
+        let stage = Stage::with(json!({}), "[notices]\nwake = \"last\"\n").await;
+        let parent = stage.parent().await;
+        let found = stage.launch(&parent, "Finds", &["gate n9-found\nsay here it is"]).await;
+        let last = stage.launch(&parent, "Hangs", &["gate n9-never\nsay never"]).await;
+        let before = stage.asked(&parent).len();
+        stage.model.open("n9-found");
+        stage.until_settled(&found).await;
+        assert_eq!(stage.asked(&parent).len(), before, "{}", stage.model.told());
+        printed(&stage.legwork(&["clear", "--yes", &last.id]));
+        let turn = stage.until_asked(&parent, "[BACKGROUND TASK UNREAD]").await;
+        assert!(turn.said("user", "here it is"), "{}", stage.model.told());
+        assert_eq!(stage.asked(&parent).len() - before, 1, "{}", stage.model.told());
+    });
+}
+
 /// Also P10: the person is told in words, and what they can do.
 #[test]
 fn n6_who_undoes_a_launch_is_told_that_the_helper_works_on() {

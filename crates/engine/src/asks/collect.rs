@@ -203,6 +203,8 @@ impl Engine {
             return Err(Refusal::BadRequest(why.to_owned()));
         }
         self.withdraw_run(id, run);
+        // The client has a turn for it.
+        recipients.iter().for_each(|recipient| self.turn_begins(recipient));
         Ok(Some(Answer::Done))
     }
 

@@ -283,7 +283,7 @@ impl Engine {
             Change::Ended { task, detail, .. } => {
                 Some((self.asker_host(task)?.clone(), toast::ended(task, detail)))
             }
-            Change::Enqueued(notice) if notice.id.about != About::End => {
+            Change::Enqueued(notice) if notice.id.about.is_question() => {
                 let host = self.asker_host(self.tasks.get(notice.id.task)?)?;
                 Some((host.clone(), toast::asks(&notice.headline)))
             }

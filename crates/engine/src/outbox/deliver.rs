@@ -27,6 +27,10 @@ pub(crate) struct Attempt {
     refusals: u32,
     /// Notices that are not needed any more, should it turn out that it was not sent.
     unwanted: Vec<NoticeId>,
+    /// How it was sent last.
+    wake: Wake,
+    /// It may be there without having started the turn that it is to have.
+    owes_turn: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,16 +71,20 @@ impl Attempt {
             failures: 0,
             refusals: 0,
             unwanted: Vec::new(),
+            wake: Wake::StayIdle,
+            owes_turn: false,
         }
     }
 
     /// A delivery of before a restart: nobody knows how far it came.
     pub fn restored(delivery: Delivery) -> Self {
-        Self { reached: Reached::Perhaps, ..Self::new(delivery) }
+        Self { reached: Reached::Perhaps, owes_turn: true, ..Self::new(delivery) }
     }
 
     fn answered(&mut self, found: Result<Finding, HostError>) -> Verdict {
         self.in_flight = false;
+        // Only what is sent now starts a turn.
+        self.owes_turn &= self.wake != Wake::StartTurn || found != Ok(Finding::Done);
         let ms = match found {
             Ok(Finding::Delivered) => return Verdict::Shown,
             Ok(Finding::UndoPending) if self.reached == Reached::No => {
@@ -134,6 +142,7 @@ impl Engine {
         let max_chars = self.settings.max_result_chars;
         let Some(attempt) = self.outbox.deliveries.get(id) else { return };
         let delivery = &attempt.delivery;
+        let for_turn = route.wake == Wake::StartTurn && self.may_wait_for_last(delivery);
         let notices = delivery.notices.iter().filter_map(|id| self.outbox.notices.get(id));
         let notices: Vec<_> = notices
             .map(|notice| (notice, self.tasks.key_of(notice.id.task, notice.id.run)))
@@ -150,6 +159,8 @@ impl Engine {
         let action = Action::Deliver { tried, session, message, notices, parts, wake };
         if let Some(attempt) = self.outbox.attempt_mut(id) {
             attempt.in_flight = true;
+            attempt.wake = wake;
+            attempt.owes_turn = for_turn && (attempt.owes_turn || wake == Wake::StayIdle);
         }
         self.timers.clear(&Timer::Delivery(id.clone()));
         self.work(route.host.clone(), action, Purpose::Delivery(route.host, id.clone()));
@@ -165,10 +176,17 @@ impl Engine {
         let to = attempt.delivery.to.clone();
         match attempt.answered(found) {
             Verdict::Shown => {
+                let (owes_turn, wake) = (attempt.owes_turn, attempt.wake);
+                let told = attempt.delivery.notices.clone();
                 if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
                     recipient.seen(host);
                 }
                 self.end_delivery(id, DeliveryEnd::Delivered);
+                if owes_turn {
+                    self.owe_turn(&to, &told);
+                } else if wake == Wake::StartTurn {
+                    self.turn_begins(&to);
+                }
             }
             // It may have been deleted; or the host is not one of its place, whatever it says, and
             // the delivery waits for another.

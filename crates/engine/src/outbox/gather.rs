@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::record::{About, Change, Delivery, Notice, NoticeId};
 use crate::text::notices as texts;
 use crate::timers::Timer;
+use crate::work::Wake;
 
 impl Engine {
     /// Sends the session its pending notices, if their time has come.
@@ -33,9 +34,15 @@ impl Engine {
         if let Some(until) = recipient.held_until.filter(|until| *until > self.now) {
             return self.timers.set(Timer::Gather(to.clone()), until);
         }
+        let (_, unfinished) = self.tasks.counts(to);
+        let wakes = unfinished == 0 && recipient.wakes_for_nothing_else();
+        if wakes && route.wake != Wake::StartTurn {
+            return self.turn_begins(to);
+        }
         let ready: Vec<&Notice> = recipient
             .pending
             .iter()
+            .filter(|id| id.about != About::Unread || wakes)
             .filter(|id| !self.collects.is_leased(id.task, id.run))
             // A question is never held: the answer may be what the parent waits for.
             .filter(|id| id.about != About::End || !self.holds_notice(to, id.task))
@@ -47,7 +54,6 @@ impl Engine {
             return self.timers.set(Timer::Gather(to.clone()), until);
         }
         let Some(oldest) = ready.iter().map(|notice| notice.made).min() else { return };
-        let (_, unfinished) = self.tasks.counts(to);
         let gathered = oldest.plus(GATHER_MS);
         if unfinished > 0 && self.now < gathered {
             return self.timers.set(Timer::Gather(to.clone()), gathered);
@@ -64,6 +70,7 @@ impl Engine {
         let about = match first.about {
             About::End => MessageUse::End,
             About::Question(number) => MessageUse::Question(number),
+            About::Unread => MessageUse::Unread,
         };
         let id = MessageId::make(self.now, first.task, first.run, about);
         let (finished, unfinished) = self.tasks.counts(to);

@@ -6,6 +6,7 @@ use legwork_protocol::{SessionId, TaskId};
 use crate::engine::Engine;
 use crate::record::{About, Change, Notice, NoticeId};
 use crate::task::Task;
+use crate::text::notices::unread_headline;
 use crate::timers::Timer;
 
 impl Engine {
@@ -38,9 +39,31 @@ impl Engine {
     /// A finished run asks nothing any more.
     pub(crate) fn withdraw_questions(&mut self, id: TaskId) {
         for notice in self.outbox.of_task(id) {
-            if notice.about != About::End {
+            if notice.about.is_question() {
                 self.withdraw(notice);
             }
+        }
+    }
+
+    /// What is told now waits in the session's history. It is to have a turn that reads it when
+    /// none of its tasks is unfinished any more, however the last one goes.
+    pub(super) fn owe_turn(&mut self, to: &SessionId, told: &[NoticeId]) {
+        for NoticeId { task, run, about } in told.iter().copied() {
+            let id = NoticeId { task, run, about: About::Unread };
+            let Some(task) = self.tasks.get(task).filter(|_| about == About::End) else { continue };
+            let (to, headline) = (to.clone(), unread_headline(task));
+            let notice = Notice { id, to, headline, made: self.now, delivery: None };
+            self.save(Change::Enqueued(notice.clone()));
+            self.outbox.put(notice);
+        }
+    }
+
+    /// The session has a turn, which reads what it was told before.
+    pub(crate) fn turn_begins(&mut self, session: &SessionId) {
+        let Some(recipient) = self.outbox.recipients.get(session) else { return };
+        let unread = recipient.pending.iter().filter(|id| id.about == About::Unread);
+        for notice in unread.copied().collect::<Vec<_>>() {
+            self.withdraw(notice);
         }
     }
 

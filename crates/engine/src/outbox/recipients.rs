@@ -7,7 +7,7 @@ use legwork_protocol::limits::COLLECT_LEASE_MS;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, Time};
 
 use crate::engine::Engine;
-use crate::record::{Change, NoticeId, Parent};
+use crate::record::{About, Change, NoticeId, Parent};
 use crate::timers::Timer;
 
 /// A session that asked for runs, and what it is still to be told.
@@ -58,6 +58,14 @@ impl Recipient {
             self.seen_by.insert(host.clone());
         }
         denied
+    }
+
+    /// Whether it is to have a turn for what it was told before, and no end gives it one.
+    pub fn wakes_for_nothing_else(&self) -> bool {
+        let mut unread = self.pending.iter().peekable();
+        unread.peek().is_some()
+            && unread.all(|id| id.about == About::Unread)
+            && self.deliveries.is_empty()
     }
 
     pub fn waits(&self) -> bool {

@@ -40,18 +40,26 @@ impl Engine {
 
     /// What a delivery may cost: whether it starts a turn, or waits for the next one.
     pub(super) fn wake(&self, route: &Route, delivery: &Delivery) -> Wake {
-        let mut ends = delivery.notices.iter().filter(|id| id.about == About::End).peekable();
         // A question is for the person; the model can do nothing about it, so no request is paid
         // for it.
-        if ends.peek().is_none() {
+        if delivery.notices.iter().all(|id| id.about.is_question()) {
             return Wake::WhenIdle;
         }
         let more_to_come = self.tasks.counts(&delivery.to).1 > 0;
-        let waits_for_last = self.settings.wake == WakeOn::Last && more_to_come;
-        if waits_for_last && ends.all(|id| self.has_completed(*id)) {
+        if more_to_come && self.may_wait_for_last(delivery) {
             return Wake::StayIdle;
         }
         route.wake
+    }
+
+    /// Whether the delivery needs no turn of its own while others are to come.
+    pub(super) fn may_wait_for_last(&self, delivery: &Delivery) -> bool {
+        let may_wait = |id: &NoticeId| match id.about {
+            About::End => self.has_completed(*id),
+            About::Question(_) => true,
+            About::Unread => false,
+        };
+        self.settings.wake == WakeOn::Last && delivery.notices.iter().all(may_wait)
     }
 
     /// Whether the run that the notice tells of is the task's last and completed.

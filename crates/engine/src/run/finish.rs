@@ -61,6 +61,8 @@ impl Engine {
         let Some(task) = self.tasks.get(id).cloned() else { return };
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
+        // What it was told before may have waited for this task, whoever asked for the run.
+        self.soon(Timer::Gather(task.parent.clone()));
         for question in volatile.unwrap_or_default().questions.into_values() {
             self.question_settled(&task, question, Settled::RunEnded);
         }

@@ -47,6 +47,14 @@ pub fn told_before(task: &TaskView) -> String {
     )
 }
 
+pub(crate) fn unread_headline(task: &Task) -> String {
+    let (id, description) = (task.id, &task.description);
+    format!(
+        "[BACKGROUND TASK UNREAD] {id} {description}: you were told what came of it while others \
+         still ran, and had no turn for it. (background_output shows it again.)"
+    )
+}
+
 pub(crate) fn question_headline(task: &Task, question: &QuestionView) -> String {
     let (id, asked) = (task.id, quoted(&words::question(question)));
     format!(

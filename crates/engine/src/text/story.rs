@@ -218,6 +218,7 @@ fn about(id: NoticeId) -> &'static str {
     match id.about {
         About::End => "notice of its end",
         About::Question(_) => "notice of its question",
+        About::Unread => "notice of its unread end",
     }
 }
 

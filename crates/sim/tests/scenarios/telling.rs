@@ -479,3 +479,77 @@ fn n9_with_last_a_restart_of_the_daemon_loses_no_turn() {
     assert!(!story.told()[1].quiet);
     insta::assert_snapshot!(story.end());
 }
+
+/// What was found before waits in the history, and nothing else would make the model read it.
+#[test]
+fn n9_with_last_a_last_helper_that_is_cleared_starts_the_turn() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let turns = story.turns(&main);
+    story.launch("First", "wait 5000; say r1");
+    story.launch("Second", "wait 9000; say r2");
+    let last = story.launch("Hangs", "hang");
+    story.until("two to be told", |story| story.told().len() == 2);
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns);
+    story.person(Ask::Forget { tasks: vec![last.to_string()] });
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 1);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn n9_with_last_a_restart_before_the_last_helper_is_cleared_loses_no_turn() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let turns = story.turns(&main);
+    story.launch("First", "wait 5000; say r1");
+    let last = story.launch("Hangs", "hang");
+    story.until("one to be told", |story| story.told().len() == 1);
+    story.pass(5_000);
+    story.world.restart_daemon();
+    story.pass(5_000);
+    story.person(Ask::Forget { tasks: vec![last.to_string()] });
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 1);
+    story.end();
+}
+
+/// The notice of that run is for whoever asked for it.
+#[test]
+fn n9_with_last_a_last_run_that_another_session_asked_for_starts_the_turn() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let other = story.conversation("other");
+    let resumed = story.launch("Resumed", "say r1");
+    story.until_settled();
+    let turns = story.turns(&main);
+    story.launch("First", "wait 5000; say r2");
+    let arguments = json!({ "resume": resumed.to_string(), "prompt": "wait 20000; say r3" });
+    story.call(&other, "background_task", arguments);
+    story.until("the first to be told", |story| story.told().len() == 2);
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 1);
+    story.end();
+}
+
+/// Who reads what it was told meanwhile needs no turn for it.
+#[test]
+fn n9_with_last_a_session_that_was_used_meanwhile_is_not_woken_for_what_it_has_read() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    story.launch("First", "wait 5000; say r1");
+    let last = story.launch("Hangs", "hang");
+    story.until("one to be told", |story| story.told().len() == 1);
+    story.pass(5_000);
+    story.ask("background_list", json!({}));
+    let turns = story.turns(&main);
+    story.person(Ask::Forget { tasks: vec![last.to_string()] });
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns);
+    story.end();
+}
