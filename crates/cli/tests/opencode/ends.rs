@@ -100,6 +100,21 @@ fn d3_a_failed_tool_inside_a_run_that_then_answers_is_no_failure() {
     });
 }
 
+/// OpenCode compacts the conversation and goes on by itself. What was refused says neither how it
+/// ended nor why.
+#[test]
+fn d3_a_helper_whose_context_is_too_long_goes_on_after_the_compaction() {
+    let stage = Stage::shared();
+    block_on(async {
+        let parent = stage.parent().await;
+        let read = call("read", &json!({ "filePath": "opencode.json" }));
+        let steps = [&*read, "fail-once 400 prompt is too long: 1 tokens > 0 maximum"];
+        let task = stage.launch(&parent, "Read a lot", &steps).await;
+        let notice = the_end(stage, &parent, &task, "completed").await;
+        assert!(notice.hidden.ends_with("noted"), "what is said to other words: {notice:?}");
+    });
+}
+
 /// OpenCode asks the model again, in the same message or in another one.
 #[test]
 fn d3_a_stream_that_is_cut_is_not_taken_for_the_answer() {

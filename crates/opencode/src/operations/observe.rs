@@ -21,7 +21,7 @@ pub async fn observe<T: Transport>(
         return Ok(Finding::Observed(seen));
     }
     let seen = observation_of(host, session, prompt).await?;
-    if !matches!(seen.state, RunState::Still { .. }) {
+    if matches!(seen.state, RunState::Answered { .. } | RunState::Failed { .. }) {
         if let Some(cache) = host.cache() {
             cache.event_cache.listen_no_more(session);
         }
@@ -90,15 +90,20 @@ fn reaches(messages: &[Value], prompt: &str) -> bool {
 }
 
 /// The completion rule: an answer to this prompt, or to a later one of the same conversation that
-/// overtook it, that is complete and no mere tool call. Without one it is still, as far as messages
+/// overtook it, that is complete and no mere tool call. A reply that does not say how it ended is an
+/// end only if nothing follows. Without one it is still, as far as messages
 /// tell.
 pub fn observation(messages: &[Value], prompt: &str) -> Observation {
     let messages: Vec<Message> = of_run(messages, prompt).map(Message::read).collect();
     let replies = || messages.iter().filter(|message| message.is_reply());
-    let end = replies().find_map(|reply| Some((reply, reply.end()?)));
+    let newest = messages.last().and_then(Message::id);
+    let end = replies().find_map(|reply| match reply.end()? {
+        End::Unsaid if reply.id() != newest => None,
+        end => Some((reply, end)),
+    });
     let state = match end {
         Some((reply, End::Answer)) => RunState::Answered { text: reply.text() },
-        Some((reply, End::Aborted)) => RunState::Aborted { text: reply.text() },
+        Some((reply, End::Aborted | End::Unsaid)) => RunState::Aborted { text: reply.text() },
         Some((_, End::Error(error))) => RunState::Failed { reason: error::reason(error) },
         None => RunState::Still {
             text: replies().next_back().map(Message::last_words).unwrap_or_default(),

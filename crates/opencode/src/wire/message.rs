@@ -20,6 +20,9 @@ pub struct Message<'a> {
 pub enum End<'a> {
     Answer,
     Aborted,
+    /// It says neither how nor why. It was aborted while its provider was being tried again; or its
+    /// context was too long, and the turn goes on after a compaction (1.18.33).
+    Unsaid,
     Error(&'a Value),
 }
 
@@ -64,8 +67,7 @@ impl<'a> Message<'a> {
         match self.word("finish") {
             Some("tool-calls" | "unknown") => None,
             Some(_) => Some(End::Answer),
-            // Aborted while its provider was being tried again: no error is written then.
-            None => Some(End::Aborted),
+            None => Some(End::Unsaid),
         }
     }
 

@@ -89,6 +89,26 @@ fn d3_an_abort_is_told_as_one_with_the_text_so_far() {
     assert_eq!(observation.state, RunState::Aborted { text: "half".to_owned() });
 }
 
+/// Seen in 1.18.33: the refused reply is over and says nothing, then a compaction and the answer to
+/// OpenCode's own words follow.
+#[test]
+fn d3_a_reply_that_a_compaction_follows_is_no_end() {
+    let mut history = messages("aborted");
+    let prompt = prompt_of(&history);
+    history.last_mut().unwrap()["info"]["error"] = Value::Null;
+    let busy = json!({ "ses_helper": { "type": "busy" } });
+    let host = with(history.clone()).on("GET /session/status", 200, busy.clone());
+    assert_eq!(observe_at(&host, &prompt).state, RunState::Busy, "it may go on");
+    let [asks, mut summary] = turn(1);
+    summary["info"]["mode"] = json!("compaction");
+    history.extend([asks, summary]);
+    let host = with(history.clone()).on("GET /session/status", 200, busy);
+    assert_eq!(observe_at(&host, &prompt).state, RunState::Busy);
+    history.extend(turn(2));
+    let answer = RunState::Answered { text: "answer 2".to_owned() };
+    assert_eq!(observe_at(&with(history), &prompt).state, answer);
+}
+
 /// Seen in 1.18.33: an abort while the provider is being tried again writes no error.
 #[test]
 fn d3_a_reply_that_is_over_without_an_end_was_aborted() {

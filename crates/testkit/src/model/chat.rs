@@ -57,9 +57,10 @@ pub(super) fn read(messages: &[Said], learned: &[(String, String)]) -> Vec<Said>
 /// does not keep a turn under way from going on, but a new turn is about what was said, and so is
 /// one whose script was `begun` before (it failed or was aborted).
 pub(super) fn plan(messages: &[Said], begun: impl Fn(&str, usize) -> bool) -> Plan {
-    // OpenCode's words, and Goose's.
+    // OpenCode's words, for a title and for a compaction, and Goose's.
     let of_title = |said: &Said| {
-        said.role == "system" && said.text.contains("You are a title generator")
+        let words = ["You are a title generator", "You are a context summarization agent"];
+        said.role == "system" && words.iter().any(|words| said.text.contains(words))
             || said.role == "user" && said.text.starts_with("---BEGIN USER MESSAGES---")
     };
     if messages.iter().any(of_title) {
