@@ -7,34 +7,23 @@ use legwork_config::Config;
 use legwork_machine::Folders;
 
 use crate::fault::Fault;
-use crate::screen::remark;
 
 #[derive(Debug)]
 pub struct Agents {
     /// All of them, the settings' first.
     pub known: Vec<Agent>,
     pub named: Option<String>,
-    /// Why those of the settings are not among them, if somebody else could have written them.
-    pub distrusted: Option<String>,
     config: PathBuf,
 }
 
 impl Agents {
     /// Those of the settings, those on the PATH, and the one that is built in.
     pub fn find(folders: &Folders) -> Self {
-        // `legwork doctor` reports the mistakes.
+        // Every command has told the mistakes.
         let (config, _) = Config::read(&folders.config);
         let path = std::env::var_os("PATH");
         let known = known(config.agents, folders, path.as_deref());
-        let (named, distrusted) = (config.run_agent, config.distrusted);
-        Self { known, named, distrusted, config: folders.config.clone() }
-    }
-
-    /// Tells the person if agents of the settings are missing that they may look for.
-    pub fn warn(&self) {
-        if let Some(why) = &self.distrusted {
-            remark(format_args!("{}: {why}", self.config.display()));
-        }
+        Self { known, named: config.run_agent, config: folders.config.clone() }
     }
 
     pub fn default(&self) -> Option<&str> {
@@ -69,7 +58,6 @@ mod tests {
         Agents {
             known: known.iter().map(agent).collect(),
             named: named.map(str::to_owned),
-            distrusted: None,
             config: "config.toml".into(),
         }
     }

@@ -16,6 +16,9 @@ Exit codes:
   6  the daemon cannot be reached
   130, 143  interrupted or told to end; helpers at work go on
 
+With --json an error is one line of JSON on stderr: {\"error\": {\"text\": …, \"exit_code\": …}},
+with the \"refusal\" and its code if there is one. What is only to be minded is a \"warning\".
+
 Start with `legwork install opencode`, then restart OpenCode; or with claude, codex, gemini,
 goose, cursor or vscode in its place.
 `legwork doctor` finds what is wrong.";

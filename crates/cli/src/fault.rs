@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use legwork_protocol::Refusal;
+use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::sentences;
@@ -25,6 +26,8 @@ pub enum Fault {
     Refused(String),
     #[error("{0}")]
     Usage(String),
+    #[error("Broken off.")]
+    BrokenOff,
     #[error("Could not {tried} {}.", path.display())]
     File { tried: &'static str, path: PathBuf, source: io::Error },
     #[error("The output cannot be written.")]
@@ -50,6 +53,7 @@ impl Fault {
         match self {
             Self::Client(legwork_client::Fault::TooLong(_)) => Exit::Refused,
             Self::Client(_) => Exit::NoDaemon,
+            Self::BrokenOff => Exit::Interrupted,
             Self::Usage(_) | Self::Top(legwork_top::Fault::NoTerminal) => Exit::Usage,
             _ => Exit::Refused,
         }
@@ -58,6 +62,15 @@ impl Fault {
     /// Whether the reader of our output has gone, which is no fault.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// What a program is told: the same words, how we end, and the refusal where there is one.
+    pub fn for_programs(&self) -> Value {
+        let mut error = json!({ "text": self.in_full(), "exit_code": self.exit() as i32 });
+        if let Self::Denied(refusal) = self {
+            error["refusal"] = json!(refusal);
+        }
+        json!({ "error": error })
     }
 
     /// The message and its causes, each on a line of its own.

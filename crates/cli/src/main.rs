@@ -13,6 +13,7 @@ mod clients;
 mod commands;
 mod complete;
 mod demo;
+mod environment;
 mod exit;
 mod fault;
 mod front;
@@ -24,6 +25,7 @@ mod installation;
 mod jsonc;
 mod listing;
 mod mail;
+mod mistakes;
 mod npm_entry;
 mod plugin;
 mod programs;
@@ -75,12 +77,19 @@ struct Legwork {
 }
 
 fn main() -> ExitCode {
-    let Legwork { folder, json, command } = Legwork::parse();
+    let Legwork { folder, json, command } = match Legwork::try_parse() {
+        Ok(typed) => typed,
+        Err(error) => return wrong_usage(&error),
+    };
     if let Some(folder) = folder
         && let Err(source) = std::env::set_current_dir(&folder)
     {
-        screen::complain(&Fault::File { tried: "go to", path: folder, source });
-        return Exit::Usage.into();
+        let fault = Fault::Usage(format!("Could not go to {}: {source}.", folder.display()));
+        screen::complain(&fault, json);
+        return fault.exit().into();
+    }
+    if command.is_for_people() {
+        mistakes::tell(json);
     }
     // What a person was told is for the person to see.
     let shows_mail = command.shows_mail() && !json && !inside::is_inside();
@@ -93,8 +102,19 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(fault) if fault.is_closed_pipe() => Exit::Done.into(),
         Err(fault) => {
-            screen::complain(&fault);
+            screen::complain(&fault, json);
             fault.exit().into()
         }
     }
+}
+
+/// Says what is wrong with the words that were typed, or shows the help that they ask for.
+fn wrong_usage(error: &clap::Error) -> ExitCode {
+    let mut typed = std::env::args_os().take_while(|word| word != "--");
+    if error.use_stderr() && typed.any(|word| word == "--json") {
+        let says = error.to_string();
+        screen::complain(&Fault::Usage(says.trim().to_owned()), true);
+        return Exit::Usage.into();
+    }
+    error.exit()
 }

@@ -9,7 +9,7 @@ use legwork_protocol::Status;
 use legwork_protocol::api::{Answer, Refusal};
 use legwork_protocol::refusal::steers;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::fault::Fault;
 use crate::sentences;
@@ -148,14 +148,29 @@ pub fn agrees(question: &str) -> Result<bool, Fault> {
     Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Tells a person on stderr that something went wrong.
-pub fn complain(fault: &Fault) {
-    // There is nobody left to be told if that fails.
-    let _ = writeln!(anstream::stderr(), "{} {}", paint(BAD, "legwork:"), fault.in_full());
+/// Tells on stderr that something went wrong: a person in words, a program on one line of JSON.
+pub fn complain(fault: &Fault, json: bool) {
+    let name = paint(BAD, "legwork:");
+    remark(if json {
+        for_programs(&fault.for_programs())
+    } else {
+        format!("{name} {}", fault.in_full())
+    });
+}
+
+/// The same of what the command goes on without.
+pub fn warn(text: &str, json: bool) {
+    let name = paint(MIND, "legwork:");
+    remark(if json { for_programs(&json!({ "warning": text })) } else { format!("{name} {text}") });
+}
+
+fn for_programs(value: &Value) -> String {
+    harmless_json(&value.to_string())
 }
 
 /// Tells a person something beside the output, on stderr.
 pub fn remark(text: impl Display) {
+    // There is nobody left to be told if that fails.
     let _ = writeln!(anstream::stderr(), "{text}");
 }
 

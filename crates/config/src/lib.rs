@@ -6,6 +6,7 @@
 //! daemon gets the settings from whoever starts it and knows no host.
 
 mod agents;
+mod edit;
 mod names;
 mod setting;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use legwork_protocol::notify::Notify;
 use legwork_protocol::refusal::plain;
 use toml::de::DeTable;
 
+pub use self::edit::set;
 use self::names::unknown_setting;
 use self::setting::SETTINGS;
 pub use self::setting::Value;
@@ -44,8 +46,6 @@ pub struct Config {
     pub agents: Vec<Agent>,
     /// The agent that `legwork run` takes if none is named.
     pub run_agent: Option<String>,
-    /// Why the agents of the file are not used, if somebody else could have written them.
-    pub distrusted: Option<String>,
     /// Programs that do not end with the agent that started them, by their names.
     pub keep: Vec<String>,
     /// How a person who is elsewhere is told.
@@ -68,15 +68,13 @@ impl Config {
     /// What this file says as far as it is right, and its mistakes in the order of the file, a line
     /// each. A file that is not there says nothing.
     pub fn read(path: &Path) -> (Self, Vec<String>) {
-        let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let read = read(path, home.as_deref());
+        let read = read(path, home().as_deref());
         (read.config, read.mistakes)
     }
 
     /// Every setting as this file leaves it, the agents of the file last, and its mistakes.
     pub fn effective(path: &Path) -> (Vec<Effective>, Vec<String>) {
-        let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let read = read(path, home.as_deref());
+        let read = read(path, home().as_deref());
         (read.effective(), read.mistakes)
     }
 
@@ -92,7 +90,6 @@ impl Default for Config {
             settings: Settings::default(),
             agents: Vec::new(),
             run_agent: None,
-            distrusted: None,
             keep,
             notify: Notify::default(),
             ui_port: UI_PORT,
@@ -127,8 +124,7 @@ fn read(path: &Path, home: Option<&Path>) -> Contents {
         config.agents.clear();
         config.notify.command.clear();
         lines.remove("notify.command");
-        mistakes.push((None, why.clone()));
-        config.distrusted = Some(why);
+        mistakes.push((None, why));
     }
     mistakes.sort_by_key(|(line, _)| *line);
     let shown = |(line, what): Mistake| match line {
@@ -138,7 +134,19 @@ fn read(path: &Path, home: Option<&Path>) -> Contents {
     Contents { config, mistakes: mistakes.into_iter().map(shown).collect(), lines }
 }
 
+fn home() -> Option<PathBuf> {
+    env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
 impl Contents {
+    /// What a text says, wherever it stands.
+    fn of(text: &str) -> Self {
+        let mut config = Config::default();
+        let (mistakes, lines) = config.take(text, home().as_deref());
+        let mistakes = mistakes.into_iter().map(|(_, what)| what).collect();
+        Self { config, mistakes, lines }
+    }
+
     fn effective(&self) -> Vec<Effective> {
         let of = |name: String, about, value| {
             let line = self.lines.get(&name).copied();

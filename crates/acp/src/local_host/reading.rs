@@ -47,10 +47,7 @@ fn entries(lines: Vec<Line>, unwritten: Unwritten) -> Vec<Entry> {
                 entries.append(&mut turn);
                 last_ended = Some(message);
             }
-            Line::Terminal { .. }
-            | Line::Helper { .. }
-            | Line::Bound { .. }
-            | Line::Cost { .. } => {}
+            Line::Terminal { .. } | Line::Helper { .. } | Line::Bound { .. } => {}
         }
     }
     for entry in unwritten.open {

@@ -68,7 +68,6 @@ impl Agents {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         let known = Known::find(&folders);
-        known.warn();
         let default = known.default().map(str::to_owned);
         let agents = self.chosen(known.known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();

@@ -13,6 +13,7 @@ use legwork_config::Config;
 use legwork_daemon::{Hosts, Options, Outcome, ReadNotify};
 use legwork_machine::Folders;
 use legwork_opencode::OpenCode;
+use legwork_protocol::Interrupted;
 use legwork_protocol::api::Request;
 use legwork_protocol::view::{DaemonView, HostView};
 use serde_json::json;
@@ -32,8 +33,11 @@ const LOG_TAIL_BYTES: u64 = 2 << 20;
 /// Start, stop or look at the daemon
 ///
 /// The daemon looks after all tasks of this user. It is started when it is needed and ends by
-/// itself when it is not, so these commands are rarely needed. Ending it loses nothing: what runs
-/// goes on, and the next daemon finds it again. Without a command: status.
+/// itself when it is not, so these commands are rarely needed. Without a command: status.
+///
+/// Ending it loses no task and no result. Helpers in OpenCode go on without it, and the next daemon
+/// finds them again. Helpers on other agents are its processes and are cut off with it: `stop` asks
+/// first, and the next daemon has them go on, or ends them if `recovery.interrupted` is "fail".
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -51,9 +55,9 @@ enum Action {
     Status,
     /// Start it, if it does not run
     Start,
-    /// End it; tasks in a host go on and are found again
+    /// End it; asks first if helpers are cut off with it
     Stop {
-        /// Do not ask, even if helpers of a terminal end with it
+        /// Do not ask, even if helpers are cut off with it
         #[arg(long, short)]
         yes: bool,
     },
@@ -77,6 +81,11 @@ enum Action {
 impl Daemon {
     pub fn ends_it(&self) -> bool {
         matches!(self.action, Some(Action::Stop { .. }))
+    }
+
+    /// Whether this process is to be the daemon.
+    pub fn is_it(&self) -> bool {
+        matches!(self.action, Some(Action::Run { .. }))
     }
 
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
@@ -227,9 +236,13 @@ fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
 }
 
 fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
+    let then = match Config::read(&folders.config).0.settings.interrupted {
+        Interrupted::Continue => "The next daemon has what it cuts off go on.",
+        Interrupted::Fail => "What it cuts off has failed (recovery.interrupted).",
+    };
     let may_end = |helpers: usize| {
-        let question =
-            format!("End the daemon and cut off {} with it?", counted(helpers, "helper"));
+        let helpers_of_ours = counted(helpers, "helper");
+        let question = format!("{then} End the daemon and cut off {helpers_of_ours} with it?");
         Ok::<bool, Fault>(helpers == 0 || yes || agrees(&question)?)
     };
     let done = match connect_soon(folders, Start::Never) {

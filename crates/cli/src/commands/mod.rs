@@ -7,6 +7,7 @@ mod cancel;
 mod clear;
 mod complete;
 mod completions;
+mod config;
 mod cost;
 mod daemon;
 mod demo;
@@ -66,6 +67,7 @@ pub enum Command {
     Cancel(cancel::Cancel),
     #[command(visible_alias = "rm")]
     Clear(clear::Clear),
+    Config(config::ConfigCommand),
     Daemon(daemon::Daemon),
     Completions(completions::Completions),
     #[command(hide = true)]
@@ -105,6 +107,7 @@ impl Command {
             Self::Answer(command) => command.run(screen),
             Self::Cancel(command) => command.run(screen),
             Self::Clear(command) => command.run(screen),
+            Self::Config(command) => command.run(screen),
             Self::Daemon(command) => command.run(screen),
             Self::Completions(command) => command.run(screen),
             Self::Complete(command) => command.run(screen),
@@ -125,10 +128,30 @@ impl Command {
             | Self::Ui(_)
             | Self::Uninstall(_) => true,
             Self::Answer(command) => command.acts(),
+            Self::Config(command) => command.acts(),
             Self::Daemon(command) => command.ends_it(),
             _ => false,
         };
         if acts && inside::is_inside() { Err(inside::refusal()) } else { Ok(()) }
+    }
+
+    /// Whether it may say on stderr what is beside the point. What another program started has its
+    /// stderr read by that program; a script for a shell is read with every new one. `doctor` and
+    /// `config` say themselves what is wrong with the settings.
+    pub fn is_for_people(&self) -> bool {
+        match self {
+            Self::Doctor(_)
+            | Self::Config(_)
+            | Self::Completions(_)
+            | Self::Complete(_)
+            | Self::Mcp(_)
+            | Self::Bridge(_)
+            | Self::Hook(_)
+            | Self::Rehearsal(_) => false,
+            Self::Daemon(command) => !command.is_it(),
+            Self::Ui(command) => !command.is_left_running(),
+            _ => true,
+        }
     }
 
     /// Whether a person who is there to read it gets their mail with it.
@@ -143,6 +166,7 @@ impl Command {
                 | Self::Uninstall(_)
                 | Self::Update(_)
                 | Self::Doctor(_)
+                | Self::Config(_)
                 | Self::Daemon(_)
                 | Self::Complete(_)
                 | Self::Completions(_)

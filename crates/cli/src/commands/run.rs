@@ -110,7 +110,6 @@ impl Run {
             return Err(Fault::Usage("The description is empty.".to_owned()));
         }
         let agents = Agents::find(&Folders::from_env()?);
-        agents.warn();
         let agent = agents.choose(self.agent.as_deref())?;
         let of = prompts.len();
         let spec = |(number, prompt): (usize, String)| {

@@ -61,6 +61,10 @@ struct Whereabouts {
 }
 
 impl Ui {
+    pub fn is_left_running(&self) -> bool {
+        self.left_running
+    }
+
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         match legwork_dashboard::find(&folders)? {
@@ -104,8 +108,7 @@ impl Ui {
         if let Some(port) = self.port {
             return Ok(Front::bind(folders, port)?);
         }
-        let (config, mistakes) = Config::read(&folders.config);
-        mistakes.iter().filter(|_| !self.left_running).for_each(remark);
+        let (config, _) = Config::read(&folders.config);
         let usual = Front::bind(folders, config.ui_port);
         Ok(usual.or_else(|_| Front::bind(folders, 0))?)
     }

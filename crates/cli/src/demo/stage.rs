@@ -4,6 +4,7 @@
 use std::fs::{self, DirBuilder};
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -65,6 +66,11 @@ impl Stage {
     fn check(&self, arguments: &[&str], status: ExitStatus, wanted: i32) -> Result<(), Fault> {
         if status.code() == Some(wanted) {
             return Ok(());
+        }
+        // Ctrl-C reaches the command too, and before we are told of it.
+        let interrupt = Signal::INT.as_raw();
+        if status.signal() == Some(interrupt) || status.code() == Some(Exit::Interrupted as i32) {
+            return Err(Fault::BrokenOff);
         }
         Err(wrong(format_args!("`legwork {}` ended with {status}", arguments.join(" "))))
     }

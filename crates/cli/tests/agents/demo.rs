@@ -1,6 +1,7 @@
 //! `legwork demo`: the whole story, on real parts, and nothing left of it.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::process::Command;
 
 use legwork_testkit::ended;
@@ -72,5 +73,26 @@ fn a_demo_that_is_broken_off_leaves_nothing_behind_either() {
     kill_process(id, Signal::INT).unwrap();
     let status = ended(&mut child);
     assert_eq!(status.code(), Some(130), "{status}");
+    eventually("nothing is left", || leftovers(&home).is_empty().then_some(()));
+}
+
+#[test]
+fn a_demo_whose_command_is_broken_off_has_not_gone_wrong() {
+    let home = Home::new();
+    let mut child = demo(&home).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(out.any(|line| line.unwrap().starts_with("$ legwork wait")));
+    // Ctrl-C in a terminal reaches the command as soon as the demo, which may hear of it later.
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let command = eventually("the command runs", || {
+        let children = fs::read_to_string(&children).ok()?;
+        children.split_whitespace().next()?.parse().ok().and_then(Pid::from_raw)
+    });
+    kill_process(command, Signal::INT).unwrap();
+    let rest: Vec<String> = out.map_while(Result::ok).collect();
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned() + &rest.join("\n");
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(!said.contains("went wrong"), "{said}");
     eventually("nothing is left", || leftovers(&home).is_empty().then_some(()));
 }

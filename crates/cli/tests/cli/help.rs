@@ -6,7 +6,7 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 4] = ["bridge", "complete", "hook", "rehearsal"];
-const COMMANDS: [&str; 28] = [
+const COMMANDS: [&str; 29] = [
     "demo",
     "install",
     "uninstall",
@@ -29,6 +29,7 @@ const COMMANDS: [&str; 28] = [
     "answer",
     "cancel",
     "clear",
+    "config",
     "daemon",
     "completions",
     "complete",

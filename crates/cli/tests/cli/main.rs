@@ -23,6 +23,7 @@ mod host;
 mod install;
 mod packages;
 mod questions;
+mod settings;
 mod steering;
 mod tasks;
 mod versions;
