@@ -18,6 +18,7 @@ use crate::screen::remark;
 
 /// Candidates that are named when a short id fits several tasks.
 const NAMED: usize = 5;
+const HINT_MAX_CHARS: usize = 600;
 
 /// How long a daemon that died and does not come back is tried: a machine may be busy.
 const PERSIST: Duration = Duration::from_secs(30);
@@ -106,11 +107,8 @@ pub fn find(client: &mut Client, typed: &str) -> Result<TaskId, Fault> {
     if let Ok(id) = format!("bg_{digits}").parse() {
         return Ok(id);
     }
-    let shown = plain(typed, ECHO_MAX_CHARS);
     if digits.is_empty() || !digits.chars().all(|c| c.is_ascii_alphanumeric()) {
-        return Err(Fault::Refused(format!(
-            "{shown:?} is no task id. `legwork list` shows the tasks with their ids."
-        )));
+        return Err(no_such_task(client, typed)?);
     }
     let prefix = format!("bg_{digits}");
     let search = List { search: Some(prefix.clone()), ..List::default() };
@@ -118,12 +116,11 @@ pub fn find(client: &mut Client, typed: &str) -> Result<TaskId, Fault> {
     let fitting: Vec<TaskId> = ids.filter(|id| id.to_string().starts_with(&prefix)).collect();
     match fitting.as_slice() {
         [only] => Ok(*only),
-        [] => Err(Fault::Refused(format!(
-            "No task begins with {shown}. `legwork list` shows the tasks with their ids."
-        ))),
+        [] => Err(no_such_task(client, typed)?),
         several => {
             let names: Vec<String> = several.iter().take(NAMED).map(TaskId::to_string).collect();
             let more = if several.len() > NAMED { ", …" } else { "" };
+            let shown = plain(typed, ECHO_MAX_CHARS);
             Err(Fault::Refused(format!(
                 "{shown} is the beginning of {} tasks: {}{more}. Write more of the id.",
                 several.len(),
@@ -131,6 +128,36 @@ pub fn find(client: &mut Client, typed: &str) -> Result<TaskId, Fault> {
             )))
         }
     }
+}
+
+/// That what was typed is no task's id, and which task may have been meant: people remember what
+/// they have asked for.
+fn no_such_task(client: &mut Client, typed: &str) -> Result<Fault, Fault> {
+    const LOOK: &str = "`legwork list` shows the tasks with their ids.";
+    let (typed, shown) = (typed.trim(), plain(typed.trim(), ECHO_MAX_CHARS));
+    if list(client, List::default(), 1)?.tasks.is_empty() {
+        let none = "There is no task yet. `legwork run \"…\"` launches one.";
+        return Ok(Fault::Refused(none.to_owned()));
+    }
+    let lower = typed.to_ascii_lowercase();
+    if "bg_".starts_with(&lower) {
+        let more = "Every id begins with bg_. Write the beginning of what comes after it.";
+        return Ok(Fault::Refused(format!("{more} {LOOK}")));
+    }
+    let search = List { search: Some(plain(&lower, ECHO_MAX_CHARS)), ..List::default() };
+    let described = list(client, search, NAMED)?.tasks;
+    let meant: Vec<String> =
+        described.iter().map(|task| format!("{} ({})", task.id, task.description)).collect();
+    let hint = match meant.as_slice() {
+        [] => LOOK.to_owned(),
+        some => format!("By its description, did you mean {}?", some.join(" or ")),
+    };
+    let begins = lower.strip_prefix("bg_").unwrap_or(&lower);
+    let no_id = match begins.chars().all(|c| c.is_ascii_alphanumeric()) {
+        true => format!("No id begins with bg_{}.", plain(begins, ECHO_MAX_CHARS)),
+        false => format!("{shown:?} is no id of a task."),
+    };
+    Ok(Fault::Refused(format!("{no_id} {}", plain(&hint, HINT_MAX_CHARS))))
 }
 
 pub fn find_task(client: &mut Client, typed: &str) -> Result<TaskView, Fault> {

@@ -215,17 +215,19 @@ fn calls(task: &TaskView) -> String {
 pub fn next_steps(task: &TaskView) -> Vec<String> {
     let id = task.id;
     let mut steps = Vec::new();
+    let mut step = |command: String, what| steps.push((command, what));
     if !task.questions.is_empty() {
-        steps.push(format!("legwork answer {id}      answer what it asks"));
+        step(format!("legwork answer {id}"), "answer what it asks");
     }
     if task.status.is_unfinished() {
-        steps.push(format!("legwork wait {id}        wait for its end"));
-        steps.push(format!("legwork cancel {id}      call it off"));
+        step(format!("legwork wait {id}"), "wait for its end");
+        step(format!("legwork cancel {id}"), "call it off");
     } else {
-        steps.push(format!("legwork output {id}      read what came of it"));
-        steps.push(format!("legwork resume {id}      have it go on"));
+        step(format!("legwork output {id}"), "read what came of it");
+        step(format!("legwork resume {id} \"go on\""), "have it go on");
     }
-    steps.push(format!("legwork transcript {id}  what it said and did"));
-    steps.push(format!("legwork log {id}         every decision about it"));
-    steps
+    step(format!("legwork transcript {id}"), "what it said and did");
+    step(format!("legwork log {id}"), "every decision about it");
+    let width = steps.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    steps.into_iter().map(|(command, what)| format!("{command:<width$}  {what}")).collect()
 }

@@ -14,6 +14,7 @@ mod clients;
 mod cost;
 mod daemon;
 mod doctor;
+mod errors;
 mod finding;
 mod front;
 mod ground;
