@@ -13,7 +13,6 @@ mod clients;
 mod commands;
 mod complete;
 mod demo;
-mod environment;
 mod exit;
 mod fault;
 mod front;

@@ -13,6 +13,7 @@ mod link;
 mod newest;
 mod record;
 mod start;
+mod terminal;
 mod version;
 
 pub use client::{Answered, Client, Following, new_key};
@@ -20,4 +21,5 @@ pub use fault::Fault;
 pub use newest::Newest;
 pub use record::{Holder, Record, holder};
 pub use start::Start;
+pub use terminal::{own_environment, terminal, unique};
 pub use version::is_newer;

@@ -47,7 +47,10 @@ fn entries(lines: Vec<Line>, unwritten: Unwritten) -> Vec<Entry> {
                 entries.append(&mut turn);
                 last_ended = Some(message);
             }
-            Line::Terminal { .. } | Line::Helper { .. } | Line::Bound { .. } => {}
+            Line::Terminal { .. }
+            | Line::Helper { .. }
+            | Line::Bound { .. }
+            | Line::Cost { .. } => {}
         }
     }
     for entry in unwritten.open {

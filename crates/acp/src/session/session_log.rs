@@ -53,6 +53,9 @@ pub enum Line {
     },
     /// What was said or done in a turn, for people.
     Said { entry: Entry },
+    /// What the agent says that the session has cost, while a turn is under way: one that is cut
+    /// off has no end that could tell.
+    Cost { session_cost: Cost },
     /// The turn for a prompt is over.
     End {
         message: MessageId,
@@ -209,6 +212,7 @@ pub fn bound(lines: &[Line]) -> Option<(&str, bool)> {
 /// What a session with these lines has cost, as the agent counted it.
 pub fn session_cost(lines: &[Line]) -> Option<Cost> {
     lines.iter().rev().find_map(|line| match line {
+        Line::Cost { session_cost } => Some(*session_cost),
         Line::End { used, .. } => used.session_cost,
         _ => None,
     })

@@ -181,6 +181,11 @@ impl<'a> Turn<'a> {
         match update {
             Update::Tool(title) => tool = Some(title),
             Update::Cost(cost) => {
+                if self.used.session_cost != Some(cost) {
+                    let line = Line::Cost { session_cost: cost };
+                    // A full disk is said when the turn ends.
+                    let _ = self.said.1.append(&session, &line);
+                }
                 self.used.session_costs(cost, self.cost_before);
                 self.turns.used(&session, self.used.clone());
             }

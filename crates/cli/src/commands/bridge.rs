@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use legwork_client::{Client, Start};
+use legwork_client::{Client, Start, own_environment};
 use legwork_machine::Folders;
 use legwork_machine::process::process_mark;
 use legwork_opencode::KIND;
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::identity::{self, Database};
-use crate::{board_lines, environment, front, headless};
+use crate::{board_lines, front, headless};
 
 /// The plugin says who it is as soon as it has started us.
 const FIRST_LINE: Duration = Duration::from_secs(10);
@@ -186,7 +186,7 @@ fn read_first(line: &[u8]) -> Result<Role, String> {
 /// do not outlive their window, and everything else works.
 fn startup(command: Vec<String>, directory: &str) -> Option<Startup> {
     let fits = !command.is_empty() && command.len() <= COMMAND_MAX_WORDS;
-    let environment = environment::own().ok().filter(|_| fits)?;
+    let environment = own_environment().ok().filter(|_| fits)?;
     Some(Startup { command, directory: directory.to_owned(), environment })
 }
 

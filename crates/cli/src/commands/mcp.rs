@@ -4,12 +4,12 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use clap::Args;
-use legwork_client::{Newest, is_newer};
+use legwork_client::{Newest, is_newer, own_environment};
 use legwork_machine::{Folders, var};
 
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::{environment, inside};
+use crate::inside;
 
 /// Set for the newer program that takes our place, so that two cannot pass it back and forth.
 const PASSED_ON: &str = "LEGWORK_MCP_PASSED_ON";
@@ -25,8 +25,8 @@ impl Mcp {
     pub fn run(self) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         pass_on(&folders);
-        let environment = environment::own()
-            .map_err(|bad| Fault::Refused(format!("Your environment: {bad}.")))?;
+        let environment =
+            own_environment().map_err(|bad| Fault::Refused(format!("Your environment: {bad}.")))?;
         let inside = inside::is_inside();
         let served = legwork_mcp::run(legwork_mcp::Options { folders, environment, inside });
         served.map_err(Fault::Output)?;

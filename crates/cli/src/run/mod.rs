@@ -21,7 +21,6 @@ use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use legwork_machine::since_epoch;
 use legwork_protocol::api::{Refusal, Reply};
 use legwork_protocol::line::{BadEnvironment, Context};
 use legwork_protocol::view::{ResultView, TaskView};
@@ -30,7 +29,6 @@ use legwork_protocol::{QuestionId, TaskId};
 pub use self::launch::{LaunchSpec, Launched, detach};
 pub use self::resume::{Resume, resume};
 pub use self::run_view::attend;
-use crate::environment;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
@@ -79,29 +77,12 @@ fn report(ended: Result<(), Fault>, tell: &Sender<Event>) {
     }
 }
 
-/// What no other call of the program has.
-fn unique() -> String {
-    format!("{:x}_{:x}", since_epoch().as_nanos(), std::process::id())
-}
-
 /// This terminal as a parent: a session that no other call of the program has, whose helpers have
 /// this model.
 pub fn terminal(model: Option<&str>) -> Result<Context, Fault> {
-    let unique = unique();
     let here = Path::new("the current folder");
     let directory = env::current_dir().map_err(Fault::file("find", here))?;
-    match (format!("term_{unique}").parse(), format!("msg_{unique}").parse()) {
-        (Ok(session), Ok(message)) => Ok(Context {
-            session,
-            message,
-            agent: "terminal".to_owned(),
-            directory: directory.to_string_lossy().into_owned(),
-            environment: Some(environment::own().map_err(not_passed_on)?),
-            model: model.map(str::to_owned),
-            client: None,
-        }),
-        _ => unreachable!("digits make an id"),
-    }
+    legwork_client::terminal(&directory, model).map_err(not_passed_on)
 }
 
 fn not_passed_on(bad: BadEnvironment) -> Fault {

@@ -1,11 +1,12 @@
 //! A person has a task go on, whoever launched it and however it ended.
 
+use legwork_client::unique;
 use legwork_protocol::CallKey;
 use legwork_protocol::api::Ask;
 use legwork_protocol::line::Context;
 use legwork_protocol::view::TaskView;
 
-use super::{Attendant, LaunchSpec, terminal, unique};
+use super::{Attendant, LaunchSpec, terminal};
 use crate::asking::{connect, find_task};
 use crate::fault::Fault;
 use crate::views::is_terminal;

@@ -60,6 +60,17 @@ fn k2_what_was_cut_off_goes_on() {
     assert_eq!(stage.result(&task), ("completed".to_owned(), "2".to_owned()));
 }
 
+/// An agent tells what its conversation has cost, which it has not forgotten.
+#[test]
+fn p4_what_was_used_up_before_a_daemon_was_killed_is_counted_once() {
+    let mut stage = Stage::new();
+    let task = stage.launch("cost 1.10 USD\ntool a long look for 5s\nsay done");
+    stage.until(&task, "its cost is known", |task| task.cost_micros == Some(1_100_000));
+    stage.kill_daemon();
+    stage.finish(&task);
+    assert_eq!(stage.view(&task).cost_micros, Some(1_100_000));
+}
+
 #[test]
 fn r6_k2_a_resume_after_a_restart_takes_up_the_agents_session() {
     let mut stage = Stage::new();
