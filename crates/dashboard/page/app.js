@@ -34,6 +34,9 @@ const detail = new Detail(store)
 const telling = new Telling((id) => (location.hash = id), tell)
 board.keep = (item) => filter.keeps(item)
 
+/** What this person groups tasks by; it stays in their browser. */
+const GROUPING = 'legwork.grouping'
+
 /** Whether the task is in front where there is room for one thing only. */
 let inFront = false
 /** The selected task when it was last seen. @type {string | undefined} */
@@ -261,7 +264,13 @@ setInterval(() => {
 byId('back').addEventListener('click', back)
 byId('view-list').addEventListener('click', () => setView('list'))
 byId('view-timeline').addEventListener('click', () => setView('timeline'))
-byId('scale').addEventListener('change', () => board.setScale(Number(byId('scale').value)))
+byId('scale').addEventListener('change', () =>
+  board.setScale(Number(byId('scale').value) || undefined),
+)
+byId('grouping').addEventListener('change', () => {
+  localStorage.setItem(GROUPING, byId('grouping').value)
+  board.setGrouping(byId('grouping').value)
+})
 narrow.addEventListener('change', () => {
   board.measure()
   schedule()
@@ -274,5 +283,7 @@ addEventListener('popstate', route)
 
 listenToKeys({ board, detail, filter, move, open, back, setView, covers })
 theme(byId('theme'))
-board.setScale(30)
+board.setScale(undefined)
+byId('grouping').value = localStorage.getItem(GROUPING) ?? 'need'
+board.setGrouping(byId('grouping').value)
 start()

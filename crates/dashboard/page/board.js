@@ -7,15 +7,15 @@
 import { byId, make, say } from './dom.js'
 import { ROWS_AROUND, ROWS_MAX } from './limits.js'
 import { RowView } from './row.js'
-import { drawTicks } from './timeline.js'
-import { number } from './words.js'
+import { GROUPINGS, grouped } from './groups.js'
+import { drawTicks, fitting } from './timeline.js'
 
 /**
+ * @typedef {{ node: HTMLElement, count: HTMLElement }} Head
  * @typedef {import('./store.js').Item} Item
  * @typedef {{ key: string, top: number, height: number, item?: Item }} Place
+ * @typedef {import('./groups.js').Group} Group
  */
-
-const GROUPS = ['asks', 'working', 'queued', 'finished']
 
 export class Board {
   /** @type {Map<string, RowView>} */ #rows = new Map()
@@ -35,9 +35,10 @@ export class Board {
     this.store = store
     this.on = on
     /** @type {string | undefined} */ this.selected = undefined
-    this.minutes = 30
+    this.minutes = 0
+    /** The scale that somebody chose. @type {number | undefined} */ this.fixed = undefined
+    this.grouping = 'need'
     this.keep = (/** @type {Item} */ _item) => true
-    for (const group of GROUPS) this.#heads.set(group, head(group, on.clear))
     let waiting = false
     this.node.addEventListener('scroll', () => {
       if (waiting) return
@@ -97,27 +98,43 @@ export class Board {
   }
 
   #layOut() {
-    const groups = new Map(GROUPS.map((group) => [group, /** @type {Item[]} */ ([])]))
-    for (const item of this.store.all()) if (this.keep(item)) groups.get(item.row.group)?.push(item)
+    const { one, two, group: headHeight } = this.#heights
     this.#places = []
     let top = 0
     const put = (
       /** @type {string} */ key,
       /** @type {number} */ height,
-      /** @type {Item} */ item,
+      /** @type {Item | undefined} */ item,
     ) => {
       this.#places.push({ key, top, height, item })
       top += height
     }
-    for (const [group, items] of groups) {
-      if (!items.length) continue
-      put(group, this.#heights.group, /** @type {any} */ (undefined))
-      this.#heads.get(group)?.update(items, this.store)
-      const height = group === 'finished' ? this.#heights.one : this.#heights.two
-      for (const item of items) put(item.task.id, height, item)
+    const groups = grouped(this.store.all().filter(this.keep), this.grouping, this.store.counts)
+    for (const group of groups) {
+      put(group.key, headHeight, undefined)
+      this.#head(group)
+      for (const item of group.items) {
+        put(item.task.id, item.row.group === 'finished' ? one : two, item)
+      }
     }
+    const keys = new Set(groups.map((group) => group.key))
+    for (const key of this.#heads.keys()) if (!keys.has(key)) this.#heads.delete(key)
     this.#byKey = new Map(this.#places.map((place) => [place.key, place]))
     for (const id of this.#rows.keys()) if (!this.#byKey.has(id)) this.#rows.delete(id)
+  }
+
+  /** @param {Group} group */
+  #head(group) {
+    let known = this.#heads.get(group.key)
+    if (!known) {
+      const count = make('small')
+      const title = make('h2', {}, `${group.name} `, count)
+      const clear = make('button', { type: 'button', click: this.on.clear }, 'Clear finished…')
+      const act = group.key === 'finished' && clear
+      const node = make('div', { class: `group is-${group.kind}` }, title, act)
+      this.#heads.set(group.key, (known = { node, count }))
+    }
+    say(known.count, group.count)
   }
 
   /** Puts the rows around what is seen into the document. @param {boolean} [anew] */
@@ -218,18 +235,33 @@ export class Board {
   }
 
   #drawLanes() {
+    this.#fit()
     const now = this.store.now()
     this.#drawn = now
     for (const row of this.#present())
       row.draw(this.store.seen.get(row.item.task.id), now, this.minutes)
   }
 
-  /** @param {number} minutes */
+  /** What tasks are grouped by. @param {string} by */
+  setGrouping(by) {
+    this.grouping = GROUPINGS.has(by) ? by : 'need'
+    this.node.scrollTop = 0
+    this.flush()
+  }
+
+  /** So much time, or as much as the tasks need. @param {number | undefined} minutes */
   setScale(minutes) {
+    this.fixed = minutes
+    this.#fit()
+    this.#drawLanes()
+  }
+
+  #fit() {
+    const minutes = this.fixed ?? fitting(this.items, this.store.now())
+    if (minutes === this.minutes) return
     this.minutes = minutes
     drawTicks(byId('ticks'), minutes)
     byId('board').style.setProperty('--steps', byId('ticks').style.getPropertyValue('--steps'))
-    this.#drawLanes()
   }
 
   /** @param {string | undefined} id */
@@ -265,44 +297,4 @@ export class Board {
     const next = at < 0 ? 0 : Math.min(items.length - 1, Math.max(0, at + by))
     return items[next]?.task.id
   }
-}
-
-/**
- * @typedef {import('./store.js').Store} Store
- * @typedef {{ node: HTMLElement, update: (items: Item[], store: Store) => void }} Head
- */
-
-const NAMES = { asks: 'Asks you', working: 'Working', queued: 'Queued', finished: 'Finished' }
-
-/** @param {string} group @param {() => void} clear @returns {Head} */
-function head(group, clear) {
-  const count = make('small')
-  const name = /** @type {Record<string, string>} */ (NAMES)[group]
-  const title = make('h2', {}, `${name} `, count)
-  const act =
-    group === 'finished' && make('button', { type: 'button', click: clear }, 'Clear finished…')
-  const node = make('div', { class: `group is-${group}` }, title, act)
-  return { node, update: (items, store) => say(count, inWords(group, items, store)) }
-}
-
-/**
- * How many there are, by the daemon's count and not by what was loaded.
- * @param {string} group
- * @param {Item[]} items
- * @param {import('./store.js').Store} store
- */
-function inWords(group, items, { counts }) {
-  if (group === 'asks') return number(counts.asking)
-  if (group === 'queued') return number(counts.queued)
-  if (group === 'working') {
-    return counts.slots
-      ? `${number(counts.working)} of ${number(counts.slots)} slots`
-      : number(counts.working)
-  }
-  const all = counts.completed + counts.failed + counts.cancelled
-  const midnight = new Date().setHours(0, 0, 0, 0)
-  const today = items.filter((item) => (item.task.ended ?? 0) >= midnight).length
-  // With the last loaded one from today there may be more of today.
-  const known = items.length >= all || (items.at(-1)?.task.ended ?? 0) < midnight
-  return known && today < all ? `today ${number(today)}, all ${number(all)}` : number(all)
 }

@@ -29,6 +29,8 @@ const NEAR_END = 24
 
 export class Conversation {
   /** @type {Map<string, View>} */ #views = new Map()
+  /** Tool calls that are not over. @type {Set<ToolView>} */ #calls = new Set()
+  /** What it waits for an answer to. */ #questions = 0
   /** @type {Stream | undefined} */ #stream
   #follows = true
   #new = 0
@@ -80,6 +82,7 @@ export class Conversation {
 
   #clear() {
     this.#views.clear()
+    this.#calls.clear()
     this.#list.replaceChildren()
     this.#speaker = ''
     this.#new = 0
@@ -100,6 +103,7 @@ export class Conversation {
     say(this.#trouble, '')
     say(this.#source, SOURCES[page.source] ?? '')
     for (const entry of page.entries) this.#put(entry)
+    this.#showWaiting()
     if (page.entries.length) this.written = performance.now()
     this.#cut()
     this.over = page.over
@@ -111,6 +115,23 @@ export class Conversation {
     this.#showFollow()
   }
 
+  /** How many questions of the helper are open. @param {number} questions */
+  asks(questions) {
+    if (this.#questions === questions) return
+    this.#questions = questions
+    this.#showWaiting()
+  }
+
+  /** No host says which call a question is about: the last that has not begun, or is not over. */
+  #showWaiting() {
+    for (const call of this.#calls) if (!call.open) this.#calls.delete(call)
+    const open = [...this.#calls]
+    const notBegun = open.filter((call) => call.isPending)
+    const asking = notBegun.length ? notBegun : open
+    const waiting = asking.slice(Math.max(0, asking.length - this.#questions))
+    for (const call of open) call.waits(waiting.includes(call))
+  }
+
   /** @param {Entry} entry */
   #put(entry) {
     const known = this.#views.get(entry.key)
@@ -119,6 +140,7 @@ export class Conversation {
       ? new ToolView(entry, () => this.task ?? '')
       : new SaidView(entry, this.agent ?? '')
     this.#views.set(entry.key, view)
+    if (view instanceof ToolView) this.#calls.add(view)
     if (!this.#follows) this.#new += 1
     if (entry.tool) return this.#toolBox().append(view.node)
     const speaker = `${entry.run} ${entry.kind}`
@@ -256,19 +278,28 @@ class SaidView {
   }
 }
 
-/** @type {Record<string, [string, string]>} */
+/**
+ * How a tool call is: its sign, what is read aloud, and the word behind it.
+ * @type {Record<string, [string, string, string]>}
+ */
 const TOOL_STATES = {
-  pending: ['queued', 'has not begun'],
-  running: ['working', 'at work'],
-  done: ['completed', 'done'],
-  failed: ['failed', 'failed'],
+  waits: ['asks', 'waits for you', 'waits for you'],
+  running: ['working', 'at work', ''],
+  done: ['completed', 'done', ''],
+  failed: ['failed', 'failed', ''],
+  // The run ended and its agent had not told of the call again.
+  left: ['cancelled', 'its end is not known', ''],
 }
 
-/** Some hosts have one title for both: `read src/main.rs`, `bash: ls`. @param {Tool} tool */
+/**
+ * The tool and what it is about. A host that has one title for both is not second-guessed: in
+ * `cargo test --workspace` the first word is no tool.
+ * @param {Tool} tool
+ */
 function named({ name, title }) {
   if (title && title !== name) return [name, title]
-  const at = name.indexOf(' ')
-  return at < 0 ? [name, ''] : [name.slice(0, at).replace(/:$/, ''), name.slice(at + 1)]
+  const [, kind, subject] = name.match(/^([\w-]+): (.+)$/) ?? ['', '', name]
+  return [kind, subject]
 }
 
 /** A tool call: one line, which opens. */
@@ -279,6 +310,7 @@ class ToolView {
   #time = make('span', { class: 'd' })
   #inside = make('div', { class: 'inside' })
   #state = ''
+  #waits = false
   #loaded = false
 
   /** @param {Entry} entry @param {() => string} task */
@@ -293,20 +325,45 @@ class ToolView {
   /** @param {Entry} entry */
   update(entry) {
     this.entry = entry
-    const tool = /** @type {Tool} */ (entry.tool)
-    const [picture, word] = TOOL_STATES[tool.state] ?? TOOL_STATES.running
-    if (this.#state !== tool.state) {
-      this.#state = tool.state
-      this.node.className = `is-${picture}`
-      this.#sign.replaceChildren(sign(picture, 13), make('span', { class: 'sr' }, word))
-    }
-    const [name, title] = named(tool)
+    const [name, title] = named(/** @type {Tool} */ (entry.tool))
     say(this.#name, name)
     say(this.#title, title)
-    const over = entry.at && entry.ended ? brief(entry.ended - entry.at) : ''
-    say(this.#time, over || (tool.state === 'pending' ? 'waits' : ''))
+    this.#draw()
     this.#loaded = false
     if (this.node.open) this.#load()
+  }
+
+  /** Whether it may still change, and whether it does not even say that it has begun. */
+  get open() {
+    return Boolean(this.entry.open) && !this.#isOver
+  }
+
+  get isPending() {
+    return this.entry.tool?.state === 'pending'
+  }
+
+  get #isOver() {
+    return ['done', 'failed'].includes(this.entry.tool?.state ?? '')
+  }
+
+  /** Whether it waits for the person's answer. @param {boolean} yes */
+  waits(yes) {
+    if (this.#waits === yes) return
+    this.#waits = yes
+    this.#draw()
+  }
+
+  #draw() {
+    const { at, ended, tool } = this.entry
+    const goesOn = this.#waits ? 'waits' : 'running'
+    const state = this.#isOver ? (tool?.state ?? '') : this.open ? goesOn : 'left'
+    const [picture, spoken, word] = TOOL_STATES[state]
+    if (this.#state !== state) {
+      this.#state = state
+      this.node.className = `is-${picture}`
+      this.#sign.replaceChildren(sign(picture, 13), make('span', { class: 'sr' }, spoken))
+    }
+    say(this.#time, this.#isOver && at && ended ? brief(ended - at) : word)
   }
 
   /** The whole of what it was given and gave back is only asked for when somebody looks. */

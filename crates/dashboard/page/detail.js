@@ -8,7 +8,7 @@ import { SETTLE_MS } from './limits.js'
 import { Card } from './question.js'
 import { Result } from './result.js'
 import { typed } from './typing.js'
-import { STATES, counted, duration, short } from './words.js'
+import { STATES, clock, counted, duration, short } from './words.js'
 import { Why } from './why.js'
 
 /** @typedef {import('./store.js').Item} Item */
@@ -92,6 +92,7 @@ export class Detail {
     say(byId('tab-why'), over ? 'What happened' : 'Why is it not done?')
     this.#letResume(over)
     byId('hints').hidden = over
+    this.conversation.asks(task.questions.length)
     this.#drawActs(over, row.state)
     this.#drawWho()
     this.#drawCards()
@@ -199,6 +200,7 @@ export class Detail {
       row.cost ? [row.cost, ''] : undefined,
       task.model ? [task.model, ''] : undefined,
       task.resumes ? [`run ${task.resumes + 1}`, ''] : undefined,
+      task.ended ? [clock(task.ended), 'ended'] : undefined,
     ].filter((fact) => fact !== undefined)
     const box = byId('facts')
     const text = JSON.stringify(facts)

@@ -2,7 +2,7 @@
 
 import { make, say, sign } from './dom.js'
 import { drawLane, parts } from './timeline.js'
-import { STATES, duration } from './words.js'
+import { STATES, clock, day, duration } from './words.js'
 
 /** @typedef {import('./store.js').Item} Item */
 
@@ -18,12 +18,13 @@ export class RowView {
     line: make('span', { class: 'text' }),
     time: make('span', { class: 'time' }),
     cost: make('small'),
+    when: make('time'),
     lane: make('div', { class: 'lane', 'aria-hidden': 'true' }),
   }
 
   /** @param {Item} item */
   constructor(item) {
-    const { sign, name, run, unread, who, line, time, cost, lane } = this.#parts
+    const { sign, name, run, unread, who, line, time, cost, when, lane } = this.#parts
     const title = make('div', { class: 'title' }, name, run, unread)
     const what = make('div', { class: 'what' }, who, line)
     const say = make('div', { class: 'say' }, title, what)
@@ -32,7 +33,7 @@ export class RowView {
       { class: 'row cols', href: `#${item.task.id}` },
       sign,
       say,
-      make('div', { class: 'num' }, time, cost),
+      make('div', { class: 'num' }, time, cost, when),
       lane,
     )
     this.item = item
@@ -45,13 +46,18 @@ export class RowView {
   update(item, marks) {
     this.item = item
     const { task, row } = item
-    const { name, run, unread, who, line, cost } = this.#parts
+    const { name, run, unread, who, line, cost, when } = this.#parts
     this.#setState(row.state)
     say(name, task.description)
     say(run, task.resumes ? `run ${task.resumes + 1}` : '')
     unread.hidden = !marks.unread
     say(who, row.state === 'asks' ? '' : `${task.agent} · ${row.project} · `)
     sayLine(line, item)
+    if (task.ended) {
+      say(when, day(task.ended))
+      when.title = `ended ${clock(task.ended)}`
+      when.dateTime = new Date(task.ended).toISOString()
+    } else say(when, '')
     say(cost, row.cost ?? (row.group === 'finished' ? '' : '–'))
     if (marks.selected) this.node.setAttribute('aria-current', 'true')
     else this.node.removeAttribute('aria-current')

@@ -12,10 +12,30 @@ const MINUTE = 60_000
 
 /** What is behind each scale: its length in minutes, its name, and a mark every so many minutes. */
 const SCALES = new Map([
+  [5, { name: '5 min ago', step: 1 }],
   [30, { name: '30 min ago', step: 5 }],
   [120, { name: '2 h ago', step: 20 }],
   [1440, { name: 'a day ago', step: 240 }],
 ])
+
+/** What ended longer ago than this is no reason to show so much time. */
+const RECENT_MS = 5 * MINUTE
+
+/**
+ * The shortest scale that shows from their beginning the tasks that somebody looks for: those that
+ * are not over, and those that ended just now.
+ * @param {Item[]} items
+ * @param {number} now
+ */
+export function fitting(items, now) {
+  let longest = 0
+  for (const { task } of items) {
+    if (!task.ended || now - task.ended < RECENT_MS) longest = Math.max(longest, now - task.started)
+  }
+  const all = [...SCALES.keys()]
+  if (!longest) return 30
+  return all.find((minutes) => longest <= minutes * MINUTE) ?? all[all.length - 1]
+}
 
 /**
  * The bars of a task.

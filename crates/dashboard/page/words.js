@@ -51,6 +51,17 @@ export function short(n) {
 export const counted = (n, thing) => `${number(n)} ${thing}${n === 1 ? '' : 's'}`
 
 /**
+ * A moment in a narrow column: the hour and minute today, else the day.
+ * @param {number} at
+ */
+export function day(at) {
+  const moment = new Date(at)
+  const isToday = moment.toDateString() === new Date().toDateString()
+  if (isToday) return moment.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  return moment.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+}
+
+/**
  * The time of day, with the day in front unless it is today.
  * @param {number} at
  */

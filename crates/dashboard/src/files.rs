@@ -30,6 +30,7 @@ const PAGES: &[(&str, Page)] = pages! {
     "/dialog.js", "dialog.js", SCRIPT;
     "/dom.js", "dom.js", SCRIPT;
     "/filter.js", "filter.js", SCRIPT;
+    "/groups.js", "groups.js", SCRIPT;
     "/icon-asks.svg", "icon-asks.svg", PICTURE;
     "/icon.svg", "icon.svg", PICTURE;
     "/keys.js", "keys.js", SCRIPT;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use crate::host::Host;
 use crate::look::{choose, find, group, press, reads, row, seen, unseen};
 use crate::stage::{LIVE, Stage};
 
@@ -188,8 +189,8 @@ fn v2_the_timeline_shows_queue_work_wait_and_end_and_earlier_runs() {
     page.wait_for(&unseen("#detail"));
     page.wait_for("document.querySelector('.lane').getBoundingClientRect().width > 500");
     assert_eq!(page.eval("document.querySelector('#view-timeline').ariaPressed"), "true");
-    page.wait_for(&reads("#ticks", "30 min ago"));
-    for (value, name) in [("120", "2 h ago"), ("1440", "a day ago")] {
+    page.wait_for(&reads("#ticks", "5 min ago"));
+    for (value, name) in [("30", "30 min ago"), ("120", "2 h ago"), ("1440", "a day ago")] {
         page.eval(&format!(
             "(() => {{ const scale = document.querySelector('#scale'); scale.value = '{value}'; \
              scale.dispatchEvent(new Event('change')) }})()"
@@ -375,4 +376,86 @@ fn v2_finished_tasks_are_cleared_after_a_question_with_their_number() {
     page.wait_for(&seen(&row(&later)));
     let left: Value = stage.run(&["list", "--json"]).with_code(0).json();
     assert!(!said.lines().any(|task| left.to_string().contains(task)), "{left}");
+}
+
+#[test]
+fn v2_a_finished_row_says_how_long_it_took_what_it_cost_and_when_it_ended() {
+    let stage = Stage::new();
+    let mut host = Host::connect(&stage.home);
+    let (task, session) = host.launch("count the routes");
+    host.finish_for(&session, "There are 12.", 48_000, 0.18);
+    let page = stage.open();
+    page.wait_for(&format!("{}?.startsWith('Finished')", group(&task)));
+    let part = |name: &str| format!("{} .num {name}", row(&task));
+    page.wait_for(&reads(&part("small"), "$0.18"));
+    for name in [".time", "small", "time"] {
+        page.wait_for(&seen(&part(name)));
+    }
+    let hour = "/^\\d\\d:\\d\\d$/.test";
+    page.wait_for(&format!("{hour}(document.querySelector({}).innerText)", json!(part("time"))));
+    choose(&page, &task);
+    page.wait_for(&reads("#facts", " ended"));
+}
+
+#[test]
+fn v2_the_track_is_as_long_as_the_tasks_need() {
+    let stage = Stage::new();
+    stage.launch(AT_WORK);
+    let page = stage.context.blank();
+    page.open(&stage.address());
+    page.wait_for(LIVE);
+    page.wait_for(&reads("#ticks", "5 min ago"));
+    // The same an hour later.
+    page.eval("{ const real = Date.now; Date.now = () => real() + 3_600_000 }; null");
+    page.wait_for(&reads("#ticks", "2 h ago"));
+}
+
+#[test]
+fn v2_tasks_are_grouped_by_project_or_agent() {
+    let stage = Stage::new();
+    let mut host = Host::connect(&stage.home);
+    let (elsewhere, _) = host.launch("list the folder");
+    let done = stage.launch("say done");
+    stage.until(&done, "it is over", |task| !task["ended"].is_null());
+    let asks = stage.launch("ask to go on");
+    let page = stage.open();
+    let by = |what: &str| {
+        page.eval(&format!(
+            "(() => {{ const by = document.querySelector('#grouping'); by.value = '{what}'; \
+             by.dispatchEvent(new Event('change')) }})()"
+        ));
+    };
+    let is_in = |task: &str, name: &str| page.wait_for(&format!("{} === '{name}'", group(task)));
+    is_in(&asks, "Asks you 1");
+    by("project");
+    for task in [&asks, &done] {
+        is_in(task, "work 2, asks you 1");
+    }
+    is_in(&elsewhere, "d 1");
+    // Who asks stands first, and what is over last.
+    let order = "[...document.querySelectorAll('a.row')].map((row) => row.hash.slice(1))";
+    assert_eq!(page.eval(order), json!([asks, done, elsewhere]));
+    by("agent");
+    is_in(&asks, "rehearsal 2, asks you 1");
+    is_in(&elsewhere, "general 1");
+    page.reload();
+    is_in(&elsewhere, "general 1");
+    page.wait_for(LIVE);
+    by("need");
+    is_in(&asks, "Asks you 1");
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn v2_on_a_phone_no_filter_is_cut() {
+    let stage = Stage::new();
+    stage.launch("ask to be seen");
+    let page = stage.open();
+    page.resize(390, 844);
+    page.wait_for(
+        "[...document.querySelectorAll('.chip')].every((chip) => { \
+           const { left, right } = chip.getBoundingClientRect(); return left >= 0 && right <= 390 })",
+    );
+    page.wait_for("document.documentElement.scrollWidth <= 390");
+    page.wait_for(&seen("#grouping"));
 }

@@ -262,8 +262,7 @@ fn v2_a_tool_call_is_a_line_that_opens() {
     choose(&page, &task);
     page.key("1");
     page.wait_for("document.querySelectorAll('.tools details').length === 2");
-    page.wait_for(&reads(".tools .t", "read"));
-    page.wait_for(&reads(".tools .arg", "src/main.rs"));
+    page.wait_for(&reads(".tools .arg", "read src/main.rs"));
     page.wait_for("document.querySelectorAll('.tools .is-failed').length === 1");
     page.wait_for(&unseen(".tools .inside"));
     page.click(".tools summary");
@@ -318,4 +317,37 @@ fn v2_a_result_is_shown_as_markdown_and_copied_as_it_was_written() {
     press(&page, "#acts button", "Copy result");
     page.wait_for("window.copied?.length > 0");
     assert_eq!(page.eval("window.copied").as_str().unwrap().trim(), text.trim());
+}
+
+#[test]
+fn v2_a_command_is_not_split_into_a_tool_and_a_subject() {
+    let stage = Stage::new();
+    let task = stage.launch("tool cargo test --workspace\ntool bash: ls -la\nwait 10m");
+    let page = stage.open();
+    choose(&page, &task);
+    page.wait_for("document.querySelectorAll('.tools details').length === 2");
+    let shown = page.eval(
+        "[...document.querySelectorAll('.tools summary')].map((line) => \
+         ['.t', '.arg'].map((part) => line.querySelector(part).innerText))",
+    );
+    assert_eq!(shown, json!([["", "cargo test --workspace"], ["bash", "ls -la"]]));
+}
+
+#[test]
+fn v2_a_tool_call_waits_for_the_person_until_the_answer_and_its_run_leaves_nothing_at_work() {
+    let stage = Stage::new();
+    let task = stage.launch("ask to delete everything\nask to go on");
+    let page = stage.open();
+    page.wait_for(&reads(".ask-card", "to delete everything"));
+    let states = "[...document.querySelectorAll('.tools details')].map((one) => one.className)";
+    page.wait_for(&format!("({states}).join() === 'is-asks'"));
+    page.wait_for(&reads(".tools .d", "waits for you"));
+    stage.run(&["answer", &task, "once"]).with_code(0);
+    page.wait_for(&reads(".ask-card", "to go on"));
+    page.wait_for(&format!("({states}).join() === 'is-working,is-asks'"));
+    stage.run(&["answer", &task, "once"]).with_code(0);
+    result(&stage, &task);
+    page.key("1");
+    page.wait_for(&format!("({states}).every((it) => !/asks|working/.test(it))"));
+    assert_eq!(page.eval("document.querySelector('.tools').innerText.includes('waits')"), false);
 }
