@@ -79,7 +79,7 @@ fn workspace(name: &str) -> PathBuf {
 
 fn plan(root: &Path, list: &str) -> Plan {
     let mutants = list::parse(list).unwrap();
-    Plan { root: root.to_owned(), mutants, seeds: 3, limit: Duration::from_secs(3) }
+    Plan { root: root.to_owned(), mutants, seeds: 3, limit: Duration::from_secs(10) }
 }
 
 fn caught(by: &str, seeds: Option<u64>) -> Verdict {

@@ -20,7 +20,9 @@ const TEXT_MAX = 64 * 1024 // a longer text is left out of an event: who needs i
 const BACKLOG_MAX = 64 * 1024 * 1024 // a bridge that does not read is ended
 const HELLO_MS = 10_000 // for the bridge to find or start the daemon
 const UNLINKED_MS = 30_000 // how long a call waits for a broken link to come back
-const OFFER_MS = 2_000 // how long a model's first request waits to know whom it can ask
+// How long a model's first request waits to know whom it can ask; longer for tests, which have to
+// know on a busy machine too.
+const OFFER_MS = Number(process.env.LEGWORK_OFFER_MS) || 2_000
 const TITLE_MS = 2_000 // how long an answer waits for a title that is being written
 const ACT_MS = 20_000 // how long a person waits to hear what came of a decision
 const LAST_WORDS_MS = 1_000 // what a bridge said before it ended may come after its end

@@ -14,7 +14,7 @@ use crate::kit::DEADLINE;
 
 /// How long a whole program may take. One that waits for a task on a busy machine is slow, and this
 /// is for those that never end.
-const PROGRAM_MAX: Duration = Duration::from_secs(180);
+const PROGRAM_MAX: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A pipe or socket on which a read fails when nothing comes within a time.

@@ -6,13 +6,18 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::api::Client;
 use crate::home::Home;
 use crate::kit::{self, DEADLINE};
+
+/// Ports that a server is started on, one after the other, until it listens.
+const PORTS_TRIED: usize = 3;
+/// How long a server may take to boot a project before it is asked again.
+const BOOT_MAX: Duration = Duration::from_secs(20);
 
 /// A process that leads a group.
 #[derive(Debug)]
@@ -71,11 +76,28 @@ pub struct Serve {
 
 impl Serve {
     pub(crate) async fn start(home: &Home, password: Option<&str>) -> Self {
-        // Not 0, which tries 4096 first: that is the port that OpenCode tells plugins of when there
-        // is no server at all, and nobody should answer there.
-        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = free.local_addr().expect("its address").port().to_string();
-        drop(free);
+        let mut told = String::new();
+        for _ in 0..PORTS_TRIED {
+            // Not 0, which tries 4096 first: that is the port that OpenCode tells plugins of when
+            // there is no server at all, and nobody should answer there.
+            let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+            let port = free.local_addr().expect("its address").port();
+            drop(free);
+            match Self::on(home, port, password).await {
+                Ok(serve) => {
+                    serve.ready().await;
+                    return serve;
+                }
+                // Another program may have taken the port in between.
+                Err(why) => told = why,
+            }
+        }
+        panic!("opencode serve did not come up:\n{told}");
+    }
+
+    /// The server on this port, or what it said when it ended instead.
+    async fn on(home: &Home, port: u16, password: Option<&str>) -> Result<Self, String> {
+        let port = port.to_string();
         let mut command = home.opencode(&["serve", "--hostname", "127.0.0.1", "--port", &port]);
         if let Some(password) = password {
             command.env("OPENCODE_SERVER_PASSWORD", password);
@@ -87,24 +109,23 @@ impl Serve {
             let up = leader.told().contains(&line);
             (up || leader.end().is_some()).then_some(up)
         };
-        let up = kit::poll(DEADLINE, look).await;
-        assert_eq!(up, Some(true), "opencode serve did not come up:\n{}", leader.told());
+        if kit::poll(DEADLINE, look).await != Some(true) {
+            return Err(leader.told());
+        }
         let mut client = Client::new(&url);
         if let Some(password) = password {
             client = client.with_password(password);
         }
-        let serve = Self { leader, url, client };
-        serve.ready().await;
-        serve
+        Ok(Self { leader, url, client })
     }
 
     /// Boots the project's instance. A request that comes too early can hang (seen in 1.18.33), so
     /// it is given up soon and made again.
     async fn ready(&self) {
         let mut why = String::new();
-        for _ in 0..6 {
-            let patience = Duration::from_secs(10);
-            match self.client.try_call("GET", "/session/status", None, patience).await {
+        let end = Instant::now() + DEADLINE;
+        while Instant::now() < end {
+            match self.client.try_call("GET", "/session/status", None, BOOT_MAX).await {
                 Ok(answer) if answer.status == 200 => return,
                 Ok(answer) => why = format!("{answer:?}"),
                 Err(error) => why = error,
@@ -178,6 +199,11 @@ impl Run {
     /// What it has written so far.
     pub fn stdout(&self) -> String {
         read(&self.leader.out)
+    }
+
+    /// What it has complained so far.
+    pub fn stderr(&self) -> String {
+        read(&self.leader.err)
     }
 
     /// Waits for its end.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use legwork_top::terminal::Taken;
 use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 /// Says to the second run where to panic.
 const WHERE: &str = "LEGWORK_TEST_PANICS_IN";
 

@@ -33,10 +33,14 @@ fn tries_what(prefix: &str) {
     eventually("the person is told", || (!stage.mail().is_empty()).then_some(()));
     let work = stage.home.path("work");
     let home = stage.home.path("legwork").display().to_string();
-    let orphan = "orphan() { sh -c 'setsid env -i \"$@\" & exec true' sh \"$@\"; sleep 1; }\n";
+    let orphan = "orphan() { sh -c 'setsid env -i \"$@\" & exec true' sh \"$@\"; }\n";
+    // Nobody waits for orphans: the helper is done when all of them have been turned away.
+    let until =
+        "until [ \"$(grep -c 'own shell' said)\" -ge 6 ] && [ -s listed ]; do sleep 0.1; done";
     let script = orphan.to_owned()
         + &try_all(prefix, &home, &asking, &victim)
-        + &format!("{prefix} LEGWORK_HOME={home} HOME=/ $LEGWORK list >listed 2>&1 </dev/null\n");
+        + &format!("{prefix} LEGWORK_HOME={home} HOME=/ $LEGWORK list >listed 2>&1 </dev/null\n")
+        + until;
     std::fs::write(work.join("script"), script).unwrap();
     let sly = stage.launch_as("sly", "go");
     assert_eq!(stage.result(&sly).0, "completed");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::home::{Home, eventually};
 
 /// Milliseconds that a blocked call waits at the most: longer than anything here takes.
-const LONG_MS: u64 = 60_000;
+const LONG_MS: u64 = 180_000;
 
 pub struct Stage {
     pub home: Home,

@@ -3,16 +3,18 @@
 use serde_json::json;
 
 use crate::home::eventually;
+use crate::shell::agent;
 use crate::stage::{Stage, task_in};
 
 #[test]
 fn l3_n1_n2_a_launch_is_answered_at_once_and_its_end_is_told_once() {
-    let mut stage = Stage::new();
-    let prompt = "wait 200ms\nsay all is well";
-    let arguments = json!({ "prompt": prompt, "description": "Look", "agent": "rehearsal" });
+    let mut stage =
+        Stage::with(&agent("gated", "until [ -e open ]; do sleep 0.05; done\nsay 'all is well'"));
+    let arguments = json!({ "prompt": "go", "description": "Look", "agent": "gated" });
     let answer = stage.done("background_task", arguments);
     let task = task_in(&answer);
     assert_eq!(stage.view(&task).status.to_string(), "running");
+    std::fs::write(stage.home.path("work/open"), "").unwrap();
     // Nobody blocks, so the end is told.
     stage.until(&task, "it is finished", |task| !task.status.is_unfinished());
     let mail = stage.all_mail();

@@ -8,17 +8,15 @@ use crate::home::Home;
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 
 fn bad(name: &str, how: &str) -> String {
-    format!(
-        "[agents.{name}]\ncommand = [{LEGWORK:?}, \"rehearsal\", \"--misbehave\", {how:?}]\n\
-         start_seconds = 1\n"
-    )
+    format!("[agents.{name}]\ncommand = [{LEGWORK:?}, \"rehearsal\", \"--misbehave\", {how:?}]\n")
 }
 
 #[test]
 fn each_agent_says_who_it_is_or_what_is_wrong() {
     let home = Home::new();
     home.configure(&format!(
-        "[agents.gone]\ncommand = [\"/nowhere/x\"]\n{}{}{}[run]\nagent = \"rehearsal\"\n",
+        "[agents.gone]\ncommand = [\"/nowhere/x\"]\n{}{}{}start_seconds = 1\n\
+         [run]\nagent = \"rehearsal\"\n",
         bad("ends", "exit"),
         bad("other", "version"),
         bad("mute", "silent")

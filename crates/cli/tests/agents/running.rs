@@ -93,9 +93,12 @@ pub fn until_all_is_told(home: &Home) {
     });
 }
 
-/// Waits until a task is finished.
+/// Waits until a task is finished. Not with `wait`: who was there at the end is not told of it.
 pub fn until_finished(home: &Home, task: &str) {
-    home.run(["wait", task, "--json"]);
+    eventually("it is finished", || {
+        let view = home.run(["show", task, "--json"]).with_code(0).json();
+        view["ended"].is_u64().then_some(())
+    });
 }
 
 /// Has the scripted agent do this, and gives the task's id.

@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+pub use legwork_testkit::DEADLINE as PATIENCE;
 use legwork_testkit::output;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Longer than anything here takes on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a daemon stays that nobody needs, in ms: longer than it is between two commands of a
+/// test, also on a busy machine. The home's end is its own.
+const LINGER_MS: &str = "60000";
 
 pub struct Home(TempDir);
 
@@ -69,7 +71,7 @@ impl Home {
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", self.path("home"))
             .env("LEGWORK_HOME", self.path("legwork"))
-            .env("LEGWORK_LINGER_MS", "5000")
+            .env("LEGWORK_LINGER_MS", LINGER_MS)
             .env("TZ", "UTC")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -7,6 +7,7 @@ use legwork_testkit::{Lines, ended};
 use serde_json::{Value, json};
 
 use crate::home::Home;
+use crate::shell::agent;
 
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 
@@ -151,6 +152,14 @@ impl Client {
         self.ask("tasks/get", json!({ "taskId": task }))
     }
 
+    /// Launches a helper of the agent of [`gated`], with a task.
+    pub fn launch_gated(&mut self) -> String {
+        let mut arguments = launch("go");
+        arguments["agent"] = json!("gated");
+        let task = self.call("background_task", arguments);
+        task["taskId"].as_str().unwrap_or_else(|| panic!("{task}")).to_owned()
+    }
+
     /// Polls until the task is in this state.
     pub fn poll(&mut self, task: &str, status: &str) -> Value {
         loop {
@@ -180,6 +189,19 @@ impl Drop for Client {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A home with an agent whose helpers say this when [`open`] lets them.
+pub fn gated(words: &str) -> Home {
+    let home = Home::new();
+    let gate = home.path("open");
+    let work = format!("until [ -e '{}' ]; do sleep 0.05; done\nsay '{words}'", gate.display());
+    home.configure(&agent("gated", &work));
+    home
+}
+
+pub fn open(home: &Home) {
+    std::fs::write(home.path("open"), "").unwrap();
 }
 
 pub fn launch(script: &str) -> Value {

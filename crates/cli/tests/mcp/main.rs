@@ -16,5 +16,7 @@ mod eras;
 mod home;
 mod library;
 mod mail;
+#[path = "../acp/shell.rs"]
+mod shell;
 mod tasks;
 mod wake;

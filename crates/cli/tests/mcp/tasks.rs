@@ -3,7 +3,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::client::{Client, launch, text};
+use crate::client::{Client, gated, launch, open, text};
 use crate::home::{Home, eventually};
 
 fn result(view: &Value) -> String {
@@ -22,12 +22,13 @@ fn is_owed(home: &Home, task: &str) -> bool {
 
 #[test]
 fn m2_a_client_that_polls_is_given_the_whole_result_as_often_as_it_asks() {
-    let home = Home::new();
+    let home = gated("all of it");
     let mut client = Client::modern(&home);
-    let task = client.launch_task("wait 300ms; say all of it");
+    let task = client.launch_gated();
     let first = client.get(&task);
     assert_eq!(first["status"], "working", "the first poll is answered at once");
     assert!(first["statusMessage"].as_str().unwrap().contains("look around"));
+    open(&home);
     let end = client.poll(&task, "completed");
     assert!(result(&end).starts_with("[BACKGROUND TASK COMPLETED]"), "{end}");
     assert!(result(&end).contains("all of it"), "{end}");
@@ -68,9 +69,9 @@ fn m2_of_two_questions_at_once_one_may_be_answered() {
         requests.into_iter().flat_map(|requests| requests.keys().cloned()).collect()
     };
     // The second may come a moment after the first.
-    let mut polls = (0..5).map(|_| client.poll(&task, "input_required"));
-    let asks = polls.find(|view| open(view).len() == 2).unwrap();
-    let both = open(&asks);
+    let both = eventually("both ask", || {
+        Some(open(&client.poll(&task, "input_required"))).filter(|both| both.len() == 2)
+    });
     for (answered, question) in both.iter().enumerate() {
         let filled = json!({ question: { "action": "accept", "content": { "reply": "once" } } });
         client.ask("tasks/update", json!({ "taskId": task, "inputResponses": filled }));
@@ -142,11 +143,12 @@ fn m2_a_poll_outlives_the_daemon() {
 
 #[test]
 fn m2_a_client_that_was_killed_is_told_by_the_next_one() {
-    let home = Home::new();
+    let home = gated("the end");
     let mut client = Client::modern(&home);
-    let task = client.launch_task("wait 500ms; say the end");
+    let task = client.launch_gated();
     client.get(&task);
     client.kill();
+    open(&home);
     let mut again = Client::modern(&home);
     assert!(result(&again.poll(&task, "completed")).contains("the end"));
 }

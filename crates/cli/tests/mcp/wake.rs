@@ -13,7 +13,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::{Client, gated, open};
 use crate::home::{Home, PATIENCE, eventually};
 
 /// This very process as a Claude Code with a session in this home: what it notes of itself, and
@@ -64,12 +64,13 @@ fn m3_a_session_without_tasks_is_woken_through_its_inbox() {
 
 #[test]
 fn m3_a_session_whose_front_has_died_is_woken_through_its_inbox_once() {
-    let home = Home::new();
+    let home = gated("not lost");
     let (command, inbox) = claude(&home);
     let mut client = Client::modern_as(command, "claude-code");
-    let task = client.launch_task("wait 200ms; say not lost");
+    let task = client.launch_gated();
     client.get(&task);
     client.kill();
+    open(&home);
     let message = inbox.recv_timeout(PATIENCE).unwrap();
     assert!(content(&message).starts_with("[BACKGROUND TASK COMPLETED]"), "{message}");
     assert!(content(&message).contains("not lost"), "{message}");
@@ -83,10 +84,10 @@ fn m3_a_session_whose_front_has_died_is_woken_through_its_inbox_once() {
 
 #[test]
 fn m3_an_end_that_claude_code_has_told_is_not_put_into_its_inbox() {
-    let home = Home::new();
+    let home = gated("told already");
     let (command, inbox) = claude(&home);
     let mut client = Client::modern_as(command, "claude-code");
-    let task = client.launch_task("wait 200ms; say told already");
+    let task = client.launch_gated();
     client.get(&task);
     client.kill();
     // As if its poll had been answered, and the front had died before it could say so.
@@ -94,6 +95,7 @@ fn m3_an_end_that_claude_code_has_told_is_not_put_into_its_inbox() {
     fs::create_dir_all(&project).unwrap();
     let told = format!("MCP task {task} (legwork/background_task) completed.");
     fs::write(project.join("5e55-1.jsonl"), told).unwrap();
+    open(&home);
     eventually("the notice is settled", || {
         let view = home.run(["show", &task, "--json"]).json();
         (view["status"] == "completed" && view["notice_pending"] == false).then_some(())
@@ -115,11 +117,12 @@ fn shell(home: &Home, then: &str) -> Command {
     shell
 }
 
-/// A task of a Claude Code that has ended, before its helper did.
+/// A task of a Claude Code that has ended, before its helper did, in a home that is [`gated`].
 fn left_behind(home: &Home) -> String {
     let mut client = Client::modern_as(shell(home, r#""$LEGWORK" mcp; exit 0"#), "claude-code");
-    let task = client.launch_task("wait 300ms; say kept for later");
+    let task = client.launch_gated();
     client.leave();
+    open(home);
     eventually("it has ended", || {
         let view = home.run(["show", &task, "--json"]).json();
         (view["status"] == "completed").then_some(())
@@ -131,7 +134,7 @@ fn left_behind(home: &Home) -> String {
 
 #[test]
 fn m3_a_session_that_is_back_and_knows_nothing_of_its_task_is_woken() {
-    let home = Home::new();
+    let home = gated("kept for later");
     left_behind(&home);
     // It was killed before it had noted the task, so it does not poll.
     let (command, inbox) = claude(&home);
@@ -143,7 +146,7 @@ fn m3_a_session_that_is_back_and_knows_nothing_of_its_task_is_woken() {
 
 #[test]
 fn m3_a_claude_code_that_does_not_run_is_told_when_it_is_back() {
-    let home = Home::new();
+    let home = gated("kept for later");
     let task = left_behind(&home);
     let mut again = Client::modern(&home);
     let end = again.poll(&task, "completed");

@@ -179,6 +179,7 @@ fn b6_esc_ends_the_waiting_and_the_task_goes_on_and_is_told_later() {
         let helpers: [(&str, &[&str]); 2] =
             [("Goes on", &["gate b6-esc\nsay not disturbed"]), ("Endless", &["hang"])];
         let [task, endless] = stage.launch_all(&parent, helpers).await;
+        stage.until_asked(&task.session, "gate b6-esc").await;
         let call = stage.block(&parent, &[&task, &endless]).await;
         stage.client.abort(&parent).await.ok();
         let stopped = stage.until_call(&parent, call).await;
@@ -212,7 +213,10 @@ fn b8_the_first_that_is_finished_ends_the_waiting_for_any() {
         assert_eq!(summary(&call), expected);
         stage.model.open("b8");
         stage.until_status(&slow, "completed").await;
-        let ended = stage.notices(&parent).await;
-        assert!(ended.iter().any(|notice| notice.headline.contains(&quick.id)), "{ended:?}");
+        until("it is told of the first one too", async || {
+            let told = stage.notices(&parent).await;
+            told.iter().any(|notice| notice.headline.contains(&quick.id)).then_some(())
+        })
+        .await;
     });
 }

@@ -42,6 +42,7 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
         let watching = stage.begin("watch", &["watch"]);
         let verbose = stage.begin("watch-verbose", &["watch", "--verbose"]);
         let for_programs = stage.begin("watch-json", &["watch", "--json"]);
+        until_they_watch(stage, [&watching, &verbose], &for_programs).await;
         let task = stage.launch(&parent, "Seen by a person", &["gate seen\nsay seven\\nof"]).await;
         let id = &*task.id;
         let short = &id[3..];
@@ -103,6 +104,18 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
         })
         .await;
     });
+}
+
+/// One for programs says nothing before something happens.
+async fn until_they_watch(stage: &Stage, people: [&Run; 2], for_programs: &Run) {
+    for watching in people {
+        until("it watches", async || watching.stderr().contains("Watching").then_some(())).await;
+    }
+    until("it watches for programs", async || {
+        stage.legwork(&["run", "--agent", "rehearsal", "say something"]);
+        (!for_programs.stdout().is_empty()).then_some(())
+    })
+    .await;
 }
 
 /// The parts occur in the text, one after the other.

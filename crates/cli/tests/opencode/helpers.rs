@@ -1,12 +1,13 @@
 //! Helpers inside of OpenCode's terminal UI: what a person sees of them there, and steers.
 
-use std::time::Duration;
-
 use legwork_testkit::{Home, Model, Request, Tui, block_on, call, script};
 use serde_json::{Value, json};
 
 use crate::processes::{daemon_of, signal, until_ended};
 use crate::stage::{bash, cast, furnish_whole, launch, legwork, until};
+
+/// How long a toast stays.
+const TOAST: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// A terminal UI with helpers in it.
 pub struct Screen<'a> {
@@ -31,16 +32,33 @@ impl<'a> Screen<'a> {
         self.tui.until(what, |screen| screen.contains(what)).await
     }
 
+    /// Waits until the screen has all of these at once.
+    pub async fn shows_all(&self, words: &[&str]) -> String {
+        let has = |screen: &str| words.iter().all(|word| screen.contains(word));
+        self.tui.until(&words.join(", "), has).await
+    }
+
+    /// Waits until the screen has the one and not the other any more.
+    pub async fn shows_without(&self, what: &str, gone: &str) {
+        let is_so = |screen: &str| screen.contains(what) && !screen.contains(gone);
+        self.tui.until(&format!("{what}, without {gone}"), is_so).await;
+    }
+
     pub async fn shows_line(&self, what: &str, words: &[&str]) -> String {
         let has = |line: &str| words.iter().all(|word| line.contains(word));
         self.tui.until(what, |screen| screen.lines().any(has)).await
     }
 
-    /// The list of helpers, by its key.
-    async fn list(&self) -> String {
-        self.tui.keys(&["C-x"]);
-        self.tui.keys(&["w"]);
+    /// The list of helpers, by its key. Both parts of the key are one write: OpenCode forgets the
+    /// first after a while.
+    pub async fn list(&self) -> String {
+        self.tui.keys(&["C-x", "w"]);
         self.shows("ctrl+k call off").await
+    }
+
+    /// A new session, by its key.
+    fn new_session(&self) {
+        self.tui.keys(&["C-x", "n"]);
     }
 
     /// Something is typed, and the model answers: it is not in the way of anybody.
@@ -82,8 +100,8 @@ fn v5_the_sidebar_shows_the_helpers_of_a_session_as_they_change() {
             helper("general", "Write the changelog", &["gate two\nfail 400 no such luck"]),
         ];
         screen.say(&[&both.join("\n"), "say I asked two"]);
-        let shown = screen.shows_line("one at work", &["● Explore the code", "s"]).await;
-        assert!(shown.contains("Helpers ctrl+x w"), "{shown}");
+        screen.shows_line("one at work", &["● Explore the code", "s"]).await;
+        screen.shows("Helpers ctrl+x w").await;
         screen.shows_line("the other", &["● Write the changelog"]).await;
         screen.shows("2 helpers").await;
         model.open("one");
@@ -93,12 +111,10 @@ fn v5_the_sidebar_shows_the_helpers_of_a_session_as_they_change() {
         screen.shows_line("a failure", &["✕ Write the changelog", "failed"]).await;
         screen.shows("Write the changelog · failed").await;
         // What stands there is the helpers of this session, and of no other.
-        screen.tui.keys(&["C-x"]);
-        screen.tui.keys(&["n"]);
+        screen.new_session();
         screen.shows("Ask anything").await;
         screen.say(&["repeat 30 other"]);
-        let other = screen.shows("otherotherother").await;
-        assert!(!other.contains("Explore the code"), "{other}");
+        screen.shows_without("otherotherother", "Explore the code").await;
     });
 }
 
@@ -111,10 +127,8 @@ fn v5_the_prompt_counts_helpers_on_a_narrow_screen_and_at_home() {
         let slow = helper("general", "Explore the code", &["gate one\nsay found it"]);
         screen.say(&[&slow, "say I asked one"]);
         screen.shows_line("at the prompt", &["Build", "1 helper"]).await;
-        screen.tui.keys(&["C-x"]);
-        screen.tui.keys(&["n"]);
-        let at_home = screen.shows("Ask anything").await;
-        assert!(!at_home.contains("I asked one"), "{at_home}");
+        screen.new_session();
+        screen.shows_without("Ask anything", "I asked one").await;
         screen.shows_line("at home", &["Build", "1 helper"]).await;
         model.open("one");
         screen.tui.until("nothing when it is over", |shown| !shown.contains("1 helper")).await;
@@ -132,11 +146,10 @@ fn v5_the_list_opens_by_key_palette_and_slash_and_leads_into_the_helpers_session
         screen.say(&[&helper("general", "Explore the code", &steps), "say I asked one"]);
         // Its session is open by then.
         screen.shows("General Task (background) — Explore the code").await;
-        let list = screen.list().await;
-        assert!(list.contains("At work") && list.contains("● Explore the code"), "{list}");
+        screen.list().await;
+        screen.shows_all(&["At work", "● Explore the code", "ctrl+k call off"]).await;
         screen.tui.keys(&["Enter"]);
-        let inside = screen.shows("Subagent (1 of 1)").await;
-        assert!(inside.contains("the helper's own words"), "{inside}");
+        screen.shows_all(&["Subagent (1 of 1)", "the helper's own words"]).await;
         // Also from there.
         screen.list().await;
         screen.tui.keys(&["Escape"]);
@@ -175,8 +188,7 @@ fn v5_a_helper_is_called_off_from_the_list_by_the_person() {
         screen.shows("1 helper").await;
         screen.list().await;
         screen.tui.keys(&["C-k"]);
-        let asked = screen.shows("Call off this helper?").await;
-        assert!(asked.contains("Explore the code"), "{asked}");
+        screen.shows_all(&["Call off this helper?", "Explore the code"]).await;
         assert_eq!(screen.task()["status"], "running", "it was not confirmed yet");
         screen.tui.keys(&["Enter"]);
         let task = screen.until_status("cancelled").await;
@@ -197,21 +209,16 @@ fn v5_a_permission_is_seen_whole_and_given_from_the_list() {
         let steps = [&bash(command), "say was allowed"];
         screen.say(&[&helper("careful", "Run the tests", &steps), "say I asked one"]);
         screen.shows_line("in the sidebar", &["? Run the tests", "asks you"]).await;
-        let list = screen.list().await;
-        assert!(list.contains("Asks you"), "{list}");
+        screen.list().await;
+        screen.shows("Asks you").await;
         screen.tui.keys(&["Enter"]);
-        let asked = screen.shows("Your answer").await;
         let lines = ["Run the tests (careful) asks", "echo one && \\", "  echo 'two  spaces' #  "];
-        for line in lines {
-            assert!(asked.contains(line), "{line}: {asked}");
-        }
-        for choice in ["Allow once", "Allow always", "Reject", "Open its session"] {
-            assert!(asked.contains(choice), "{choice}: {asked}");
-        }
+        let choices = ["Your answer", "Allow once", "Allow always", "Reject", "Open its session"];
+        screen.shows_all(&[&lines[..], &choices].concat()).await;
         screen.tui.keys(&["Enter"]);
         screen.until_status("completed").await;
-        let shown = screen.shows_line("over", &["✓ Run the tests", "completed"]).await;
-        assert!(!shown.contains("Your answer"), "{shown}");
+        screen.shows_line("over", &["✓ Run the tests", "completed"]).await;
+        screen.shows_without("✓ Run the tests", "Your answer").await;
         screen.works().await;
     });
 }
@@ -300,18 +307,15 @@ fn v5_a_helper_outside_of_opencode_is_seen_and_answered_too() {
         screen.tui.keys(&["Enter"]);
         screen.until_status("completed").await;
         screen.shows_line("over", &["✓ Elsewhere", "completed"]).await;
-        // A screen has one toast: that of the end may come in between and cover the words.
-        let mut is_said = false;
-        for _ in 0..5 {
+        // A screen has one toast: that of the end may come in between and cover the words, and then
+        // they are asked for again.
+        until("its words are named", async || {
             screen.list().await;
             screen.tui.keys(&["Enter"]);
             let said = screen.shows("legwork transcript bg_");
-            is_said = tokio::time::timeout(Duration::from_secs(4), said).await.is_ok();
-            if is_said {
-                break;
-            }
-        }
-        assert!(is_said, "{}", screen.tui.screen());
+            tokio::time::timeout(TOAST, said).await.ok()
+        })
+        .await;
         screen.works().await;
     });
 }
@@ -331,8 +335,7 @@ fn v5_a_daemon_that_is_killed_while_it_is_shown_is_back_before_anybody_notices()
         until_ended(first).await;
         let second = daemon_of(&home, 1).await;
         assert_ne!(first, second);
-        let shown = screen.tui.screen();
-        assert!(shown.contains("● Explore the code"), "{shown}");
+        screen.shows("● Explore the code").await;
         // The stream outlives that, and is started again if it is killed itself.
         let pid = screen.tui.pid().unwrap();
         let stream = until("its stream", async || streams(pid).pop()).await;

@@ -47,6 +47,7 @@ fn s1_s2_s3_s5_s6_one_line_a_task_newest_first_in_columns_whatever_is_in_a_descr
         let [first, second, third] = stage.launch_all(&parent, helpers).await;
         stage.until_status(&first, "completed").await;
         stage.until_status(&third, "error").await;
+        stage.until_asked(&second.session, "gate s1").await;
         resume(stage, &parent, &first).await;
 
         let listing = list(stage, &parent, json!({})).await;

@@ -153,10 +153,8 @@ fn v5_hostile_texts_neither_steer_the_screen_nor_turn_it_around() {
         for bad in ["[31m", "owned", "2J", "\u{202e}", "\u{200b}"] {
             assert!(!shown.contains(bad), "{bad:?}: {shown}");
         }
-        screen.tui.keys(&["C-x"]);
-        screen.tui.keys(&["w"]);
-        let list = screen.shows("ctrl+k call off").await;
-        assert!(list.contains("● Evil � Two long"), "{list}");
+        screen.list().await;
+        let list = screen.shows_all(&["ctrl+k call off", "● Evil � Two long"]).await;
         assert!(!list.contains("[31m") && !list.contains('\u{202e}'), "{list}");
         screen.tui.keys(&["Escape"]);
         screen.tui.until("closed", |shown| !shown.contains("ctrl+k call off")).await;
@@ -178,8 +176,7 @@ fn v5_a_daemon_that_cannot_be_started_leaves_the_terminal_ui_as_it_is() {
         home.set_env("LEGWORK_BIN", &program.to_string_lossy());
         let screen = Screen::open(&home, 100, 40).await;
         screen.shows(AWAY).await;
-        screen.tui.keys(&["C-x"]);
-        screen.tui.keys(&["w"]);
+        screen.tui.keys(&["C-x", "w"]);
         screen.shows("Helpers: not available").await;
         screen.tui.keys(&["Escape"]);
         screen.tui.until("closed", |shown| !shown.contains("ctrl+k call off")).await;

@@ -150,6 +150,7 @@ fn p3_without_a_host_it_is_said_and_the_records_are_shown() {
         let host = stage.serve.pid();
         stage.serve.kill9();
         until_ended(host).await;
+        daemon_of(&stage.home, 0).await;
         let shown = stage.legwork(&["transcript", &done.id]);
         let (out, err) = (printed(&shown), String::from_utf8_lossy(&shown.stderr).into_owned());
         assert!(out.contains("say the milk") && out.contains("    the milk"), "{out}");

@@ -48,14 +48,11 @@ fn v2_tasks_stand_in_groups_by_whom_they_need() {
     let words =
         [(&asks, "Asks you"), (&works, "Working"), (&queued, "Queued"), (&done, "Completed")];
     for (task, word) in words {
-        let told = page.eval(&format!("{}.querySelector('.sign').textContent", find(task)));
-        assert_eq!(told, word);
+        let told = format!("{}.querySelector('.sign').textContent", find(task));
+        page.wait_for(&format!("{told} === {}", json!(word)));
     }
-    let chips = page.eval("[...document.querySelectorAll('.chip')].map((chip) => chip.innerText)");
-    assert_eq!(
-        chips,
-        json!(["All 5", "Asks you 1", "Working 1", "Queued 1", "Failed 1", "Done 1"])
-    );
+    let chips = "[...document.querySelectorAll('.chip')].map((chip) => chip.innerText).join()";
+    page.wait_for(&format!("{chips} === 'All 5,Asks you 1,Working 1,Queued 1,Failed 1,Done 1'"));
     for (chip, left) in [("is-failed", &failed), ("is-asks", &asks), ("is-done", &done)] {
         page.click(&format!(".chip.{chip}"));
         page.wait_for("document.querySelectorAll('.row').length === 1");
@@ -271,7 +268,7 @@ fn v2_the_title_the_icon_and_notices_tell_who_does_not_look() {
     assert_eq!(page.eval("document.querySelector('#bell').ariaPressed"), "false");
     let first = stage.launch("ask one");
     page.wait_for("document.title === '(1) legwork'");
-    assert!(page.eval("document.querySelector('#icon').href").to_string().contains("icon-asks"));
+    page.wait_for("document.querySelector('#icon').href.includes('icon-asks')");
     page.wait_for(&reads("#news", "asks you"));
     assert_eq!(page.eval("window.told"), json!([]), "nobody wanted notices");
 

@@ -121,7 +121,8 @@ fn v2_left_behind_it_stays_until_its_last_tab_is_closed() {
     let home = Home::new();
     home.configure("");
     let mut command = home.command(["ui", "--no-open", "--detach", "--json", "--port", "0"]);
-    command.env("LEGWORK_UI_LINGER_MS", "1500");
+    // Less than it takes between two signs of life, and enough for the tab to come.
+    command.env("LEGWORK_UI_LINGER_MS", "8000");
     let told = ran(command).with_code(0).json();
     let pid = u32::try_from(told["pid"].as_u64().unwrap()).unwrap();
     let mark = process_mark(pid).unwrap();
@@ -159,7 +160,11 @@ fn v3_a_helper_opens_no_page() {
 
 #[test]
 fn v1_only_an_open_tab_holds_the_daemon() {
-    let stage = Stage::new();
+    let mut stage = Stage::new();
+    stage.kill_front();
+    let mut command = stage.home.command(["ui", "--no-open", "--json", "--port", "0"]);
+    command.env("LEGWORK_LINGER_MS", "200");
+    stage.start_front_by(command);
     let daemon = || -> Option<Value> {
         let told = stage.home.run(["daemon", "status", "--json"]);
         serde_json::from_str(&told.out).ok()

@@ -78,7 +78,11 @@ impl Stage {
     /// Starts a front on this port; 0 for any.
     pub fn start_front(&mut self, port: u16) {
         let port = port.to_string();
-        let command = self.home.command(["ui", "--no-open", "--json", "--port", &port]);
+        self.start_front_by(self.home.command(["ui", "--no-open", "--json", "--port", &port]));
+    }
+
+    /// Starts a front by this command.
+    pub fn start_front_by(&mut self, command: Command) {
         self.front = Some(Front::start(command));
     }
 

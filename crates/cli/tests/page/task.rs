@@ -213,25 +213,31 @@ fn v2_a_finished_task_goes_on_with_what_one_writes() {
 #[test]
 fn v2_a_conversation_is_followed_until_one_scrolls_up() {
     let stage = Stage::new();
-    let task = stage.launch("repeat 200: say Paragraph {i} is here.; wait 40ms");
+    let part = |name: &str| format!("repeat 40: say Paragraph {name}{{i}} is here.");
+    let parts = ["a", "b", "c"].map(part).join("\nask to go on\n");
+    let task = stage.launch(&parts);
     let page = stage.open();
     page.resize(1280, 500);
     choose(&page, &task);
     let pane = "document.querySelector('#pane-conversation')";
     let at_end = format!("{pane}.scrollHeight - {pane}.scrollTop - {pane}.clientHeight < 30");
-    page.wait_for(&reads("#pane-conversation", "Paragraph 40 "));
+    page.wait_for(&reads("#pane-conversation", "Paragraph a40 "));
+    page.wait_for(&seen(".ask-card"));
     assert_eq!(stage.task(&task)["ended"], json!(null), "it is read while it is written");
     page.wait_for(&at_end);
-    assert_eq!(page.text("#follow"), "following");
+    page.wait_for(&reads("#follow", "following"));
 
     page.eval(&format!("{pane}.scrollTop -= 200; null"));
     page.wait_for("document.querySelector('#follow').ariaPressed === 'false'");
     let stays = page.eval(&format!("{pane}.scrollTop"));
-    page.wait_for(&reads("#pane-conversation", "Paragraph 80 "));
+    stage.run(&["answer", &task, "once"]).with_code(0);
+    page.wait_for(&reads("#pane-conversation", "Paragraph b40 "));
     assert_eq!(page.eval(&format!("{pane}.scrollTop")), stays);
     page.key("f");
     page.wait_for(&at_end);
-    page.wait_for(&reads("#pane-conversation", "Paragraph 200 "));
+    page.wait_for(&seen(".ask-card"));
+    stage.run(&["answer", &task, "once"]).with_code(0);
+    page.wait_for(&reads("#pane-conversation", "Paragraph c40 "));
     page.wait_for(&at_end);
 }
 

@@ -57,8 +57,9 @@ fn v8_an_old_daemon_is_said_to_be_one_and_the_next_one_heals_it() {
         }
     });
     let terminal = Terminal::run(&home, (124, 24), "legwork top");
-    let screen = terminal.until_has("older legwork");
-    assert!(screen.contains("`legwork daemon stop`"), "{screen}");
+    terminal.until("what to do", |screen| {
+        screen.contains("older legwork") && screen.contains("`legwork daemon stop`")
+    });
     is_over.store(true, Ordering::SeqCst);
     let _ = UnixStream::connect(&socket);
     old.join().unwrap();

@@ -1,17 +1,16 @@
 //! The board, as a view reads it.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
-use crate::local_host::{Daemon, LocalHost};
+use crate::local_host::{Daemon, LocalHost, PATIENCE};
 use crate::opencode::{Host, OpenCode};
 
-/// Long enough for a step, short enough for a test that fails.
+/// Long enough for a step. A page comes as soon as there is something to tell.
 const LONG_MS: u64 = 2_000;
-/// Steps of a task before the one that a test waits for.
-const PAGES_MAX: usize = 20;
 
 /// A view of the board that is kept up to date, page by page.
 struct View {
@@ -58,15 +57,13 @@ impl View {
     }
 
     fn until(&mut self, is_so: impl Fn(&Self) -> bool) {
-        for _ in 0..PAGES_MAX {
-            if is_so(self) {
-                return;
-            }
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so(self) {
+            assert!(Instant::now() < deadline, "it is not so: {:?}", self.rows);
             self.look_on(LONG_MS);
             self.hear();
             assert_eq!(self.page["whole"], false, "{}", self.page);
         }
-        panic!("it is not so: {:?}", self.rows);
     }
 
     fn until_row(&mut self, task: &str, key: &str, value: &str) {
@@ -187,7 +184,7 @@ fn v1_a_view_that_stops_asking_is_not_answered() {
     let home = LocalHost::new();
     let daemon = home.start();
     let mut view = View::open(&daemon);
-    view.look_on(LONG_MS);
+    view.look_on(PATIENCE.as_millis() as u64);
     view.peer.send(json!({ "type": "cancel", "id": 5 }));
     let mut opencode = OpenCode::new();
     Host::connect(&daemon, "opencode-1", &mut opencode).launched(1, "call-1");

@@ -22,7 +22,7 @@ pub const AS_DAEMON: &str = "LEGWORK_TEST_DAEMON";
 /// Set, to the socket, for the process that is another user's.
 pub const AS_STRANGER: &str = "LEGWORK_TEST_STRANGER";
 /// Longer than anything here takes on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 pub struct LocalHost(TempDir);
 

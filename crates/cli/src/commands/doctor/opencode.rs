@@ -12,14 +12,14 @@ use crate::programs::{Said, find, said_by};
 pub const OPENCODE: Check = Check {
     name: "opencode",
     doing: "starting OpenCode",
-    at_most: Duration::from_secs(45),
+    at_most: Duration::from_secs(130),
     look: Look::Anywhere(opencode),
 };
 
 /// The first OpenCode with everything that the plugin uses.
 const LEAST: (u64, u64) = (1, 18);
 /// It takes some two seconds to start, more on a busy machine.
-const START_MAX: Duration = Duration::from_secs(20);
+const START_MAX: Duration = Duration::from_secs(60);
 const INSTALL: &str = "Install it from opencode.ai, version 1.18 or later.";
 
 fn opencode() -> Vec<Finding> {
