@@ -215,6 +215,8 @@ impl Daemon {
         }
         self.displace(&host);
         if let Some(startup) = startup {
+            let directory = startup.directory.clone();
+            self.step(Input::Hint(Hint::HostIn { host: host.clone(), directory }));
             self.shell.outside().headless.remember(&place, *startup);
         }
         let kinds = self.shell.outside().kinds.clone();

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::{
-    Ask, CallId, CallKey, HostId, Place, QuestionId, Refusal, SessionId, Settings, TaskId, Time,
+    Ask, CallId, CallKey, HostId, QuestionId, Refusal, SessionId, Settings, TaskId, Time,
 };
 
 use crate::asks::collect::Collects;
 use crate::asks::waits::Wait;
 use crate::hosts::Hosts;
-use crate::hosts::headless::Start;
+use crate::hosts::headless::{Folder, Start};
 use crate::input::{Caller, Headless, Hint, Input, Progress, Reaction, Say};
 use crate::outbox::Outbox;
 use crate::record::{Change, Settled};
@@ -34,7 +34,7 @@ pub struct Engine {
     pub(crate) outbox: Outbox,
     pub(crate) stops: Stops,
     /// Headless hosts that are being started. Not saved: whoever waits for one asks again.
-    pub(crate) starts: BTreeMap<Place, Start>,
+    pub(crate) starts: BTreeMap<Folder, Start>,
     /// Callers who wait. Not saved: a caller whose daemon was restarted asks again.
     pub(crate) waits: BTreeMap<CallId, Wait>,
     /// Callers who collect runs. Not saved: they ask again, and until then notices wait.
@@ -138,9 +138,13 @@ impl Engine {
             Hint::HostCame { host, place, lifetime, serves } => {
                 self.host_came(&host, &place, lifetime, serves);
             }
+            Hint::HostIn { host, directory } => self.hosts.is_in(host, directory.into()),
             Hint::HostAway { host } => self.host_away(&host),
             Hint::HostGone { host } => self.host_gone(&host),
-            Hint::NotStarted { place, why, again } => self.not_started(&place, why, again),
+            Hint::NotStarted { place, directory, why, lasts } => {
+                let directory = directory.into();
+                self.not_started(&Folder { place, directory }, why, lasts);
+            }
             Hint::Changed { session } => self.changed(&session, None),
             Hint::Errored { session, why } => self.changed(&session, Some(why)),
             Hint::Deleted { host, session } => self.deletion_announced(&host, &session),

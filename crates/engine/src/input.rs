@@ -84,6 +84,11 @@ pub enum Hint {
         lifetime: HostLifetime,
         serves: Serves,
     },
+    /// The directory of a host that is about to come: it sees what goes on there and nowhere else.
+    HostIn {
+        host: HostId,
+        directory: String,
+    },
     /// It cannot be reached; its process may well be at work.
     HostAway {
         host: HostId,
@@ -92,12 +97,12 @@ pub enum Hint {
     HostGone {
         host: HostId,
     },
-    /// No headless host could be started for the place.
+    /// No headless host could be started in this directory of the place.
     NotStarted {
         place: Place,
+        directory: String,
         why: String,
-        /// Whether another try may do better.
-        again: bool,
+        lasts: NotStarted,
     },
     /// Something happened in the session: it fell idle, or changed.
     Changed {
@@ -148,6 +153,7 @@ impl Hint {
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::HostCame { .. }
+            | Self::HostIn { .. }
             | Self::HostAway { .. }
             | Self::HostGone { .. }
             | Self::NotStarted { .. } => None,
@@ -162,6 +168,17 @@ impl Hint {
             | Self::Undone { session, .. } => Some(session),
         }
     }
+}
+
+/// How long no headless host can be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotStarted {
+    /// Another try may do better.
+    ForNow,
+    /// Only a host that comes by itself can go on.
+    AtAll,
+    /// No host can go on: the directory is not there any more.
+    DirectoryGone,
 }
 
 /// What the shell has to do, in the order of the fields.
@@ -184,7 +201,7 @@ pub enum Headless {
     /// may be two, and the idle one is ended.
     Start {
         place: Place,
-        /// A directory of the place, should nothing better be known.
+        /// Of the helper that it is for.
         directory: String,
     },
     /// Nothing needs it. Asked again while it is there, it is to be ended by force.

@@ -28,13 +28,14 @@ pub trait Kind: Debug + Send + Sync {
     }
 }
 
-/// What is known of how hosts of a place are started.
+/// How a host of a place is to be started.
 #[derive(Debug)]
-pub enum HowToStart {
-    /// As another one was.
-    Like(Startup),
-    /// Nobody has said it since the daemon was started; this is a directory of the place.
-    In(String),
+pub struct HowToStart {
+    /// The folder to start it in.
+    pub directory: String,
+    /// Another one of the place, which it is to be like. None if nobody has told of one since the
+    /// daemon was started.
+    pub like: Option<Startup>,
 }
 
 /// A host that is being started.

@@ -38,17 +38,15 @@ pub fn start(place: &Place, how: &HowToStart) -> Option<Starting> {
 fn starter(how: &HowToStart) -> std::io::Result<Child> {
     let mut command = Command::new(program()?);
     command.args(["bridge", KIND, "--headless"]);
-    let (directory, mask) = match how {
-        HowToStart::Like(startup) => {
-            command.env_clear().envs(startup.environment.variables());
-            for word in &startup.command {
-                command.args(["--program", word]);
-            }
-            (&startup.directory, startup.environment.umask())
+    let mut mask = None;
+    if let Some(startup) = &how.like {
+        command.env_clear().envs(startup.environment.variables());
+        for word in &startup.command {
+            command.args(["--program", word]);
         }
-        HowToStart::In(directory) => (directory, None),
-    };
-    command.args(["--directory", directory]);
+        mask = startup.environment.umask();
+    }
+    command.args(["--directory", &how.directory]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.kill_on_drop(true);
     inherited::spawning(mask, || command.spawn())

@@ -1,5 +1,6 @@
 //! Headless hosts: the daemon asks for one, and it comes after a while, or does not.
 
+use legwork_engine::input::NotStarted;
 use legwork_engine::{Headless, Hint, Input};
 use legwork_protocol::Place;
 use legwork_protocol::line::HostLifetime;
@@ -10,7 +11,7 @@ use crate::world::{Happening, World};
 impl World {
     pub(crate) fn headless(&mut self, order: Headless) {
         match order {
-            Headless::Start { place, .. } => self.start_headless(place),
+            Headless::Start { place, directory } => self.start_headless(place, directory),
             Headless::End { host } => {
                 self.trace.tell(|| format!("{host} is to end"));
                 if let Some(number) = self.windows.iter().position(|window| window.host == host) {
@@ -21,7 +22,7 @@ impl World {
         }
     }
 
-    fn start_headless(&mut self, place: Place) {
+    fn start_headless(&mut self, place: Place, directory: String) {
         self.trace.tell(|| format!("a headless host of {place} is to start"));
         let mut here = self.windows.iter().filter(|window| window.linked);
         let beside = self.settings.max_in_window > 0;
@@ -34,8 +35,11 @@ impl World {
         let ms = self.dice.between(1, 8_000);
         let shared = database == SHARED;
         if shared || self.dice.chance(self.faults.headless_fails) {
-            let (why, again) = ("no such program".to_owned(), !shared && self.dice.chance(700));
-            return self.arrives(ms, Input::Hint(Hint::NotStarted { place, why, again }));
+            let for_now = !shared && self.dice.chance(700);
+            let lasts = if for_now { NotStarted::ForNow } else { NotStarted::AtAll };
+            let why = "no such program".to_owned();
+            let failed = Hint::NotStarted { place, directory, why, lasts };
+            return self.arrives(ms, Input::Hint(failed));
         }
         self.plan(ms, Happening::Boots(database, place));
     }

@@ -5,12 +5,15 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use legwork_testkit::{Home, Model, Request, block_on, call, script};
 use serde_json::{Value, json};
 
 use crate::processes::{daemon, daemon_of, is_alive, signal, until_ended};
-use crate::stage::{Stage, Task, bash, cast, furnish, launch, legwork, printed, until};
+use crate::stage::{
+    Stage, Task, bash, cast, furnish, furnish_whole, launch, legwork, printed, until,
+};
 
 /// The processes of the headless hosts that are connected.
 fn headless(home: &Home) -> Vec<u32> {
@@ -332,5 +335,78 @@ fn k6_who_closes_the_terminal_ui_finds_the_results_in_the_conversation() {
         for (task, words) in found.iter().zip(["after the tool", "streamed", "was allowed"]) {
             told_once(&stage, &parent, task, words).await;
         }
+    });
+}
+
+/// Two helpers of one project, each in a worktree of its own; the window of the second came last.
+/// Gives the folder of the second.
+async fn in_two_worktrees(stage: &Stage) -> PathBuf {
+    let other = stage.home.root().join("other");
+    let added = stage.home.command("git").args(["worktree", "add", "-q"]).arg(&other).status();
+    assert!(added.unwrap().success());
+    let parent = stage.parent().await;
+    stage.launch(&parent, "1 in the first", &["gate first\nsay from the first"]).await;
+    let client = stage.serve.client().in_directory(&other);
+    let parent = client.create(json!({ "title": "other" })).await;
+    let begin = call("background_task", &launch("2 in the other", &["gate other\nsay the other"]));
+    client.say(&parent, &script(&[&begin, "say ok"])).await;
+    until("both at work", async || {
+        let all = tasks(&stage.home);
+        let has_begun = |task: &Value| {
+            let session = task["session"].as_str();
+            let asked = |all: &[Request]| all.iter().any(|one| one.session.as_deref() == session);
+            session.is_some() && stage.model.look(asked)
+        };
+        (all.len() == 2 && all.iter().all(has_begun)).then_some(())
+    })
+    .await;
+    other
+}
+
+async fn until_ended_as(stage: &Stage, number: usize, status: &str) -> Value {
+    until(&format!("task {number} is {status}"), async || {
+        let task = tasks(&stage.home)[number].clone();
+        let is_over = task["ended"].is_u64();
+        assert!(!is_over || task["status"] == status, "{task}");
+        is_over.then_some(task)
+    })
+    .await
+}
+
+#[test]
+fn k6_helpers_of_two_worktrees_go_on_each_in_its_own() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let mut stage = Stage::open(model, home).await;
+        in_two_worktrees(&stage).await;
+        stage.serve.kill9();
+        // A host sees what works in its own folder only.
+        until("two headless hosts", async || (headless(&stage.home).len() == 2).then_some(()))
+            .await;
+        for task in tasks(&stage.home) {
+            until_asked_again(&stage.model, task["session"].as_str().unwrap()).await;
+        }
+        stage.model.open("first");
+        until_ended_as(&stage, 0, "completed").await;
+        stage.model.open("other");
+        until_ended_as(&stage, 1, "completed").await;
+    });
+}
+
+#[test]
+fn k6_a_helper_goes_on_in_its_own_folder_though_that_of_the_last_window_is_gone() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let mut stage = Stage::open(model, home).await;
+        let other = in_two_worktrees(&stage).await;
+        stage.serve.kill9();
+        fs::remove_dir_all(&other).unwrap();
+        stage.model.open("first");
+        until_ended_as(&stage, 0, "completed").await;
+        let lost = until_ended_as(&stage, 1, "error").await;
+        let why = lost["reason"].as_str().unwrap();
+        assert!(why.contains("/other") && why.contains("is not there any more"), "{lost}");
     });
 }

@@ -1,9 +1,12 @@
-//! Headless hosts: started in the way in which the last host of the place was, ended by a signal.
+//! Headless hosts: started in the folder of the helper that needs one, in the way in which the last
+//! host of the place was; ended by a signal.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 
 use legwork_engine::Hint;
+use legwork_engine::input::NotStarted;
 use legwork_host::{HowToStart, Kind};
 use legwork_machine::process::{self, Detached, Signal};
 use legwork_protocol::line::Startup;
@@ -41,19 +44,29 @@ impl HeadlessHosts {
 
     pub fn start(&self, kinds: &[Box<dyn Kind>], place: Place, directory: String) {
         let known = self.startups.iter().find(|(other, _)| *other == place);
-        let how = match known {
-            Some((_, startup)) => HowToStart::Like(startup.clone()),
-            None => HowToStart::In(directory),
+        let like = known.map(|(_, startup)| startup.clone());
+        let how = HowToStart { directory: directory.clone(), like };
+        let starting = || kinds.iter().find_map(|kind| kind.start_headless(&place, &how));
+        let starting = match Path::new(&directory).is_dir() {
+            true => starting().ok_or_else(|| {
+                (NotStarted::AtAll, "hosts of its kind are not started by legwork".to_owned())
+            }),
+            false => Err((
+                NotStarted::DirectoryGone,
+                format!("its folder {directory} is not there any more"),
+            )),
         };
-        let starting = kinds.iter().find_map(|kind| kind.start_headless(&place, &how));
         let (hints, log, detached) = (self.hints.clone(), self.log.clone(), self.detached.clone());
-        let Some(starting) = starting else {
-            let why = "hosts of its kind are not started by legwork".to_owned();
-            // Through the inbox, like any other hint: the engine is in the middle of a step.
-            let _ = hints.send(Hint::NotStarted { place, why, again: false });
-            return;
+        let starting = match starting {
+            Ok(starting) => starting,
+            Err((lasts, why)) => {
+                log.warn(format_args!("no headless host of {place}: {why}"));
+                // Through the inbox, like any other hint: the engine is in the middle of a step.
+                let _ = hints.send(Hint::NotStarted { place, directory, why, lasts });
+                return;
+            }
         };
-        log.info(format_args!("starts a headless host of {place}"));
+        log.info(format_args!("starts a headless host of {place} in {directory}"));
         tokio::spawn(async move {
             let process = starting.process;
             let noted = async {
@@ -67,7 +80,8 @@ impl HeadlessHosts {
                     process::signal(&mark, Signal::KILL);
                 }
                 log.warn(format_args!("no headless host of {place}: {why}"));
-                let _ = hints.send(Hint::NotStarted { place, why, again: true });
+                let lasts = NotStarted::ForNow;
+                let _ = hints.send(Hint::NotStarted { place, directory, why, lasts });
             }
         });
     }

@@ -2,6 +2,8 @@
 //! none, one without a window is started, and ended again when nothing needs it. One is also
 //! started beside a window in which many helpers work, so that the person is not slowed down.
 
+use std::sync::Arc;
+
 use legwork_protocol::limits::{
     HEADLESS_AFTER_MS, HEADLESS_IDLE_MS, HEADLESS_MAX_TRIES, HEADLESS_RETRY_MS, HEADLESS_START_MS,
 };
@@ -10,15 +12,31 @@ use legwork_protocol::{HostId, Interrupted, Place, TaskId, Time};
 
 use super::{Host, Presence};
 use crate::engine::Engine;
-use crate::input::{Headless, Serves};
+use crate::input::{Headless, NotStarted, Serves};
+use crate::task::Task;
 use crate::tasks::Live;
 use crate::timers::Timer;
 
-/// The tries to start a host for a place, until one is there.
+/// Where a headless host is wanted. Worktrees of a project are one place, and a helper belongs into
+/// its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Folder {
+    pub place: Place,
+    pub directory: Arc<str>,
+}
+
+impl Folder {
+    pub fn of(task: &Task) -> Self {
+        Self { place: task.place.clone(), directory: task.directory.clone() }
+    }
+}
+
+/// The tries to start a host in a folder, until one is there.
 #[derive(Debug)]
 pub(crate) struct Start {
     tries: u32,
     last: Try,
+    folder_gone: bool,
 }
 
 #[derive(Debug)]
@@ -41,6 +59,11 @@ impl Start {
         *at = at.plus(ms);
     }
 
+    /// Nobody can go on with what was done there.
+    pub fn has_no_folder(&self) -> bool {
+        self.folder_gone
+    }
+
     pub fn failure(&self) -> Option<&str> {
         match &self.last {
             Try::Failed { why, .. } => Some(why),
@@ -55,11 +78,11 @@ impl Engine {
         let now = self.now;
         let Some(due) = self.headless_due(id) else { return false };
         let Some(Live { task, .. }) = self.tasks.live(id) else { return false };
-        let (place, directory) = (task.place.clone(), task.directory.as_ref().to_owned());
+        let folder = Folder::of(task);
         if due > now {
             return true;
         }
-        self.start_headless(place, directory)
+        self.start_headless(folder)
     }
 
     /// The headless host that a new run goes to, because enough of them work in its window. Where
@@ -73,22 +96,25 @@ impl Engine {
             return None;
         }
         let place = host.place.clone();
-        let headless = |(_, host): &(&HostId, &Host)| {
-            host.lifetime == HostLifetime::Headless && host.presence == Presence::Here
+        let headless = |(id, host): &(&HostId, &Host)| {
+            let is_here =
+                host.lifetime == HostLifetime::Headless && host.presence == Presence::Here;
+            is_here && self.hosts.may_be_in(id, directory)
         };
         if let Some((id, _)) = self.hosts.at(&place).find(headless) {
             return Some(id.clone());
         }
-        if self.starts.get(&place).is_none_or(|start| start.due() <= self.now) {
-            self.start_headless(place, directory.to_owned());
+        let folder = Folder { place, directory: directory.into() };
+        if self.starts.get(&folder).is_none_or(|start| start.due() <= self.now) {
+            self.start_headless(folder);
         }
         None
     }
 
     /// Tries to, or gives up the last try. Says whether there is still hope.
-    fn start_headless(&mut self, place: Place, directory: String) -> bool {
+    fn start_headless(&mut self, folder: Folder) -> bool {
         let now = self.now;
-        let tries = match self.starts.get_mut(&place) {
+        let tries = match self.starts.get_mut(&folder) {
             None => 0,
             Some(start) => {
                 if let Try::Begun { .. } = start.last {
@@ -102,8 +128,10 @@ impl Engine {
         if tries >= HEADLESS_MAX_TRIES {
             return false;
         }
-        self.starts.insert(place.clone(), Start { tries: tries + 1, last: Try::Begun { at: now } });
-        self.headless(Headless::Start { place, directory });
+        let start = Start { tries: tries + 1, last: Try::Begun { at: now }, folder_gone: false };
+        self.starts.insert(folder.clone(), start);
+        let Folder { place, directory } = folder;
+        self.headless(Headless::Start { place, directory: directory.as_ref().to_owned() });
         true
     }
 
@@ -113,23 +141,25 @@ impl Engine {
         let wanted = self.settings.headless && self.settings.interrupted == Interrupted::Continue;
         let lost = volatile.loss.since().filter(|_| wanted && task.may_go_on())?;
         // A host that is there and does not have the session is no better without a window.
-        if self.hosts.here_at(&task.place).next().is_some() {
+        let folder = Folder::of(task);
+        if self.hosts.here_in(&folder).next().is_some() {
             return None;
         }
-        match self.starts.get(&task.place) {
+        match self.starts.get(&folder) {
             None => Some(lost.plus(HEADLESS_AFTER_MS)),
-            Some(Start { tries: HEADLESS_MAX_TRIES.., last: Try::Failed { .. } }) => None,
+            Some(Start { tries: HEADLESS_MAX_TRIES.., last: Try::Failed { .. }, .. }) => None,
             Some(start) => Some(start.due()),
         }
     }
 
-    pub(crate) fn not_started(&mut self, place: &Place, why: String, again: bool) {
-        let Some(start) = self.starts.get_mut(place) else { return };
-        if !again {
+    pub(crate) fn not_started(&mut self, folder: &Folder, why: String, lasts: NotStarted) {
+        let Some(start) = self.starts.get_mut(folder) else { return };
+        if lasts != NotStarted::ForNow {
             start.tries = HEADLESS_MAX_TRIES;
         }
+        start.folder_gone = lasts == NotStarted::DirectoryGone;
         start.last = Try::Failed { at: self.now, why };
-        let gone = self.hosts.at(place).filter(|(_, host)| host.presence == Presence::Gone);
+        let gone = self.hosts.at(&folder.place).filter(|(_, host)| host.presence == Presence::Gone);
         let waiting: Vec<TaskId> = gone.flat_map(|(_, host)| host.unfinished()).collect();
         waiting.into_iter().for_each(|task| self.tend_run(task));
     }
@@ -170,12 +200,14 @@ mod tests {
 
     #[test]
     fn k6_time_asleep_does_not_count_as_a_slow_start() {
-        let mut start = Start { tries: 1, last: Try::Begun { at: Time(1_000) } };
+        let mut start =
+            Start { tries: 1, last: Try::Begun { at: Time(1_000) }, folder_gone: false };
         let due = start.due();
         start.slept(60_000);
         assert_eq!(start.due(), due.plus(60_000));
         let mut engine = Engine::new(legwork_protocol::Settings::default());
-        engine.starts.insert("place".parse().unwrap(), start);
+        let folder = Folder { place: "place".parse().unwrap(), directory: "/project".into() };
+        engine.starts.insert(folder, start);
         engine.slept(60_000);
         assert!(engine.starts.values().all(|start| start.due() == due.plus(120_000)));
     }

@@ -5,6 +5,7 @@ pub(crate) mod headless;
 mod presence;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use legwork_protocol::limits::HOSTS_MAX_REMEMBERED;
 use legwork_protocol::line::HostLifetime;
@@ -13,6 +14,7 @@ use legwork_protocol::{HostId, Place, SessionId, TaskId, Time};
 use crate::input::Serves;
 use crate::slept::postpone;
 use crate::task::Task;
+use headless::Folder;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
@@ -48,28 +50,32 @@ pub(crate) struct Host {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Hosts(BTreeMap<HostId, Host>);
+pub(crate) struct Hosts {
+    all: BTreeMap<HostId, Host>,
+    /// The directories of those that have told one.
+    directories: BTreeMap<HostId, Arc<str>>,
+}
 
 impl Hosts {
     pub fn get(&self, id: &HostId) -> Option<&Host> {
-        self.0.get(id)
+        self.all.get(id)
     }
 
     pub fn get_mut(&mut self, id: &HostId) -> Option<&mut Host> {
-        self.0.get_mut(id)
+        self.all.get_mut(id)
     }
 
     /// One that nobody has heard of ended before we could hear of it.
     pub fn presence(&self, id: &HostId) -> Presence {
-        self.0.get(id).map_or(Presence::Gone, |host| host.presence)
+        self.all.get(id).map_or(Presence::Gone, |host| host.presence)
     }
 
     pub fn lifetime(&self, id: &HostId) -> HostLifetime {
-        self.0.get(id).map_or(HostLifetime::Interactive, |host| host.lifetime)
+        self.all.get(id).map_or(HostLifetime::Interactive, |host| host.lifetime)
     }
 
     pub fn known(&mut self, id: &HostId, place: &Place) -> &mut Host {
-        self.0.entry(id.clone()).or_insert_with(|| Host {
+        self.all.entry(id.clone()).or_insert_with(|| Host {
             place: place.clone(),
             presence: Presence::Away,
             lifetime: HostLifetime::Interactive,
@@ -88,19 +94,19 @@ impl Hosts {
 
     /// So much time passed while nothing ran.
     pub fn slept(&mut self, ms: u64) {
-        for host in self.0.values_mut() {
+        for host in self.all.values_mut() {
             host.came = host.came.plus(ms);
             postpone(&mut host.away_since, ms);
         }
     }
 
     pub fn not_gone(&self) -> impl Iterator<Item = &HostId> {
-        self.0.iter().filter(|(_, host)| host.presence != Presence::Gone).map(|(id, _)| id)
+        self.all.iter().filter(|(_, host)| host.presence != Presence::Gone).map(|(id, _)| id)
     }
 
     /// Hosts that have helpers of every place, and can be asked.
     pub fn for_everyone(&self) -> impl Iterator<Item = &HostId> {
-        let here = self.0.iter().filter(|(_, host)| host.presence == Presence::Here);
+        let here = self.all.iter().filter(|(_, host)| host.presence == Presence::Here);
         here.filter(|(_, host)| host.serves == Serves::Everyone).map(|(id, _)| id)
     }
 
@@ -115,13 +121,27 @@ impl Hosts {
         here(false).chain(here(true)).map(|(id, _)| id)
     }
 
+    /// Those of them that see what goes on in this directory.
+    pub fn here_in(&self, folder: &Folder) -> impl Iterator<Item = &HostId> {
+        self.here_at(&folder.place).filter(|host| self.may_be_in(host, &folder.directory))
+    }
+
+    pub fn may_be_in(&self, host: &HostId, directory: &str) -> bool {
+        self.directories.get(host).is_none_or(|own| **own == *directory)
+    }
+
+    /// A host tells its directory.
+    pub fn is_in(&mut self, host: HostId, directory: Arc<str>) {
+        self.directories.insert(host, directory);
+    }
+
     pub fn at(&self, place: &Place) -> impl Iterator<Item = (&HostId, &Host)> {
-        self.0.iter().filter(move |(_, host)| host.place == *place)
+        self.all.iter().filter(move |(_, host)| host.place == *place)
     }
 
     /// Takes a run off its host's list and queue.
     pub fn release(&mut self, task: &Task) {
-        if let Some(host) = self.0.get_mut(&task.run.host) {
+        if let Some(host) = self.all.get_mut(&task.run.host) {
             host.running.remove(&task.id);
             host.queue.remove(&(task.run.order, task.id));
         }
@@ -150,8 +170,9 @@ impl Hosts {
     /// A host that ended is forgotten with the last of its runs. One that is away is not: parents
     /// wait for it.
     pub fn drop_if_unused(&mut self, id: &HostId) {
-        if self.0.get(id).is_some_and(|host| host.presence == Presence::Gone && host.is_empty()) {
-            self.0.remove(id);
+        if self.all.get(id).is_some_and(|host| host.presence == Presence::Gone && host.is_empty()) {
+            self.all.remove(id);
+            self.directories.remove(id);
         }
     }
 }
@@ -185,7 +206,7 @@ mod tests {
         let (host, place) = ("window".parse().unwrap(), "place".parse().unwrap());
         engine.host_came(&host, &place, HostLifetime::Interactive, Serves::OwnPlace);
         engine.host_gone(&host);
-        assert!(engine.hosts.0.is_empty(), "{:?}", engine.hosts);
+        assert!(engine.hosts.all.is_empty(), "{:?}", engine.hosts);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, TaskId};
 
 use super::Presence;
+use super::headless::Folder;
 use crate::engine::Engine;
 use crate::input::Serves;
 use crate::timers::Timer;
@@ -46,7 +47,9 @@ impl Engine {
         for task in elsewhere {
             self.tend_run(task);
         }
-        self.starts.remove(place);
+        let is_for =
+            |folder: &Folder| folder.place == *place && self.hosts.may_be_in(id, &folder.directory);
+        self.starts.retain(|folder, start| !is_for(folder) || start.has_no_folder());
         if lifetime == HostLifetime::Headless {
             self.timers.set(Timer::Idle(id.clone()), self.now.plus(HEADLESS_IDLE_MS));
         }

@@ -8,7 +8,7 @@ use super::observe::observe_action;
 use super::task::Stage;
 use super::volatile::{HostLoss, Request, Validity, pause_ms};
 use crate::engine::Engine;
-use crate::hosts::headless::Start;
+use crate::hosts::headless::{Folder, Start};
 use crate::record::Settled;
 use crate::tasks::Live;
 use crate::text::words;
@@ -143,7 +143,8 @@ impl Engine {
     /// Some host that may know a run whose own cannot be asked.
     fn host_for(&self, id: TaskId) -> Option<HostId> {
         let Live { task, volatile } = self.tasks.live(id)?;
-        let mut here = self.hosts.here_at(&task.place);
+        let folder = Folder::of(task);
+        let mut here = self.hosts.here_in(&folder);
         here.find(|host| !volatile.unknown_to.contains(*host)).cloned()
     }
 
@@ -151,6 +152,9 @@ impl Engine {
     fn interrupted(&mut self, id: TaskId, elsewhere: Option<HostId>) {
         let Some(Live { task, .. }) = self.tasks.live(id) else { return };
         let goes_on = self.settings.interrupted == Interrupted::Continue && task.may_go_on();
+        // Its folder is not there any more, whoever goes on with it.
+        let is_lost = self.starts.get(&Folder::of(task)).is_some_and(Start::has_no_folder);
+        let goes_on = goes_on && !is_lost;
         match elsewhere.filter(|_| goes_on) {
             Some(host) => self.go_on(id, host),
             None => self.fail(id, self.why_interrupted(id)),
@@ -159,7 +163,7 @@ impl Engine {
 
     pub(super) fn why_interrupted(&self, id: TaskId) -> String {
         let Some(Live { task, .. }) = self.tasks.live(id) else { return String::new() };
-        let failure = self.starts.get(&task.place).and_then(Start::failure);
+        let failure = self.starts.get(&Folder::of(task)).and_then(Start::failure);
         words::interrupted(self.hosts.lifetime(&task.run.host), failure)
     }
 

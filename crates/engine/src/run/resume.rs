@@ -7,6 +7,7 @@ use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, Status, Task
 use super::task::{ResumedBy, Stage, Task};
 use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
+use crate::hosts::headless::Folder;
 use crate::input::Caller;
 use crate::record::Change;
 use crate::work::{Action, Finding, HostError};
@@ -113,7 +114,9 @@ impl Engine {
             host.is_some_and(|host| host.place == task.place)
         };
         let known = own.into_iter().chain([&task.run.host]).find(keeps);
-        known.or_else(|| self.hosts.here_at(&task.place).next()).cloned()
+        let folder = Folder::of(task);
+        let there = || self.hosts.here_in(&folder).chain(self.hosts.here_at(&folder.place)).next();
+        known.or_else(there).cloned()
     }
 
     pub(crate) fn resume_probed(&mut self, id: TaskId, found: Result<Finding, HostError>) {
