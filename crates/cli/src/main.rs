@@ -21,7 +21,6 @@ mod hooks;
 mod identity;
 mod inside;
 mod installation;
-mod jsonc;
 mod listing;
 mod mail;
 mod mistakes;

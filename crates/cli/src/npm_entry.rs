@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use legwork_client::is_newer;
 use serde::Serialize;
 
-use crate::jsonc::Outline;
+use crate::clients::first_words;
 
 /// The list in the settings.
 const LIST: &str = "plugin";
@@ -66,9 +66,9 @@ impl NpmEntry {
             return Vec::new();
         }
         let text = fs::read_to_string(&file).unwrap_or_default();
-        let Some(outline) = Outline::of(&text, LIST) else { return Vec::new() };
-        let ours = outline.words().filter(|word| rest(word).is_some());
-        ours.map(|word| Self { file: file.clone(), entry: word.to_owned() }).collect()
+        let words = first_words(&text, LIST).into_iter();
+        let ours = words.filter(|word| rest(word).is_some());
+        ours.map(|entry| Self { file: file.clone(), entry }).collect()
     }
 
     pub fn pin(&self) -> Pin {

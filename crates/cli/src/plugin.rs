@@ -24,6 +24,8 @@ const BINARY: &str = "const BIN = process.env.LEGWORK_BIN || ";
 const VERSION: &str = "const VERSION = ";
 const VERSION_HOLE: &str = "@LEGWORK_VERSION@";
 const TOOLS_HOLE: &str = "\"@LEGWORK_TOOLS@\"";
+/// The last line of a plugin whose folder was made with it, and goes with it.
+pub const FOLDER_MADE: &str = "// legwork has made this folder.\n";
 /// Far more than the plugin has.
 const FILE_MAX_BYTES: u64 = 1 << 20;
 
@@ -214,6 +216,33 @@ pub fn look(file: &Path) -> Result<Found, Fault> {
     match String::from_utf8(fs::read(file).map_err(fault)?) {
         Ok(text) if text.starts_with(MARK) => Ok(Found::Ours(text)),
         _ => Ok(Found::Foreign),
+    }
+}
+
+/// Whether an installed plugin file is what would be written now.
+pub fn is_same(installed: &str, wanted: &str) -> bool {
+    installed.strip_suffix(FOLDER_MADE).unwrap_or(installed) == wanted
+}
+
+/// Removes a file of ours, and its folder if that is ours too and nothing else is in it.
+pub fn remove(file: &Path, is_folder_ours: bool) -> Result<(), Fault> {
+    fs::remove_file(file).map_err(Fault::file("remove", file))?;
+    if is_folder_ours {
+        // Fails if anything else is in the folder, or if it is a link, and that is right.
+        let _ = file.parent().map(fs::remove_dir);
+    }
+    Ok(())
+}
+
+/// Refuses to remove what a person's own link leads to.
+pub fn check_no_link(file: &Path) -> Result<(), Fault> {
+    match fs::read_link(file) {
+        Err(_) => Ok(()),
+        Ok(target) => Err(Fault::Refused(format!(
+            "{} is a link of yours to {}, so it was left alone. Remove both yourself.",
+            file.display(),
+            target.display()
+        ))),
     }
 }
 

@@ -6,43 +6,23 @@
 //! install a package of its own into that project, and everybody who checks the project out would
 //! load it.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use legwork_machine::if_there;
 use legwork_opencode::TUI_PLUGIN;
 
+use crate::clients::{Format, Item, Leaf, Left, Part, Settings};
 use crate::fault::Fault;
-use crate::jsonc::Outline;
-use crate::plugin::{self, Found, look, overwrite};
+use crate::plugin::{self, Found, look, remove};
 
 /// What the settings name, relative to themselves.
 pub const WORD: &str = "./legwork/tui.js";
-/// The list in the settings.
-const LIST: &str = "plugin";
-/// Settings that were not there. One line, so that they are told from an empty object of somebody's
-/// to which the word was added.
-const FRESH: &str = "{ \"plugin\": [\"./legwork/tui.js\"] }\n";
 /// What is said of settings to which nothing had to be done.
 pub const NAMED: &str = "names it already";
-/// Far more than anybody writes by hand.
-const SETTINGS_MAX_BYTES: u64 = 1 << 20;
-
 /// The two places, in one configuration folder of OpenCode.
 #[derive(Debug)]
 pub struct TuiPart {
     pub file: PathBuf,
     folder: PathBuf,
-}
-
-/// Settings of the terminal UI, and what they say.
-#[derive(Debug)]
-struct Settings {
-    path: PathBuf,
-    text: String,
-    /// Nothing if the text is not understood.
-    outline: Option<Outline>,
 }
 
 /// Whether the settings name the file.
@@ -66,35 +46,34 @@ impl TuiPart {
         plugin::filled(TUI_PLUGIN, binary)
     }
 
-    /// What the person has called the file in the settings, or may have.
-    fn words(&self) -> [String; 2] {
-        [WORD.to_owned(), self.file.display().to_string()]
-    }
-
-    /// The settings that are there. OpenCode reads both names.
-    fn settings(&self) -> Result<Vec<Settings>, Fault> {
-        let mut all = Vec::new();
-        for name in ["tui.json", "tui.jsonc"] {
-            let path = self.folder.join(name);
-            let fault = Fault::file("read", &path);
-            let Some(found) = if_there(fs::metadata(&path)).map_err(&fault)? else { continue };
-            if !found.is_file() || found.len() > SETTINGS_MAX_BYTES {
-                return Err(fault(io::ErrorKind::InvalidData.into()));
-            }
-            let text = fs::read_to_string(&path).map_err(&fault)?;
-            let outline = Outline::of(&text, LIST);
-            all.push(Settings { path: path.clone(), text, outline });
-        }
-        Ok(all)
+    /// The settings that may name the file. OpenCode reads both names.
+    fn settings(&self) -> [Part; 2] {
+        ["tui.json", "tui.jsonc"].map(|name| {
+            // A person may have called the file so.
+            let words = vec![WORD.to_owned(), self.file.display().to_string()];
+            let settings = Settings {
+                format: Format::Json,
+                items: vec![Item { way: &["plugin"], leaf: Leaf::Word(words) }],
+                base: "{ \"plugin\": [] }".to_owned(),
+                is_own: false,
+            };
+            Part { file: self.folder.join(name), settings, own_folders: 0 }
+        })
     }
 
     pub fn listed(&self) -> Result<Listed, Fault> {
-        let settings = self.settings()?;
-        if let Some(naming) = settings.iter().find(|one| one.names(&self.words())) {
-            return Ok(Listed::In(naming.path.clone()));
+        let mut unclear = None;
+        for part in self.settings() {
+            let Some(text) = part.text()? else { continue };
+            match part.settings.add(&text, "", false) {
+                Ok(same) if same == text => return Ok(Listed::In(part.file)),
+                Ok(_) => {}
+                // Somebody may have added it by hand, as they were told to.
+                Err(_) if text.contains(WORD) => return Ok(Listed::In(part.file)),
+                Err(_) => unclear = unclear.or(Some(part.file)),
+            }
         }
-        let unclear = settings.into_iter().find(|one| one.outline.is_none());
-        Ok(unclear.map_or(Listed::No, |one| Listed::Unclear(one.path)))
+        Ok(unclear.map_or(Listed::No, Listed::Unclear))
     }
 
     /// Refuses settings that [`TuiPart::list`] would refuse.
@@ -111,64 +90,49 @@ impl TuiPart {
         if let Listed::In(path) = self.listed()? {
             return Ok((path, NAMED));
         }
-        let Some(Settings { path, text, outline }) = self.settings()?.into_iter().next() else {
-            let path = self.folder.join("tui.json");
-            plugin::write(&path, &self.folder, FRESH)?;
-            return Ok((path, "written"));
+        let [first, second] = self.settings();
+        let part = if first.text()?.is_none() && second.text()?.is_some() { second } else { first };
+        let before = part.text()?;
+        let (after, done) = match &before {
+            Some(text) => (part.settings.add(text, "", false), "names it now"),
+            None => (part.settings.fresh("", 0), "written"),
         };
-        let outline = outline.ok_or_else(|| not_understood(&path))?;
-        overwrite(&path, &outline.with(&text, LIST, WORD))?;
-        Ok((path, "names it now"))
+        let after = Left::Text(after.map_err(|_| not_understood(&part.file))?);
+        part.put(before.as_deref(), &after, None)?;
+        Ok((part.file, done))
     }
 
     /// Takes every mention of the file out of the settings. Gives those that were changed.
     pub fn unlist(&self) -> Result<Vec<PathBuf>, Fault> {
-        let words = self.words();
-        let words = [&*words[0], &*words[1]];
         let mut changed = Vec::new();
-        for Settings { path, text, outline } in self.settings()? {
-            if text == FRESH {
-                fs::remove_file(&path).map_err(Fault::file("remove", &path))?;
-                changed.push(path);
-                continue;
-            }
-            let (mut left, mut next) = (text.clone(), outline);
-            while let Some(less) = next.and_then(|outline| outline.without(&left, LIST, &words)) {
-                next = Outline::of(&less, LIST);
-                left = less;
-            }
-            if left != text {
-                overwrite(&path, &left)?;
-                changed.push(path);
-            } else if text.contains(WORD) && Outline::of(&text, LIST).is_none() {
-                return Err(Fault::Refused(format!(
-                    "{} is not understood, so it was left alone. Take {WORD:?} out of it yourself.",
-                    path.display()
-                )));
+        for part in self.settings() {
+            let Some(text) = part.text()? else { continue };
+            match part.settings.remove(&text) {
+                Ok(None) => {}
+                Ok(Some(left)) => {
+                    part.put(Some(&text), &part.left(left), None)?;
+                    changed.push(part.file);
+                }
+                Err(_) if text.contains(WORD) => {
+                    return Err(Fault::Refused(format!(
+                        "{} is not understood, so it was left alone. Take {WORD:?} out of it \
+                         yourself.",
+                        part.file.display()
+                    )));
+                }
+                Err(_) => {}
             }
         }
         Ok(changed)
     }
 
-    /// Removes the file, if it is there and ours.
+    /// Removes the file, if it is there and ours. Nobody else has a folder of our name.
     pub fn remove(&self) -> Result<bool, Fault> {
-        if !matches!(look(&self.file)?, Found::Ours(_)) {
-            return Ok(false);
+        let is_ours = matches!(look(&self.file)?, Found::Ours(_));
+        if is_ours {
+            remove(&self.file, true)?;
         }
-        fs::remove_file(&self.file).map_err(Fault::file("remove", &self.file))?;
-        // Fails if anything else is in the folder, and that is right.
-        let _ = self.file.parent().map(fs::remove_dir);
-        Ok(true)
-    }
-}
-
-impl Settings {
-    fn names(&self, words: &[String; 2]) -> bool {
-        match &self.outline {
-            Some(outline) => outline.contains(&[&words[0], &words[1]]),
-            // Somebody may have added it by hand, as they were told to.
-            None => self.text.contains(WORD),
-        }
+        Ok(is_ours)
     }
 }
 

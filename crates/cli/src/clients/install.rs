@@ -7,17 +7,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::notation::{Entry, Left, Unclear};
+use super::Target;
+use super::editor::{Left, Unclear};
+use super::ours::{Entry, NAME};
 use super::part::Part;
-use super::{Client, Target};
 use crate::fault::Fault;
-use crate::plugin::{is_this_program, this_binary};
+use crate::plugin::{Host, is_this_program, this_binary};
 use crate::programs::find;
 
 pub const UP_TO_DATE: &str = "already up to date";
-
-/// A file without it is none of our business, whatever else is in it.
-const NAME: &str = "legwork";
 
 /// What was done to a file.
 #[derive(Debug, Serialize)]
@@ -40,13 +38,16 @@ pub enum Installed {
 /// Writes the entry. Gives the program that it names and what was done to each file.
 pub fn add(target: &Target, force: bool) -> Result<(String, Vec<Change>), Fault> {
     let parts = target.parts()?;
-    check_folder(target, &parts, force)?;
     let texts = parts.iter().map(Part::text).collect::<Result<Vec<_>, _>>()?;
+    check_folder(target, &parts, &texts, force)?;
     let program = program(&parts, &texts)?;
     let mut drafts = Vec::new();
     for (part, text) in parts.iter().zip(&texts) {
-        let refused = |why| part.refusal(why, &program);
-        drafts.push(part.notation.add(text.as_deref(), &program, force).map_err(refused)?);
+        let draft = match text {
+            Some(text) => part.settings.add(text, &program, force),
+            None => part.settings.fresh(&program, part.missing_folders()),
+        };
+        drafts.push(draft.map_err(|why| part.refusal(why, &program))?);
     }
     let mut changes = Vec::new();
     for ((part, before), draft) in parts.iter().zip(&texts).zip(drafts) {
@@ -68,22 +69,24 @@ pub fn remove(target: &Target) -> Result<Vec<Change>, Fault> {
     let parts = target.parts()?;
     let mut drafts = Vec::new();
     for part in &parts {
+        // A file without the name is none of our business, whatever else is in it.
         let text = part.text()?.filter(|text| text.contains(NAME));
-        let left = text.as_deref().map(|text| part.notation.remove(text)).transpose();
+        let left = text.as_deref().map(|text| part.settings.remove(text)).transpose();
         drafts.push((text, left.map_err(|why| left_alone(part, why))?.flatten()));
     }
     let mut changes = Vec::new();
-    for (part, (before, left)) in parts.iter().zip(drafts) {
-        let Some(left) = left else { continue };
+    // In the opposite order: the folders of one file may have been made for the one before it.
+    for (part, (before, left)) in parts.iter().zip(drafts).rev() {
+        let Some(left) = left.map(|left| part.left(left)) else { continue };
         part.put(before.as_deref(), &left, target.project.as_deref())?;
         let done = match left {
-            Left::Nothing => "removed",
+            Left::Nothing { .. } => "removed",
             Left::Text(_) => "does not name it any more",
         };
-        if left == Left::Nothing {
-            remove_empty(&part.file, &target.folder()?);
+        if let Left::Nothing { folders } = left {
+            part.remove_folders(folders, &target.folder()?);
         }
-        changes.push(Change { file: part.file.clone(), done });
+        changes.insert(0, Change { file: part.file.clone(), done });
     }
     Ok(changes)
 }
@@ -95,18 +98,15 @@ pub fn installed(target: &Target) -> Result<Installed, Fault> {
             lacking = lacking.or(Some(part.file));
             continue;
         };
-        match part.notation.entry(&text) {
+        match part.settings.entry(&text) {
             Err(why) => {
                 let is_foreign = why == Unclear::Foreign;
                 return Ok(Installed::Unclear { file: part.file, is_foreign });
             }
-            Ok(Some(entry)) if !entry.is_ours() => {
-                return Ok(Installed::Unclear { file: part.file, is_foreign: true });
-            }
             Ok(entry) => found = found.or(entry.map(|entry| (entry, part.file.clone()))),
         }
         if let Some((entry, _)) = &found
-            && !has_all(&part, &text, &entry.command)
+            && !part.settings.has_all(&text, &entry.command)
         {
             lacking = lacking.or(Some(part.file));
         }
@@ -117,21 +117,11 @@ pub fn installed(target: &Target) -> Result<Installed, Fault> {
     })
 }
 
-/// Whether a file has all that an install would write, of whichever version.
-fn has_all(part: &Part, text: &str, program: &str) -> bool {
-    let is_version = |line: &&str| line.trim_start().starts_with("\"version\"");
-    let without = |text: &str| -> Vec<String> {
-        text.lines().filter(|line| !is_version(line)).map(str::to_owned).collect()
-    };
-    let wanted = part.notation.add(Some(text), program, false);
-    wanted.is_ok_and(|wanted| without(&wanted) == without(text))
-}
-
 /// The program that is named. One that is named already stays if it is this one by another path:
 /// Claude Code loses sight of open tasks when an entry changes.
 fn program(parts: &[Part], texts: &[Option<String>]) -> Result<String, Fault> {
     let named = parts.iter().zip(texts).find_map(|(part, text)| {
-        let entry = part.notation.entry(text.as_deref()?).ok()??;
+        let entry = part.settings.entry(text.as_deref()?).ok()??;
         Some(entry.command).filter(|command| Path::new(command).is_absolute())
     });
     if let Some(named) = named.filter(|named| is_this_program(Path::new(named))) {
@@ -147,10 +137,15 @@ fn program(parts: &[Part], texts: &[Option<String>]) -> Result<String, Fault> {
     })
 }
 
-fn check_folder(target: &Target, parts: &[Part], force: bool) -> Result<(), Fault> {
+fn check_folder(
+    target: &Target,
+    parts: &[Part],
+    texts: &[Option<String>],
+    force: bool,
+) -> Result<(), Fault> {
     let folder = target.folder()?;
     // VS Code makes its profile itself, and would not look into another one.
-    if target.client == Client::Vscode && target.project.is_none() && !folder.is_dir() {
+    if target.client.host == Host::Vscode && target.project.is_none() && !folder.is_dir() {
         return Err(Fault::Refused(format!(
             "{} is not there, so nothing was written. Start VS Code once, or install for one \
              project with --project.",
@@ -158,9 +153,13 @@ fn check_folder(target: &Target, parts: &[Part], force: bool) -> Result<(), Faul
         )));
     }
     // A skill of somebody's that has this name would become something else.
-    let plugin = parts.first().and_then(|part| part.file.ancestors().nth(2));
-    if let Some(plugin) = plugin.filter(|_| target.client == Client::Claude && !force)
-        && parts.iter().all(|part| !part.file.exists())
+    let is_ours = |part: &Part, text: &Option<String>| {
+        text.as_ref().is_some_and(|text| part.settings.has_any(text))
+    };
+    let ours = parts.iter().find(|part| part.own_folders > 0);
+    let plugin = ours.and_then(|part| part.file.ancestors().nth(part.own_folders));
+    if let Some(plugin) = plugin.filter(|_| !force)
+        && !parts.iter().zip(texts).any(|(part, text)| is_ours(part, text))
         && fs::read_dir(plugin).is_ok_and(|mut inside| inside.next().is_some())
     {
         return Err(Fault::Refused(format!(
@@ -185,16 +184,6 @@ fn left_alone(part: &Part, why: Unclear) -> Fault {
              it yourself."
         ),
     })
-}
-
-/// Removes the folders that a file has left empty, up to the client's own.
-fn remove_empty(file: &Path, folder: &Path) {
-    for above in file.ancestors().skip(1).take_while(|above| above.starts_with(folder)) {
-        // Fails if anything else is in the folder, and that is right.
-        if fs::remove_dir(above).is_err() {
-            return;
-        }
-    }
 }
 
 /// The program of an entry, as the client would find it.

@@ -1,28 +1,24 @@
 //! One file of a client: reading it, and putting another text in its place.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use legwork_machine::if_there;
 
-use super::notation::{Left, Notation, Unclear};
+use super::editor::{Left, Settings, Unclear};
 use crate::fault::Fault;
 use crate::plugin::{check_way, overwrite, write};
 
 /// Far more than anybody writes by hand.
 const FILE_MAX_BYTES: u64 = 4 << 20;
 
+#[derive(Debug)]
 pub struct Part {
     pub file: PathBuf,
-    pub notation: Box<dyn Notation>,
-}
-
-impl fmt::Debug for Part {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Part").field("file", &self.file).finish_non_exhaustive()
-    }
+    pub settings: Settings,
+    /// How many of the folders around it are ours alone.
+    pub own_folders: usize,
 }
 
 impl Part {
@@ -67,9 +63,34 @@ impl Part {
                 write(&self.file, project.unwrap_or(folder), text)
             }
             (Some(_), Left::Text(text)) => overwrite(&self.file, text),
-            (_, Left::Nothing) => {
+            (_, Left::Nothing { .. }) => {
                 let removed = fs::remove_file(&self.file);
                 if_there(removed).map(drop).map_err(Fault::file("remove", &self.file))
+            }
+        }
+    }
+
+    /// The folders that a new file needs first.
+    pub fn missing_folders(&self) -> usize {
+        self.file.ancestors().skip(1).take_while(|folder| !folder.exists()).count()
+    }
+
+    /// What becomes of the file. A link is somebody's, and leads to a file without ours.
+    pub fn left(&self, left: Left) -> Left {
+        let is_link = fs::symlink_metadata(&self.file).is_ok_and(|found| found.is_symlink());
+        match left {
+            Left::Nothing { .. } if is_link => Left::Text(format!("{}\n", self.settings.base)),
+            left => left,
+        }
+    }
+
+    /// Removes the folders that were made for the file and are empty, up to the client's own.
+    pub fn remove_folders(&self, made: usize, folder: &Path) {
+        let above = self.file.ancestors().skip(1).take_while(|above| above.starts_with(folder));
+        for above in above.take(made.max(self.own_folders)) {
+            // Fails if anything else is in the folder, or if it is a link, and that is right.
+            if fs::remove_dir(above).is_err() {
+                return;
             }
         }
     }
@@ -84,7 +105,7 @@ impl Part {
             ),
             Unclear::NotUnderstood => format!(
                 "{file} is not understood, so nothing was changed. Add this to it yourself:\n\n{}\n",
-                self.notation.by_hand(program)
+                self.settings.by_hand(program)
             ),
         })
     }
@@ -95,16 +116,18 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::clients::vscode;
+    use crate::clients::CLIENTS;
 
     #[test]
     fn m7_a_file_that_the_client_has_changed_meanwhile_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mcp.json");
-        let part = Part { file: file.clone(), notation: Box::new(vscode::servers()) };
+        let settings = CLIENTS[5].files[0].settings();
+        let part = Part { file: file.clone(), settings, own_folders: 0 };
         assert_eq!(part.text().unwrap(), None);
         fs::write(&file, "theirs").unwrap();
-        for (before, after) in [(None, Left::Text("x".to_owned())), (Some("older"), Left::Nothing)]
+        for (before, after) in
+            [(None, Left::Text("x".to_owned())), (Some("older"), Left::Nothing { folders: 0 })]
         {
             let refused = part.put(before, &after, None).unwrap_err().to_string();
             assert!(refused.contains("was changed meanwhile"), "{refused}");
@@ -115,7 +138,7 @@ mod tests {
         assert_eq!(part.text().unwrap().as_deref(), Some("ours"));
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
-        part.put(Some("ours"), &Left::Nothing, None).unwrap();
+        part.put(Some("ours"), &Left::Nothing { folders: 0 }, None).unwrap();
         assert!(!file.exists());
         std::os::unix::fs::symlink("nowhere", &file).unwrap();
         assert!(part.text().is_err(), "a link that leads nowhere is somebody's");

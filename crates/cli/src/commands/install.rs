@@ -1,5 +1,6 @@
 //! `legwork install`.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,7 +12,8 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
 use crate::plugin::{
-    Found, Host, Scope, is_in_build_folder, look, on_path_as, text, this_binary, this_file, write,
+    FOLDER_MADE, Found, Host, Scope, is_in_build_folder, is_same, look, on_path_as, overwrite,
+    text, this_binary, this_file, write,
 };
 use crate::screen::{DIM, GOOD, MIND, Screen, paint};
 use crate::tui_part::{NAMED, TuiPart};
@@ -79,7 +81,7 @@ struct TerminalUi {
 
 impl Install {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        match Client::of(self.host) {
+        match clients::of(self.host) {
             Some(client) => self.in_client(client, screen),
             None => self.in_opencode(screen),
         }
@@ -98,7 +100,7 @@ impl Install {
         if screen.is_json() {
             let shown = json!({
                 "done": done,
-                "client": client.word(),
+                "client": client.word,
                 "files": files,
                 "binary": binary,
                 "in_build_folder": in_build_folder,
@@ -108,13 +110,13 @@ impl Install {
         let line =
             |Change { file, done }: &Change| format!("{}: {}", file.display(), paint(GOOD, *done));
         screen.lines(files.iter().map(line))?;
-        screen.line(format!("{} starts {binary}", client.name()))?;
+        screen.line(format!("{} starts {binary}", client.name))?;
         if in_build_folder {
-            screen.line(paint(MIND, build_folder_hint(client.word())))?;
+            screen.line(paint(MIND, build_folder_hint(client.word)))?;
         }
         if !is_same {
             let legwork = on_path_as();
-            screen.line(client.next())?;
+            screen.line(client.next)?;
             screen.line(format!("`{legwork} doctor` checks that it works."))?;
         }
         Ok(Exit::Done)
@@ -220,9 +222,14 @@ struct Draft {
 
 impl Draft {
     fn of(file: &Path, wanted: String, force: bool) -> Result<Self, Fault> {
-        let done = match look(file)? {
+        let found = look(file)?;
+        let is_made = match &found {
+            Found::Ours(installed) => installed.contains(FOLDER_MADE),
+            Found::Nothing | Found::Foreign => file.parent().is_some_and(|folder| !folder.exists()),
+        };
+        let done = match found {
             Found::Nothing => "written",
-            Found::Ours(installed) if installed == wanted => UP_TO_DATE,
+            Found::Ours(installed) if is_same(&installed, &wanted) => UP_TO_DATE,
             Found::Ours(_) => "updated",
             Found::Foreign if force => "overwritten",
             Found::Foreign => {
@@ -233,7 +240,7 @@ impl Draft {
                 )));
             }
         };
-        Ok(Self { done, text: wanted })
+        Ok(Self { done, text: wanted + if is_made { FOLDER_MADE } else { "" } })
     }
 
     fn write(&self, file: &Path, from: &Path) -> Result<(), Fault> {
@@ -242,7 +249,11 @@ impl Draft {
         }
         let own = legwork_machine::check_owner_of(file);
         own.map_err(|fault| Fault::Refused(fault.to_string()))?;
-        write(file, from, &self.text)
+        match fs::symlink_metadata(file) {
+            // A link of the person's to a file of ours stays one.
+            Ok(found) if found.is_symlink() => overwrite(file, &self.text),
+            _ => write(file, from, &self.text),
+        }
     }
 }
 

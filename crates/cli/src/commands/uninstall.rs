@@ -1,6 +1,5 @@
 //! `legwork uninstall`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,7 +9,7 @@ use crate::clients::{self, CLIENTS, Change, Client, Installed, Target};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::npm_entry::NpmEntry;
-use crate::plugin::{Found, Host, Scope, global_file, look};
+use crate::plugin::{FOLDER_MADE, Found, Host, Scope, check_no_link, global_file, look, remove};
 use crate::purge::{self, Plan};
 use crate::screen::{Screen, agrees, remark};
 use crate::tui_part::TuiPart;
@@ -48,7 +47,7 @@ pub struct Uninstall {
 
 impl Uninstall {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        match Client::of(self.host) {
+        match clients::of(self.host) {
             Some(client) => self.of_client(client, screen),
             None => self.of_opencode(screen),
         }
@@ -66,7 +65,7 @@ impl Uninstall {
         let files = clients::remove(&target)?;
         let done = if files.is_empty() { "not installed" } else { "removed" };
         if screen.is_json() {
-            let shown = json!({ "done": done, "client": client.word(), "files": files });
+            let shown = json!({ "done": done, "client": client.word, "files": files });
             return screen.value(&shown).map(|()| Exit::Done);
         }
         screen.lines(
@@ -74,19 +73,19 @@ impl Uninstall {
         )?;
         if files.is_empty() {
             return screen
-                .line(format!("It is not installed in {}.", client.name()))
+                .line(format!("It is not installed in {}.", client.name))
                 .map(|()| Exit::Done);
         }
-        screen.line(format!("Restart {} to be rid of it.", client.name()))?;
-        screen.line(kept(client.word()))?;
+        screen.line(format!("Restart {} to be rid of it.", client.name))?;
+        screen.line(kept(client.word))?;
         Ok(Exit::Done)
     }
 
     fn of_opencode(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, _) = self.scope.file()?;
-        let is_there = match look(&file)? {
-            Found::Nothing => false,
-            Found::Ours(_) => true,
+        let (is_there, is_folder_ours) = match look(&file)? {
+            Found::Nothing => (false, false),
+            Found::Ours(text) => (true, text.contains(FOLDER_MADE)),
             Found::Foreign => {
                 return Err(Fault::Refused(format!(
                     "{} is not legwork's, so it was left alone.",
@@ -95,19 +94,25 @@ impl Uninstall {
             }
         };
         let part = (!self.scope.is_project()).then(|| TuiPart::beside(&file));
+        let own = part.iter().map(|part| &part.file).chain([&file]);
+        own.into_iter().try_for_each(|file| check_no_link(file))?;
         let entries = self.entries(&file);
         if self.purge {
             let remove_all = || {
                 let mut all = take_out(part.as_ref())?;
-                remove(&file, is_there)?;
-                all.extend(is_there.then(|| file.clone()));
+                if is_there {
+                    remove(&file, is_folder_ours)?;
+                    all.push(file.clone());
+                }
                 Ok(all)
             };
             return self.purge(is_there.then_some(&*file), &remove_all, &entries, screen);
         }
         let more = take_out(part.as_ref())?;
         let done = if is_there { "removed" } else { "not installed" };
-        remove(&file, is_there)?;
+        if is_there {
+            remove(&file, is_folder_ours)?;
+        }
         if screen.is_json() {
             let shown =
                 json!({ "done": done, "file": file, "terminal_ui": more, "settings": entries });
@@ -169,13 +174,13 @@ impl Uninstall {
 
     /// What else still starts legwork, and how to take it out of there.
     fn elsewhere(&self) -> Vec<String> {
-        let is_other = |client: &Client| Client::of(self.host) != Some(*client);
+        let is_other = |client: &Client| client.host != self.host;
         let entry = |client: Client| {
             let target = Target { client, project: None };
             let Ok(Installed::Yes { file, .. }) = clients::installed(&target) else { return None };
-            Some((client.name(), file, target.command("uninstall")))
+            Some((client.name, file, target.command("uninstall")))
         };
-        let mut found: Vec<_> = CLIENTS.into_iter().filter(is_other).filter_map(entry).collect();
+        let mut found: Vec<_> = CLIENTS.iter().filter(is_other).filter_map(entry).collect();
         if self.host != Host::Opencode
             && let Ok(file) = global_file()
             && matches!(look(&file), Ok(Found::Ours(_)))
@@ -194,15 +199,6 @@ fn kept(host: &str) -> String {
         "Tasks are kept. To remove them and everything else of legwork's too: `legwork uninstall \
          {host} --purge`."
     )
-}
-
-fn remove(file: &Path, is_there: bool) -> Result<(), Fault> {
-    if is_there {
-        fs::remove_file(file).map_err(Fault::file("remove", file))?;
-        // Fails if anything else is in the folder, and that is right.
-        let _ = file.parent().map(fs::remove_dir);
-    }
-    Ok(())
 }
 
 /// Takes the part for the terminal UI out. Gives the files that were removed or changed. The

@@ -22,6 +22,7 @@ mod help;
 mod home;
 mod host;
 mod install;
+mod others;
 mod packages;
 mod questions;
 mod settings;

@@ -31,16 +31,16 @@ type Asked = BTreeMap<(PathBuf, Vec<String>), (Result<Server, String>, Duration)
 fn all() -> Vec<Finding> {
     let projects = project::folders(&env::current_dir().unwrap_or_default());
     let mut asked = Asked::new();
-    CLIENTS.iter().flat_map(|client| one(*client, &projects, &mut asked)).collect()
+    CLIENTS.iter().flat_map(|client| one(client, &projects, &mut asked)).collect()
 }
 
 /// The clients that have legwork for all projects.
 pub fn names() -> Vec<&'static str> {
-    let has_it = |client: &&Client| {
-        let target = Target { client: **client, project: None };
+    let has_it = |client: &Client| {
+        let target = Target { client, project: None };
         matches!(clients::installed(&target), Ok(Installed::Yes { .. }))
     };
-    CLIENTS.iter().filter(has_it).map(|client| client.name()).collect()
+    CLIENTS.iter().filter(has_it).map(|client| client.name).collect()
 }
 
 fn one(client: Client, projects: &[PathBuf], asked: &mut Asked) -> Vec<Finding> {
@@ -48,7 +48,7 @@ fn one(client: Client, projects: &[PathBuf], asked: &mut Asked) -> Vec<Finding> 
     let of_project = |folder: &PathBuf| Target { client, project: Some(folder.clone()) };
     let mut found: Vec<Finding> = match clients::installed(&global) {
         Ok(installed) => of(&global, installed, asked).into_iter().collect(),
-        Err(fault) => vec![Finding::of_fault(client.word(), "client.unreadable", &fault)],
+        Err(fault) => vec![Finding::of_fault(client.word, "client.unreadable", &fault)],
     };
     for target in projects.iter().map(of_project) {
         // Where a project has none, or leads elsewhere, there is nothing of ours. A home is no
@@ -60,13 +60,13 @@ fn one(client: Client, projects: &[PathBuf], asked: &mut Asked) -> Vec<Finding> 
     }
     if found.is_empty() && global.folder().is_ok_and(|folder| folder.is_dir()) {
         let says = format!("it has no legwork; `{}` adds it", global.command("install"));
-        found.push(Finding::good(client.word(), says));
+        found.push(Finding::good(client.word, says));
     }
     found
 }
 
 fn of(target: &Target, installed: Installed, asked: &mut Asked) -> Option<Finding> {
-    let check = target.client.word();
+    let check = target.client.word;
     match installed {
         Installed::No => None,
         Installed::Unclear { file, is_foreign: true } => {
@@ -96,8 +96,8 @@ fn started(
     lacking: Option<&Path>,
     asked: &mut Asked,
 ) -> Finding {
-    let (check, file) = (target.client.word(), file.display());
-    let name = target.client.name();
+    let (check, file) = (target.client.word, file.display());
+    let name = target.client.name;
     let again = Remedy::run(target.command("install"), format!("then restart {name}"));
     let Some(program) = clients::program_of(entry) else {
         let says = format!("{file} starts {}, which is gone", entry.command);

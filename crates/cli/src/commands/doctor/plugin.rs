@@ -15,7 +15,8 @@ use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
 use crate::npm_entry::{NpmEntry, Pin};
 use crate::plugin::{
-    Found, binary_of, file_in, global_file, is_this_program, look, text, this_file, version_of,
+    Found, binary_of, file_in, global_file, is_same, is_this_program, look, text, this_file,
+    version_of,
 };
 use crate::programs::find;
 use crate::project;
@@ -141,7 +142,7 @@ fn one(installed: &Installed) -> Finding {
         let remedy = Remedy::run("legwork update", "says how to update this one; both work");
         return Finding::mind("plugin", "plugin.newer", says, remedy);
     }
-    if text(&binary).is_ok_and(|ours| ours != installed.text) {
+    if text(&binary).is_ok_and(|ours| !is_same(&installed.text, &ours)) {
         let says = format!("{file} is of another version than this legwork");
         return Finding::problem("plugin", "plugin.outdated", says, again);
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::check::{Check, Look};
 use super::finding::{Finding, Remedy};
 use crate::fault::Fault;
-use crate::plugin::{Found, binary_of, global_file, is_this_program, look};
+use crate::plugin::{Found, binary_of, global_file, is_same, is_this_program, look};
 use crate::tui_part::{Listed, TuiPart, WORD};
 
 pub const TERMINAL_UI: Check = Check {
@@ -78,7 +78,7 @@ fn content(part: &TuiPart, text: &str) -> Option<Finding> {
         let says = format!("{file} starts {}, which is gone", binary.display());
         return problem("screen.program-gone", says);
     }
-    if TuiPart::text(&binary).is_ok_and(|ours| ours != text) {
+    if TuiPart::text(&binary).is_ok_and(|ours| !is_same(text, &ours)) {
         let says = format!("{file} is of another version than this legwork");
         return problem("screen.outdated", says);
     }
