@@ -16,12 +16,16 @@ use crate::bytes::size;
 use crate::fault::Fault;
 use crate::words::counted;
 
+const SETTINGS: &str = "settings";
+
 /// A file or folder of legwork's.
 #[derive(Debug)]
 pub struct Item {
     what: &'static str,
     pub path: PathBuf,
     pub bytes: u64,
+    /// Where it is, if it is a link of the person's.
+    behind: Option<PathBuf>,
 }
 
 pub struct Plan {
@@ -84,17 +88,40 @@ impl Plan {
         // The daemon may have written until its end.
         let items = items(&self.folders);
         for item in &items {
-            let removed = match fs::symlink_metadata(&item.path) {
-                Ok(found) if found.is_dir() => fs::remove_dir_all(&item.path),
-                Ok(_) => fs::remove_file(&item.path),
-                Err(error) => Err(error),
-            };
-            if_there(removed).map_err(Fault::file("remove", &item.path))?;
+            item.remove()?;
             // Fails if anything else is in the folder, and that is right.
             let _ = item.path.parent().map(fs::remove_dir);
         }
         Ok(items)
     }
+}
+
+impl Item {
+    /// Whether the person has it elsewhere and it holds nothing that legwork has written.
+    fn is_kept(&self) -> bool {
+        self.behind.is_some() && self.what == SETTINGS
+    }
+
+    fn remove(&self) -> Result<(), Fault> {
+        match &self.behind {
+            _ if self.is_kept() => Ok(()),
+            None => remove(&self.path),
+            Some(real) if real.is_dir() => {
+                let inside = fs::read_dir(real).map_err(Fault::file("read", real))?;
+                inside.flatten().try_for_each(|entry| remove(&entry.path()))
+            }
+            Some(real) => remove(real),
+        }
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Fault> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    if_there(removed).map(drop).map_err(Fault::file("remove", path))
 }
 
 fn check_idle(view: &DaemonView) -> Result<(), Fault> {
@@ -152,7 +179,7 @@ fn items(folders: &Folders) -> Vec<Item> {
     let mut all = vec![
         ("records", store.clone()),
         ("conversations", sessions.clone()),
-        ("settings", config.clone()),
+        (SETTINGS, config.clone()),
         ("log", log.clone()),
         ("log", folders.headless_log()),
     ];
@@ -164,9 +191,10 @@ fn items(folders: &Folders) -> Vec<Item> {
     let sockets = sockets.filter(|path| UnixStream::connect(path).is_err());
     all.extend(sockets.filter(|path| !path.starts_with(store)).map(|path| ("socket", path)));
     let found = all.into_iter().filter_map(|(what, path)| {
-        let found = fs::symlink_metadata(&path).ok()?;
-        let bytes = weigh(&path, &found);
-        Some(Item { what, path, bytes })
+        let is_link = fs::symlink_metadata(&path).ok()?.is_symlink();
+        let real = is_link.then(|| fs::canonicalize(&path)).transpose().ok()?;
+        let bytes = weigh(real.as_ref().unwrap_or(&path), &fs::metadata(&path).ok()?);
+        Some(Item { what, path, bytes, behind: real })
     });
     found.collect()
 }
@@ -184,7 +212,23 @@ fn weigh(path: &Path, found: &Metadata) -> u64 {
 /// A line for each.
 pub fn lines(items: &[Item], plugin: Option<&Path>) -> Vec<String> {
     let plugin = plugin.map(|path| format!("  {:<14} {}", "plugin", path.display()));
-    let item =
-        |item: &Item| format!("  {:<14} {} ({})", item.what, item.path.display(), size(item.bytes));
-    plugin.into_iter().chain(items.iter().map(item)).collect()
+    let item = |item: &Item| {
+        let leads = item.behind.as_ref().map(|real| format!(" -> {}", real.display()));
+        let (path, leads) = (item.path.display(), leads.unwrap_or_default());
+        format!("  {:<14} {path}{leads} ({})", item.what, size(item.bytes))
+    };
+    let gone = items.iter().filter(|item| !item.is_kept());
+    plugin.into_iter().chain(gone.map(item)).collect()
+}
+
+/// A line for each link of the person's, which stays.
+pub fn left(items: &[Item]) -> Vec<String> {
+    let line = |item: &Item| {
+        let (path, real) = (item.path.display(), item.behind.as_ref()?.display());
+        Some(match item.is_kept() {
+            true => format!("{path} is a link of yours to {real}. Both are left."),
+            false => format!("{path} is a link of yours to {real}. What was there is removed."),
+        })
+    };
+    items.iter().filter_map(line).collect()
 }

@@ -161,11 +161,12 @@ impl Uninstall {
             let all: Vec<&PathBuf> = removed.iter().map(|item| &item.path).collect();
             let bytes: u64 = removed.iter().map(|item| item.bytes).sum();
             screen.value(
-                &json!({ "done": "purged", "file": plugin, "removed": all, "bytes": bytes, "still_in": elsewhere }),
+                &json!({ "done": "purged", "file": plugin, "removed": all, "bytes": bytes, "left": purge::left(&removed), "still_in": elsewhere }),
             )?;
         } else {
             screen.lines(purge::lines(&removed, plugin))?;
             screen.line("All of it is removed.")?;
+            screen.lines(purge::left(&removed))?;
             screen.lines(entries.iter().map(to_take_out))?;
             screen.lines(elsewhere)?;
         }

@@ -1,6 +1,7 @@
 //! What is cleared or purged is gone: no byte of it is left in any file below the home.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -136,6 +137,29 @@ fn p8_purging_asks_first_and_leaves_nothing_of_legworks() {
     assert_eq!(home.run(["list", "--json"]).with_code(0).json()["total"], 0);
     home.run(["uninstall", "opencode", "--purge", "--yes"]).with_code(0);
     assert!(!home.path("legwork").exists());
+}
+
+#[test]
+fn p8_purging_removes_what_lies_behind_a_link_and_says_which_links_are_left() {
+    let home = Home::new();
+    for folder in ["legwork", "store", "sessions"] {
+        fs::create_dir(home.path(folder)).unwrap();
+        fs::set_permissions(home.path(folder), Permissions::from_mode(0o700)).unwrap();
+    }
+    fs::write(home.path("mine.toml"), "# mine\n").unwrap();
+    for (link, target) in
+        [("store", "store"), ("sessions", "sessions"), ("config.toml", "mine.toml")]
+    {
+        symlink(home.path(target), home.path("legwork").join(link)).unwrap();
+    }
+    told(&home);
+    home.run(["daemon", "stop", "--yes"]).with_code(0);
+    assert_ne!(holding(&home.path(""), SECRET), Vec::<String>::new());
+    let purged = home.run(["uninstall", "opencode", "--purge", "--yes"]).with_code(0);
+    assert_eq!(holding(&home.path(""), SECRET), Vec::<String>::new());
+    assert_eq!(fs::read_dir(home.path("store")).unwrap().count(), 0, "{purged:?}");
+    assert_eq!(purged.out.matches("is a link of yours").count(), 3, "{purged:?}");
+    assert_eq!(fs::read_to_string(home.path("mine.toml")).unwrap(), "# mine\n");
 }
 
 #[test]
