@@ -3,6 +3,7 @@
 //!
 //! An entry is the absolute path of the program and `mcp`, in every version.
 
+pub mod claude;
 mod editor;
 mod flow;
 mod install;

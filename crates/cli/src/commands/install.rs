@@ -97,6 +97,7 @@ impl Install {
         let is_same = files.iter().all(|change| change.done == UP_TO_DATE);
         let done = if is_same { UP_TO_DATE } else { "installed" };
         let in_build_folder = is_in_build_folder(Path::new(&binary));
+        let note = clients::claude::note(&target);
         if screen.is_json() {
             let shown = json!({
                 "done": done,
@@ -104,6 +105,7 @@ impl Install {
                 "files": files,
                 "binary": binary,
                 "in_build_folder": in_build_folder,
+                "note": note,
             });
             return screen.value(&shown).map(|()| Exit::Done);
         }
@@ -113,6 +115,9 @@ impl Install {
         screen.line(format!("{} starts {binary}", client.name))?;
         if in_build_folder {
             screen.line(paint(MIND, build_folder_hint(client.word)))?;
+        }
+        if let Some(note) = note {
+            screen.line(paint(MIND, note))?;
         }
         if !is_same {
             let legwork = on_path_as();

@@ -164,6 +164,36 @@ fn m7_what_is_missing_foreign_or_unclear_is_found_and_a_project_starts_nothing()
 }
 
 #[test]
+fn m7_a_server_that_was_refused_in_claude_code_for_a_project_is_said_before_and_found_after() {
+    let home = home();
+    let project = home.path("project");
+    let folder = project.to_str().unwrap();
+    let said = home.run(["install", "claude", "--project", folder]).with_code(0);
+    assert!(
+        said.out.contains("\"Use this MCP server\"") && said.out.contains("for good"),
+        "{said:?}"
+    );
+    assert_eq!(codes(&home, "claude"), ["ok"]);
+    // As Claude Code writes it.
+    let settings = project.join(".claude/settings.local.json");
+    fs::write(
+        &settings,
+        "{\n  \"disabledMcpjsonServers\": [\n    \"plugin:legwork:legwork\"\n  ]\n}\n",
+    )
+    .unwrap();
+    let refused = found(&home, "claude").remove(0);
+    assert_eq!(refused["code"], "client.refused", "{refused}");
+    assert!(refused["remedy"].as_str().unwrap().contains(settings.to_str().unwrap()), "{refused}");
+    let again = home.run(["install", "claude", "--project", folder]).with_code(0);
+    assert!(
+        again.out.contains("was refused") && again.out.contains("disabledMcpjsonServers"),
+        "{again:?}"
+    );
+    fs::write(&settings, "{\n  \"disabledMcpjsonServers\": []\n}\n").unwrap();
+    assert_eq!(codes(&home, "claude"), ["ok"]);
+}
+
+#[test]
 fn m7_who_uses_another_client_needs_no_opencode() {
     let home = home();
     home.run(["uninstall", "opencode"]).with_code(0);

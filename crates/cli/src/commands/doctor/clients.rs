@@ -138,6 +138,11 @@ fn started(
         let says = format!("{} lacks what shows {name} results by itself", lacking.display());
         return Finding::mind(check, "client.incomplete", says, again);
     }
+    if let Some(settings) = clients::claude::refused_in(target) {
+        let says = format!("{file} is not used: this project's server was refused in Claude Code");
+        let remedy = Remedy::words(clients::claude::take_back(&settings));
+        return Finding::problem(check, "client.refused", says, remedy);
+    }
     let Server { version, .. } = server;
     let took = took.as_millis();
     Finding::good(check, format!("{file}; legwork {version} answered in {took} ms"))
