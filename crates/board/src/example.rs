@@ -42,6 +42,7 @@ pub fn task(number: u64) -> TaskView {
 pub fn permission(subject: &str) -> QuestionView {
     let option = |id: &str| QuestionOption { id: id.to_owned(), label: id.to_owned() };
     QuestionView {
+        number: 1,
         id: "per_1".parse().unwrap(),
         kind: QuestionKind::Permission,
         subject: subject.to_owned(),

@@ -7,6 +7,10 @@ pub const FINISHED_MAX: usize = 500;
 /// Characters of the line that says what a task does: no row is longer, on any screen.
 pub const LINE_MAX_CHARS: usize = 300;
 
+/// After a text was expected, or a question took the place of another, no key that answers counts
+/// for so long: whoever pressed it meant something else.
+pub const KEYS_GUARD_MS: u64 = 500;
+
 /// Bytes of one text that are read as Markdown: more than a helper writes in one piece (a page of a
 /// result has 40,000 bytes). What follows is left out, and said to be.
 pub const MARKDOWN_MAX_BYTES: usize = 256 << 10;

@@ -8,6 +8,8 @@ use legwork_protocol::money::amount;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionKind, QuestionView, TaskView, Waiting};
 
+use crate::ask::answered;
+
 /// Longer than any question that is kept.
 pub const QUESTION_MAX_CHARS: usize = 1_000;
 
@@ -81,7 +83,6 @@ pub fn done(answer: &Answer) -> String {
             counted(*unfinished, "unfinished task"),
             counted(*tasks, "task")
         ),
-        Answer::Replied => "The helper has your answer.".to_owned(),
         _ => String::new(),
     }
 }
@@ -116,14 +117,14 @@ pub fn asks(question: &QuestionView) -> String {
     }
 }
 
-/// What a person has just said to a helper.
-pub fn reply(reply: &Reply) -> String {
+/// What a person has just answered, and what became of words that were meant for the helper.
+pub fn replied(question: &QuestionView, reply: &Reply) -> String {
+    let said = answered(question, reply);
     match reply {
-        Reply::Once => "allowed once".to_owned(),
-        Reply::Always => "allowed from now on".to_owned(),
-        Reply::Reject(None) => "rejected".to_owned(),
-        Reply::Reject(Some(words)) => format!("rejected: {}", plain(words, QUESTION_MAX_CHARS)),
-        Reply::Words(words) => format!("answered: {}", plain(words, QUESTION_MAX_CHARS)),
+        Reply::Reject(Some(_)) if !question.takes_words_with_a_no() => {
+            format!("{said} (It takes no words with a no: yours were dropped.)")
+        }
+        _ => said,
     }
 }
 

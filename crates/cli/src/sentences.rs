@@ -1,7 +1,7 @@
 //! What the commands say beside what the live views say too, in words for people.
 
 pub use legwork_board::sentences::{
-    QUESTION_MAX_CHARS, all_waiting, asks, done, number, question, refusal, reply, waiting,
+    QUESTION_MAX_CHARS, all_waiting, asks, done, number, question, refusal, replied, waiting,
 };
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::money::{Cost, amount};
@@ -34,11 +34,11 @@ pub fn budget(budget: &BudgetView) -> String {
     format!("{spent} of {limit} {currency} are used up (limits.max_cost); {then}")
 }
 
-/// How to answer a question, a line for each way.
-pub fn ways_to_answer(task: &TaskView, question: &QuestionView, number: usize) -> Vec<String> {
-    let which =
-        if task.questions.len() > 1 { format!(" --question {number}") } else { String::new() };
-    let command = |answer: &str| format!("legwork answer {}{which} {answer}", task.id);
+/// How to answer a question, a line for each way. Each names the question: another one may have
+/// taken its place when somebody uses the command.
+pub fn ways_to_answer(task: &TaskView, question: &QuestionView) -> Vec<String> {
+    let name = question_name(question);
+    let command = |answer: &str| format!("legwork answer {} {answer} --question {name}", task.id);
     let words = if question.kind == QuestionKind::Question { "--words " } else { "" };
     let options = question.options.iter();
     let options = options.map(|way| (command(&format!("{words}{}", way.id)), way.label.as_str()));
@@ -50,4 +50,12 @@ pub fn ways_to_answer(task: &TaskView, question: &QuestionView, number: usize) -
     }
     let width = ways.iter().map(|(way, _)| way.len()).max().unwrap_or(0);
     ways.into_iter().map(|(way, means)| format!("{way:<width$}  {means}")).collect()
+}
+
+/// What a command names a question by: the number, or the id of one without.
+pub fn question_name(question: &QuestionView) -> String {
+    match question.number {
+        0 => question.id.to_string(),
+        number => number.to_string(),
+    }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use legwork_engine::input::{Caller, Hint, Input, Reaction, Serves};
 use legwork_engine::record::{Parent, Saved};
-use legwork_engine::task::{Outcome, Run, Stage, Task};
+use legwork_engine::task::{Asked, Outcome, Run, Stage, Task};
 use legwork_engine::work::{Action, Finding, Observation, RunState};
 use legwork_engine::{Engine, Usage, WorkId};
 use legwork_protocol::api::List;
@@ -78,7 +78,7 @@ impl Common {
                 tool_calls: 3,
                 usage: Usage::default(),
                 used_before: Usage::default(),
-                asked: Vec::new(),
+                asked: Asked::default(),
             },
             retrieved: finished.then_some(NOW),
         }

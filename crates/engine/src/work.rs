@@ -266,7 +266,7 @@ impl Question {
     }
 
     /// What anybody sees of it: a few lines, whatever the host said.
-    pub(crate) fn view(self, since: Time) -> QuestionView {
+    pub(crate) fn view(self, number: u32, since: Time) -> QuestionView {
         let line = |text: &str| plain(text, HOST_TEXT_MAX_CHARS);
         let option = |option: &QuestionOption| QuestionOption {
             id: line(&option.id),
@@ -278,7 +278,7 @@ impl Question {
         let subject = cut(subject.trim(), SUBJECT_MAX_CHARS);
         let lines = subject.lines().map(|line| plain(line, SUBJECT_MAX_CHARS));
         let subject = lines.collect::<Vec<_>>().join("\n");
-        QuestionView { id, kind, subject, options, takes_words, since }
+        QuestionView { id, number, kind, subject, options, takes_words, since }
     }
 }
 

@@ -69,6 +69,7 @@ mod tests {
     fn question(kind: QuestionKind, options: &[&str]) -> QuestionView {
         let option = |id: &&str| QuestionOption { id: (*id).to_owned(), label: format!("is {id}") };
         QuestionView {
+            number: 1,
             id: "q".parse().unwrap(),
             kind,
             subject: "bash: cargo test".to_owned(),

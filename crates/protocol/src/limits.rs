@@ -71,6 +71,9 @@ pub const HOSTS_MAX_REMEMBERED: usize = 32;
 pub const TOAST_MAX_TASKS: usize = 5;
 /// Questions of one run that its parent is told of; a helper that asks more is still shown.
 pub const QUESTIONS_MAX_TOLD: u32 = 100;
+/// Questions of one run that get a number and are remembered after their answer. Who asks more in
+/// one run is answered by the ids of its questions.
+pub const QUESTIONS_MAX_NUMBERED: u32 = 1_000;
 /// Open questions of one run that are remembered.
 pub const QUESTIONS_MAX_OPEN: usize = 32;
 /// The subject of a question: a person sees all of what they allow. A command that is longer is

@@ -198,7 +198,7 @@ impl Memory {
         let mut now = task.clone();
         if now.is_finished() {
             now.run.prompt = None;
-            now.run.asked = Vec::new();
+            now.run.asked.ids = Vec::new();
         } else {
             now.run.prompt = before.run.prompt.clone();
         }

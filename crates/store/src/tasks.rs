@@ -197,7 +197,8 @@ fn write(
 /// a run keeps the one that it began with.
 fn bind(to: &mut Statement<'_>, task: &Task) -> rusqlite::Result<()> {
     let last = &task.run;
-    let asked = if task.is_finished() { String::new() } else { words::asked(&last.asked) };
+    let open = if task.is_finished() { &[][..] } else { &last.asked.ids };
+    let asked = words::asked(last.asked.before, open);
     to.raw_bind_parameter(1, words::id(task.id))?;
     to.raw_bind_parameter(2, words::int(task.seq))?;
     to.raw_bind_parameter(3, task.place.as_str())?;

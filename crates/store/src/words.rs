@@ -2,7 +2,7 @@
 //! an unknown word is a fault, never a guess.
 
 use legwork_engine::record::{About, DeliveryEnd};
-use legwork_engine::task::{Stage, StageName};
+use legwork_engine::task::{Asked, Stage, StageName};
 use legwork_protocol::{MessageId, QuestionId, TaskId};
 
 use legwork_protocol::limits::ECHO_MAX_CHARS;
@@ -50,16 +50,23 @@ pub fn delivery_end(end: DeliveryEnd) -> &'static str {
     }
 }
 
+/// How many questions came before these begins the line before them. An older legwork takes that
+/// line for one more id, which does no harm.
+const BEFORE: char = '+';
+
 /// Ids have no control characters, so that a line holds one whole.
-pub fn asked(questions: &[QuestionId]) -> String {
-    questions.iter().map(QuestionId::as_str).collect::<Vec<_>>().join("\n")
+pub fn asked(before: u32, ids: &[QuestionId]) -> String {
+    let before = (before > 0).then(|| format!("{BEFORE}{before}"));
+    let ids = ids.iter().map(|id| id.as_str().to_owned());
+    before.into_iter().chain(ids).collect::<Vec<_>>().join("\n")
 }
 
-pub fn questions(asked: &str) -> Result<Vec<QuestionId>, Fault> {
-    asked
-        .lines()
-        .map(|line| line.parse().map_err(|why| unknown("tasks.asked", line, why)))
-        .collect()
+pub fn questions(asked: &str) -> Result<Asked, Fault> {
+    let first = asked.lines().next().and_then(|line| line.strip_prefix(BEFORE));
+    let before = first.and_then(|number| number.parse().ok());
+    let ids = asked.lines().skip(usize::from(before.is_some()));
+    let ids = ids.map(|line| line.parse().map_err(|why| unknown("tasks.asked", line, why)));
+    Ok(Asked { before: before.unwrap_or(0), ids: ids.collect::<Result<_, _>>()? })
 }
 
 pub fn unknown(place: &str, value: &str, why: impl std::fmt::Display) -> Fault {

@@ -7,8 +7,8 @@ use legwork_board::sentences;
 use legwork_client::{Client, new_key};
 use legwork_machine::Folders;
 use legwork_protocol::api::{Answer, Ask, List, Reply, Request};
-use legwork_protocol::view::{News as Decision, ResultView, TaskView, TasksView};
-use legwork_protocol::{QuestionId, TaskId, Time};
+use legwork_protocol::view::{News as Decision, QuestionView, ResultView, TaskView, TasksView};
+use legwork_protocol::{TaskId, Time};
 
 use crate::fault::Fault;
 use crate::feed::{Trouble, ask, connect, spawn};
@@ -19,7 +19,7 @@ use crate::model::News;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
     Reply {
-        question: QuestionId,
+        question: Box<QuestionView>,
         reply: Reply,
     },
     Cancel(TaskId),
@@ -82,9 +82,10 @@ impl Worker {
                 return News::Found(text, found.map_err(in_words));
             }
             Act::Reply { question, reply } => {
-                let said = sentences::reply(&reply);
-                let replied: Result<Answer, Trouble> = self.ask(Ask::Reply { question, reply });
-                replied.map(|_| format!("The helper has your answer: {said}."))
+                let said = sentences::replied(&question, &reply);
+                let ask = Ask::Reply { question: question.id, reply };
+                let replied: Result<Answer, Trouble> = self.ask(ask);
+                replied.map(|_| said)
             }
             Act::Cancel(task) => {
                 let cancelled: Result<Answer, Trouble> =

@@ -34,10 +34,6 @@ pub const TICK_MS: u64 = 1_000;
 /// How long a message stands at the bottom.
 pub const MESSAGE_MS: u64 = 6_000;
 
-/// A question that has just come in the place of another takes no key for so long: whoever pressed
-/// it meant the other one.
-pub const QUESTION_GUARD_MS: u64 = 500;
-
 /// A conversation is read when its task has been chosen for so long, not while one runs past it.
 pub const OPEN_AFTER_MS: u64 = 150;
 

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use legwork_client::Client;
 use legwork_protocol::Status;
 use legwork_protocol::api::{self, Ask, Reply};
+use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionKind, QuestionView, TaskView};
 use serde_json::json;
@@ -42,18 +43,20 @@ pub struct Answer {
     /// The answer to a question, or what to tell the helper with a rejection
     #[arg(long, value_name = "TEXT")]
     words: Option<String>,
-    /// Which question, by its number, if the task has several
+    /// Which question, by the number that stands with it
     #[arg(long, value_name = "NUMBER")]
     question: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Word {
-    /// Yes, this once
+    /// Yes, this once; also yes and allow
+    #[value(aliases = ["yes", "allow"])]
     Once,
     /// Yes, from now on
     Always,
-    /// No
+    /// No; also no and deny
+    #[value(aliases = ["no", "deny"])]
     Reject,
 }
 
@@ -67,7 +70,7 @@ impl Answer {
         let Some(reply) = reply else { return show(&mut client, &[task], screen) };
         let question = self.question(&task)?;
         check(question, &reply)?;
-        let ask = Ask::Reply { question: question.id.clone(), reply };
+        let ask = Ask::Reply { question: question.id.clone(), reply: reply.clone() };
         let answered = client.request::<api::Answer>(ask)?;
         if screen.is_json() {
             let about = json!({ "question": question.id });
@@ -75,7 +78,8 @@ impl Answer {
             screen.value(&report)?;
             return Ok(if report.refused { Exit::Refused } else { Exit::Done });
         }
-        screen.line(sentences::done(&answered.map_err(Fault::Denied)?))?;
+        answered.map_err(Fault::Denied)?;
+        screen.line(sentences::replied(question, &reply))?;
         Ok(Exit::Done)
     }
 
@@ -101,15 +105,11 @@ impl Answer {
     fn question<'a>(&self, task: &'a TaskView) -> Result<&'a QuestionView, Fault> {
         let id = task.id;
         if let Some(wanted) = &self.question {
-            let numbered = (1..).zip(&task.questions);
-            let is_it = |(number, open): &(usize, &QuestionView)| {
-                open.id.as_str() == wanted || number.to_string() == *wanted
+            let is_it = |open: &&QuestionView| {
+                open.id.as_str() == wanted || sentences::question_name(open) == *wanted
             };
-            let known = numbered.into_iter().find(is_it).map(|(_, open)| open);
-            return known.ok_or_else(|| {
-                let shown = plain(wanted, 80);
-                Fault::Refused(format!("{id} does not ask {shown}. `legwork answer {id}` shows."))
-            });
+            let known = task.questions.iter().find(is_it);
+            return known.ok_or_else(|| Fault::Refused(not_asked(task, wanted)));
         }
         match task.questions.as_slice() {
             [only] => Ok(only),
@@ -119,6 +119,24 @@ impl Answer {
                 several.len()
             ))),
         }
+    }
+}
+
+/// Why a question with this name cannot be answered.
+fn not_asked(task: &TaskView, wanted: &str) -> String {
+    let last = task.questions.iter().map(|open| open.number).max();
+    let is_to_come = wanted.parse().is_ok_and(|wanted: u32| last.is_some_and(|last| wanted > last));
+    let wanted = plain(wanted, ECHO_MAX_CHARS);
+    let why = match is_to_come {
+        true => format!("{} has not asked a question {wanted}.", task.id),
+        false => format!(
+            "{} does not ask question {wanted} any more: it was answered or withdrawn.",
+            task.id
+        ),
+    };
+    match task.questions.as_slice() {
+        [] => format!("{why} It waits for no answer."),
+        _ => format!("{why} `legwork answer {}` shows what it asks.", task.id),
     }
 }
 
@@ -160,9 +178,9 @@ fn all(client: &mut Client, screen: &Screen) -> Result<Exit, Fault> {
 
 /// Shows the questions of these tasks, and asks the person for answers if there is one.
 fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit, Fault> {
-    let questions: Vec<(usize, &TaskView, &QuestionView)> = tasks
+    let questions: Vec<(&TaskView, &QuestionView)> = tasks
         .iter()
-        .flat_map(|task| (1..).zip(&task.questions).map(move |(number, one)| (number, task, one)))
+        .flat_map(|task| task.questions.iter().map(move |question| (task, question)))
         .collect();
     if let ([task], true) = (tasks, screen.is_json()) {
         return screen.value(&task.questions).map(|()| Exit::Done);
@@ -172,7 +190,7 @@ fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit
     }
     let columns = screen.columns().unwrap_or(usize::MAX);
     let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal() && !inside::is_inside();
-    for (place, (number, task, question)) in (1..).zip(&questions) {
+    for (place, (task, question)) in (1..).zip(&questions) {
         let asked = Asked::of(task, question);
         let lines = questions::block(&asked, columns.saturating_sub(4));
         let mark =
@@ -184,13 +202,13 @@ fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit
         let since = format!("    {} ago", duration(since(question.since)));
         screen.line(paint(DIM, format!("{margin}{since} ({})", task.id)))?;
         if !is_asked {
-            let ways = sentences::ways_to_answer(task, question, *number);
+            let ways = sentences::ways_to_answer(task, question);
             screen
                 .lines(ways.iter().map(|way| format!("    {}", plain(way, QUESTION_MAX_CHARS))))?;
         }
     }
     if is_asked && !questions.is_empty() {
-        let all: Vec<_> = questions.iter().map(|(_, task, one)| Asked::of(task, one)).collect();
+        let all: Vec<_> = questions.iter().map(|(task, one)| Asked::of(task, one)).collect();
         return in_place::ask(client, &all);
     }
     Ok(Exit::Done)

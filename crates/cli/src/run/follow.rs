@@ -7,10 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use legwork_client::Client;
+use legwork_protocol::TaskId;
 use legwork_protocol::api::{Answer, Ask, Awaited, Refusal, Reply};
 use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
 use legwork_protocol::line::Context;
-use legwork_protocol::{QuestionId, TaskId};
+use legwork_protocol::view::QuestionView;
 
 use super::{Event, report};
 use crate::asking::{connect_for_long, result, task};
@@ -75,10 +76,10 @@ impl Follow {
     }
 
     /// Gives a helper the person's answer.
-    pub fn reply(&self, task: TaskId, question: QuestionId, reply: Reply) {
+    pub fn reply(&self, task: TaskId, question: Box<QuestionView>, reply: Reply) {
         let (tell, looker) = (self.tell.clone(), self.looker.clone());
         thread::spawn(move || {
-            let ask = Ask::Reply { question: question.clone(), reply: reply.clone() };
+            let ask = Ask::Reply { question: question.id.clone(), reply: reply.clone() };
             let answered = connect_for_long().and_then(|mut client| {
                 let answered: Result<Answer, Refusal> = client.request(ask)?;
                 Ok(answered.map(|_| ()))

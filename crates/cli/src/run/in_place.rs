@@ -4,6 +4,8 @@ use std::io::{self, Write};
 use std::sync::mpsc;
 
 use legwork_client::Client;
+use legwork_machine::epoch_ms;
+use legwork_protocol::Time;
 use legwork_protocol::api::{Answer, Ask, Refusal};
 
 use super::Event;
@@ -16,6 +18,10 @@ use crate::screen::{BAD, GOOD, paint, remark};
 use crate::sentences;
 use crate::signals;
 
+fn now() -> Time {
+    Time(epoch_ms())
+}
+
 /// Asks for answers to these, which the person has before them, until all are dealt with or the
 /// person leaves.
 pub fn ask(client: &mut Client, all: &[Asked]) -> Result<Exit, Fault> {
@@ -23,7 +29,8 @@ pub fn ask(client: &mut Client, all: &[Asked]) -> Result<Exit, Fault> {
     while !left.is_empty() {
         let Some(place) = which(&left)? else { return Ok(Exit::Done) };
         let (_, asked) = left.remove(place);
-        if let Some(exit) = answer(client, asked)? {
+        let typed = (all.len() > 1).then(now);
+        if let Some(exit) = answer(client, Questions::of(asked.clone(), typed))? {
             return Ok(exit);
         }
     }
@@ -52,17 +59,17 @@ fn which(left: &[(usize, &Asked)]) -> Result<Option<usize>, Fault> {
 }
 
 /// One question: the keys that answer it, until one does. An exit is the end of it all.
-fn answer(client: &mut Client, asked: &Asked) -> Result<Option<Exit>, Fault> {
+fn answer(client: &mut Client, mut questions: Questions) -> Result<Option<Exit>, Fault> {
     let (tell, events) = mpsc::channel();
     let interrupted = tell.clone();
     let told = signals::listen(move |exit| drop(interrupted.send(Event::Signal(exit))));
     told.map_err(Fault::Input)?;
     let Some(keys) = Keys::open(tell) else { return Ok(Some(Exit::Done)) };
-    let (mut questions, mut board) = (Questions::of(asked.clone()), Board::default());
+    let mut board = Board::default();
     loop {
         board.draw(&questions.prompt(Board::room().0));
         let typed = match events.recv() {
-            Ok(Event::Typed(Some(piece))) => questions.typed(&piece),
+            Ok(Event::Typed(Some(piece))) => questions.typed(&piece, now()),
             Ok(Event::Signal(exit)) => return Ok(Some(exit)),
             Ok(Event::Typed(None)) | Err(_) => return Ok(Some(Exit::Done)),
             Ok(_) => Typed::Nothing,
@@ -71,11 +78,15 @@ fn answer(client: &mut Client, asked: &Asked) -> Result<Option<Exit>, Fault> {
             Typed::Nothing => {}
             Typed::Later(_) => return Ok(None),
             Typed::Reply(question, reply) => {
-                let ask = Ask::Reply { question: question.clone(), reply: reply.clone() };
+                let ask = Ask::Reply { question: question.id.clone(), reply: reply.clone() };
                 let answered: Result<Answer, Refusal> = client.request(ask)?;
                 board.clear();
                 let Err(why) = answered else {
-                    remark(format!("  {} {}", paint(GOOD, "→"), sentences::reply(&reply)));
+                    remark(format!(
+                        "  {} {}",
+                        paint(GOOD, "→"),
+                        sentences::replied(&question, &reply)
+                    ));
                     return Ok(None);
                 };
                 remark(format!("  {} {}", paint(BAD, "✗"), sentences::refusal(&why)));
@@ -83,7 +94,7 @@ fn answer(client: &mut Client, asked: &Asked) -> Result<Option<Exit>, Fault> {
                     return Ok(None);
                 }
                 keys.forget_typed();
-                questions.replied(&question, false);
+                questions.replied(&question.id, false);
             }
         }
     }

@@ -21,10 +21,10 @@ use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use legwork_protocol::TaskId;
 use legwork_protocol::api::{Refusal, Reply};
 use legwork_protocol::line::{BadEnvironment, Context};
-use legwork_protocol::view::{ResultView, TaskView};
-use legwork_protocol::{QuestionId, TaskId};
+use legwork_protocol::view::{QuestionView, ResultView, TaskView};
 
 pub use self::launch::{LaunchSpec, Launched, detach};
 pub use self::resume::{Resume, resume};
@@ -65,7 +65,7 @@ pub enum Event {
     /// Something was typed; nothing if the terminal is gone.
     Typed(Option<Vec<u8>>),
     /// What came of a person's answer.
-    Replied(QuestionId, Reply, Result<(), Refusal>),
+    Replied(Box<QuestionView>, Reply, Result<(), Refusal>),
     /// The daemon cannot be asked any more.
     Failed(Fault),
 }

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use legwork_board::answering::{self, Guard, Step, WIDER, label};
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::{QuestionKind, QuestionView, TaskView};
-use legwork_protocol::{QuestionId, TaskId};
+use legwork_protocol::{QuestionId, TaskId, Time};
 
 use crate::screen::{BOLD, DIM, MIND, harmless, paint};
 use crate::table::{fit, wrap};
@@ -35,23 +36,19 @@ impl Asked {
 enum Entry {
     /// A key is waited for.
     Choice,
-    /// Words are typed: so far these. They go with a no, or are the answer.
-    Words(Vec<u8>, Meant),
+    /// A yes is waited for, to more than was asked.
+    Sure,
+    /// Words are typed: so far these.
+    Words(Vec<u8>),
     /// It is under way to the helper.
     Sent,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meant {
-    Reject,
-    Answer,
 }
 
 /// What is to be done about a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Typed {
     Nothing,
-    Reply(QuestionId, Reply),
+    Reply(Box<QuestionView>, Reply),
     /// The person answers later, elsewhere.
     Later(TaskId),
 }
@@ -63,13 +60,19 @@ pub struct Questions {
     current: Option<(Asked, Entry)>,
     /// Those that are answered elsewhere, or were.
     aside: BTreeSet<QuestionId>,
+    /// Keys do not count right after a text, or after another question.
+    typing: Guard,
 }
 
 impl Questions {
-    /// This one alone, asked at once.
-    pub fn of(asked: Asked) -> Self {
+    /// This one alone, asked at once. A person who chose it has typed its number just now.
+    pub fn of(asked: Asked, typed: Option<Time>) -> Self {
         let entry = first_entry(&asked.question);
-        Self { current: Some((asked, entry)), ..Self::default() }
+        let mut typing = Guard::default();
+        if let Some(typed) = typed {
+            typing.hold(typed);
+        }
+        Self { current: Some((asked, entry)), typing, ..Self::default() }
     }
 
     /// A helper asks this now, and nothing else. Says whether what the person was asked is no
@@ -134,36 +137,35 @@ impl Questions {
 
     /// Takes in what was typed: one key, or a piece of a line. Of a piece that ends the line, the
     /// rest is dropped: it was not typed for what comes next.
-    pub fn typed(&mut self, piece: &[u8]) -> Typed {
+    pub fn typed(&mut self, piece: &[u8], now: Time) -> Typed {
         let Some((asked, entry)) = &mut self.current else { return Typed::Nothing };
         let typed = match entry {
-            Entry::Sent => Typed::Nothing,
-            Entry::Choice => match piece {
-                [key] => choose(asked, entry, *key),
-                // A paste, or an arrow key.
-                _ => Typed::Nothing,
-            },
-            Entry::Words(line, meant) => match edit(line, piece) {
-                Line::Open => Typed::Nothing,
-                Line::Left if *meant == Meant::Reject => {
-                    *entry = Entry::Choice;
-                    Typed::Nothing
-                }
-                Line::Left if asked.question.options.is_empty() => Typed::Later(asked.task),
-                Line::Left => {
-                    *entry = Entry::Choice;
-                    Typed::Nothing
-                }
-                Line::Done(words) => {
-                    let reply = match meant {
-                        Meant::Reject => Reply::Reject(Some(words)),
-                        Meant::Answer => Reply::Words(words),
-                    };
-                    *entry = Entry::Sent;
-                    Typed::Reply(asked.question.id.clone(), reply)
-                }
-            },
+            Entry::Words(line) => {
+                self.typing.hold(now);
+                let line = edit(line, piece);
+                words(asked, entry, line)
+            }
+            // A paste, or an arrow key: neither is one of the keys.
+            _ if piece.len() != 1 => {
+                self.typing.hold(now);
+                Typed::Nothing
+            }
+            _ if !self.typing.lets_through(now) || *entry == Entry::Sent => Typed::Nothing,
+            Entry::Sure if piece.eq_ignore_ascii_case(b"y") => reply(asked, entry, Reply::Always),
+            Entry::Sure | Entry::Sent => {
+                self.typing.hold(now);
+                *entry = Entry::Choice;
+                Typed::Nothing
+            }
+            Entry::Choice => choose(asked, entry, char::from(piece[0]).to_ascii_lowercase()),
         };
+        match &typed {
+            Typed::Later(_) | Typed::Reply(..) => self.typing.hold(now),
+            Typed::Nothing if matches!(self.current, Some((_, Entry::Sure))) => {
+                self.typing.hold(now);
+            }
+            Typed::Nothing => {}
+        }
         if let Typed::Later(_) = typed
             && let Some((asked, _)) = self.current.take()
         {
@@ -186,8 +188,9 @@ impl Questions {
         let line = match entry {
             Entry::Sent => "Telling the helper…".to_owned(),
             Entry::Choice => keys(&asked.question),
-            Entry::Words(typed, _) => {
-                let head = "Your words (Enter sends, Esc leaves): ";
+            Entry::Sure => format!("{WIDER} [y]es, any other key: no"),
+            Entry::Words(typed) => {
+                let head = format!("{}(Enter sends, Esc leaves) ", label(&asked.question));
                 let typed = harmless(&String::from_utf8_lossy(typed));
                 let room = columns.saturating_sub(head.len() + 1).max(8);
                 let skip = typed.chars().count().saturating_sub(room);
@@ -206,9 +209,7 @@ impl Questions {
 /// A question without keys to choose from is answered in words at once.
 fn first_entry(question: &QuestionView) -> Entry {
     match question.kind {
-        QuestionKind::Question if question.options.is_empty() => {
-            Entry::Words(Vec::new(), Meant::Answer)
-        }
+        QuestionKind::Question if question.options.is_empty() => Entry::Words(Vec::new()),
         QuestionKind::Question | QuestionKind::Permission => Entry::Choice,
     }
 }
@@ -234,52 +235,50 @@ pub fn block(asked: &Asked, columns: usize) -> Vec<String> {
     lines
 }
 
-fn offers(question: &QuestionView, id: &str) -> bool {
-    question.options.iter().any(|option| option.id == id)
-}
-
 fn keys(question: &QuestionView) -> String {
-    let mut keys: Vec<&str> = Vec::new();
-    match question.kind {
-        QuestionKind::Permission => {
-            keys.extend(offers(question, "once").then_some("[o]nce"));
-            keys.extend(offers(question, "always").then_some("[a]lways"));
-            keys.push("[r]eject");
-            keys.extend(question.takes_words.then_some("reject with [w]ords"));
-        }
-        QuestionKind::Question => {
-            keys.push("its number");
-            keys.push("your own [w]ords");
-            keys.push("[r]eject");
-        }
-    }
-    keys.push("[l]ater");
-    keys.join(", ")
+    let numbers = (!question.options.is_empty() && question.kind == QuestionKind::Question)
+        .then(|| "its number".to_owned());
+    let keys =
+        answering::keys(question).into_iter().map(|(key, means)| match means.strip_prefix(key) {
+            Some(rest) => format!("[{key}]{rest}"),
+            None => format!("[{key}] {means}"),
+        });
+    let all = numbers.into_iter().chain(keys).chain(["[l]ater".to_owned()]);
+    all.collect::<Vec<_>>().join("  ")
 }
 
-fn choose(asked: &Asked, entry: &mut Entry, key: u8) -> Typed {
-    let (question, id) = (&asked.question, asked.question.id.clone());
-    let is_permission = question.kind == QuestionKind::Permission;
-    let reply = match key.to_ascii_lowercase() {
-        b'o' if is_permission && offers(question, "once") => Reply::Once,
-        b'a' if is_permission && offers(question, "always") => Reply::Always,
-        b'r' => Reply::Reject(None),
-        b'w' if is_permission && question.takes_words => {
-            *entry = Entry::Words(Vec::new(), Meant::Reject);
-            return Typed::Nothing;
+fn choose(asked: &Asked, entry: &mut Entry, key: char) -> Typed {
+    let question = &asked.question;
+    let is_number = question.options.iter().any(|option| option.id == key.to_string());
+    match answering::step(question, key) {
+        _ if key == 'l' => return Typed::Later(asked.task),
+        _ if is_number && question.kind == QuestionKind::Question => {
+            return reply(asked, entry, Reply::Words(key.to_string()));
         }
-        b'w' if !is_permission => {
-            *entry = Entry::Words(Vec::new(), Meant::Answer);
-            return Typed::Nothing;
+        Some(Step::Reply(given)) => return reply(asked, entry, given),
+        Some(Step::Sure) => *entry = Entry::Sure,
+        Some(Step::Words) => *entry = Entry::Words(Vec::new()),
+        Some(Step::Not(_)) | None => {}
+    }
+    Typed::Nothing
+}
+
+/// What a line of words is, once it is over.
+fn words(asked: &Asked, entry: &mut Entry, line: Line) -> Typed {
+    match line {
+        Line::Open => Typed::Nothing,
+        Line::Left if first_entry(&asked.question) != Entry::Choice => Typed::Later(asked.task),
+        Line::Left => {
+            *entry = Entry::Choice;
+            Typed::Nothing
         }
-        b'l' => return Typed::Later(asked.task),
-        digit if !is_permission && offers(question, &char::from(digit).to_string()) => {
-            Reply::Words(char::from(digit).to_string())
-        }
-        _ => return Typed::Nothing,
-    };
+        Line::Done(words) => reply(asked, entry, answering::worded(&asked.question, words)),
+    }
+}
+
+fn reply(asked: &Asked, entry: &mut Entry, reply: Reply) -> Typed {
     *entry = Entry::Sent;
-    Typed::Reply(id, reply)
+    Typed::Reply(Box::new(asked.question.clone()), reply)
 }
 
 enum Line {

@@ -4,10 +4,11 @@ use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use legwork_machine::epoch_ms;
 use legwork_protocol::api::{Refusal, Reply};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{ResultView, TaskView};
-use legwork_protocol::{QuestionId, SessionId, Status, TaskId};
+use legwork_protocol::view::{QuestionView, ResultView, TaskView};
+use legwork_protocol::{SessionId, Status, TaskId, Time};
 
 use super::follow::Follow;
 use super::helpers::{Helpers, headline};
@@ -212,7 +213,7 @@ impl RunView<'_> {
             return self.answered(piece.first().copied());
         }
         let task = self.questions.current().map(|asked| asked.task);
-        match (self.questions.typed(&piece), task) {
+        match (self.questions.typed(&piece, Time(epoch_ms())), task) {
             (Typed::Reply(question, reply), Some(task)) => {
                 self.follow.reply(task, question, reply);
             }
@@ -226,10 +227,10 @@ impl RunView<'_> {
         Ok(None)
     }
 
-    fn replied(&mut self, id: &QuestionId, reply: &Reply, answered: Result<(), Refusal>) {
+    fn replied(&mut self, question: &QuestionView, reply: &Reply, answered: Result<(), Refusal>) {
         let is_over = match answered {
             Ok(()) => {
-                self.say(format!("  {} {}", paint(GOOD, "→"), sentences::reply(reply)));
+                self.say(format!("  {} {}", paint(GOOD, "→"), sentences::replied(question, reply)));
                 true
             }
             Err(why) => {
@@ -237,7 +238,7 @@ impl RunView<'_> {
                 matches!(why, Refusal::NoSuchQuestion(_))
             }
         };
-        self.questions.replied(id, is_over);
+        self.questions.replied(&question.id, is_over);
         self.ask();
     }
 

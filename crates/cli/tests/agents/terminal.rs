@@ -1,6 +1,8 @@
 //! `legwork run` on a real terminal: a tmux server of its own, with its socket in the home.
 
+use std::cell::Cell;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use crate::home::{Home, eventually};
 
@@ -55,6 +57,20 @@ impl<'a> Terminal<'a> {
         self.tmux(&["send-keys", keys]);
     }
 
+    /// Presses a key until the screen has this: right after a text or another question none counts.
+    fn press_until(&self, keys: &str, wanted: &str) -> String {
+        let pressed = Cell::new(Instant::now());
+        self.keys(keys);
+        self.until(wanted, |screen| {
+            let has = screen.contains(wanted);
+            if !has && pressed.get().elapsed() > PRESS_EVERY {
+                pressed.set(Instant::now());
+                self.keys(keys);
+            }
+            has
+        })
+    }
+
     /// Waits until this holds of the screen.
     fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let mut last = String::new();
@@ -79,23 +95,34 @@ impl Drop for Terminal<'_> {
     }
 }
 
+/// Longer than the time in which a key does not count, so that the next one does.
+const PRESS_EVERY: Duration = Duration::from_millis(600);
+
 const WIDE: (&str, &str) = ("120", "24");
 
 #[test]
 fn p6_a_question_is_asked_and_answered_where_the_person_is() {
-    for (key, said) in [("o", "Allowed: rm x"), ("a", "Allowed: rm x"), ("r", "Not allowed: rm x")]
-    {
+    for (key, told, said) in [
+        ("o", "Allowed once: rm x", "Allowed: rm x"),
+        ("w", "Allowed from now on: rm x", "Allowed: rm x"),
+        ("r", "Rejected: rm x", "Not allowed: rm x"),
+    ] {
         let home = Home::new();
         let line = "legwork run --agent rehearsal 'ask rm x\nsay one' 'say two'";
         let terminal = Terminal::run(&home, WIDE, line);
         let screen = terminal.until("one asks, the other is done", |screen| {
-            screen.contains("[o]nce, [a]lways, [r]eject, [l]ater") && screen.contains("two\n")
+            screen.contains("[o]nce  [w] always  [r]eject  [l]ater") && screen.contains("two\n")
         });
         let question = screen.find("? ask rm x asks for a permission:\n    rm x\n");
         assert!(question.is_some() && screen.matches('✓').count() == 1, "{screen}");
         terminal.keys(key);
+        if key == "w" {
+            terminal.until_has("from now on, without being asked? [y]es");
+            terminal.press_until("y", told);
+        }
         let screen = terminal.until_has("code 0.");
         assert!(screen.contains(said) && screen.contains("one"), "{screen}");
+        assert!(screen.contains(told), "{screen}");
         assert_eq!(screen.matches('✓').count(), 2, "{screen}");
         assert!(!screen.contains("[o]nce"), "the keys are gone: {screen}");
     }
@@ -120,8 +147,7 @@ fn p6_questions_of_several_helpers_wait_for_each_other_and_the_whole_command_is_
         is_whole(screen, &format!("asks for a permission:{second}"))
     });
     assert!(screen.contains("later: legwork answer bg_"), "{screen}");
-    terminal.keys("o");
-    terminal.until_has("allowed once");
+    terminal.press_until("o", "Allowed once");
     let later = terminal.until_has("→ legwork answer bg_");
     let id = later.split("later: legwork answer ").nth(1).unwrap()[..11].to_owned();
     home.run(["answer", &id, "once"]).with_code(0);
@@ -149,12 +175,10 @@ fn p6_answer_without_a_name_shows_who_asks_and_asks_which() {
     terminal.keys("1");
     terminal.keys("Enter");
     terminal.until_has("[o]nce");
-    terminal.keys("o");
-    terminal.until_has("allowed once");
+    terminal.press_until("o", "Allowed once");
     terminal.until_has("[o]nce");
-    terminal.keys("r");
-    let screen = terminal.until_has("code 0.");
-    assert!(screen.contains("rejected"), "{screen}");
+    terminal.press_until("r", "Rejected: rm ");
+    terminal.until_has("code 0.");
     for id in ids.lines() {
         home.run(["wait", id]).with_code(0);
         let found = home.run(["output", id]).with_code(0).out;

@@ -164,9 +164,13 @@ impl Host {
 
     /// The helper in this session asks for a permission.
     pub fn ask(&self, session: &str, permission: &str) {
+        self.ask_to_run(session, permission, "ls");
+    }
+
+    pub fn ask_to_run(&self, session: &str, permission: &str, command: &str) {
         let asked = json!({
-            "id": permission, "sessionID": session, "permission": "bash", "patterns": ["ls"],
-            "metadata": { "command": "ls" }, "always": ["ls *"],
+            "id": permission, "sessionID": session, "permission": "bash", "patterns": [command],
+            "metadata": { "command": command }, "always": ["ls *"],
         });
         self.put("permission", &asked);
     }
@@ -177,6 +181,14 @@ impl Host {
         self.event(&format!("{kind}.asked"), asked);
     }
 
+    /// Somebody answers it in OpenCode's own dialog.
+    pub fn settle(&self, session: &str, permission: &str) {
+        self.opencode.lock().unwrap().asked.retain(|(_, asked)| asked["id"] != *permission);
+        let reply = json!({ "sessionID": session, "requestID": permission, "reply": "once" });
+        self.event("permission.replied", &reply);
+    }
+
+    /// What was answered, each with the id of what it answers.
     pub fn replies(&self) -> Vec<Value> {
         self.opencode.lock().unwrap().replies.clone()
     }
@@ -263,7 +275,9 @@ impl OpenCode {
             }
             ("post", ["permission" | "question", id, "reply"]) => {
                 self.asked.retain(|(_, asked)| asked["id"] != *id);
-                self.replies.push(call["body"].clone());
+                let mut reply = call["body"].clone();
+                reply["to"] = json!(id);
+                self.replies.push(reply);
                 (200, json!(true))
             }
             ("get", ["session", "status"]) => {

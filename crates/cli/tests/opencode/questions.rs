@@ -88,7 +88,7 @@ fn d5_a_permission_is_shown_told_once_without_a_turn_and_given_from_the_command_
         assert!(asked.status.success(), "{command:?}: {asked:?}");
         assert!(printed(&asked).contains("echo permitted"), "{asked:?}");
         let answered = stage.legwork(&["answer", &task.id, "once"]);
-        assert_eq!(printed(&answered).trim_end(), "The helper has your answer.", "{answered:?}");
+        assert_eq!(printed(&answered).trim_end(), "Allowed once: echo permitted", "{answered:?}");
         stage.until_settled(&task).await;
         let notices = stage.notices(&parent).await;
         assert_eq!((notices.len(), about_waiting(&notices).len()), (2, 1), "{notices:?}");

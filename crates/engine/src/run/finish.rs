@@ -55,7 +55,7 @@ impl Engine {
             task.stage = Stage::Finished(outcome);
             task.run.ended = Some(now);
             task.run.prompt = None;
-            task.run.asked = Vec::new();
+            task.run.asked = task.run.asked.closed();
         });
         self.timers.clear(&Timer::Run(id));
         let Some(task) = self.tasks.get(id).cloned() else { return };

@@ -6,7 +6,7 @@ use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, TaskId};
 
-use super::task::{Outcome, Run, Stage, Task};
+use super::task::{Asked, Outcome, Run, Stage, Task};
 use super::volatile::Volatile;
 use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
@@ -235,7 +235,7 @@ impl Engine {
             tool_calls: 0,
             usage: Usage::default(),
             used_before: Usage::default(),
-            asked: Vec::new(),
+            asked: Asked::default(),
         }
     }
 }

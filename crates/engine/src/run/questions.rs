@@ -1,7 +1,7 @@
 //! Helpers that wait for a person, and what the person says.
 
 use legwork_protocol::api::{Answer, Reply};
-use legwork_protocol::limits::{QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
+use legwork_protocol::limits::{QUESTIONS_MAX_NUMBERED, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
 use legwork_protocol::view::QuestionView;
 use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
 
@@ -33,19 +33,26 @@ impl Engine {
             return;
         }
         let since = volatile.questions.get(&question.id).map_or(self.now, |known| known.since);
-        let question = question.view(since);
+        let asked = &mut task.run.asked;
+        let earlier = asked.ids.len() as u32;
+        let is_new = !asked.ids.contains(&question.id) && earlier < QUESTIONS_MAX_NUMBERED;
+        if is_new {
+            asked.ids.push(question.id.clone());
+        }
+        let number = asked.number(&question.id);
+        let question = question.view(number, since);
         volatile.questions.insert(question.id.clone(), question.clone());
-        let told = task.run.asked.len() as u32;
-        if task.run.asked.contains(&question.id) || told >= QUESTIONS_MAX_TOLD {
+        if !is_new {
             return self.collected_task_changed(id);
         }
-        task.run.asked.push(question.id.clone());
         let (task, from) = (task.clone(), task.stage.name());
         let run = task.run.number;
         self.save(Change::Moved { task, from });
         self.save(Change::Asked { task: id, run, question: question.clone() });
-        let about = About::Question(told);
-        self.enqueue(id, about, |task| question_headline(task, &question));
+        if earlier < QUESTIONS_MAX_TOLD {
+            let about = About::Question(earlier);
+            self.enqueue(id, about, |task| question_headline(task, &question));
+        }
         self.collected_task_changed(id);
     }
 
@@ -57,7 +64,7 @@ impl Engine {
         let of = task.clone();
         self.question_settled(&of, closed, how);
         let Some(Live { task, .. }) = self.tasks.live_mut(id) else { return };
-        let number = task.run.asked.iter().position(|asked| asked == question);
+        let number = task.run.asked.ids.iter().position(|asked| asked == question);
         if let Some(notice) = number.map(|number| task.notice(About::Question(number as u32))) {
             self.withdraw(notice);
         }
@@ -83,6 +90,11 @@ impl Engine {
         let unknown = || Refusal::NoSuchQuestion(question.as_str().to_owned());
         let (task, run, host, session, view) = asked.ok_or_else(unknown)?;
         let kind = view.kind;
+        // A no is a no, whether its words can be passed on or not.
+        let reply = match reply {
+            Reply::Reject(Some(_)) if !view.takes_words_with_a_no() => Reply::Reject(None),
+            reply => reply,
+        };
         let (in_flight, closed) = (0, None);
         let new = Replying { task, run, question: view, in_flight, closed };
         self.replying.entry(question.clone()).or_insert(new).in_flight += 1;

@@ -4,7 +4,7 @@
 
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, Status, TaskId};
 
-use super::task::{ResumedBy, Stage, Task};
+use super::task::{ResumedBy, Run, Stage, Task};
 use crate::engine::{Answered, Engine, Purpose};
 use crate::hosts::Presence;
 use crate::hosts::headless::Folder;
@@ -155,7 +155,7 @@ impl Engine {
         let asker = self.parent_known(&asker, &realm, &own);
         let run = self.new_run(number, asker.clone(), key, host, prompt);
         self.tasks.change(id, |task| {
-            task.run = run;
+            task.run = Run { asked: task.run.asked.closed(), ..run };
             task.stage = Stage::Queued;
             task.retrieved = None;
         });

@@ -84,9 +84,29 @@ pub struct Run {
     pub usage: Usage,
     /// What of that was used up before it was last asked to go on, by its earlier prompts.
     pub used_before: Usage,
-    /// The questions that its asker was told of, in order, so that none is told twice. Dropped from
-    /// memory when it is finished.
-    pub asked: Vec<QuestionId>,
+    pub asked: Asked,
+}
+
+/// What a task asked people: the questions of its run, after those of the runs before.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// How many questions its earlier runs asked; all that there were, once it is finished.
+    pub before: u32,
+    /// In order, so that none is told twice. Dropped when the run is finished.
+    pub ids: Vec<QuestionId>,
+}
+
+impl Asked {
+    /// The number of a question among all of the task's, from 1 on; 0 if it has none.
+    pub(crate) fn number(&self, question: &QuestionId) -> u32 {
+        let at = self.ids.iter().position(|asked| asked == question);
+        at.map_or(0, |at| self.before.saturating_add(at as u32 + 1))
+    }
+
+    /// What is left of it when the run is finished: the next one counts on.
+    pub fn closed(&self) -> Self {
+        Self { before: self.before.saturating_add(self.ids.len() as u32), ids: Vec::new() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Forget, Ledger, Notice, NoticeId, Origin, Parent,
     Settled, Stop, Target,
 };
-use legwork_engine::task::{Outcome, ResumedBy, Run, Stage, StageName, Task};
+use legwork_engine::task::{Asked, Outcome, ResumedBy, Run, Stage, StageName, Task};
 use legwork_engine::text::story;
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
@@ -48,7 +48,7 @@ fn task(stage: Stage, number: u32) -> Task {
             tool_calls: 2,
             usage: Usage::default(),
             used_before: Usage::default(),
-            asked: Vec::new(),
+            asked: Asked::default(),
         },
         stage,
         retrieved: None,
@@ -106,6 +106,7 @@ fn notices() -> Vec<Change> {
 fn question(kind: QuestionKind) -> QuestionView {
     let option = |id: &str| QuestionOption { id: id.to_owned(), label: format!("Answer {id}") };
     QuestionView {
+        number: 1,
         id: "per_1".parse().unwrap(),
         kind,
         subject: "bash: cargo test".to_owned(),

@@ -196,6 +196,10 @@ pub enum Waiting {
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct QuestionView {
     pub id: QuestionId,
+    /// Its number among all questions of its task, from 1 on: it never moves and is never given
+    /// again. 0 if it has none; then only the id names it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub number: u32,
     pub kind: QuestionKind,
     /// What it is about, whole: what the helper wants to do, or what it wants to know. It may have
     /// several lines.
@@ -206,6 +210,18 @@ pub struct QuestionView {
     pub takes_words: bool,
     /// Since when it is known to wait.
     pub since: Time,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl QuestionView {
+    /// Whether words may go with a no to it.
+    pub fn takes_words_with_a_no(&self) -> bool {
+        self.kind == QuestionKind::Permission && self.takes_words
+    }
 }
 
 /// What kind of answer a question wants.

@@ -45,7 +45,8 @@ fn some_task(dice: &mut Dice, saved: &Saved) -> Task {
     task.run.order = dice.below(1 << 40);
     task.run.started = Time(dice.below(u64::MAX));
     task.session = dice.chance(50).then(|| format!("ses_{}", dice.below(9)).parse().unwrap());
-    task.run.asked = (0..dice.below(3)).map(|n| format!("q {n}").parse().unwrap()).collect();
+    task.run.asked.before = dice.below(3) as u32;
+    task.run.asked.ids = (0..dice.below(3)).map(|n| format!("q {n}").parse().unwrap()).collect();
     task
 }
 

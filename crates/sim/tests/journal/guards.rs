@@ -133,7 +133,7 @@ fn a_run_keeps_the_prompt_that_it_began_with(journal: &mut impl Journal) {
     let first = task(1);
     let mut next = at(first.clone(), StageName::Prompting);
     next.run.prompt = None;
-    next.run.asked = vec!["que_1".parse().unwrap()];
+    next.run.asked.ids = vec!["que_1".parse().unwrap()];
     takes(journal, &[launched(&first), moved(&next, StageName::Opening)]);
     next.run.prompt = first.run.prompt.clone();
     assert_eq!(load(journal).tasks, [next.clone()]);
@@ -141,7 +141,7 @@ fn a_run_keeps_the_prompt_that_it_began_with(journal: &mut impl Journal) {
     takes(journal, &[ended(&next, StageName::Prompting, "")]);
     let saved = load(journal);
     assert_eq!(saved.tasks[0].run.prompt, None);
-    assert_eq!(saved.tasks[0].run.asked, []);
+    assert_eq!(saved.tasks[0].run.asked.ids, []);
 }
 
 fn n1_a_notice_is_owed_once(journal: &mut impl Journal) {

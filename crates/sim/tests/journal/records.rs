@@ -5,7 +5,7 @@ use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Journal, Notice, NoticeId, Origin, Parent, Saved, Stop,
     Target,
 };
-use legwork_engine::task::{Outcome, Run, Stage, StageName, Task};
+use legwork_engine::task::{Asked, Outcome, Run, Stage, StageName, Task};
 use legwork_protocol::{MessageId, TaskId, Time};
 
 pub const NOW: Time = Time(1_700_000_000_000);
@@ -49,7 +49,7 @@ pub fn task(number: u64) -> Task {
             tool_calls: 0,
             usage: Usage::default(),
             used_before: Usage::default(),
-            asked: Vec::new(),
+            asked: Asked::default(),
         },
         retrieved: None,
     }

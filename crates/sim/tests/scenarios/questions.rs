@@ -1,6 +1,6 @@
 //! A helper that waits for a person: D5.
 
-use legwork_protocol::api::{Ask, Reply};
+use legwork_protocol::api::{Answer, Ask, List, Reply};
 use legwork_protocol::{QuestionId, Settings, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::host::{self, Nasty};
@@ -323,4 +323,35 @@ fn p6_a_question_goes_along_with_a_result_to_a_parent_that_is_at_work() {
     assert!(headlines.contains("WAITING") && headlines.contains("COMPLETED"), "{headlines}");
     answer(&mut story, &question);
     insta::assert_snapshot!(story.end());
+}
+
+/// The number of what a task asks.
+fn number(story: &mut Story, task: TaskId) -> u32 {
+    story.pass(100);
+    let Some(Answer::Listed(all)) = story.world.ask_now(Ask::List(List::default())) else {
+        panic!("no list");
+    };
+    all.tasks.iter().find(|view| view.id == task).unwrap().questions[0].number
+}
+
+/// Another daemon counts on, and so does the next run.
+#[test]
+fn p11_a_question_keeps_its_number_and_no_other_of_its_task_gets_it() {
+    let mut story = Story::new();
+    let task = story.launch("Explore", "ask ls; ask rm -rf /; say found it");
+    let first = question(&mut story);
+    assert_eq!(number(&mut story, task), 1);
+    story.world.restart_daemon();
+    story.pass(10_000);
+    assert_eq!(number(&mut story, task), 1);
+    answer(&mut story, &first);
+    let second = question(&mut story);
+    assert_eq!(number(&mut story, task), 2);
+    answer(&mut story, &second);
+    story.until_status(task, Status::Completed);
+    story.resume(task, "ask curl; say more");
+    let third = question(&mut story);
+    assert_eq!(number(&mut story, task), 3);
+    answer(&mut story, &third);
+    story.end();
 }

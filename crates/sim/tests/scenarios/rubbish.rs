@@ -11,7 +11,8 @@ use legwork_engine::{PromptUsage, Usage};
 use legwork_protocol::api::{Ask, List, Reply, ToolCall};
 use legwork_protocol::limits::{
     DELIVERY_MAX_NOTICES, DESCRIPTION_MAX_CHARS, DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS,
-    PAGE_MAX_BYTES, PROMPT_MAX_BYTES, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD, REFUSAL_MAX_CHARS,
+    PAGE_MAX_BYTES, PROMPT_MAX_BYTES, QUESTIONS_MAX_NUMBERED, QUESTIONS_MAX_OPEN,
+    QUESTIONS_MAX_TOLD, REFUSAL_MAX_CHARS,
 };
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, Cost, Currency, Refusal, Settings, Status, TaskId, Time};
@@ -455,7 +456,7 @@ fn g3_a_flood_of_open_questions_is_remembered_up_to_a_bound() {
     }
     let shown = bare.output(task, 0);
     assert_eq!(shown.matches("Waiting: for a person").count(), QUESTIONS_MAX_OPEN);
-    assert_eq!(bare.saved().tasks[0].run.asked.len(), QUESTIONS_MAX_OPEN);
+    assert_eq!(bare.saved().tasks[0].run.asked.ids.len(), QUESTIONS_MAX_OPEN);
     let poll = bare.pass(6_000).into_iter().find(|work| matches!(work.action, Action::Poll { .. }));
     let questions = (0..1_000).map(|number| match ask_number(number) {
         Hint::Asked { session, question } => (session, question),
@@ -471,7 +472,8 @@ fn g3_a_flood_of_open_questions_is_remembered_up_to_a_bound() {
 fn g3_a_helper_that_asks_without_end_is_told_of_up_to_a_bound() {
     let mut bare = Bare::new();
     let task = bare.at_work();
-    for number in 0..150 {
+    let most = QUESTIONS_MAX_NUMBERED as usize + 50;
+    for number in 0..most {
         bare.hint(ask_number(number));
         let shown = bare.output(task, 0);
         assert!(shown.contains(&format!("May I {number}?")), "every one of them is shown: {shown}");
@@ -479,7 +481,7 @@ fn g3_a_helper_that_asks_without_end_is_told_of_up_to_a_bound() {
         bare.hint(Hint::Answered { session: name("ses_helper"), question, reply: None });
     }
     let saved = bare.saved();
-    assert_eq!(saved.tasks[0].run.asked.len() as u32, QUESTIONS_MAX_TOLD);
+    assert_eq!(saved.tasks[0].run.asked.ids.len() as u32, QUESTIONS_MAX_NUMBERED);
     assert!(saved.notices.len() as u32 <= QUESTIONS_MAX_TOLD);
 }
 

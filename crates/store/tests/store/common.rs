@@ -6,7 +6,7 @@ use legwork_engine::Usage;
 use legwork_engine::record::{
     About, Change, Delivery, DeliveryEnd, Notice, NoticeId, Origin, Parent, Stop, Target,
 };
-use legwork_engine::task::{Outcome, ResumedBy, Run, Stage, StageName, Task};
+use legwork_engine::task::{Asked, Outcome, ResumedBy, Run, Stage, StageName, Task};
 use legwork_protocol::view::{QuestionKind, QuestionView};
 use legwork_protocol::{MessageId, TaskId, Time};
 use legwork_store::Store;
@@ -58,7 +58,7 @@ pub fn task(number: u64) -> Task {
             tool_calls: 0,
             usage: Usage::default(),
             used_before: Usage::default(),
-            asked: Vec::new(),
+            asked: Asked::default(),
         },
         retrieved: None,
     }
@@ -80,7 +80,7 @@ pub fn ended(task: &mut Task, outcome: Outcome, detail: &str) -> Change {
     task.stage = Stage::Finished(outcome);
     task.run.ended = Some(NOW.plus(1_000));
     task.run.prompt = None;
-    task.run.asked = Vec::new();
+    task.run.asked.ids = Vec::new();
     Change::Ended { task: task.clone(), from, detail: detail.into() }
 }
 
@@ -161,6 +161,7 @@ pub fn finish(task: &mut Task, detail: &str) -> Vec<Change> {
 /// A permission that a helper asks for.
 pub fn asked(subject: &str) -> QuestionView {
     QuestionView {
+        number: 1,
         id: "per_1".parse().unwrap(),
         kind: QuestionKind::Permission,
         subject: subject.to_owned(),

@@ -21,7 +21,8 @@ fn everything_comes_back_after_a_restart() {
     whole.description = "wide 漢字 and a \u{0} in it".into();
     whole.retrieved = Some(Time(3));
     whole.session = Some("ses_child".parse().unwrap());
-    whole.run.asked = vec!["que 1".parse().unwrap(), "que_2".parse().unwrap()];
+    whole.run.asked.before = 7;
+    whole.run.asked.ids = vec!["que 1".parse().unwrap(), "que_2".parse().unwrap()];
     whole.run.tool_calls = u32::MAX;
     let mut other = task(6);
     other.stage = Stage::Queued;

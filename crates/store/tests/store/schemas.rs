@@ -95,7 +95,7 @@ fn check(saved: &Saved) {
     assert_eq!(done.retrieved, Some(Time(1_700_000_050_000)));
     assert_eq!(busy.stage, Stage::Working("msg_prompt".parse().unwrap()));
     assert_eq!(busy.run.prompt.as_deref(), Some("Write the change log."));
-    assert_eq!(busy.run.asked, ["per_1".parse().unwrap(), "per_2".parse().unwrap()]);
+    assert_eq!(busy.run.asked.ids, ["per_1".parse().unwrap(), "per_2".parse().unwrap()]);
     assert_eq!(busy.session, Some("ses_child_2".parse().unwrap()));
     for task in [done, busy] {
         assert_eq!((task.realm.as_str(), task.directory.as_ref()), ("project", "/project"));

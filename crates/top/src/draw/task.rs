@@ -1,11 +1,11 @@
 //! One task: what it is, what it asks, and the open tab.
 
-use legwork_board::ask;
 use legwork_board::sentences::number;
 use legwork_board::text::fit;
 use legwork_board::{Item, State};
+use legwork_board::{answering, ask};
 use legwork_protocol::amounts::{counted, duration};
-use legwork_protocol::view::{QuestionKind, QuestionView};
+use legwork_protocol::view::QuestionView;
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::{Canvas, state_ink};
@@ -102,23 +102,11 @@ fn card(canvas: &mut Canvas<'_>, model: &Model, question: &QuestionView) {
 
 /// The keys with which this question can be answered.
 fn answers(question: &QuestionView, columns: usize) -> Line {
-    let offers = |answer| ask::offers(question, answer);
-    let all: Vec<(&str, &str)> = match question.kind {
-        QuestionKind::Question => vec![("e", "answer, with a number or words"), ("r", "reject")],
-        QuestionKind::Permission => [
-            (offers("once"), ("o", "once")),
-            (offers("always"), ("w", "always")),
-            (offers("reject"), ("r", "reject")),
-            (question.takes_words, ("e", "reject, say why")),
-        ]
-        .into_iter()
-        .filter_map(|(is_offered, key)| is_offered.then_some(key))
-        .collect(),
-    };
     let mut pieces = Vec::new();
-    for (key, means) in all {
-        let next = [Piece::new(key, Ink::Strong), Piece::new(&format!(" {means}   "), Ink::Plain)];
-        if width(&pieces) + key.width() + means.width() < columns {
+    for (key, means) in answering::keys(question) {
+        let means = format!(" {means}   ");
+        let next = [Piece::new(&key.to_string(), Ink::Strong), Piece::new(&means, Ink::Plain)];
+        if width(&pieces) + 1 + means.trim().width() < columns {
             pieces.extend(next);
         }
     }

@@ -1,11 +1,12 @@
 //! What stands over the screen and takes the keys: all keys, a whole question, something to say yes
 //! to, a line to type.
 
-use legwork_board::ask;
+use legwork_board::answering;
 use legwork_board::sentences::number;
 use legwork_protocol::QuestionId;
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::QuestionView;
+use ratatui::crossterm::event::KeyCode;
 
 use super::{Input, Model, Order, Purpose};
 use crate::act::Act;
@@ -35,12 +36,11 @@ pub struct Confirm {
 impl Model {
     /// A yes for good is asked for twice, with what it allows.
     pub(super) fn confirm_always(&mut self, question: &QuestionView) {
-        let label = question.options.iter().find(|option| option.id == "always");
-        let label = label.map(|option| format!("\n\nIts host calls that: {}", option.label));
+        self.typing.hold(self.now);
         self.mode = Mode::Confirm(Confirm {
-            title: "Allow this from now on, without being asked?".to_owned(),
-            text: format!("{}{}", ask::subject(question), label.unwrap_or_default()),
-            act: Act::Reply { question: question.id.clone(), reply: Reply::Always },
+            title: answering::WIDER.to_owned(),
+            text: answering::wider(question),
+            act: Act::Reply { question: Box::new(question.clone()), reply: Reply::Always },
             about: Some(question.id.clone()),
         });
     }
@@ -76,11 +76,16 @@ impl Model {
         });
     }
 
-    pub(super) fn confirmed(&mut self) -> Vec<Order> {
-        match std::mem::replace(&mut self.mode, Mode::Normal) {
-            Mode::Confirm(confirm) => vec![Order::Do(confirm.act)],
-            _ => vec![],
+    /// A yes counts if it was not typed as a letter of something else; any other key is a no.
+    pub(super) fn confirm_key(&mut self, confirm: Confirm, key: KeyCode) -> Vec<Order> {
+        let is_typed = confirm.about.is_some() && !self.typing.lets_through(self.now);
+        match key {
+            KeyCode::Char('y' | 'Y') if is_typed => self.mode = Mode::Confirm(confirm),
+            KeyCode::Char('y' | 'Y') => return vec![Order::Do(confirm.act)],
+            KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {}
+            _ => self.typing.hold(self.now),
         }
+        vec![]
     }
 
     /// What was about to be said to a question is not said to another one.
@@ -88,9 +93,7 @@ impl Model {
         let shown = self.question().map(|question| &question.id);
         let about = match &self.mode {
             Mode::Confirm(confirm) => confirm.about.as_ref(),
-            Mode::Input(Input { purpose: Purpose::Answer(id) | Purpose::Reject(id), .. }) => {
-                Some(id)
-            }
+            Mode::Input(Input { purpose: Purpose::Answer(question), .. }) => Some(&question.id),
             Mode::Whole(_) => {
                 self.mode = Mode::Normal;
                 return;
@@ -99,6 +102,7 @@ impl Model {
         };
         if about.is_some() && about != shown {
             self.mode = Mode::Normal;
+            self.typing.hold(self.now);
             self.say("The question is not there any more: it was answered or withdrawn.", true);
         }
     }

@@ -1,8 +1,9 @@
 //! A line that is being typed.
 
-use legwork_protocol::api::Reply;
+use legwork_board::answering;
+use legwork_protocol::TaskId;
 use legwork_protocol::refusal::steers;
-use legwork_protocol::{QuestionId, TaskId};
+use legwork_protocol::view::QuestionView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Mode, Model, Order};
@@ -14,10 +15,8 @@ use crate::limits::INPUT_MAX_CHARS;
 pub enum Purpose {
     Find,
     GoOn(TaskId),
-    /// The answer to a question.
-    Answer(QuestionId),
-    /// Words with a no.
-    Reject(QuestionId),
+    /// Words for a question: the answer, or why not.
+    Answer(Box<QuestionView>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +33,10 @@ impl Input {
     }
 
     pub fn label(&self) -> &'static str {
-        match self.purpose {
+        match &self.purpose {
             Purpose::Find => "Find: ",
             Purpose::GoOn(_) => "Go on with: ",
-            Purpose::Answer(_) => "Answer: ",
-            Purpose::Reject(_) => "No, because: ",
+            Purpose::Answer(question) => answering::label(question),
         }
     }
 
@@ -94,6 +92,7 @@ impl Input {
 
 impl Model {
     pub(super) fn input_key(&mut self, mut input: Input, key: KeyEvent) -> Vec<Order> {
+        self.typing.hold(self.now);
         match key.code {
             KeyCode::Esc => {
                 if input.purpose == Purpose::Find {
@@ -123,14 +122,17 @@ impl Model {
         let act = match input.purpose {
             Purpose::Find => return vec![],
             Purpose::GoOn(task) => Act::GoOn { task, prompt: text },
-            Purpose::Answer(question) => Act::Reply { question, reply: Reply::Words(text) },
-            Purpose::Reject(question) => Act::Reply { question, reply: Reply::Reject(Some(text)) },
+            Purpose::Answer(question) => {
+                let reply = answering::worded(&question, text);
+                Act::Reply { question, reply }
+            }
         };
         vec![Order::Do(act)]
     }
 
     pub(super) fn paste(&mut self, text: &str) {
         // Outside of a line a paste is no row of keys: nobody means what it would do.
+        self.typing.hold(self.now);
         if let Mode::Input(input) = &mut self.mode {
             input.insert(text.trim_end_matches('\n'));
             if input.purpose == Purpose::Find {

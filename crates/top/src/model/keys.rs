@@ -1,8 +1,6 @@
 //! What the keys do.
 
-use legwork_board::ask;
-use legwork_protocol::api::Reply;
-use legwork_protocol::view::{QuestionKind, QuestionView};
+use legwork_board::answering::{self, Step};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Focus, Input, Mode, Model, Order, Purpose, SCALES_MIN, Tab};
@@ -35,17 +33,7 @@ impl Model {
                 };
                 vec![]
             }
-            Mode::Confirm(confirm) => match key.code {
-                KeyCode::Char('y' | 'Y') => {
-                    self.mode = Mode::Confirm(confirm);
-                    self.confirmed()
-                }
-                KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => vec![],
-                _ => {
-                    self.mode = Mode::Confirm(confirm);
-                    vec![]
-                }
-            },
+            Mode::Confirm(confirm) => self.confirm_key(confirm, key.code),
             Mode::Input(input) => self.input_key(input, key),
         }
     }
@@ -81,9 +69,16 @@ impl Model {
 
     /// Keys that change something.
     fn acting_key(&mut self, code: KeyCode) -> Vec<Order> {
-        let KeyCode::Char(key @ ('o' | 'w' | 'r' | 'e' | 'v' | 'x' | 'c' | 'C')) = code else {
+        let KeyCode::Char(key @ ('o' | 'w' | 'a' | 'r' | 'e' | 'v' | 'x' | 'c' | 'C')) = code
+        else {
+            // Who presses keys without a meaning may be typing a text.
+            self.typing.lets_through(self.now);
             return vec![];
         };
+        if !self.typing.lets_through(self.now) {
+            self.say("A text was expected a moment ago. Press the key again.", true);
+            return vec![];
+        }
         if let Some(why) = self.only_looking.clone()
             && key != 'v'
         {
@@ -101,44 +96,37 @@ impl Model {
 
     fn answer(&mut self, key: char) -> Vec<Order> {
         let Some(question) = self.question().cloned() else {
-            self.say("It asks nothing.", true);
-            return vec![];
+            return self.not_answered("It asks nothing.", key);
         };
         if key == 'v' {
             self.mode = Mode::Whole(0);
             return vec![];
         }
         if !self.takes_answers() {
-            self.say("This question has just come. Read it, then press the key again.", true);
-            return vec![];
+            let new = "This question has just come. Read it, then press the key again.";
+            return self.not_answered(new, key);
         }
-        match self.answer_to(&question, key) {
-            Some(reply) => vec![Order::Do(Act::Reply { question: question.id, reply })],
-            None => vec![],
+        match answering::step(&question, key) {
+            Some(Step::Reply(reply)) => {
+                return vec![Order::Do(Act::Reply { question: Box::new(question), reply })];
+            }
+            Some(Step::Sure) => self.confirm_always(&question),
+            Some(Step::Words) => {
+                self.mode = Mode::Input(Input::new(Purpose::Answer(Box::new(question)), ""));
+            }
+            Some(Step::Not(why)) => return self.not_answered(why, key),
+            None => {}
         }
+        vec![]
     }
 
-    /// The answer that a key gives at once; others open a dialog, or say why not.
-    fn answer_to(&mut self, question: &QuestionView, key: char) -> Option<Reply> {
-        let is_permission = question.kind == QuestionKind::Permission;
-        let no_such = "Its host does not offer this answer.";
-        match key {
-            'o' | 'w' if !is_permission => self.say("It asks a question: e answers it.", true),
-            'o' if ask::offers(question, "once") => return Some(Reply::Once),
-            'w' if ask::offers(question, "always") => self.confirm_always(question),
-            'r' if !is_permission || ask::offers(question, "reject") => {
-                return Some(Reply::Reject(None));
-            }
-            'e' if !is_permission => {
-                self.mode = Mode::Input(Input::new(Purpose::Answer(question.id.clone()), ""));
-            }
-            'e' if question.takes_words => {
-                self.mode = Mode::Input(Input::new(Purpose::Reject(question.id.clone()), ""));
-            }
-            'e' => self.say("This helper takes no words with a no: r rejects without.", true),
-            _ => self.say(no_such, true),
+    /// Says why a key does nothing. Who wanted to type words may do so without looking.
+    fn not_answered(&mut self, why: &str, key: char) -> Vec<Order> {
+        self.say(why, true);
+        if key == 'e' {
+            self.typing.hold(self.now);
         }
-        None
+        vec![]
     }
 
     fn go_on(&mut self) {

@@ -14,6 +14,8 @@ pub use layout::{Layout, Spot};
 pub use list::{Filter, ListLine};
 pub use opened::{Opened, Tab};
 
+use legwork_board::answering::Guard;
+use legwork_board::limits::KEYS_GUARD_MS;
 use legwork_board::{Board, Item};
 use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::api::transcript::Transcript;
@@ -22,7 +24,7 @@ use legwork_protocol::{QuestionId, TaskId, Time};
 use ratatui::crossterm::event::KeyEvent;
 
 use crate::act::Act;
-use crate::limits::{FIND_AFTER_MS, MESSAGE_MS, OPEN_AFTER_MS, QUESTION_GUARD_MS, STALE_MS};
+use crate::limits::{FIND_AFTER_MS, MESSAGE_MS, OPEN_AFTER_MS, STALE_MS};
 
 /// What has happened.
 #[derive(Debug)]
@@ -112,6 +114,8 @@ pub struct Model {
     pub message: Option<Message>,
     /// The question that stands in the card, and since when.
     asked: Option<(QuestionId, Time)>,
+    /// Keys that act do not count while, or right after, a text was expected.
+    typing: Guard,
     pub layout: Layout,
     pub rows: Vec<ListLine>,
     pub top: usize,
@@ -142,6 +146,7 @@ impl Model {
             scale: 0,
             message: None,
             asked: None,
+            typing: Guard::default(),
             layout: Layout::default(),
             rows: vec![],
             top: 0,
@@ -250,7 +255,7 @@ impl Model {
     /// Whether the question has been there long enough to be what a key is meant for.
     pub fn takes_answers(&self) -> bool {
         let since = self.asked.as_ref().map(|(_, since)| *since);
-        since.is_some_and(|since| self.now.since(since) >= QUESTION_GUARD_MS)
+        since.is_some_and(|since| self.now.since(since) >= KEYS_GUARD_MS)
     }
 
     /// Asks for what the open tab shows, if it is not known or not new.

@@ -1,5 +1,6 @@
 //! What news and keys do.
 
+use legwork_board::limits::KEYS_GUARD_MS;
 use legwork_protocol::api::Reply;
 use legwork_protocol::api::transcript::{Entry, EntryKind, Source};
 use legwork_protocol::view::{TaskView, TasksView};
@@ -10,12 +11,12 @@ use super::stage::{
     NOW, Stage, ago, asks, entry, finished, page, permission, question, said, task, tasks,
 };
 use crate::act::Act;
-use crate::limits::{QUESTION_GUARD_MS, STALE_MS};
+use crate::limits::STALE_MS;
 use crate::model::{Focus, Mode, News, Order};
 
 fn replies(stage: &mut Stage) -> Vec<(String, Reply)> {
     let reply = |order| match order {
-        Order::Do(Act::Reply { question, reply }) => Some((question.to_string(), reply)),
+        Order::Do(Act::Reply { question, reply }) => Some((question.id.to_string(), reply)),
         _ => None,
     };
     stage.ordered().into_iter().filter_map(reply).collect()
@@ -34,20 +35,76 @@ fn v4_a_permission_is_answered_with_a_key() {
     assert_eq!(replies(&mut stage), one("per_1", Reply::Reject(None)));
     stage.keys("euse ls").key(KeyCode::Enter);
     assert_eq!(replies(&mut stage), one("per_1", Reply::Reject(Some("use ls".to_owned()))));
-    stage.keys("e").key(KeyCode::Esc);
+    stage.pass(KEYS_GUARD_MS).keys("e").key(KeyCode::Esc);
     assert_eq!(replies(&mut stage), []);
+}
+
+/// Who rejects with words goes on typing, whatever became of the line for them.
+#[test]
+fn p11_no_letter_of_a_text_is_a_key() {
+    let words = "no, you may not; ask for ls. yes? on your own. oooyyyxyrrr";
+    let mut without_words = asks();
+    without_words.questions[0].takes_words = false;
+    let is_over = finished(9, "Make the flaky login test deterministic", Status::Error, 10);
+    let other = TaskView { questions: vec![permission("per_9", "bash: rm -rf /")], ..asks() };
+    for (while_typing, wanted) in
+        [(None, Some("per_1")), (Some(other), None), (Some(is_over), None)]
+    {
+        let mut stage = Stage::new();
+        stage.board(vec![without_words.clone()]);
+        stage.pass(1_000);
+        stage.keys("e");
+        let (before, after) = words.split_at(5);
+        stage.keys(before);
+        if let Some(task) = while_typing {
+            stage.board(vec![task]);
+        }
+        after.chars().for_each(|key| {
+            stage.pass(KEYS_GUARD_MS - 1).keys(&key.to_string());
+        });
+        stage.key(KeyCode::Enter).keys("oy");
+        let reply = Reply::Reject(Some(words.to_owned()));
+        let wanted = wanted.map(|id| one(id, reply)).unwrap_or_default();
+        assert_eq!(replies(&mut stage), wanted);
+    }
+}
+
+/// `may it` has an `a` and a `y`.
+#[test]
+fn p11_a_yes_for_good_is_no_letter_of_a_text_either() {
+    for typed in ["may", "wy", "ay", "wxy", "w y"] {
+        let mut stage = Stage::new();
+        stage.keys(typed);
+        assert_eq!(replies(&mut stage), [], "{typed}");
+    }
+}
+
+#[test]
+fn p11_it_is_said_beforehand_that_an_agent_takes_no_words() {
+    let mut stage = Stage::new();
+    let mut task = asks();
+    task.questions[0].takes_words = false;
+    stage.board(vec![task]);
+    stage.pass(1_000);
+    stage.keys("e");
+    for columns in [124, 60] {
+        let screen = stage.screen(columns, 30);
+        assert!(screen.contains("drops words"), "{screen}");
+    }
 }
 
 #[test]
 fn v4_always_is_said_only_after_a_yes() {
     let mut stage = Stage::new();
     for no in ["wn", "wjo", "w\u{1b}"] {
-        stage.keys(no);
+        stage.pass(KEYS_GUARD_MS).keys(no);
         assert_eq!(replies(&mut stage), [], "{no:?}");
         stage.key(KeyCode::Esc);
     }
-    stage.keys("wy");
-    assert_eq!(replies(&mut stage), one("per_1", Reply::Always));
+    for key in ["w", "a"] {
+        stage.pass(KEYS_GUARD_MS).keys(key).pass(KEYS_GUARD_MS).keys("y");
+        assert_eq!(replies(&mut stage), one("per_1", Reply::Always));
+    }
 }
 
 #[test]
@@ -58,7 +115,7 @@ fn v4_a_question_that_has_just_changed_takes_no_key() {
     stage.board(vec![other]);
     stage.keys("o").keys("r").keys("wy");
     assert_eq!(replies(&mut stage), []);
-    stage.pass(QUESTION_GUARD_MS - 1);
+    stage.pass(KEYS_GUARD_MS - 1);
     stage.keys("o");
     assert_eq!(replies(&mut stage), []);
     stage.pass(1);
@@ -100,9 +157,9 @@ fn v4_only_what_a_host_offers_is_answered() {
     task.questions[0].options.retain(|option| option.id == "once");
     task.questions[0].takes_words = false;
     stage.board(vec![task]);
-    stage.keys("wyre");
+    stage.keys("wyre").key(KeyCode::Esc);
     assert_eq!(replies(&mut stage), []);
-    stage.keys("o");
+    stage.pass(KEYS_GUARD_MS).keys("o");
     assert_eq!(replies(&mut stage), one("per_1", Reply::Once));
 }
 
@@ -125,7 +182,7 @@ fn v4_only_a_finished_task_goes_on_and_only_an_unfinished_one_is_cancelled() {
     assert!(!stage.ordered().iter().any(|order| matches!(order, Order::Do(Act::GoOn { .. }))));
     stage.key(KeyCode::Esc).key(KeyCode::End).keys("xy");
     assert!(!stage.ordered().iter().any(|order| matches!(order, Order::Do(Act::Cancel(_)))));
-    stage.keys("cnow fix it").key(KeyCode::Enter);
+    stage.pass(KEYS_GUARD_MS).keys("cnow fix it").key(KeyCode::Enter);
     let task = stage.model.selected.unwrap();
     let on = Order::Do(Act::GoOn { task, prompt: "now fix it".to_owned() });
     assert!(stage.ordered().contains(&on));
@@ -150,7 +207,7 @@ fn v4_a_paste_types_on_a_line_and_nowhere_else() {
     stage.ordered();
     stage.hear(News::Pasted("oxyCyq".to_owned()));
     assert_eq!(stage.ordered(), []);
-    stage.keys("e");
+    stage.pass(KEYS_GUARD_MS).keys("e");
     stage.hear(News::Pasted("one\ntwo\u{1b}[2J\n".to_owned()));
     stage.key(KeyCode::Enter);
     let words = "one two [2J".to_owned();

@@ -78,6 +78,7 @@ pub fn permission(id: &str, subject: &str) -> QuestionView {
     let option = |(id, label): (&str, &str)| QuestionOption { id: id.into(), label: label.into() };
     let options = [("once", "Allow once"), ("always", "Allow always"), ("reject", "Reject")];
     QuestionView {
+        number: 1,
         id: id.parse().unwrap(),
         kind: QuestionKind::Permission,
         subject: subject.to_owned(),
@@ -100,6 +101,7 @@ pub fn asks() -> TaskView {
 pub fn question() -> QuestionView {
     let option = |(id, label): (&str, &str)| QuestionOption { id: id.into(), label: label.into() };
     QuestionView {
+        number: 1,
         kind: QuestionKind::Question,
         options: [("1", "Red"), ("2", "Blue")].map(option).to_vec(),
         ..permission("que_1", "Which colour is the shed to have?")
@@ -264,10 +266,11 @@ impl Stage {
         self.hear(News::Board(Box::new(page(false, tasks))));
     }
 
-    pub fn pass(&mut self, ms: u64) {
+    pub fn pass(&mut self, ms: u64) -> &mut Self {
         self.now = self.now.plus(ms);
         let orders = self.model.tick(self.now);
         self.orders.extend(orders);
+        self
     }
 
     /// Presses keys that are characters.
