@@ -124,3 +124,12 @@ fn x1_a_cancelled_helper_lets_go_of_the_model_and_is_gone() {
     eventually("the model is let go", || (world.model.hung().given_up == 1).then_some(()));
     assert_eq!(world.stage.all_mail(), Vec::<String>::new());
 }
+
+#[test]
+fn d3_a_stream_that_was_cut_each_time_is_an_error() {
+    let mut world = World::new();
+    let task = world.launch("cut partial");
+    let (status, text) = world.stage.result(&task);
+    assert_eq!(status, "error", "{text}");
+    assert!(text.contains("may have been cut") && text.contains("partial"), "{text}");
+}

@@ -1,6 +1,6 @@
 //! A model in the words of Gemini's API, on loopback: enough of it for one agent, none of its
-//! quirks. A prompt is one thing to do: `say WORDS`, `run COMMAND`, `recall` (says what was said
-//! before) or `hang`.
+//! quirks. A prompt is one thing to do: `say WORDS`, `cut WORDS` (the stream ends behind them), `run
+//! COMMAND`, `recall` (says what was said before) or `hang`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -75,13 +75,16 @@ fn answer(mut stream: TcpStream, hung: &Mutex<Hung>) -> std::io::Result<()> {
         hung.lock().unwrap().given_up += 1;
         return Ok(());
     };
-    let candidate = json!({
-        "content": { "role": "model", "parts": [part] }, "finishReason": "STOP", "index": 0,
+    let is_cut = said(&request).last().is_some_and(|last| last.starts_with("cut "));
+    let mut whole = json!({
+        "candidates": [{ "content": { "role": "model", "parts": [part] }, "index": 0 }],
     });
-    let usage = json!({
-        "promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15,
-    });
-    let whole = json!({ "candidates": [candidate], "usageMetadata": usage });
+    if !is_cut {
+        whole["candidates"][0]["finishReason"] = json!("STOP");
+        whole["usageMetadata"] = json!({
+            "promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15,
+        });
+    }
     let (kind, text) = if streams {
         ("text/event-stream", format!("data: {whole}\r\n\r\n"))
     } else {
@@ -101,7 +104,7 @@ fn part(request: &Value) -> Option<Value> {
     let (last, before) = said.split_last().map_or(("", &[][..]), |(last, rest)| (&**last, rest));
     let (verb, words) = last.split_once(' ').unwrap_or((last, ""));
     Some(match verb {
-        "say" => json!({ "text": words }),
+        "say" | "cut" => json!({ "text": words }),
         "run" => {
             let args = json!({ "command": words, "description": "run it" });
             json!({ "functionCall": { "name": "run_shell_command", "args": args } })
