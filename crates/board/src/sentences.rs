@@ -6,7 +6,7 @@ use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::money::amount;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{QuestionKind, QuestionView, TaskView, Waiting};
+use legwork_protocol::view::{BudgetOf, QuestionKind, QuestionView, TaskView, Waiting};
 
 use crate::ask::answered;
 
@@ -45,12 +45,22 @@ pub fn refusal(refusal: &Refusal) -> String {
             "This session and its helpers hold {held} of {limit} places \
              (limits.max_tasks_per_root). `legwork clear --finished` makes room."
         ),
-        Refusal::OverBudget { spent_micros, limit_micros, currency } => format!(
-            "The helpers of this session have cost {} of {} {currency} (limits.max_cost). Raise \
-             limits.max_cost in config.toml and run `legwork daemon stop`, or begin a new session.",
-            amount(*spent_micros),
-            amount(*limit_micros)
-        ),
+        Refusal::OverBudget { spent_micros, limit_micros, currency, of } => {
+            let (who, else_do) = match of {
+                BudgetOf::Session => {
+                    ("The helpers of this session have cost", "begin a new session")
+                }
+                BudgetOf::Day => {
+                    ("The helpers of your terminals have cost, today,", "wait until tomorrow (UTC)")
+                }
+            };
+            let (spent, limit) = (amount(*spent_micros), amount(*limit_micros));
+            let setting = of.setting();
+            format!(
+                "{who} {spent} of {limit} {currency} ({setting}). Raise {setting} in config.toml \
+                 and run `legwork daemon stop`, or {else_do}."
+            )
+        }
         Refusal::CannotCancel(status) => {
             format!("The task is {status} already. Only an unfinished task can be cancelled.")
         }

@@ -5,7 +5,9 @@ pub use legwork_board::sentences::{
 };
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::money::{Cost, amount};
-use legwork_protocol::view::{BudgetView, HostView, QuestionKind, QuestionView, TaskView};
+use legwork_protocol::view::{
+    BudgetOf, BudgetView, HostView, QuestionKind, QuestionView, TaskView,
+};
 
 /// A host by what a person knows of it.
 pub fn host(host: &HostView) -> String {
@@ -25,13 +27,16 @@ pub fn costs(costs: &[Cost]) -> String {
 
 /// That a budget is nearly used up, or more.
 pub fn budget(budget: &BudgetView) -> String {
-    let BudgetView { spent_micros, limit_micros, currency, .. } = budget;
-    let (spent, limit) = (amount(*spent_micros), amount(*limit_micros));
-    let then = match spent_micros >= limit_micros {
-        true => "none can be launched or resumed",
-        false => "at the limit none can be launched or resumed",
+    let BudgetView { spent_micros, limit_micros, currency, of, .. } = budget;
+    let (spent, limit, setting) = (amount(*spent_micros), amount(*limit_micros), of.setting());
+    let (whose, then) = match of {
+        BudgetOf::Session => ("by one session", "no more helpers are started in it"),
+        BudgetOf::Day => {
+            ("today from terminals", "no more helpers are started until tomorrow (UTC)")
+        }
     };
-    format!("{spent} of {limit} {currency} are used up (limits.max_cost); {then}")
+    let at = if spent_micros >= limit_micros { "" } else { "at the limit " };
+    format!("{spent} of {limit} {currency} are used up {whose} ({setting}); {at}{then}")
 }
 
 /// How to answer a question, a line for each way. Each names the question: another one may have

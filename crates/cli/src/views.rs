@@ -153,8 +153,7 @@ fn run_table(runs: &[RunView]) -> Vec<String> {
 pub fn budgets(tasks: &[TaskView]) -> Vec<String> {
     let near: BTreeMap<&SessionId, &BudgetView> =
         tasks.iter().filter_map(|task| task.budget.as_ref()).map(|it| (&it.root, it)).collect();
-    let line =
-        |budget: &BudgetView| format!("Budget of one session: {}.", sentences::budget(budget));
+    let line = |budget: &BudgetView| format!("Budget: {}.", sentences::budget(budget));
     near.values().map(|budget| line(budget)).take(BUDGETS_SHOWN).collect()
 }
 

@@ -45,7 +45,7 @@ pub enum Value {
     Texts(Vec<String>),
 }
 
-pub const SETTINGS: [Setting; 17] = [
+pub const SETTINGS: [Setting; 19] = [
     Setting {
         name: "limits.max_running",
         about: "helpers at work at once, per host; the rest waits",
@@ -80,6 +80,16 @@ pub const SETTINGS: [Setting; 17] = [
         name: "limits.max_cost",
         about: "what all runs of one conversation may cost",
         kind: Kind::Money(|config| &mut config.settings.max_cost_micros),
+    },
+    Setting {
+        name: "limits.max_cost_per_run",
+        about: "what one run may cost; then it is stopped, and what it found is kept",
+        kind: Kind::Money(|config| &mut config.settings.max_cost_per_run_micros),
+    },
+    Setting {
+        name: "limits.max_cost_per_day",
+        about: "what all helpers of terminals may cost in a day (UTC)",
+        kind: Kind::Money(|config| &mut config.settings.max_cost_per_day_micros),
     },
     Setting {
         name: "notices.max_result_chars",

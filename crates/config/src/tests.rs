@@ -38,6 +38,7 @@ fn every_setting_can_be_set() {
     let config = right(
         "[limits]\nmax_running = 1\nmax_in_window = 9\nmax_tasks_per_root = 0x02\nmax_depth = 3\n\
          max_run_minutes = 4\nmax_quiet_minutes = 0\nmax_cost = 2.5\n\
+         max_cost_per_run = 0.5\nmax_cost_per_day = 10\n\
          [notices]\nmax_result_chars = 1_000\nstart_turns = false\nwake = \"last\"\n\
          [recovery]\ninterrupted = \"fail\"\nheadless = false\n[run]\nagent = \"mine\"\n\
          [notify]\ncommand = [\"tell\", \"me\"]\ndesktop = true\non = [\"question\"]\n",
@@ -50,6 +51,8 @@ fn every_setting_can_be_set() {
         max_run_minutes: 4,
         max_quiet_minutes: 0,
         max_cost_micros: 2_500_000,
+        max_cost_per_run_micros: 500_000,
+        max_cost_per_day_micros: 10_000_000,
         max_result_chars: 1_000,
         start_turns: false,
         wake: WakeOn::Last,

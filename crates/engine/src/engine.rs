@@ -1,11 +1,11 @@
 //! [`Engine::on`], the only way in. It keeps the time, dispatches each input to the file that
 //! handles it, and then lets every timer fire that is due.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::{
-    Ask, CallId, CallKey, HostId, QuestionId, Refusal, SessionId, Settings, TaskId, Time,
+    Ask, CallId, CallKey, HostId, Place, QuestionId, Refusal, SessionId, Settings, TaskId, Time,
 };
 
 use crate::asks::collect::Collects;
@@ -46,6 +46,8 @@ pub struct Engine {
     /// Questions that a person's answer is on its way to. Not saved: it asks again.
     pub(crate) replying: BTreeMap<QuestionId, Replying>,
     pub(crate) ledgers: Ledgers,
+    /// The places whose sessions are terminals.
+    pub(crate) terminals: BTreeSet<Place>,
     pub(crate) timers: Timers,
     in_flight: BTreeMap<WorkId, Purpose>,
     pub(crate) next_work: u64,

@@ -37,8 +37,7 @@ fn p4_the_person_is_told_once_when_four_fifths_are_used_up() {
     let task = desk.working(parent("call_1"), "Explore", "ses_one");
     assert!(costs(&mut desk, task, "ses_one", 799_999).is_empty());
     let told = costs(&mut desk, task, "ses_one", 800_000);
-    let message =
-        "They have cost 0.8000 of 1.0000 USD. At limits.max_cost no more can be launched.";
+    let message = "They have cost 0.8000 of 1.0000 USD. At limits.max_cost no more is started, nor what waits.";
     assert_eq!(told, [message]);
     assert!(costs(&mut desk, task, "ses_one", 900_000).is_empty(), "once");
     desk.ends("ses_one", answered("Done."));

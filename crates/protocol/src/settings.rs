@@ -20,6 +20,10 @@ pub struct Settings {
     /// `limits.max_cost`: what all runs of one root session may cost, in millionths of the host's
     /// currency.
     pub max_cost_micros: u64,
+    /// `limits.max_cost_per_run`: what one run may cost.
+    pub max_cost_per_run_micros: u64,
+    /// `limits.max_cost_per_day`: what all runs that terminals ask for may cost in a day (UTC).
+    pub max_cost_per_day_micros: u64,
     /// `notices.max_result_chars`: characters of one result in a notice.
     pub max_result_chars: u32,
     /// `notices.start_turns`: whether a notice may start a turn in an idle parent.
@@ -62,6 +66,8 @@ impl Default for Settings {
             max_run_minutes: 120,
             max_quiet_minutes: 30,
             max_cost_micros: 0,
+            max_cost_per_run_micros: 0,
+            max_cost_per_day_micros: 0,
             max_result_chars: 30_000,
             start_turns: true,
             wake: WakeOn::Each,

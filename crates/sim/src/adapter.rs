@@ -255,21 +255,23 @@ fn look(host: &OpenCode, process: ProcessNo, session: &SessionId, prompt: &Messa
     let busy = host.status(process).any(|(at, _)| at == session);
     let tool_calls = replies.iter().map(|reply| reply.tool_calls).sum();
     let usage = there.spent(prompt).map(usage).unwrap_or_default();
-    let state = match replies.iter().find(|reply| reply.is_end()) {
-        Some(reply) => match &reply.error {
-            Some(why) if why.starts_with(ABORTED) => {
-                RunState::Aborted { text: reply.text.to_string() }
-            }
+    let end = replies.iter().position(|reply| reply.is_end());
+    let state = match end.map(|end| (replies[end], &replies[..=end])) {
+        Some((reply, own)) => match &reply.error {
+            Some(why) if why.starts_with(ABORTED) => RunState::Aborted { text: last_text(own) },
             Some(why) => RunState::Failed { reason: why.to_string() },
             None => RunState::Answered { text: reply.text.to_string() },
         },
         None if busy => RunState::Busy,
-        None => {
-            let text = replies.last().map(|reply| reply.text.to_string()).unwrap_or_default();
-            RunState::Still { text }
-        }
+        None => RunState::Still { text: last_text(&replies) },
     };
     Ok(Finding::Observed(Observation { state, tool_calls, usage, moved }))
+}
+
+/// What was said last. A reply that only calls tools says nothing.
+fn last_text(replies: &[&Assistant]) -> String {
+    let said = replies.iter().rev().find(|reply| !reply.text.is_empty());
+    said.map(|reply| reply.text.to_string()).unwrap_or_default()
 }
 
 /// As the host tells it: in dollars, and with the model.

@@ -9,7 +9,9 @@ use legwork_engine::Usage;
 use legwork_engine::record::{About, Change, Delivery, DeliveryEnd, Forget, NoticeId, Target};
 use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
 use legwork_engine::text::{notices, words};
-use legwork_protocol::{CallKey, HostId, MessageId, Place, SessionId, Status, TaskId, Time};
+use legwork_protocol::{
+    CallKey, HostId, MessageId, Place, SessionId, Settings, Status, TaskId, Time,
+};
 
 use crate::figures::Figures;
 
@@ -112,8 +114,9 @@ pub struct Audit {
 
 impl Audit {
     /// An auditor who knows how many may run at once, and what runs may cost.
-    pub fn new(max_running: u32, max_cost_micros: u64) -> Self {
-        Self { max_running, figures: Figures::within(max_cost_micros), ..Self::default() }
+    pub fn new(settings: &Settings) -> Self {
+        let figures = Figures::within(settings);
+        Self { max_running: settings.max_running, figures, ..Self::default() }
     }
 
     pub fn broken(&mut self, check: &'static str, what: String) {
@@ -121,9 +124,9 @@ impl Audit {
     }
 
     /// A transaction was committed.
-    pub fn committed(&mut self, _at: Time, changes: &[Change]) {
+    pub fn committed(&mut self, at: Time, changes: &[Change]) {
         for change in changes {
-            self.figures.apply(change);
+            self.figures.apply(at, change);
             self.apply(change);
         }
         self.check_ends(changes);

@@ -56,6 +56,8 @@ pub fn settings(dice: &mut Dice) -> Settings {
         max_run_minutes: (LONGEST_RUN_MS / 60_000) as u32,
         max_quiet_minutes: 1,
         max_cost_micros: *dice.pick(&[0, 0, 0, 60, 300]),
+        max_cost_per_run_micros: *dice.pick(&[0, 0, 0, 0, 30]),
+        max_cost_per_day_micros: *dice.pick(&[0, 0, 60]),
         start_turns: !dice.chance(100),
         wake: *dice.pick(&[WakeOn::Each, WakeOn::Each, WakeOn::Last]),
         interrupted: *dice.pick(&[Interrupted::Fail, Interrupted::Continue]),

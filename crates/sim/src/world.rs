@@ -157,7 +157,7 @@ impl World {
         let mut dice = Dice::new(seed);
         let mut oc = OpenCode::new(0, dice.roll(), nasty);
         oc.advance(START, &mut Vec::new());
-        let audit = Audit::new(settings.max_running, settings.max_cost_micros);
+        let audit = Audit::new(&settings);
         let mut world = Self {
             now: START,
             faults: Faults::default(),

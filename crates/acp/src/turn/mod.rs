@@ -52,6 +52,8 @@ pub struct Turn<'a> {
     next_progress: Instant,
     /// Tool calls that were passed on since the last progress.
     tools_shown: u32,
+    /// It has cost more than was passed on.
+    owes_cost: bool,
 }
 
 struct Asked {
@@ -84,6 +86,7 @@ impl<'a> Turn<'a> {
             called_off: None,
             next_progress: Instant::now(),
             tools_shown: 0,
+            owes_cost: false,
         }
     }
 
@@ -140,6 +143,9 @@ impl<'a> Turn<'a> {
                 },
                 Some(command) = commands.next_in_turn() => self.told(command),
                 () = sleep_until(overdue), if self.called_off.is_some() => return Ok(None),
+                () = sleep_until(self.next_progress), if self.owes_cost => {
+                    self.progress(Update::Life);
+                }
             }
         }
     }
@@ -187,6 +193,7 @@ impl<'a> Turn<'a> {
                     let _ = self.said.1.append(&session, &line);
                 }
                 self.used.session_costs(cost, self.cost_before);
+                self.owes_cost = true;
                 self.turns.used(&session, self.used.clone());
             }
             Update::Life => {}
@@ -203,6 +210,7 @@ impl<'a> Turn<'a> {
             }
             let (prompt, usage) = (self.message.clone(), self.used.usage());
             let used = Some(PromptUsage { prompt, usage }).filter(|_| !self.used.is_unknown());
+            self.owes_cost = false;
             self.facts.hint(Hint::Progress { session, tool, used });
         }
     }

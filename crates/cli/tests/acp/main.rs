@@ -10,6 +10,7 @@
 
 mod aside;
 mod bad;
+mod budgets;
 mod elsewhere;
 mod environment;
 mod family;

@@ -106,11 +106,11 @@ fn p4_a_budget_is_shown_when_it_is_nearly_used_up_and_refuses_when_it_is() {
     let page = home.run(["show", &first]).with_code(0).out;
     assert!(!page.contains("Budget") && !home.run(["list"]).out.contains("Budget"), "{page}");
     done(&home, &mut host, "two", 1, 0.15);
-    let near = "0.8500 of 1.0000 USD are used up (limits.max_cost); at the limit none can be \
-         launched or resumed";
+    let near = "0.8500 of 1.0000 USD are used up by one session (limits.max_cost); at the limit \
+         no more helpers are started in it";
     assert_eq!(fact(&home.run(["show", &first]).with_code(0).out, "Budget"), near);
     let list = home.run(["list"]).with_code(0).out;
-    assert!(list.ends_with(&format!("Budget of one session: {near}.\n")), "{list}");
+    assert!(list.ends_with(&format!("Budget: {near}.\n")), "{list}");
     done(&home, &mut host, "three", 1, 0.2);
     let refusal = host.try_launch("four");
     assert!(refusal.contains("1.0500 of 1.0000 USD (limits.max_cost = 1)"), "{refusal}");

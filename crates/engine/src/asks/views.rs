@@ -142,7 +142,7 @@ impl Engine {
             cost_micros: task.run.usage.cost.map(|cost| cost.micros),
             currency: task.run.usage.cost.map(|cost| cost.currency),
             model: task.run.usage.model.as_deref().map(str::to_owned),
-            budget: self.budget_of(&task.root),
+            budget: self.budget_of(&task.root, &task.realm),
             runs: Vec::new(),
             waiting: Vec::new(),
             questions: Vec::new(),

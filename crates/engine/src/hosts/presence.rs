@@ -20,6 +20,9 @@ impl Engine {
         lifetime: HostLifetime,
         serves: Serves,
     ) {
+        if serves == Serves::Everyone {
+            self.terminals.insert(place.clone());
+        }
         let host = self.hosts.known(id, place);
         host.presence = Presence::Here;
         host.lifetime = lifetime;

@@ -70,7 +70,7 @@ impl Engine {
             pending.calls.push(call);
             return Ok(None);
         }
-        self.may_launch(&session)?;
+        self.may_launch(&session, &host)?;
         if self.hosts.presence(&host) != Presence::Here {
             return Err(Refusal::HostUnreachable);
         }
@@ -97,7 +97,7 @@ impl Engine {
         Ok(())
     }
 
-    fn may_launch(&self, session: &SessionId) -> Result<(), Refusal> {
+    fn may_launch(&self, session: &SessionId, own: &HostId) -> Result<(), Refusal> {
         self.may_ask(session)?;
         let limit = self.settings.max_depth;
         if limit != 0 && self.depth_below(session) > limit {
@@ -110,7 +110,8 @@ impl Engine {
             let (finished, unfinished) = self.tasks.counts(&root);
             return Err(Refusal::TooManyTasks { limit, held, finished, unfinished });
         }
-        self.may_spend(&root)
+        let place = self.hosts.get(own).map(|host| &host.place);
+        place.map_or(Ok(()), |realm| self.may_spend(&root, realm))
     }
 
     fn depth_below(&self, session: &SessionId) -> u32 {
@@ -133,7 +134,7 @@ impl Engine {
                 Some(Refusal::CannotFork { agent: pending.launch.agent.clone() })
             }
             // Others may have been accepted while the host was asked.
-            Ok(Finding::AgentKnown) => self.may_launch(&pending.session).err(),
+            Ok(Finding::AgentKnown) => self.may_launch(&pending.session, &pending.own).err(),
             Ok(Finding::NoSuchAgent { known }) => {
                 let new = known.into_iter().filter(|name| !pending.known.contains(name));
                 let new: Vec<String> = new.collect();

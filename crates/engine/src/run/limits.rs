@@ -23,7 +23,8 @@ impl Engine {
         let silent = volatile.activity.since.max(next_try);
         let quiet = minutes(silent, self.settings.max_quiet_minutes);
         let quiet = quiet.filter(|_| volatile.questions.is_empty());
-        [self.longest_run(live), quiet, longest_wait(live)].into_iter().flatten().min()
+        let limits = [self.longest_run(live), quiet, longest_wait(live), longest_stop(live)];
+        limits.into_iter().flatten().min()
     }
 
     fn longest_run(&self, live: &Live) -> Option<Time> {
@@ -79,6 +80,8 @@ impl Engine {
             words::waited_too_long(self.settings.max_run_minutes)
         } else if live.volatile.host_ended() {
             self.why_interrupted(id)
+        } else if longest_stop(live).is_some_and(|longest| longest <= self.now) {
+            self.why_overspent(id, "")
         } else if self.longest_run(live).is_some_and(|longest| longest <= self.now) {
             words::ran_too_long(self.settings.max_run_minutes)
         } else if longest_wait(live).is_some_and(|longest| longest <= self.now) {
@@ -87,6 +90,11 @@ impl Engine {
             words::was_silent_too_long(self.settings.max_quiet_minutes)
         }
     }
+}
+
+/// The end of the wait for its host to call it off because of what it has cost.
+fn longest_stop(live: &Live) -> Option<Time> {
+    Some(live.volatile.overspent?.plus(LIMIT_GRACE_MS))
 }
 
 /// The end of the wait for its provider, if it is in one.

@@ -70,6 +70,7 @@ impl Engine {
         volatile.activity.host_tells(observation.moved.map(|moved| moved.min(now)));
         task.run.tool_calls = task.run.tool_calls.max(observation.tool_calls);
         self.learn_usage(id, observation.usage, observation.state.is_end());
+        let overspent = self.tasks.live(id).is_some_and(|live| self.is_overspent(&live.task));
         let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) else { return };
         match observation.state {
             RunState::Answered { text } => {
@@ -83,6 +84,10 @@ impl Engine {
             RunState::Busy => {
                 volatile.stillness = Stillness::default();
                 volatile.due = None;
+            }
+            RunState::Aborted { text } | RunState::Still { text } if overspent => {
+                let why = self.why_overspent(id, &text);
+                self.fail(id, why);
             }
             RunState::Aborted { text } => {
                 // A host that is closed aborts what runs before it goes. If it goes, the run was

@@ -19,10 +19,16 @@ impl Engine {
         (task.stage == Stage::Queued).then(|| self.hosts.get(&task.run.host).map_or(0, before))
     }
 
-    /// Lets runs leave the queue while their host has a slot.
+    /// Lets runs leave the queue while their host has a slot. What may not be spent any more is not
+    /// begun.
     pub(crate) fn start_waiting(&mut self, host: &HostId) {
         let now = self.now;
         while let Some(id) = self.next_to_start(host) {
+            let too_dear = self.tasks.live(id).and_then(|live| self.why_too_dear(&live.task));
+            if let Some(why) = too_dear {
+                self.fail(id, why);
+                continue;
+            }
             let Some(Live { task, volatile }) = self.tasks.unfinished_mut(id) else { return };
             match volatile.idle_since.take() {
                 Some(since) => task.run.paused_ms += now.since(since),

@@ -95,7 +95,7 @@ impl Engine {
             return Err(Refusal::BeingStopped);
         }
         let session = task.session.clone().ok_or(Refusal::SessionExpired)?;
-        self.may_spend(&task.root)?;
+        self.may_spend(&task.root, &task.realm)?;
         let host = self.host_to_resume(task, own).ok_or(Refusal::HostUnreachable)?;
         self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
         let calls = vec![call];
@@ -134,7 +134,8 @@ impl Engine {
         let refusal = refusal.or(gone.then_some(Refusal::HostUnreachable));
         let asker = resuming.asker.as_ref().map(|(asker, _)| asker);
         // Others may have gone on while the host was asked.
-        let over_budget = || self.tasks.get(id).and_then(|task| self.may_spend(&task.root).err());
+        let over_budget =
+            || self.tasks.get(id).and_then(|task| self.may_spend(&task.root, &task.realm).err());
         let refusal = refusal.or_else(|| self.may_ask(asker?).err());
         match refusal.or_else(over_budget) {
             Some(refusal) => self.refuse(resuming.calls, &refusal),

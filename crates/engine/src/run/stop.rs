@@ -87,6 +87,9 @@ impl Stops {
 impl Engine {
     /// The task's session must not go on, whatever becomes of the task.
     pub(crate) fn request_stop(&mut self, task: &Task) {
+        if self.stops.is_pending(task.id) {
+            return self.tend_stop(task.id);
+        }
         let Some(target) = stop_target(task) else { return };
         let stop =
             Stop { task: task.id, place: task.place.clone(), host: task.run.host.clone(), target };

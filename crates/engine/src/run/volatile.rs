@@ -43,6 +43,8 @@ pub struct Volatile {
     pub(crate) deletion_announced: bool,
     /// Since when it is known to be past a limit.
     pub(crate) overdue: Option<Time>,
+    /// Since when it is being stopped because of what it has cost.
+    pub(crate) overspent: Option<Time>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]

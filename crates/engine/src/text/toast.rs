@@ -106,12 +106,13 @@ pub fn warning(title: &str, message: String) -> Toast {
     Toast { title, message, kind: ToastKind::Warning, duration_ms: QUESTION_MS }
 }
 
-/// The budget of a session is nearly used up, or more.
+/// A budget is nearly used up, or more.
 pub(crate) fn near_budget(budget: &BudgetView) -> Toast {
-    let BudgetView { spent_micros, limit_micros, currency, .. } = budget;
-    let (spent, limit) = (amount(*spent_micros), amount(*limit_micros));
+    let BudgetView { spent_micros, limit_micros, currency, of, .. } = budget;
+    let (spent, limit, setting) = (amount(*spent_micros), amount(*limit_micros), of.setting());
     let message = format!(
-        "They have cost {spent} of {limit} {currency}. At limits.max_cost no more can be launched."
+        "They have cost {spent} of {limit} {currency}. At {setting} no more is started, nor what \
+         waits."
     );
     warning("Background tasks are near their budget", message)
 }

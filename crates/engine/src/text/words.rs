@@ -1,10 +1,12 @@
 //! Small words used in many texts: durations, counts, reasons.
 
+use legwork_protocol::Cost;
 pub use legwork_protocol::amounts::{ago, counted, duration};
 use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS, PROVIDER_WAIT_MAX_MS};
 use legwork_protocol::line::HostLifetime;
-use legwork_protocol::refusal::{cut, plain};
-use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
+use legwork_protocol::money::{amount, setting};
+use legwork_protocol::refusal::{cut, plain, spenders};
+use legwork_protocol::view::{BudgetView, QuestionKind, QuestionOption, QuestionView};
 
 use crate::work::{HostError, Retry};
 
@@ -53,15 +55,42 @@ pub fn could_not_start(error: &HostError, tries: u32) -> String {
 
 /// A prompt that the host took and nobody answers.
 pub fn never_answered(error: Option<&str>, last_text: &str) -> String {
-    let mut why = match error {
+    let why = match error {
         Some(error) => plain(error, HOST_TEXT_MAX_CHARS),
         None => "The helper stopped without an answer.".to_owned(),
     };
+    with_last_words(why, last_text)
+}
+
+fn with_last_words(mut why: String, last_text: &str) -> String {
     if !last_text.trim().is_empty() {
         why.push_str("\n\nIts last words:\n");
         why.push_str(last_text);
     }
     why
+}
+
+/// Its turn has come and the budget is used up.
+pub fn over_budget(budget: &BudgetView, began: bool) -> String {
+    let BudgetView { spent_micros, limit_micros, currency, of, .. } = budget;
+    let what = if began { "Not gone on with" } else { "Not started" };
+    let who = spenders(*of).replacen("The", "the", 1);
+    format!(
+        "{what}: {who} {} of {} {currency} ({} = {}).",
+        amount(*spent_micros),
+        amount(*limit_micros),
+        of.setting(),
+        setting(*limit_micros)
+    )
+}
+
+/// The run itself has cost too much.
+pub fn cost_too_much(cost: Cost, limit_micros: u64, last_text: &str) -> String {
+    let limit = setting(limit_micros);
+    let why = format!(
+        "Stopped: it has cost {cost}, and limits.max_cost_per_run = {limit} allows no more."
+    );
+    with_last_words(why, last_text)
 }
 
 pub fn ran_too_long(minutes: u32) -> String {

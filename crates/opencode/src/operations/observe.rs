@@ -103,11 +103,15 @@ pub fn observation(messages: &[Value], prompt: &str) -> Observation {
     });
     let state = match end {
         Some((reply, End::Answer)) => RunState::Answered { text: reply.text() },
-        Some((reply, End::Aborted | End::Unsaid)) => RunState::Aborted { text: reply.text() },
+        Some((reply, End::Aborted | End::Unsaid)) => {
+            let before = replies().take_while(|other| other.id() != reply.id());
+            RunState::Aborted { text: last_text(before, reply.text()) }
+        }
         Some((_, End::Error(error))) => RunState::Failed { reason: error::reason(error) },
-        None => RunState::Still {
-            text: replies().next_back().map(Message::last_words).unwrap_or_default(),
-        },
+        None => {
+            let last = replies().next_back().map(Message::last_words).unwrap_or_default();
+            RunState::Still { text: last_text(replies(), last) }
+        }
     };
     let tool_calls = replies().map(Message::tool_calls).sum::<usize>();
     let tool_calls = u32::try_from(tool_calls).unwrap_or(u32::MAX);
@@ -118,4 +122,10 @@ pub fn observation(messages: &[Value], prompt: &str) -> Observation {
     let usage = Spending::of(own.iter().map(Message::info)).usage();
     let moved = replies().filter_map(Message::moved).max();
     Observation { state, tool_calls, usage, moved }
+}
+
+/// What was said last: a reply that only calls tools says nothing.
+fn last_text<'a>(before: impl Iterator<Item = &'a Message<'a>>, last: String) -> String {
+    let said = before.map(Message::text).filter(|text| !text.trim().is_empty());
+    if last.trim().is_empty() { said.last().unwrap_or_default() } else { last }
 }

@@ -7,6 +7,7 @@ use crate::ids::TaskId;
 use crate::limits::{ECHO_MAX_CHARS, REFUSAL_MAX_CHARS};
 use crate::money::{Currency, amount, setting};
 use crate::status::Status;
+use crate::view::BudgetOf;
 
 /// Why a request is not done: a code and its values. `Display` is what a model reads; where
 /// `spec.md` fixes a text it is fixed here, character for character.
@@ -74,12 +75,19 @@ pub enum Refusal {
     },
     /// The budget.
     #[error(
-        "The helpers of this conversation have cost {} of {} {currency} (limits.max_cost = {}), so \
-         none can be launched or resumed. Go on without them, or ask the person to raise \
-         limits.max_cost in legwork's config.toml and to run `legwork daemon stop`.",
-        amount(*.spent_micros), amount(*.limit_micros), setting(*.limit_micros)
+        "{} {} of {} {currency} ({} = {}), so none can be launched or resumed. Go on without \
+         them, or ask the person to raise {} in legwork's config.toml and to run `legwork daemon \
+         stop`.",
+        spenders(*.of), amount(*.spent_micros), amount(*.limit_micros), of.setting(),
+        setting(*.limit_micros), of.setting()
     )]
-    OverBudget { spent_micros: u64, limit_micros: u64, currency: Currency },
+    OverBudget {
+        spent_micros: u64,
+        limit_micros: u64,
+        currency: Currency,
+        #[serde(default, skip_serializing_if = "BudgetOf::is_session")]
+        of: BudgetOf,
+    },
     /// X2.
     #[error("Cannot cancel task: status is '{0}'. Only running or resumed tasks can be cancelled.")]
     CannotCancel(Status),
@@ -186,6 +194,14 @@ impl Refusal {
 
 fn list(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { cut(&names.join(", "), 300) }
+}
+
+/// Who spends from a budget, and that they did.
+pub fn spenders(of: BudgetOf) -> &'static str {
+    match of {
+        BudgetOf::Session => "The helpers of this conversation have cost",
+        BudgetOf::Day => "The helpers that terminals launched have cost, today,",
+    }
 }
 
 fn holders(held: usize, finished: usize, unfinished: usize) -> String {

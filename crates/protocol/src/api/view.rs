@@ -63,7 +63,7 @@ pub struct TaskView {
     /// The model that does, or did, the run, where the host tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Set if `limits.max_cost` is nearly used up, or more, by the runs of its root session.
+    /// The budget that its runs spend from, if that is nearly used up, or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetView>,
     /// Every run of it, the launch first; only where one task is asked for.
@@ -121,7 +121,33 @@ impl RunView {
     }
 }
 
-/// How much of `limits.max_cost` the runs of one root session have used up.
+/// What a budget is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BudgetOf {
+    /// All runs of one root session (`limits.max_cost`).
+    #[default]
+    Session,
+    /// All runs that terminals ask for in a day (`limits.max_cost_per_day`).
+    Day,
+}
+
+impl BudgetOf {
+    /// Whether it is what it is taken for if nothing is said.
+    pub fn is_session(&self) -> bool {
+        *self == Self::Session
+    }
+
+    /// The setting that limits it.
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::Session => "limits.max_cost",
+            Self::Day => "limits.max_cost_per_day",
+        }
+    }
+}
+
+/// How much of a budget is used up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct BudgetView {
@@ -130,6 +156,8 @@ pub struct BudgetView {
     pub spent_micros: u64,
     pub currency: Currency,
     pub limit_micros: u64,
+    #[serde(default, skip_serializing_if = "BudgetOf::is_session")]
+    pub of: BudgetOf,
 }
 
 /// What runs cost, by something and altogether.

@@ -76,14 +76,14 @@ impl Play {
         !polls && self.world.waiting().next().is_none() && self.world.is_settled()
     }
 
-    /// Where nothing goes wrong, a helper that can answer does not fail.
+    /// Where nothing goes wrong, a helper that can answer and be paid for does not fail.
     pub(super) fn check_calm(&mut self) {
         let easy = |prompt: &str| prompt.starts_with("say ") || prompt.starts_with("wait 5;");
+        let too_dear = |detail: &str| detail.contains("(limits.max_cost");
         let audit = self.world.audit();
-        let wrong = audit
-            .runs
-            .iter()
-            .find(|(_, run)| run.ended == Some(Outcome::Failed) && easy(&run.prompt));
+        let wrong = audit.runs.iter().find(|(_, run)| {
+            run.ended == Some(Outcome::Failed) && easy(&run.prompt) && !too_dear(&run.detail)
+        });
         if let Some(what) = wrong.map(|(id, run)| format!("{id:?} failed: {}", run.detail)) {
             audit.broken("no failure without a fault", what);
         }

@@ -5,8 +5,9 @@ use legwork_protocol::api::{Answer, Ask, List};
 use legwork_protocol::view::TaskView;
 use legwork_protocol::{Settings, Status, TaskId};
 use legwork_sim::Story;
-use legwork_sim::host::Nasty;
+use legwork_sim::host::{Nasty, SHARED, SPECIALIST};
 use legwork_sim::story::launch;
+use legwork_sim::world::shared_place;
 use serde_json::json;
 
 use crate::list::Bare;
@@ -180,5 +181,71 @@ fn p4_a_helpers_helper_spends_from_the_same_budget() {
     assert_eq!(figures(&mut story, helper).0, None, "its helper's cost is not its own");
     let answer = story.ask("background_task", launch("Another", WORK));
     assert!(answer.contains("limits.max_cost"), "{answer}");
+    story.end();
+}
+
+/// What it has said so far is in the reason, and its session can be gone on with.
+#[test]
+fn q6_a_run_that_has_cost_what_one_may_is_stopped_and_keeps_what_it_found() {
+    let settings = Settings { max_cost_per_run_micros: 60, ..Settings::default() };
+    let mut story = Story::with(settings, Nasty::scripted());
+    let dear = story.launch("Dear", "text half of it; tool grep; tool read 60000; say the rest");
+    let cheap = story.launch("Cheap", "say found it");
+    story.until_settled();
+    assert_eq!(story.status(cheap), Some(Status::Completed));
+    assert_eq!(story.status(dear), Some(Status::Error));
+    let told = story.ask("background_output", json!({ "task_id": dear.to_string() }));
+    assert!(told.contains("and limits.max_cost_per_run = 0.00006 allows no more."), "{told}");
+    assert!(told.contains("Its last words:\nhalf of it"), "{told}");
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn q6_all_terminals_spend_from_the_budget_of_the_day() {
+    let settings = Settings { max_cost_per_day_micros: 100, ..Settings::default() };
+    let mut story = Story::with(settings, Nasty::scripted());
+    let window = story.world.boot_on(SHARED, shared_place());
+    story.pass(1_000);
+    let ask = |story: &mut Story, name: &str| {
+        let terminal = story.conversation_in(window, name);
+        let mut arguments = launch(name, WORK);
+        arguments["agent"] = json!(SPECIALIST);
+        let call = story.start_in(window, &terminal, "background_task", arguments);
+        let answer = story.answer(call);
+        story.until_settled();
+        answer
+    };
+    for name in ["first", "second"] {
+        assert!(ask(&mut story, name).starts_with("Task ID: "));
+    }
+    let refusal = "The helpers that terminals launched have cost, today, 0.0001 of 0.0001 USD \
+         (limits.max_cost_per_day = 0.0001), so none can be launched or resumed.";
+    assert!(ask(&mut story, "third").starts_with(refusal));
+    story.world.restart_daemon();
+    story.pass(5_000);
+    assert!(ask(&mut story, "fourth").starts_with(refusal), "also after a restart");
+    let window = story.launch("Window", WORK);
+    story.until_status(window, Status::Completed);
+    story.pass(24 * 3_600_000);
+    assert!(ask(&mut story, "fifth").starts_with("Task ID: "), "a day later");
+    story.end();
+}
+
+#[test]
+fn q6_what_waits_in_the_queue_ends_with_the_reason_when_the_budget_is_used_up() {
+    let settings = Settings { max_running: 1, ..up_to(69) };
+    let mut story = Story::with(settings, Nasty::scripted());
+    let first = story.launch("First", WORK);
+    let waiting = ["Second", "Third"].map(|name| story.launch(name, WORK));
+    story.until_settled();
+    assert_eq!(story.status(first), Some(Status::Completed));
+    for task in waiting {
+        assert_eq!(story.status(task), Some(Status::Error));
+        assert_eq!(figures(&mut story, task).1, None, "nothing of it ran");
+        let told = story.ask("background_output", json!({ "task_id": task.to_string() }));
+        let why = "Not started: the helpers of this conversation have cost 0.000069 of 0.000069 \
+             USD (limits.max_cost = 0.000069).";
+        assert!(told.contains(why), "{told}");
+    }
     story.end();
 }
