@@ -11,6 +11,9 @@ pub const LINE_MAX_CHARS: usize = 300;
 /// for so long: whoever pressed it meant something else.
 pub const KEYS_GUARD_MS: u64 = 500;
 
+/// Characters of a title that is made of a prompt: it stands in a row beside other things.
+pub const TITLE_MAX_CHARS: usize = 60;
+
 /// Bytes of one text that are read as Markdown: more than a helper writes in one piece (a page of a
 /// result has 40,000 bytes). What follows is left out, and said to be.
 pub const MARKDOWN_MAX_BYTES: usize = 256 << 10;

@@ -3,9 +3,16 @@
 use legwork_protocol::refusal::{plain, steers};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::limits::TITLE_MAX_CHARS;
+
 /// A text of somebody else without what could steer a terminal or turn the text around.
 pub fn harmless(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !steers(*c)).collect()
+}
+
+/// What a task is called that was given no name: the first line of its prompt.
+pub fn first_line(prompt: &str) -> String {
+    plain(prompt.trim().lines().next().unwrap_or_default(), TITLE_MAX_CHARS)
 }
 
 /// At most so many columns wide, with `…` where something was cut.

@@ -14,6 +14,7 @@ import {
   HIDDEN_MS,
   NEW_QUESTION_MS,
 } from './limits.js'
+import { Launch } from './launch.js'
 import { Opened } from './opened.js'
 import { closed, isLive, setState, sorrow, state, tellLive } from './states.js'
 import { Store } from './store.js'
@@ -31,6 +32,13 @@ const board = new Board(store, {
   clear: () => clearFinished(store),
 })
 const detail = new Detail(store)
+const launch = new Launch(
+  () => {
+    const task = store.get(board.selected)?.task
+    return task ? { agent: task.agent, folder: task.directory } : {}
+  },
+  (id) => (location.hash = id),
+)
 const telling = new Telling((id) => (location.hash = id), tell)
 board.keep = (item) => filter.keeps(item)
 
@@ -281,7 +289,7 @@ addEventListener('hashchange', () => {
 })
 addEventListener('popstate', route)
 
-listenToKeys({ board, detail, filter, move, open, back, setView, covers })
+listenToKeys({ board, detail, filter, launch, move, open, back, setView, covers })
 theme(byId('theme'))
 board.setScale(undefined)
 byId('grouping').value = localStorage.getItem(GROUPING) ?? 'need'

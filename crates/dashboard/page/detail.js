@@ -24,6 +24,7 @@ export class Detail {
   /** @type {Item | undefined} */ item
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #settling
   #tab = 'conversation'
+  /** The task that is just being tried again. @type {string | undefined} */ #retrying
   #acts = ''
   #runs = 0
   node = byId('detail')
@@ -132,7 +133,8 @@ export class Detail {
     const act = over
       ? button('Clear…', '', () => this.clear())
       : button('Cancel task…', '', () => this.cancel())
-    byId('acts').replaceChildren(...[copies, act].filter(Boolean))
+    const again = state === 'failed' && button('Retry', '', () => this.retry(), 't')
+    byId('acts').replaceChildren(...[copies, again, act].filter(Boolean))
   }
 
   #drawWho() {
@@ -200,7 +202,7 @@ export class Detail {
       row.cost ? [row.cost, ''] : undefined,
       task.model ? [task.model, ''] : undefined,
       task.resumes ? [`run ${task.resumes + 1}`, ''] : undefined,
-      task.ended ? [clock(task.ended), 'ended'] : undefined,
+      task.ended ? [`ended ${clock(task.ended)}`, ''] : undefined,
     ].filter((fact) => fact !== undefined)
     const box = byId('facts')
     const text = JSON.stringify(facts)
@@ -272,6 +274,22 @@ export class Detail {
       () => ask(taskPath(item.task.id, 'cancel'), {}),
       () => `Cancelled “${item.task.description}”.`,
     )
+  }
+
+  /** Has it do the same again. */
+  async retry() {
+    const item = this.item
+    if (item?.row.state !== 'failed' || this.#retrying === item.task.id) return
+    this.#retrying = item.task.id
+    await act(
+      () => ask(taskPath(item.task.id, 'retry'), {}),
+      (answer) => {
+        // One without a session begins anew.
+        if (answer.item.task.id !== item.task.id) location.hash = answer.item.task.id
+        return `“${item.task.description}” is tried again.`
+      },
+    )
+    this.#retrying = undefined
   }
 
   async clear() {

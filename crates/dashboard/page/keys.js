@@ -11,6 +11,7 @@ import { isInput, mayBeTyping, typed, watchInputs } from './typing.js'
  * @property {import('./board.js').Board} board
  * @property {import('./detail.js').Detail} detail
  * @property {import('./filter.js').Filter} filter
+ * @property {import('./launch.js').Launch} launch
  * @property {(by: number) => void} move
  * @property {() => void} open
  * @property {() => void} back
@@ -61,35 +62,50 @@ function walking({ board, filter, move, open, back, covers }) {
   ]
 }
 
+/** @typedef {import('./question.js').Card} Card */
+/** @param {Card | undefined} card @param {string} key */
+const takesKeys = (card, key) => Boolean(card?.takesKeys && card.offers(key))
+
 /** @param {Doings} doings @returns {Key[]} */
 function answering({ detail }) {
-  /** @typedef {import('./question.js').Card} Card */
-  /** Whether the key did something. @param {string} key @param {(card: Card) => void} act */
+  /** @param {string} key @param {(card: Card) => void} act */
   const answer = (key, act) => {
-    const card = detail.card
-    if (!card?.takesKeys || !card.offers(key)) return false
-    act(card)
-    return true
-  }
-  /** A key that could allow something. @param {string} key @param {(card: Card) => void} act */
-  const allow = (key, act) => {
-    if (!mayBeTyping()) return answer(key, act)
-    typed()
-    if (detail.card?.offers(key)) tell(`You were typing just now. To answer, press it again: ${key}`)
+    const { card } = detail
+    if (card && takesKeys(card, key)) act(card)
   }
   // Not while text streams in: what one reads may not be what one allows.
   const isStill = () => performance.now() - detail.conversation.written > NEW_QUESTION_MS
   return [
-    [['o'], 'allow once', () => allow('o', (card) => card.send('once'))],
-    [['w'], 'always allow; asks first', () => isStill() && allow('w', (card) => card.always())],
-    [['r'], 'reject', () => allow('r', (card) => card.send({ reject: null }))],
-    // Whoever pressed it goes on with words, whether there is an input for them or not.
-    [['e'], 'reject, and say why', () => answer('e', (card) => card.rejectWithWords()) || typed()],
+    [['o'], 'allow once', () => answer('o', (card) => card.send('once'))],
+    [['w', 'a'], 'always allow; asks first', () => isStill() && answer('w', (card) => card.always())],
+    [['r'], 'reject', () => answer('r', (card) => card.send({ reject: null }))],
   ]
 }
 
 /** @param {Doings} doings @returns {Key[]} */
-function doing({ detail, setView }) {
+function deciding({ detail }) {
+  return [
+    [['x'], 'cancel the task; asks first', () => detail.cancel()],
+    [['t'], 'try a failed task again', () => detail.retry()],
+  ]
+}
+
+/** Whoever presses these goes on with words. @param {Doings} doings @returns {Key[]} */
+function writing({ detail, launch }) {
+  const reject = () => {
+    if (takesKeys(detail.card, 'e')) detail.card?.rejectWithWords()
+    // What follows is meant for an input, whether there is one or not.
+    else typed()
+  }
+  return [
+    [['e'], 'reject, and say why', reject],
+    [['n'], 'a new task', () => launch.show()],
+    [['c'], 'go on with a finished task', () => byId('resume').focus()],
+  ]
+}
+
+/** @param {Doings} doings @returns {Key[]} */
+function looking({ detail, setView }) {
   const names = ['the conversation', 'the result', 'why it is not done, or what happened']
   const tabs = TABS.map(
     (tab, at) =>
@@ -98,8 +114,6 @@ function doing({ detail, setView }) {
   const other = () => setView(document.body.dataset.view === 'list' ? 'timeline' : 'list')
   return [
     ...tabs,
-    [['x'], 'cancel the task; asks first', () => detail.cancel()],
-    [['c'], 'go on with a finished task', () => byId('resume').focus()],
     [['g'], 'timeline or list', other],
     [['f'], 'follow the conversation', () => detail.conversation.follow()],
     [['/'], 'find a task', () => byId('find').focus()],
@@ -109,9 +123,13 @@ function doing({ detail, setView }) {
 
 /** @param {Doings} doings */
 export function listenToKeys(doings) {
-  const [first, ...rest] = [walking(doings), answering(doings), doing(doings)]
+  const first = walking(doings)
+  // Not while somebody may be typing.
+  const careful = [...answering(doings), ...deciding(doings)]
   /** @type {Map<string, Key>} */ const byKey = new Map()
-  for (const key of [...first, ...rest.flat()]) for (const name of key[0]) byKey.set(name, key)
+  for (const key of [...first, ...careful, ...writing(doings), ...looking(doings)]) {
+    for (const name of key[0]) byKey.set(name, key)
+  }
   watchInputs()
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.isComposing || isAsking()) return
@@ -122,11 +140,13 @@ export function listenToKeys(doings) {
       return
     }
     const key = byKey.get(event.key)
-    // A letter that means nothing here is one of a text.
-    if (!key && event.key.length === 1) typed()
+    // A letter that means nothing here is one of a text, and so is what follows at once.
+    const isHeld = key && careful.includes(key) && mayBeTyping()
+    if (isHeld || (!key && event.key.length === 1)) typed()
     // The letter is not to be written where the key leads.
     if (key && !first.includes(key)) event.preventDefault()
-    key?.[2](event)
+    if (isHeld) tell(`You were typing just now. If ${event.key} is meant as a key, press it again.`)
+    else key?.[2](event)
   })
   const shown = (/** @type {string[]} */ names) =>
     names.map((name) => make('kbd', {}, SHOWN[name] ?? name))

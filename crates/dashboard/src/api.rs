@@ -53,7 +53,7 @@ impl From<legwork_client::Fault> for Failure {
     }
 }
 
-type Done = Result<Value, Failure>;
+pub type Done = Result<Value, Failure>;
 
 /// Some tasks, page by page.
 pub async fn tasks(folders: &Folders, query: &Query) -> Done {
@@ -124,7 +124,7 @@ pub async fn resume(folders: &Folders, task: TaskId, body: Value) -> Done {
     item(ask(folders, resume).await?)
 }
 
-fn item(task: TaskView) -> Done {
+pub fn item(task: TaskView) -> Done {
     Ok(json!({ "item": Item::from(task) }))
 }
 

@@ -34,6 +34,7 @@ const PAGES: &[(&str, Page)] = pages! {
     "/icon-asks.svg", "icon-asks.svg", PICTURE;
     "/icon.svg", "icon.svg", PICTURE;
     "/keys.js", "keys.js", SCRIPT;
+    "/launch.js", "launch.js", SCRIPT;
     "/limits.js", "limits.js", SCRIPT;
     "/markdown.js", "markdown.js", SCRIPT;
     "/opened.js", "opened.js", SCRIPT;

@@ -11,6 +11,7 @@ mod fault;
 mod files;
 mod guard;
 mod headers;
+mod launch;
 pub mod limits;
 mod link;
 mod live;

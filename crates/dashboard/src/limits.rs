@@ -22,6 +22,9 @@ pub const ASKED_AT_ONCE: usize = 8;
 /// Threads for what blocks: to find the daemon, and to start it.
 pub const THREADS_MAX: usize = 4;
 
+/// Folders that somebody can choose from to launch in: a list to look through.
+pub const FOLDERS_MAX: usize = 500;
+
 // Streams.
 
 /// Events that were made for a tab and not read yet. The daemon is asked for the next one when

@@ -12,7 +12,7 @@ use legwork_protocol::CallKey;
 use legwork_protocol::api::{Answer, Other, Refusal, Request};
 use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
-    BadLine, FromDaemon, Role, ToDaemon, check_size, decode_from_daemon, encode,
+    BadLine, Context, FromDaemon, Role, ToDaemon, check_size, decode_from_daemon, encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -85,17 +85,14 @@ impl Link {
         &mut self,
         request: impl Into<Request>,
     ) -> Result<T, Trouble> {
-        self.ask_with(request.into(), &new_key()).await
+        self.ask_with(Asked::of(None, request)).await
     }
 
-    async fn ask_with<T: TryFrom<Answer>>(
-        &mut self,
-        request: Request,
-        key: &CallKey,
-    ) -> Result<T, Trouble> {
+    async fn ask_with<T: TryFrom<Answer>>(&mut self, asked: Asked) -> Result<T, Trouble> {
+        let Asked { request, key, context } = asked;
         self.last_id += 1;
         let asked = self.last_id;
-        let line = ToDaemon::Request { id: asked, key: key.clone(), request, context: None };
+        let line = ToDaemon::Request { id: asked, key, request, context };
         let bytes = encode(&line);
         check_size(&bytes).map_err(Fault::TooLong)?;
         let written = timeout(SILENCE_MAX, self.stream.write_all(&bytes)).await;
@@ -148,18 +145,45 @@ impl Link {
     }
 }
 
+/// Something that is asked, perhaps again: the same key makes it the same.
+#[derive(Clone)]
+struct Asked {
+    request: Request,
+    key: CallKey,
+    /// The session that asks; nothing for the person.
+    context: Option<Context>,
+}
+
+impl Asked {
+    fn of(context: Option<Context>, request: impl Into<Request>) -> Self {
+        Self { request: request.into(), key: new_key(), context }
+    }
+}
+
 /// Asks one thing over a connection of its own. A connection that breaks is opened once more: what
 /// is sent again has the same key, so nothing happens twice.
 pub async fn ask<T: TryFrom<Answer>>(
     folders: &Folders,
     request: impl Into<Request>,
 ) -> Result<T, Trouble> {
-    let (request, key) = (request.into(), new_key());
-    let asked = Link::open(folders).await?.ask_with(request.clone(), &key).await;
-    match asked {
+    ask_once_more(folders, Asked::of(None, request)).await
+}
+
+/// The same for a session.
+pub async fn ask_as<T: TryFrom<Answer>>(
+    folders: &Folders,
+    session: Context,
+    request: impl Into<Request>,
+) -> Result<T, Trouble> {
+    ask_once_more(folders, Asked::of(Some(session), request)).await
+}
+
+async fn ask_once_more<T: TryFrom<Answer>>(folders: &Folders, asked: Asked) -> Result<T, Trouble> {
+    let answered = Link::open(folders).await?.ask_with(asked.clone()).await;
+    match answered {
         Err(Trouble::Daemon(Fault::Leaving | Fault::Broken(_))) => {
-            Link::open(folders).await?.ask_with(request, &key).await
+            Link::open(folders).await?.ask_with(asked).await
         }
-        asked => asked,
+        answered => answered,
     }
 }

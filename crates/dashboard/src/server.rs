@@ -14,6 +14,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use legwork_client::new_key;
 use legwork_machine::Folders;
 use legwork_protocol::TaskId;
 use serde::Deserialize;
@@ -34,7 +35,7 @@ use crate::patient::Patient;
 use crate::query::Query;
 use crate::secret::Secret;
 use crate::stream::{Events, stream};
-use crate::{files, headers, live};
+use crate::{files, headers, launch, live};
 
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 
@@ -241,6 +242,10 @@ async fn get(path: &str, query: &Query, shared: Arc<Shared>) -> Result<Answer, F
         let _turn = turn(&shared).await;
         return Ok(of_value(&api::tasks(&shared.folders, query).await?));
     }
+    if path == "launch" {
+        let _turn = turn(&shared).await;
+        return Ok(of_value(&launch::choices(&shared.folders).await?));
+    }
     let (task, what) = task_in(path)?;
     if what == "conversation" {
         let folders = shared.folders.clone();
@@ -285,7 +290,11 @@ async fn post(path: &str, body: Value, shared: &Shared) -> Result<Value, Failure
     if path == "clear" {
         return api::clear(folders, body).await;
     }
+    if path == "launch" {
+        return launch::launch(folders, body).await;
+    }
     match task_in(path)? {
+        (task, "retry") => launch::retry(folders, task, new_key()).await,
         (task, "cancel") => api::cancel(folders, task).await,
         (task, "resume") => api::resume(folders, task, body).await,
         (task, "answer") => api::answer(folders, task, body).await,

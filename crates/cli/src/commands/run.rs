@@ -115,13 +115,7 @@ impl Run {
         let spec = |(number, prompt): (usize, String)| {
             let description = description(self.description.as_deref(), &prompt, number, of);
             let agent = agent.clone();
-            let ask = Ask::Launch {
-                prompt,
-                description: description.clone(),
-                agent,
-                fork: false,
-                collects: false,
-            };
+            let ask = Ask::launch(prompt, description.clone(), agent);
             LaunchSpec { description, ask }
         };
         Ok(prompts.into_iter().enumerate().map(spec).collect())

@@ -18,7 +18,7 @@ use crate::screen::{DIM, Screen, paint, remark};
 /// See all helpers in the browser
 ///
 /// Opens a live page with all tasks: who asks you something, who is at work on what, and what came
-/// of the others. On it you read along, answer, cancel, have tasks go on and clear them.
+/// of the others. On it you read along, answer, launch, cancel, have tasks go on and clear them.
 ///
 /// The page is for you alone: it is served to this machine only, and only to a browser that came
 /// in with a code from this command. A code is good once; run `legwork ui` again for another

@@ -2,13 +2,11 @@
 
 use std::io::Read;
 
+use legwork_board::text::first_line;
 use legwork_protocol::limits::PROMPT_MAX_BYTES;
 use legwork_protocol::refusal::plain;
 
 use crate::fault::Fault;
-
-/// A description made from a prompt: it shares a line with an id, an agent and a time.
-const DESCRIPTION_MAX_CHARS: usize = 60;
 
 /// Whether words may be prompts of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +64,7 @@ pub fn description(asked: Option<&str>, prompt: &str, number: usize, of: usize) 
     match asked {
         Some(asked) if of > 1 => format!("{asked} ({} of {of})", number + 1),
         Some(asked) => asked.to_owned(),
-        None => plain(prompt.trim().lines().next().unwrap_or_default(), DESCRIPTION_MAX_CHARS),
+        None => first_line(prompt),
     }
 }
 

@@ -83,9 +83,9 @@ fn p11_a_key_right_after_a_text_was_expected_answers_nothing() {
         assert_eq!(at(hour + ms, &format!("press('{keys}')")), false, "{keys}");
     }
     // `e` that opened nothing, and letters that are no keys, are words as well.
-    assert_eq!(at(2 * hour, "press('no')"), false);
+    assert_eq!(at(2 * hour, "press('but so')"), false);
     assert_eq!(page.eval("document.querySelector('dialog[open]')"), json!(null));
-    page.wait_for(&reads("#told", "press it again"));
+    page.wait_for(&reads("#told", "press it again."));
     assert_eq!(at(3 * hour, "press('o')"), true);
     page.wait_for(&reads("#told", "Allowed once: to delete everything"));
 }

@@ -391,7 +391,7 @@ fn v2_a_finished_row_says_how_long_it_took_what_it_cost_and_when_it_ended() {
     let hour = "/^\\d\\d:\\d\\d$/.test";
     page.wait_for(&format!("{hour}(document.querySelector({}).innerText)", json!(part("time"))));
     choose(&page, &task);
-    page.wait_for(&reads("#facts", " ended"));
+    page.wait_for(&reads("#facts", "ended "));
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod home;
 #[expect(dead_code, reason = "a part of it is for other tests")]
 mod host;
 mod http;
+mod launching;
 mod look;
 mod rules;
 mod stage;

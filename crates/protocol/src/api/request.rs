@@ -163,6 +163,11 @@ impl From<Ask> for Request {
 }
 
 impl Ask {
+    /// A launch by somebody who is told of its end.
+    pub fn launch(prompt: String, description: String, agent: String) -> Self {
+        Self::Launch { prompt, description, agent, fork: false, collects: false }
+    }
+
     /// Whether the values fit, whichever front they come from.
     pub fn check(&self) -> Result<(), Refusal> {
         match self {
