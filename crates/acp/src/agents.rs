@@ -1,5 +1,5 @@
 //! Which agents there are: those of the settings, those that are known and found on the PATH, and
-//! the one that is built in. Starts none of them.
+//! the one that is built in; and which could be, if something was installed. Starts none of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -7,14 +7,51 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use legwork_machine::{Folders, on_path};
+use legwork_protocol::Installable;
 
-/// Agents that speak ACP, as we would call them: name, program and arguments.
-const WELL_KNOWN: [(&str, &str, &[&str]); 5] = [
-    ("opencode", "opencode", &["acp"]),
-    ("claude", "claude-agent-acp", &[]),
-    ("codex", "codex-acp", &[]),
-    ("gemini", "gemini", &["--acp"]),
-    ("goose", "goose", &["acp"]),
+/// A program that can be an agent.
+struct WellKnown {
+    /// The agent's name, which is also that of the person's program.
+    name: &'static str,
+    speaks: Speaks,
+}
+
+/// How it speaks ACP.
+enum Speaks {
+    /// By itself, with these arguments.
+    Itself(&'static [&'static str]),
+    Through(Adapter),
+}
+
+/// A program that speaks ACP for another one, which it starts.
+struct Adapter {
+    program: &'static str,
+    /// In npm's registry.
+    package: &'static str,
+    /// Names the other program; without it the adapter starts one that it brings along.
+    variable: &'static str,
+}
+
+const WELL_KNOWN: [WellKnown; 5] = [
+    WellKnown { name: "opencode", speaks: Speaks::Itself(&["acp"]) },
+    WellKnown {
+        name: "claude",
+        speaks: Speaks::Through(Adapter {
+            program: "claude-agent-acp",
+            package: "@agentclientprotocol/claude-agent-acp",
+            variable: "CLAUDE_CODE_EXECUTABLE",
+        }),
+    },
+    WellKnown {
+        name: "codex",
+        speaks: Speaks::Through(Adapter {
+            program: "codex-acp",
+            package: "@agentclientprotocol/codex-acp",
+            variable: "CODEX_PATH",
+        }),
+    },
+    WellKnown { name: "gemini", speaks: Speaks::Itself(&["--acp"]) },
+    WellKnown { name: "goose", speaks: Speaks::Itself(&["acp"]) },
 ];
 /// Names the folder in which the built-in agent keeps its conversations; without it they end with
 /// its process.
@@ -70,7 +107,11 @@ impl Agent {
 
 /// All agents: those of the settings first; one of them takes the place of another with its name.
 pub fn known(configured: Vec<Agent>, folders: &Folders, path: Option<&OsStr>) -> Vec<Agent> {
-    let found = WELL_KNOWN.iter().filter_map(|(name, program, arguments)| {
+    let found = WELL_KNOWN.iter().filter_map(|WellKnown { name, speaks }| {
+        let (program, arguments) = match speaks {
+            Speaks::Itself(arguments) => (*name, *arguments),
+            Speaks::Through(adapter) => (adapter.program, &[][..]),
+        };
         let program = on_path(program, path?).next()?;
         let command = [text(&program)].into_iter().chain(arguments.iter().map(|a| (*a).to_owned()));
         Some(Agent::new(*name, command.collect(), Source::Path(program)))
@@ -84,6 +125,48 @@ pub fn known(configured: Vec<Agent>, folders: &Folders, path: Option<&OsStr>) ->
         }
     }
     agents
+}
+
+/// What could be an agent beside these: its program is on the PATH, its adapter is not.
+pub fn installable(known: &[Agent], path: &OsStr) -> Vec<Installable> {
+    let is_missing = |name: &str| !known.iter().any(|agent| agent.name == name);
+    let is_there = |program: &str| on_path(program, path).next().is_some();
+    let has_npm = is_there("npm");
+    let found = WELL_KNOWN.iter().filter(|one| is_missing(one.name) && is_there(one.name));
+    found.filter_map(|one| one.installable(has_npm)).collect()
+}
+
+/// What could be an agent, whatever is on the PATH: those with an adapter, and the names of those
+/// that need none.
+pub fn possible() -> (Vec<Installable>, Vec<&'static str>) {
+    let adapted = WELL_KNOWN.iter().filter_map(|one| one.installable(true)).collect();
+    let is_itself = |one: &&WellKnown| matches!(one.speaks, Speaks::Itself(_));
+    (adapted, WELL_KNOWN.iter().filter(is_itself).map(|one| one.name).collect())
+}
+
+impl WellKnown {
+    fn installable(&self, has_npm: bool) -> Option<Installable> {
+        let Speaks::Through(Adapter { package, .. }) = &self.speaks else { return None };
+        let (agent, package) = (self.name.to_owned(), (*package).to_owned());
+        Some(Installable { agent, package, has_npm })
+    }
+}
+
+/// If this command starts an adapter: the variable that names the program which that starts in
+/// turn, and the one of the person on this PATH.
+pub fn own_program(command: &[String], path: &OsStr) -> Option<(&'static str, PathBuf)> {
+    let is_named = |adapter: &Adapter| {
+        command.iter().any(|word| {
+            let name = Path::new(word).file_name().and_then(OsStr::to_str);
+            name == Some(adapter.program) || word.starts_with(adapter.package)
+        })
+    };
+    WELL_KNOWN.iter().find_map(|one| match &one.speaks {
+        Speaks::Through(adapter) if is_named(adapter) => {
+            Some((adapter.variable, on_path(one.name, path).next()?))
+        }
+        _ => None,
+    })
 }
 
 /// The agent that is built in. It keeps its conversations in the folder `memory`.
@@ -133,5 +216,25 @@ mod tests {
         assert_eq!(names(&agents), ["mine", "codex", "gemini", REHEARSAL]);
         assert_eq!(agents[1].source, Source::Config);
         assert_eq!(agents[2].command[1], "--acp");
+    }
+
+    #[test]
+    fn p13_an_adapter_is_known_by_its_program_or_its_package() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("codex");
+        fs::write(&own, "").unwrap();
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+        let found = |command: &str| {
+            let command: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            own_program(&command, folder.path().as_os_str())
+        };
+        for command in
+            ["/x/codex-acp", "npx -y @agentclientprotocol/codex-acp@2.6.0", "node /x/codex-acp"]
+        {
+            assert_eq!(found(command), Some(("CODEX_PATH", own.clone())), "{command}");
+        }
+        for command in ["codex", "claude-agent-acp", "/codex-acp/x"] {
+            assert_eq!(found(command), None, "{command}");
+        }
     }
 }

@@ -1,15 +1,18 @@
 //! What came of requests, in words for people. What models read of the same values is the engine's.
 
-use legwork_protocol::Refusal;
 use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::money::amount;
 use legwork_protocol::refusal::plain;
+use legwork_protocol::slips::nearest;
 use legwork_protocol::view::{BudgetOf, QuestionKind, QuestionView, TaskView, Waiting};
+use legwork_protocol::{Installable, Refusal};
 
 use crate::ask::answered;
 
+/// The agent that is built in, for those who know it by name.
+const REHEARSAL: &str = "rehearsal";
 /// Longer than any question that is kept.
 pub const QUESTION_MAX_CHARS: usize = 1_000;
 
@@ -33,13 +36,8 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::SessionExpired => {
             "The task has no session any more, so it cannot go on. Launch a new task.".to_owned()
         }
-        Refusal::UnknownAgent { agent, known } => {
-            let agent = plain(agent, ECHO_MAX_CHARS);
-            let known: String = known.iter().map(|name| format!("{name}, ")).collect();
-            format!(
-                "There is no agent named {agent}. Agents here: {known}and rehearsal, which \
-                 follows a script."
-            )
+        Refusal::UnknownAgent { agent, known, installable } => {
+            unknown_agent(agent, known, installable)
         }
         Refusal::TooManyTasks { limit, held, .. } => format!(
             "This session and its helpers hold {held} of {limit} places \
@@ -76,6 +74,25 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::NotASession => "Nobody can do this from here.".to_owned(),
         other => other.text(),
     }
+}
+
+/// That there is no such agent: which was meant, which there are, and how to get the one that was
+/// asked for.
+pub fn unknown_agent(agent: &str, known: &[String], installable: &[Installable]) -> String {
+    let names = || known.iter().map(String::as_str);
+    let mut said = format!("There is no agent named {}.", plain(agent, ECHO_MAX_CHARS));
+    if let Some(near) = nearest(agent, names().chain([REHEARSAL])) {
+        said += &format!(" Did you mean {near}?");
+    }
+    said += &match names().collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => format!(" There is only {REHEARSAL}, which follows a script."),
+        known => format!(" There are: {known} and {REHEARSAL}, which follows a script."),
+    };
+    let is_wanted = |one: &&Installable| known.is_empty() || one.agent == agent;
+    for one in installable.iter().filter(is_wanted) {
+        said += &format!(" To have {}: {}.", plain(&one.agent, ECHO_MAX_CHARS), one.how());
+    }
+    said
 }
 
 /// What was done, where there is something to say about it.
@@ -175,7 +192,7 @@ mod tests {
             Refusal::BeingStopped,
             Refusal::NotCompleted(Status::Running),
             Refusal::SessionExpired,
-            Refusal::UnknownAgent { agent: name(), known: vec![name()] },
+            Refusal::UnknownAgent { agent: name(), known: vec![name()], installable: vec![] },
             Refusal::TooDeep { limit: 1 },
             Refusal::TooManyTasks { limit: 1, held: 1, finished: 1, unfinished: 0 },
             Refusal::CannotCancel(Status::Completed),

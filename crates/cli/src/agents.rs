@@ -1,10 +1,11 @@
-//! Which agents there are for `legwork run`, and which one it takes.
+//! Which agents there are for helpers, which one `legwork run` takes, and how to get more.
 
 use std::path::PathBuf;
 
-use legwork_acp::agents::{Agent, REHEARSAL, known};
+use legwork_acp::agents::{Agent, REHEARSAL, installable, known, possible};
 use legwork_config::Config;
 use legwork_machine::Folders;
+use legwork_protocol::Installable;
 
 use crate::fault::Fault;
 
@@ -12,6 +13,8 @@ use crate::fault::Fault;
 pub struct Agents {
     /// All of them, the settings' first.
     pub known: Vec<Agent>,
+    /// What could be one beside them.
+    pub installable: Vec<Installable>,
     pub named: Option<String>,
     config: PathBuf,
 }
@@ -23,12 +26,44 @@ impl Agents {
         let (config, _) = Config::read(&folders.config);
         let path = std::env::var_os("PATH");
         let known = known(config.agents, folders, path.as_deref());
-        Self { known, named: config.run_agent, config: folders.config.clone() }
+        let installable = installable(&known, path.as_deref().unwrap_or_default());
+        Self { known, installable, named: config.run_agent, config: folders.config.clone() }
     }
 
     pub fn default(&self) -> Option<&str> {
-        let found = || self.known.iter().map(|agent| agent.name.as_str());
-        self.named.as_deref().or_else(|| found().find(|name| *name != REHEARSAL))
+        self.named.as_deref().or_else(|| self.names().next())
+    }
+
+    /// All but the one that is built in, which helps nobody.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(|agent| agent.name.as_str()).filter(|name| *name != REHEARSAL)
+    }
+
+    /// What somebody can install who wants helpers to run on this program, or on any if there is
+    /// no agent at all: a line each.
+    pub fn advice(&self, wanted: Option<&str>) -> Vec<String> {
+        let names = self.names().collect::<Vec<_>>().join(", ");
+        if names.is_empty() && self.installable.is_empty() {
+            return vec![format!("Helpers have no agent to run on yet. {}", how_to_get_one())];
+        }
+        let is_wanted = |one: &&Installable| names.is_empty() || Some(&*one.agent) == wanted;
+        let found = self.installable.iter().filter(is_wanted);
+        found
+            .map(|one| match names.is_empty() {
+                true => format!(
+                    "Helpers have no agent to run on yet. To run them on {}: {}",
+                    one.agent,
+                    one.how()
+                ),
+                false => {
+                    format!(
+                        "Helpers run on {names}. To run them on {} too: {}",
+                        one.agent,
+                        one.how()
+                    )
+                }
+            })
+            .collect()
     }
 
     /// The agent that is taken. Whether there is one of that name is the daemon's to say.
@@ -36,15 +71,25 @@ impl Agents {
         match asked.or_else(|| self.default()) {
             Some(name) => Ok(name.to_owned()),
             None => Err(Fault::Refused(format!(
-                "No agent was found. Install one that speaks ACP so that it is on the PATH \
-                 (opencode, gemini, goose, claude-agent-acp or codex-acp), or write one into {}:\n\
+                "{}\n\nAny other program that speaks ACP can be written into {}:\n\
                  \n  [agents.mine]\n  command = [\"program\", \"--acp\"]\n\n\
                  `legwork agents` shows what there is. To see legwork at work without any:\n\
                  \n  legwork run --agent {REHEARSAL} \"say hello\"",
+                self.advice(None).join("\n"),
                 self.config.display()
             ))),
         }
     }
+}
+
+/// How to get an agent where not even a program for one is there.
+pub fn how_to_get_one() -> String {
+    let (adapted, by_itself) = possible();
+    let adapters = adapted.iter().map(|one| format!("{} ({})", one.agent, one.how()));
+    let adapters = adapters.collect::<Vec<_>>().join(" or ");
+    let [first @ .., last] = by_itself.as_slice() else { return adapters };
+    let by_itself = format!("{} or {last}", first.join(", "));
+    format!("Have {by_itself} on the PATH, or an adapter for {adapters}.")
 }
 
 #[cfg(test)]
@@ -57,6 +102,7 @@ mod tests {
         let agent = |name: &&str| Agent::new(*name, vec!["x".to_owned()], Source::Config);
         Agents {
             known: known.iter().map(agent).collect(),
+            installable: Vec::new(),
             named: named.map(str::to_owned),
             config: "config.toml".into(),
         }

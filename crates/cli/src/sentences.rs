@@ -1,7 +1,8 @@
 //! What the commands say beside what the live views say too, in words for people.
 
 pub use legwork_board::sentences::{
-    QUESTION_MAX_CHARS, all_waiting, asks, done, number, question, refusal, replied, waiting,
+    QUESTION_MAX_CHARS, all_waiting, asks, done, number, question, refusal, replied, unknown_agent,
+    waiting,
 };
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::money::{Cost, amount};

@@ -14,10 +14,11 @@ pub mod line;
 pub mod money;
 pub mod notify;
 pub mod settings;
+pub mod slips;
 pub mod status;
 pub mod tools;
 
-pub use api::{Ask, Refusal, refusal, view};
+pub use api::{Ask, Installable, Refusal, refusal, view};
 pub use ids::{
     CallId, CallKey, HostId, MessageId, PartId, Place, QuestionId, SessionId, TaskId, Time,
 };

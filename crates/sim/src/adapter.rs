@@ -162,7 +162,7 @@ fn check_agent(host: &OpenCode, process: ProcessNo, agent: &str) -> Finding {
     if known.iter().any(|known| known == agent) {
         return Finding::AgentKnown;
     }
-    Finding::NoSuchAgent { known }
+    Finding::NoSuchAgent { known, installable: Vec::new() }
 }
 
 fn poll(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {

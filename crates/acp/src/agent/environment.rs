@@ -2,6 +2,8 @@
 //! somebody else's session or terminal. Kept in memory only, so that it is lost with the daemon.
 
 use std::collections::VecDeque;
+use std::env;
+use std::ffi::OsString;
 use std::sync::{Arc, Mutex};
 
 use legwork_machine::lock;
@@ -9,6 +11,7 @@ use legwork_protocol::SessionId;
 use legwork_protocol::line::Environment;
 use tokio::process::Command;
 
+use crate::agents::own_program;
 use crate::limits::{ENVIRONMENTS_MAX, ENVIRONMENTS_MAX_BYTES, PATHS_MAX};
 
 /// Variables that no helper gets. Keys and settings of agents are none of them: a helper may need
@@ -55,12 +58,23 @@ const FOREIGN: [&str; 33] = [
 ];
 
 /// Gives a process this environment; without one it gets ours.
-pub fn give(command: &mut Command, environment: Option<&Environment>) {
+///
+/// An adapter starts the person's own program, if there is one and they name no other.
+pub fn give(command: &mut Command, environment: Option<&Environment>, words: &[String]) {
     if let Some(environment) = environment {
         command.env_clear().envs(environment.variables());
     }
     for name in FOREIGN {
         command.env_remove(name);
+    }
+    let value = |name: &str| match environment {
+        Some(environment) => environment.get(name).map(OsString::from),
+        None => env::var_os(name),
+    };
+    if let Some((variable, program)) = value("PATH").and_then(|path| own_program(words, &path))
+        && value(variable).is_none()
+    {
+        command.env(variable, program);
     }
 }
 
@@ -166,7 +180,7 @@ mod tests {
             (name.to_owned(), value)
         });
         let environment = Environment::new(variables.into(), None).unwrap();
-        give(&mut command, Some(&environment));
+        give(&mut command, Some(&environment), &[]);
         let said = String::from_utf8(command.output().await.unwrap().stdout).unwrap();
         let names: Vec<&str> =
             said.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();

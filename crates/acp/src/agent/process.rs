@@ -62,7 +62,7 @@ impl Process {
         let folder = agent.cwd.as_deref().unwrap_or(directory);
         check_folder(folder).map_err(not_started)?;
         let mut command = Command::new(program);
-        give(&mut command, environment);
+        give(&mut command, environment, &agent.command);
         command
             .args(arguments)
             .current_dir(folder)

@@ -13,7 +13,7 @@ use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::tools::OfferedAgent;
 use legwork_protocol::view::Mail;
-use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
+use legwork_protocol::{HostId, Installable, MessageId, Place, SessionId, TaskId};
 
 use tokio::sync::watch;
 
@@ -119,7 +119,12 @@ impl Host for LocalHost {
             let purpose = format!("another program ({program}) with models and tools of its own");
             OfferedAgent { name, purpose }
         });
-        Box::pin(std::future::ready(Ok(offered.collect())))
+        let mut offered: Vec<OfferedAgent> = offered.collect();
+        // A model without any is told how its person gets one.
+        if offered.is_empty() {
+            offered = Self::installable(self).into_iter().map(not_yet).collect();
+        }
+        Box::pin(std::future::ready(Ok(offered)))
     }
 
     fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
@@ -206,6 +211,11 @@ impl BuiltIn for LocalHost {
     fn at_work(&self) -> usize {
         self.0.turns.list().len()
     }
+}
+
+fn not_yet(one: Installable) -> OfferedAgent {
+    let purpose = format!("cannot be asked before the person runs {}", one.how());
+    OfferedAgent { name: one.agent, purpose }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use legwork_acp::agents::{Agent, Source};
 use legwork_acp::orphans::Family;
 use legwork_acp::{Introduction, check};
 use legwork_machine::Folders;
-use legwork_protocol::limits::ECHO_MAX_CHARS;
+use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
 use serde::Serialize;
 use tokio::runtime::Builder;
@@ -22,6 +22,7 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::{Board, REDRAW, is_live};
 use crate::screen::{BAD, DIM, GOOD, Screen, paint};
+use crate::sentences::unknown_agent;
 use crate::table::{Cell, fit, headings, table_within};
 
 /// The columns that are cut on a narrow screen: the command, then what is wrong.
@@ -69,7 +70,8 @@ impl Agents {
         let folders = Folders::from_env()?;
         let known = Known::find(&folders);
         let default = known.default().map(str::to_owned);
-        let agents = self.chosen(known.known)?;
+        let advice = self.advice(&known);
+        let agents = self.chosen(known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();
         if !self.no_start {
             let family = Family::of_command(&folders.store);
@@ -82,24 +84,33 @@ impl Agents {
             screen.value(&all)?;
         } else {
             screen.lines(table_within(&rows(&all), screen.columns(), &YIELDING))?;
-            screen.lines(notes(&all, default.as_deref()))?;
+            screen.lines(notes(&all, default.as_deref(), advice))?;
         }
         let is_wrong = |shown: &Shown| matches!(shown.starts, Some(Starts::Wrong { .. }));
         Ok(if all.iter().any(is_wrong) { Exit::Refused } else { Exit::Done })
     }
 
-    fn chosen(&self, known: Vec<Agent>) -> Result<Vec<Agent>, Fault> {
-        let Some(name) = &self.name else { return Ok(known) };
-        let names: Vec<String> = known.iter().map(|agent| agent.name.clone()).collect();
-        let found: Vec<Agent> = known.into_iter().filter(|agent| agent.name == *name).collect();
+    fn chosen(&self, known: Known) -> Result<Vec<Agent>, Fault> {
+        let Some(name) = &self.name else { return Ok(known.known) };
+        let names: Vec<String> = known.names().map(str::to_owned).collect();
+        let is_it = |agent: &Agent| agent.name == *name;
+        let found: Vec<Agent> = known.known.into_iter().filter(is_it).collect();
         if found.is_empty() {
-            let shown = plain(name, ECHO_MAX_CHARS);
-            return Err(Fault::Refused(format!(
-                "There is no agent named {shown}. There are: {}.",
-                names.join(", ")
-            )));
+            return Err(Fault::Refused(unknown_agent(name, &names, &known.installable)));
         }
         Ok(found)
+    }
+
+    /// What could be installed, for somebody who looks at all of them.
+    fn advice(&self, known: &Known) -> Vec<String> {
+        if self.name.is_some() {
+            return Vec::new();
+        }
+        let of = |one: &Installable| known.advice(Some(&one.agent));
+        match known.names().next() {
+            Some(_) => known.installable.iter().flat_map(of).collect(),
+            None => known.advice(None),
+        }
     }
 }
 
@@ -201,8 +212,8 @@ fn well(says: &str, version: &str, resumes: bool) -> String {
 }
 
 /// What does not fit a line of the table.
-fn notes(all: &[Shown], default: Option<&str>) -> Vec<String> {
-    let mut notes = Vec::new();
+fn notes(all: &[Shown], default: Option<&str>, advice: Vec<String>) -> Vec<String> {
+    let mut notes = advice;
     for Shown { name, starts, .. } in all {
         match starts {
             Some(Starts::Wrong { wrong }) => {

@@ -4,9 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use legwork_machine::Folders;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::agents::Agents;
 use crate::clients::{self, Change, Client, Target, UP_TO_DATE};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -98,6 +100,8 @@ impl Install {
         let done = if is_same { UP_TO_DATE } else { "installed" };
         let in_build_folder = is_in_build_folder(Path::new(&binary));
         let note = clients::claude::note(&target);
+        let agents = Folders::from_env().map(|folders| Agents::find(&folders));
+        let advice = agents.map(|agents| agents.advice(Some(client.word))).unwrap_or_default();
         if screen.is_json() {
             let shown = json!({
                 "done": done,
@@ -106,6 +110,7 @@ impl Install {
                 "binary": binary,
                 "in_build_folder": in_build_folder,
                 "note": note,
+                "advice": advice,
             });
             return screen.value(&shown).map(|()| Exit::Done);
         }
@@ -119,6 +124,7 @@ impl Install {
         if let Some(note) = note {
             screen.line(paint(MIND, note))?;
         }
+        screen.lines(advice.iter().map(|line| paint(MIND, line)))?;
         if !is_same {
             let legwork = on_path_as();
             screen.line(client.next)?;

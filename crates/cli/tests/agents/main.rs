@@ -11,6 +11,7 @@
 mod agents;
 mod cleared;
 mod demo;
+mod first_use;
 #[path = "../cli/home.rs"]
 mod home;
 mod leaving;

@@ -67,6 +67,8 @@ fn m7_the_doctor_is_quiet_about_clients_that_are_not_there_and_starts_what_the_o
     assert!(without[0]["says"].as_str().unwrap().contains("legwork install claude"));
     fs::create_dir_all(home.path("home/.config/Code/User")).unwrap();
     let program = server(&home, "legwork", VERSION);
+    // Without any agent there is a problem.
+    executable(&home.path("bin/goose"), &format!("exec {LEGWORK} rehearsal"));
     let mut entries = Vec::new();
     for (client, file) in FILES {
         home.run(["install", client]).with_code(0);

@@ -11,6 +11,7 @@
 mod client;
 mod elsewhere;
 mod eras;
+mod first_use;
 #[expect(dead_code, reason = "other suites use more of it")]
 #[path = "../cli/home.rs"]
 mod home;

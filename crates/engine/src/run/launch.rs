@@ -4,7 +4,7 @@
 
 use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, TaskId};
+use legwork_protocol::{CallId, CallKey, HostId, Installable, Refusal, SessionId, TaskId};
 
 use super::task::{Asked, Outcome, Run, Stage, Task};
 use super::volatile::Volatile;
@@ -31,6 +31,8 @@ pub(crate) struct PendingLaunch {
     asked: Vec<HostId>,
     /// The agents of those that have no such agent.
     known: Vec<String>,
+    /// What could be one there.
+    installable: Vec<Installable>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -75,8 +77,17 @@ impl Engine {
             return Err(Refusal::HostUnreachable);
         }
         let origin = Origin { message: message.as_str().to_owned(), agent, directory };
-        let (calls, own, asked, known) = (vec![call], host.clone(), Vec::new(), Vec::new());
-        let pending = PendingLaunch { calls, own, session, origin, launch, spare, asked, known };
+        let pending = PendingLaunch {
+            calls: vec![call],
+            own: host.clone(),
+            session,
+            origin,
+            launch,
+            spare,
+            asked: Vec::new(),
+            known: Vec::new(),
+            installable: Vec::new(),
+        };
         self.check_agent(key, pending, host);
         Ok(None)
     }
@@ -135,10 +146,11 @@ impl Engine {
             }
             // Others may have been accepted while the host was asked.
             Ok(Finding::AgentKnown) => self.may_launch(&pending.session, &pending.own).err(),
-            Ok(Finding::NoSuchAgent { known }) => {
+            Ok(Finding::NoSuchAgent { known, installable }) => {
                 let new = known.into_iter().filter(|name| !pending.known.contains(name));
                 let new: Vec<String> = new.collect();
                 pending.known.extend(new);
+                pending.installable.extend(installable);
                 return self.check_agent_elsewhere(key.clone(), pending);
             }
             // What a host that is not the asker's own cannot tell, it does not have.
@@ -163,8 +175,9 @@ impl Engine {
         match next {
             Some(host) => self.check_agent(key, pending, host),
             None => {
-                let PendingLaunch { calls, launch, known, .. } = pending;
-                self.refuse(calls, &Refusal::UnknownAgent { agent: launch.agent, known });
+                let PendingLaunch { calls, launch, known, installable, .. } = pending;
+                let agent = launch.agent;
+                self.refuse(calls, &Refusal::UnknownAgent { agent, known, installable });
             }
         }
     }

@@ -19,7 +19,8 @@ pub async fn check_agent<T: Transport>(host: &T, agent: &str) -> Result<Finding,
     if has(&agents, agent) {
         return Ok(Finding::AgentKnown);
     }
-    Ok(Finding::NoSuchAgent { known: names(&agents).map(str::to_owned).collect() })
+    let known = names(&agents).map(str::to_owned).collect();
+    Ok(Finding::NoSuchAgent { known, installable: Vec::new() })
 }
 
 /// All of them, as OpenCode tells of them.

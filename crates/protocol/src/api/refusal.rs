@@ -41,9 +41,13 @@ pub enum Refusal {
     #[error("Session expired or was deleted. Start a new background_task to continue.")]
     SessionExpired,
     /// L4.
-    #[error("There is no agent named {}. Agents here: {}. Call again with one of them.",
-        echo(.agent), list(.known))]
-    UnknownAgent { agent: String, known: Vec<String> },
+    #[error("There is no agent named {}{}", echo(.agent), others(.agent, .known, .installable))]
+    UnknownAgent {
+        agent: String,
+        known: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        installable: Vec<Installable>,
+    },
     /// L9.
     #[error(
         "{} cannot start with a copy of this conversation: only an agent of the program that the \
@@ -158,6 +162,30 @@ pub enum Refusal {
     BadRequest(String),
 }
 
+/// What could be an agent: a program that is there and speaks ACP through an adapter that is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Installable {
+    /// The agent that it would be.
+    pub agent: String,
+    /// The adapter, in npm's registry.
+    pub package: String,
+    /// Whether npm is there.
+    pub has_npm: bool,
+}
+
+impl Installable {
+    /// The command that installs the adapter.
+    pub fn command(&self) -> String {
+        format!("npm install -g {}", echo(&self.package))
+    }
+
+    /// The same in a sentence, with what it needs.
+    pub fn how(&self) -> String {
+        let npm = if self.has_npm { "" } else { " (npm comes with Node.js, nodejs.org)" };
+        format!("`{}`{npm}", self.command())
+    }
+}
+
 /// Where a program runs that may look, but not decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
@@ -192,8 +220,28 @@ impl Refusal {
     }
 }
 
-fn list(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { cut(&names.join(", "), 300) }
+/// What an agent is refused with that is not there: those that are, or how its person gets one.
+fn others(agent: &str, known: &[String], installable: &[Installable]) -> String {
+    let wanted = installable.iter().find(|one| one.agent == agent);
+    if !known.is_empty() {
+        let known = cut(&known.join(", "), 300);
+        let known = format!(". Agents here: {known}. Call again with one of them.");
+        let install = |one: &Installable| {
+            format!(" For {} the person has to run {} first.", echo(agent), one.how())
+        };
+        return known + &wanted.map(install).unwrap_or_default();
+    }
+    let wanted = wanted.or(installable.first());
+    match wanted {
+        Some(one) => format!(
+            ", and no other one here yet. Ask the person to run {}; then call again with agent {}.",
+            one.how(),
+            echo(&one.agent)
+        ),
+        None => ", and no other one here yet. Ask the person to run `legwork agents`, which says \
+                 how to get one; do the work yourself meanwhile."
+            .to_owned(),
+    }
 }
 
 /// Who spends from a budget, and that they did.
@@ -251,6 +299,19 @@ pub fn cut(text: &str, max_chars: usize) -> String {
 mod tests {
     use super::*;
 
+    fn installable(word: &str) -> Installable {
+        Installable { agent: word.to_owned(), package: word.to_owned(), has_npm: false }
+    }
+
+    #[test]
+    fn p13_a_refusal_of_an_earlier_version_is_read() {
+        let old = r#"{"code":"unknown-agent","of":{"agent":"x","known":[]}}"#;
+        let read: Refusal = serde_json::from_str(old).unwrap();
+        let Refusal::UnknownAgent { installable, .. } = &read else { panic!("{read:?}") };
+        assert!(installable.is_empty());
+        assert_eq!(serde_json::to_string(&read).unwrap(), old);
+    }
+
     #[test]
     fn no_input_makes_a_refusal_long_or_many_lined() {
         let huge = "x\n\u{0}".repeat(5_000_000);
@@ -258,7 +319,16 @@ mod tests {
             Refusal::NotFound(huge.clone()),
             Refusal::NoSuchStatus(huge.clone()),
             Refusal::NotStarted(huge.clone()),
-            Refusal::UnknownAgent { agent: huge.clone(), known: vec!["a".into(); 10_000] },
+            Refusal::UnknownAgent {
+                agent: huge.clone(),
+                known: vec!["a".into(); 10_000],
+                installable: vec![installable(&huge); 3],
+            },
+            Refusal::UnknownAgent {
+                agent: huge.clone(),
+                known: Vec::new(),
+                installable: vec![installable(&huge); 3],
+            },
             Refusal::BadArguments { tool: "background_task".into(), why: huge },
         ] {
             let text = refusal.text();

@@ -8,13 +8,15 @@ use legwork_acp::agents::{Agent, REHEARSAL, Source};
 use legwork_acp::check;
 use legwork_acp::orphans::Family;
 use legwork_machine::Folders;
+use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
 use super::check::{Check, Ground, Look};
+use super::clients;
 use super::finding::{Finding, Remedy, word};
-use crate::agents::Agents;
+use crate::agents::{Agents, how_to_get_one};
 use crate::words::counted;
 
 pub const AGENTS: Check = Check {
@@ -44,17 +46,38 @@ fn agents(ground: &Ground) -> Vec<Finding> {
         Some(name) => {
             Finding::good("agents", format!("{known} for `legwork run`; the default is {name}"))
         }
-        None => Finding::good(
-            "agents",
-            format!("none for `legwork run` but {REHEARSAL}, to try it; `legwork agents`"),
-        ),
+        None => none(&agents),
     }];
+    if agents.default().is_some() {
+        let more = |one: &Installable| agents.advice(Some(&one.agent));
+        let more = agents.installable.iter().flat_map(more);
+        found.extend(more.map(|says| Finding::good("agents", says)));
+    }
     let default = agents.default().map(str::to_owned);
     let config = &ground.folders.config;
     for (agent, wrong) in start_all(agents.known, &ground.folders) {
         found.push(cannot_start(&agent, default.as_deref(), config, &wrong));
     }
     found
+}
+
+/// Whoever uses another client than OpenCode has nothing else that helpers could run on.
+fn none(agents: &Agents) -> Finding {
+    let says = format!("none but {REHEARSAL}, to try it");
+    if clients::names().is_empty() {
+        return Finding::good("agents", format!("{says}; `legwork agents`"));
+    }
+    let remedy = match agents.installable.first() {
+        Some(one) if one.has_npm => {
+            Remedy::run(one.command(), format!("then helpers can run on {}", one.agent))
+        }
+        Some(one) => {
+            Remedy::words(format!("Run {}; then helpers can run on {}.", one.how(), one.agent))
+        }
+        None => Remedy::words(how_to_get_one()),
+    };
+    let says = format!("{says}: helpers have nothing to run on");
+    Finding::problem("agents", "agents.none", says, remedy)
 }
 
 /// One that nobody has chosen may well be half installed.

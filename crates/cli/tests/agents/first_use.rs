@@ -1,0 +1,136 @@
+//! The first use, with what is on the PATH and nothing else: what is missing is said everywhere, in
+//! one line that a person can run.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use crate::home::{Home, Ran, ran};
+
+const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
+const CLAUDE: &str = "npm install -g @agentclientprotocol/claude-agent-acp";
+const CODEX: &str = "npm install -g @agentclientprotocol/codex-acp";
+
+/// A home with these programs on the PATH, and no others.
+fn home_with(programs: &[&str]) -> Home {
+    let home = Home::new();
+    fs::create_dir(home.path("bin")).unwrap();
+    programs.iter().for_each(|program| add(&home, program));
+    home
+}
+
+/// One that speaks ACP, whatever its name.
+fn add(home: &Home, program: &str) {
+    let file = home.path("bin").join(program);
+    fs::write(&file, format!("#!/bin/sh\nexec {LEGWORK} rehearsal\n")).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+}
+
+fn run(home: &Home, args: &[&str]) -> Ran {
+    run_with(home, args, &[])
+}
+
+fn run_with(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut command = home.command(args);
+    command.env("PATH", home.path("bin")).envs(variables.iter().copied());
+    ran(command)
+}
+
+#[test]
+fn p13_with_only_claude_on_the_path_every_command_says_what_to_install() {
+    let home = home_with(&["claude", "npm"]);
+    let installed = run(&home, &["install", "claude"]).with_code(0);
+    assert!(installed.out.contains(CLAUDE) && !installed.out.contains(CODEX), "{installed:?}");
+    let doctor = run(&home, &["doctor"]).with_code(1);
+    assert!(doctor.out.contains(CLAUDE) && !doctor.out.contains("All is well"), "{doctor:?}");
+    let agents = run(&home, &["agents", "--no-start"]).with_code(0);
+    assert!(agents.out.contains(CLAUDE), "{agents:?}");
+    let none = run(&home, &["run", "say x"]).with_code(1);
+    assert!(none.err.contains(CLAUDE) && none.err.contains("--agent rehearsal"), "{none:?}");
+    let unknown = run(&home, &["run", "--agent", "claude", "say x"]).with_code(1);
+    assert!(unknown.err.contains(CLAUDE), "{unknown:?}");
+    // Without a daemon's help too.
+    let unknown = run(&home, &["agents", "claude"]).with_code(1);
+    assert!(unknown.err.contains(CLAUDE), "{unknown:?}");
+
+    add(&home, "claude-agent-acp");
+    let said = run(&home, &["run", "--agent", "claude", "say x"]).with_code(0);
+    assert_eq!(said.out, "x\n");
+    let doctor = run(&home, &["doctor"]).with_code(0);
+    let agents = run(&home, &["agents", "--no-start"]).with_code(0);
+    let installed = run(&home, &["install", "claude"]).with_code(0);
+    for said in [doctor, agents, installed] {
+        assert!(!said.out.contains("npm install"), "{said:?}");
+    }
+}
+
+#[test]
+fn p13_where_npm_is_missing_too_it_is_said_what_it_comes_with() {
+    let home = home_with(&["codex"]);
+    for said in [run(&home, &["install", "codex"]).out, run(&home, &["run", "x"]).err] {
+        assert!(said.contains(CODEX) && said.contains("Node.js"), "{said}");
+    }
+}
+
+#[test]
+fn p13_with_nothing_on_the_path_it_is_said_what_could_be_there() {
+    let home = home_with(&[]);
+    let installed = run(&home, &["install", "cursor"]).with_code(0);
+    let doctor = run(&home, &["doctor"]).with_code(1);
+    for said in [installed.out, doctor.out, run(&home, &["run", "x"]).err] {
+        assert!(said.contains("opencode, gemini or goose"), "{said}");
+        assert!(said.contains(CLAUDE) && said.contains(CODEX), "{said}");
+    }
+}
+
+#[test]
+fn p13_beside_another_agent_an_adapter_is_named_where_it_is_asked_for() {
+    let home = home_with(&["claude", "gemini", "npm"]);
+    let installed = run(&home, &["install", "claude"]).with_code(0);
+    assert!(installed.out.contains(CLAUDE) && installed.out.contains("gemini"), "{installed:?}");
+    let other = run(&home, &["install", "gemini"]).with_code(0);
+    assert!(!other.out.contains(CLAUDE), "{other:?}");
+    let doctor = run(&home, &["doctor"]).with_code(0);
+    assert!(doctor.out.contains(CLAUDE), "{doctor:?}");
+    let unknown = run(&home, &["run", "--agent", "claude", "x"]).with_code(1);
+    assert!(unknown.err.contains(CLAUDE), "{unknown:?}");
+    let unknown = run(&home, &["run", "--agent", "nobody", "x"]).with_code(1);
+    assert!(!unknown.err.contains(CLAUDE), "{unknown:?}");
+}
+
+#[test]
+fn p13_an_adapter_runs_the_persons_own_program() {
+    let home = home_with(&["claude", "claude-agent-acp", "codex", "codex-acp"]);
+    home.configure(&format!("[agents.mine]\ncommand = [{:?}]\n", home.path("bin/codex-acp")));
+    for (agent, variable, program) in [
+        ("claude", "CLAUDE_CODE_EXECUTABLE", "bin/claude"),
+        ("codex", "CODEX_PATH", "bin/codex"),
+        ("mine", "CODEX_PATH", "bin/codex"),
+    ] {
+        let prompt = format!("env {variable}");
+        let args = ["run", "--agent", agent, &prompt];
+        let said = run(&home, &args).with_code(0).out;
+        assert_eq!(said.trim(), home.path(program).display().to_string());
+        let said = run_with(&home, &args, &[(variable, "/my/own")]).with_code(0).out;
+        assert_eq!(said.trim(), "/my/own", "what is set stays");
+    }
+    let said = run(&home, &["run", "--agent", "claude", "env CODEX_PATH"]).with_code(0).out;
+    assert_eq!(said.trim(), "CODEX_PATH is not set");
+    fs::remove_file(home.path("bin/claude")).unwrap();
+    let args = ["run", "--agent", "claude", "env CLAUDE_CODE_EXECUTABLE"];
+    let said = run(&home, &args).with_code(0).out;
+    assert_eq!(said.trim(), "CLAUDE_CODE_EXECUTABLE is not set", "it brings one along");
+}
+
+#[test]
+fn p13_an_agent_whose_name_has_a_slip_is_asked_about() {
+    let home = home_with(&["gemini"]);
+    let refused = run(&home, &["run", "--agent", "gemni", "x"]).with_code(1);
+    assert!(refused.err.contains("Did you mean gemini?"), "{refused:?}");
+    assert!(refused.err.contains("There are: gemini and rehearsal"), "{refused:?}");
+    let refused = run(&home, &["agents", "gemni"]).with_code(1);
+    assert!(refused.err.contains("Did you mean gemini?"), "{refused:?}");
+    fs::remove_file(home.path("bin/gemini")).unwrap();
+    let refused = run(&home, &["run", "--agent", "rehersal", "x"]).with_code(1);
+    assert!(refused.err.contains("Did you mean rehearsal?"), "{refused:?}");
+    assert!(refused.err.contains("There is only rehearsal"), "{refused:?}");
+}
