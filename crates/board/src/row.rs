@@ -162,7 +162,7 @@ pub(crate) fn does(task: &TaskView) -> String {
         (Some(tool), Some(doing)) if doing != tool => format!("{tool} {doing}"),
         (Some(only), _) | (None, Some(only)) => only.to_owned(),
         (None, None) => match task.stage.as_str() {
-            "queued" => "waits for a place",
+            "queued" => "queued",
             "opening" => "opening its session",
             "prompting" => "getting its prompt",
             _ => "thinking",

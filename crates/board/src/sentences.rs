@@ -40,7 +40,7 @@ pub fn refusal(refusal: &Refusal) -> String {
             unknown_agent(agent, known, installable)
         }
         Refusal::TooManyTasks { limit, held, .. } => format!(
-            "This session and its helpers hold {held} of {limit} places \
+            "This session and its helpers have {held} of {limit} tasks \
              (limits.max_tasks_per_root). `legwork clear --finished` makes room."
         ),
         Refusal::OverBudget { spent_micros, limit_micros, currency, of } => {

@@ -34,7 +34,7 @@ fn asks(task: &TaskView) -> (String, Option<Time>) {
     let Some(first) = task.questions.first() else { return Default::default() };
     let more = match task.questions.len() {
         0 | 1 => String::new(),
-        all => format!(" It asks {} besides.", counted(all - 1, "thing")),
+        all => format!(" It asks {} more.", counted(all - 1, "thing")),
     };
     let since = task.questions.iter().map(|question| question.since).min();
     (format!("It waits for you: {}{more}", ask::in_short(first)), since)
@@ -42,22 +42,19 @@ fn asks(task: &TaskView) -> (String, Option<Time>) {
 
 fn waits(waiting: &Waiting) -> String {
     match waiting {
-        Waiting::Slot { ahead: 0 } => {
-            "It waits for a place: as many helpers as may be are at work, and it is the next."
-                .to_owned()
-        }
+        Waiting::Slot { ahead: 0 } => "Queued: all slots are in use. It is next.".to_owned(),
         Waiting::Slot { ahead } => format!(
-            "It waits for a place: as many helpers as may be are at work, and {} before it.",
-            if *ahead == 1 { "one task is".to_owned() } else { format!("{ahead} tasks are") }
+            "Queued: all slots are in use. {} before it.",
+            if *ahead == 1 { "One task is".to_owned() } else { format!("{ahead} tasks are") }
         ),
-        Waiting::AnotherHost => "The program that kept its session ended. It goes on when another \
-             one of its project is there."
+        Waiting::AnotherHost => "The program that ran it has ended. It goes on in the next one \
+             that opens its project."
             .to_owned(),
-        Waiting::Host => "The program that keeps its session cannot be reached at the moment. It \
-             goes on by itself when it can."
+        Waiting::Host => "The program that runs it cannot be reached at the moment. It goes on \
+             when that is back."
             .to_owned(),
         Waiting::Provider { attempt, why, .. } => {
-            format!("Its provider does not answer ({why}). Attempt {attempt} comes by itself.")
+            format!("Its provider does not answer ({why}). Attempt {attempt} follows.")
         }
     }
 }
@@ -70,7 +67,7 @@ fn ended(task: &TaskView, state: State) -> String {
     let ended = match state {
         State::Failed => format!("It failed after {calls}{because}."),
         State::Cancelled => format!("It was cancelled after {calls}{because}."),
-        _ => format!("It is completed, with {calls}."),
+        _ => format!("It completed after {calls}."),
     };
     let is_owed = task.notice_pending && !task.parent.as_str().starts_with("term_");
     let untold = if is_owed { " The session that asked has not been told yet." } else { "" };
@@ -94,10 +91,10 @@ mod tests {
         assert_eq!(said(&one), "It waits for you: may it run ls?");
         assert_eq!(why(&one).since, Some(Time(5_000)));
         let two = TaskView { questions: vec![permission("a"), permission("b")], ..task(1) };
-        assert!(said(&two).ends_with("It asks 1 thing besides."), "{}", said(&two));
+        assert!(said(&two).ends_with("It asks 1 thing more."), "{}", said(&two));
         let slot = |ahead| TaskView { waiting: vec![Waiting::Slot { ahead }], ..task(1) };
-        assert!(said(&slot(0)).ends_with("it is the next."));
-        assert!(said(&slot(1)).ends_with("one task is before it."));
+        assert!(said(&slot(0)).ends_with("in use. It is next."));
+        assert!(said(&slot(1)).ends_with("One task is before it."));
         assert!(said(&slot(7)).ends_with("7 tasks are before it."));
         assert_eq!(said(&task(1)), "It is at work: read.");
         for waiting in [Waiting::Host, Waiting::AnotherHost] {
@@ -106,16 +103,13 @@ mod tests {
         let why = "overloaded\u{1b}[2J".to_owned();
         let provider = Waiting::Provider { attempt: 2, why, in_ms: 3 };
         let provider = said(&TaskView { waiting: vec![provider], ..task(1) });
-        assert_eq!(
-            provider,
-            "Its provider does not answer (overloaded [2J). Attempt 2 comes by itself."
-        );
+        assert_eq!(provider, "Its provider does not answer (overloaded [2J). Attempt 2 follows.");
     }
 
     #[test]
     fn v2_of_a_finished_task_it_is_what_happened() {
         let done = finished(1, Status::Completed, "completed");
-        assert_eq!(said(&done), "It is completed, with 2 tool calls.");
+        assert_eq!(said(&done), "It completed after 2 tool calls.");
         assert_eq!(why(&done).since, Some(Time(9_000)));
         let untold = TaskView { notice_pending: true, ..done };
         assert!(said(&untold).ends_with("has not been told yet."));

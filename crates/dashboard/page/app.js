@@ -231,7 +231,7 @@ async function start() {
       if (!hasToken()) return close(sentence(error))
     }
   }
-  if (!hasToken()) return close('Run `legwork ui` again: it opens this page with a key of its own.')
+  if (!hasToken()) return close('Run `legwork ui` again: it opens this page with a new code.')
   stream.start()
 }
 

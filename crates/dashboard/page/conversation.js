@@ -18,10 +18,10 @@ import { brief, clock, number } from './words.js'
 
 /** @type {Record<string, string>} */
 const SOURCES = {
-  'not-begun': 'The conversation has not begun.',
+  'not-begun': 'The conversation has not started.',
   'host-away':
-    'The program that keeps this conversation is not running. This is what legwork has of it.',
-  gone: 'The program that kept this conversation has lost it. This is what legwork has of it.',
+    'The program with this conversation is not running. Only what legwork kept is shown.',
+  gone: 'This conversation was deleted in its program. Only what legwork kept is shown.',
 }
 
 /** How near to its end a conversation counts as read to the end, in pixels. */
@@ -227,7 +227,7 @@ export class Conversation {
 const SPEAKERS = {
   prompt: 'Prompt',
   person: 'A person wrote',
-  notice: 'It was told',
+  notice: 'Notification',
   thought: 'Thought',
   error: 'Error',
 }
@@ -392,7 +392,7 @@ class ToolView {
       ...part('why it failed', tool.error),
     ]
     this.#inside.replaceChildren(
-      ...(all.length ? all : [make('p', { class: 'note' }, 'Nothing more is known of this call.')]),
+      ...(all.length ? all : [make('p', { class: 'note' }, 'This call has no more details.')]),
     )
   }
 }

@@ -158,7 +158,7 @@ export class Filter {
           ? ''
           : this.#words
             ? `No task has “${this.#words}” in its title, id, agent or folder.`
-            : 'None at the moment.'
+            : 'No task at the moment.'
     const is = `${text} ${older}`
     if (more.dataset.is === is) return
     more.dataset.is = is

@@ -89,7 +89,9 @@ export class Card {
 
   /** @param {number} now */
   tick(now) {
-    say(this.#since, `waits ${duration(now - this.question.since)}`)
+    const { number, since } = this.question
+    const name = number ? `question ${number}, ` : ''
+    say(this.#since, `${name}waits ${duration(now - since)}`)
   }
 
   /** From now on the keys answer this one. */
@@ -121,7 +123,7 @@ export class Card {
         : ''
     const yes = await confirm({
       title: 'Always allow this?',
-      text: `It will not ask again for this, nor for what it counts as the same.${named}`,
+      text: `It will not ask again for this and whatever its agent counts as the same.${named}`,
       subject: this.subject,
       yes: 'Always allow',
       no: 'Back',

@@ -19,7 +19,7 @@ export class Result {
     this.#is = is
     this.task = task.id
     if (row.group !== 'finished') {
-      return this.#say('There is no result yet: it is not done. The third tab says why.')
+      return this.#say('There is no result yet. The third tab says what the task waits for.')
     }
     this.#say('Reading the result…')
     this.#read(task.id, is, 0, make('div', { class: 'md' }), task.reason)
@@ -39,7 +39,7 @@ export class Result {
       if (offset === 0) {
         this.#pane.replaceChildren(body)
         if (reason) body.append(make('p', { class: 'bad' }, reason))
-        if (!page.text && !reason) return this.#say('It ended without a word.')
+        if (!page.text && !reason) return this.#say('It ended without a result.')
       }
       body.append(...blocks(page.blocks ?? []))
       if (page.next) body.append(this.#more(() => this.#read(id, is, page.next, body)))

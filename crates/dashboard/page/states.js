@@ -61,7 +61,7 @@ export function tellLive(word, text, asOf) {
   say(byId('live-word'), word)
   byId('trouble').hidden = !text
   byId('trouble-what').replaceChildren(...withCode(text))
-  const shown = asOf && word !== 'live' ? `Shown is what was so at ${clock(asOf)}.` : ''
+  const shown = asOf && word !== 'live' ? `Last updated at ${clock(asOf)}.` : ''
   say(byId('trouble-shown'), shown)
 }
 

@@ -6,8 +6,8 @@ import { OLDER_MAX, PAGE_TASKS } from './limits.js'
 /**
  * @typedef {{ run: number, started: number, ended: number | null, outcome?: string }} Run
  * @typedef {{ id: string, label: string }} Option
- * @typedef {{ id: string, kind: 'permission' | 'question', subject: string, options: Option[],
- *   takes_words: boolean, since: number }} Question
+ * @typedef {{ id: string, number?: number, kind: 'permission' | 'question', subject: string,
+ *   options: Option[], takes_words: boolean, since: number }} Question
  * @typedef {{ id: string, seq: number, status: string, stage: string, description: string,
  *   agent: string, directory: string, parent: string, session: string | null, host: string,
  *   place: string, resumes: number, created: number, started: number, ended: number | null,

@@ -32,18 +32,18 @@ export class Telling {
       (await Notification.requestPermission()) !== 'granted'
     ) {
       this.tell(
-        'This browser shows no notices of the page. Its settings for 127.0.0.1 can change that.',
+        'This browser blocks notifications of this page. Allow them in its settings for 127.0.0.1.',
       )
     } else {
       localStorage.setItem(WANTED, 'yes')
-      this.tell('You are told when a helper asks or fails and this page is out of sight.')
+      this.tell('You are notified when a helper asks or fails while this page is out of sight.')
     }
     this.#show()
   }
 
   #show() {
     const name = this.wanted
-      ? 'Notices are on: for questions and failures'
+      ? 'Notifications are on: questions and failures'
       : 'Notify me of questions and failures'
     this.#bell.setAttribute('aria-pressed', String(this.wanted))
     this.#bell.setAttribute('aria-label', name)

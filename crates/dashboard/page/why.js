@@ -77,7 +77,7 @@ function list(lines) {
   })
   return all.length
     ? make('ol', { class: 'log' }, ...all)
-    : make('p', { class: 'note' }, 'Nothing was decided about it yet.')
+    : make('p', { class: 'note' }, 'Nothing has happened yet.')
 }
 
 /** Where it is; the ids are for commands and reports. @param {import('./store.js').Task} task */

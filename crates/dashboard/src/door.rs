@@ -1,4 +1,4 @@
-//! The way in. A browser is given a code that is good once, and trades it for the token of the
+//! The way in. A browser is given a code that works once, and trades it for the token of the
 //! page; so what stands in an address, on a screen or in a file is worth nothing afterwards.
 
 use std::collections::VecDeque;

@@ -102,7 +102,7 @@ impl Front {
         &self.shared.guard.key
     }
 
-    /// The address of the page with a code that is good once.
+    /// The address of the page with a code that works once.
     pub fn address(&self) -> Result<String, Fault> {
         let code = self.shared.door.new_code().map_err(Fault::Serve)?;
         Ok(address(self.port, code.reveal()))

@@ -221,7 +221,7 @@ fn notes(all: &[Shown], default: Option<&str>, advice: Vec<String>) -> Vec<Strin
             }
             Some(Starts::Well { logins, .. }) if !logins.is_empty() => {
                 let ways = plain(&logins.join(", "), 500);
-                notes.push(paint(DIM, format!("{name} can be logged in to: {ways}")));
+                notes.push(paint(DIM, format!("{name} offers these logins: {ways}")));
             }
             Some(Starts::Well { .. }) | None => {}
         }

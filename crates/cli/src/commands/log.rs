@@ -26,7 +26,7 @@ const LINE_MAX_CHARS: usize = 10_000;
 /// Shows what became of a task from its launch on: the time of day, the time since the launch, the
 /// run (0 is the launch, each resume one more) and what was decided. At the end stands what the
 /// task waits for now. With --verbose every decision is shown, also how prompts and notices were
-/// handed over: for who looks for a fault.
+/// handed over, which helps to find a fault.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -21,7 +21,7 @@ use crate::screen::{DIM, Screen, paint, remark};
 /// of the others. On it you read along, answer, launch, cancel, have tasks go on and clear them.
 ///
 /// The page is for you alone: it is served to this machine only, and only to a browser that came
-/// in with a code from this command. A code is good once; run `legwork ui` again for another
+/// in with a code from this command. A code works once; run `legwork ui` again for another
 /// browser. The page is there until Ctrl-C, or with --detach until a minute after its last tab was
 /// closed.
 ///
@@ -52,7 +52,7 @@ pub struct Ui {
 /// Where the page is, for programs.
 #[derive(Debug, Serialize, Deserialize)]
 struct Whereabouts {
-    /// With a code that is good once.
+    /// With a code that works once.
     address: String,
     port: u16,
     /// The process that serves it.
@@ -136,7 +136,10 @@ impl Ui {
         let minutes = limits::CODE_MAX.as_secs() / 60;
         if self.no_open || !legwork_dashboard::open(folders, &there.address)? {
             screen.line(&there.address)?;
-            remark(paint(DIM, format!("Open it within {minutes} minutes; it is good once.")));
+            remark(paint(
+                DIM,
+                format!("Open it within {minutes} minutes; the code in it works once."),
+            ));
             if var("SSH_CONNECTION").is_some() {
                 let port = there.port;
                 remark(paint(

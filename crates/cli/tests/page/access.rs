@@ -106,7 +106,7 @@ fn v9_axe_finds_nothing_when_there_is_nothing_or_the_door_is_closed() {
     let task = stage.launch("say still here");
     page.wait_for(&seen(&row(&task)));
     stage.kill_front();
-    page.wait_for(&reads("#trouble", "Shown is what was so at"));
+    page.wait_for(&reads("#trouble", "Last updated at"));
     page.wait_for(&seen(&row(&task)));
     is_accessible(&page, "the front is gone");
 }

@@ -85,7 +85,7 @@ fn v2_a_second_command_finds_the_first_and_lets_another_browser_in() {
     assert_eq!(told["token"], first, "one page, whoever comes in");
     let printed = stage.home.run(["ui", "--no-open"]).with_code(0);
     assert!(printed.out.starts_with(&stage.origin()), "{printed:?}");
-    assert!(printed.err.contains("good once"), "{printed:?}");
+    assert!(printed.err.contains("works once"), "{printed:?}");
 }
 
 #[test]

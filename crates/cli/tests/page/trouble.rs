@@ -116,7 +116,7 @@ fn v8_the_page_says_what_it_shows_while_the_daemon_is_away_and_goes_on_by_itself
     let daemon = stage.daemon();
     signal(daemon, Signal::STOP);
     page.wait_for(&reads("was suspended"));
-    page.wait_for("/Shown is what was so at \\d/.test(document.body.innerText)");
+    page.wait_for("/Last updated at \\d/.test(document.body.innerText)");
     page.wait_for(&format!("!({LIVE})"));
     page.wait_for(&reads("say before"));
     signal(daemon, Signal::CONT);
@@ -124,7 +124,7 @@ fn v8_the_page_says_what_it_shows_while_the_daemon_is_away_and_goes_on_by_itself
     signal(stage.daemon(), Signal::KILL);
     stage.launch("say after");
     page.wait_for(&reads("say after"));
-    page.wait_for(&format!("{LIVE} && !/Shown is what/.test(document.body.innerText)"));
+    page.wait_for(&format!("{LIVE} && !/Last updated/.test(document.body.innerText)"));
     page.wait_for(&reads("say before"));
 }
 
@@ -135,7 +135,7 @@ fn v8_the_page_outlives_its_front_and_goes_on_with_the_next_one() {
     let page = stage.open();
     page.wait_for(&reads("say before"));
     let port = stage.kill_front();
-    page.wait_for("/Shown is what was so at \\d/.test(document.body.innerText)");
+    page.wait_for("/Last updated at \\d/.test(document.body.innerText)");
     page.wait_for(&reads("legwork ui"));
     page.wait_for(&reads("say before"));
     stage.start_front(port);
