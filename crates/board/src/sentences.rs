@@ -98,7 +98,7 @@ pub fn unknown_agent(agent: &str, known: &[String], installable: &[Installable])
 /// What was done, where there is something to say about it.
 pub fn done(answer: &Answer) -> String {
     match answer {
-        Answer::Cancelled { task, stopping, told } => {
+        Answer::Cancelled { task, stopping, told, .. } => {
             let stopping = if *stopping { " Its session is being stopped." } else { "" };
             let told = if *told { " Its parent is told." } else { "" };
             format!("Cancelled {} ({}).{stopping}{told}", task.id, task.description)

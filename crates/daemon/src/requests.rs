@@ -4,7 +4,7 @@ use legwork_engine::Journal;
 use legwork_engine::text::notices;
 use legwork_protocol::CallKey;
 use legwork_protocol::api::refusal::cut;
-use legwork_protocol::api::view::{DaemonView, EndView, News, RunView, TaskView};
+use legwork_protocol::api::view::{DaemonView, EndView, Mail, News, RunView, TaskView};
 use legwork_protocol::api::{Answer, Ask, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon};
 use legwork_store::Prompts;
@@ -71,8 +71,14 @@ impl Daemon {
                 return Ok(());
             }
             Request::Status => Answer::Status(Box::new(self.view()?)),
-            Request::Mail => Answer::Mail(self.built_in.mail()),
-            Request::Unread { session } => Answer::Mail(self.built_in.unread(&session)),
+            Request::Mail => {
+                let mail = self.built_in.mail();
+                Answer::Mail(self.still_so(mail))
+            }
+            Request::Unread { session } => {
+                let mail = self.built_in.unread(&session);
+                Answer::Mail(self.still_so(mail))
+            }
             Request::MailShown { messages } => {
                 self.built_in.mail_shown(&messages).map_err(Refusal::BadRequest)?;
                 Answer::Done
@@ -86,6 +92,24 @@ impl Daemon {
             from.send(id, &FromDaemon::Data { id, data });
         }
         Ok(())
+    }
+
+    /// These messages without the questions that were settled since. One that asked nothing else
+    /// is not shown to anybody any more.
+    fn still_so(&mut self, mail: Vec<Mail>) -> Vec<Mail> {
+        let (mut left, mut moot) = (Vec::new(), Vec::new());
+        for mail in mail {
+            match self.read(|engine, _| Ok(engine.still_so(&mail.text))) {
+                Ok(Some(text)) => left.push(Mail { text, ..mail }),
+                Ok(None) => moot.push(mail.message),
+                // What nobody knows better about is shown as it is.
+                Err(_) => left.push(mail),
+            }
+        }
+        if let Err(why) = self.built_in.mail_shown(&moot) {
+            self.log.warn(format_args!("{why}"));
+        }
+        left
     }
 
     /// A person who clears the last task wants nothing to be left, nor of sessions that were
@@ -165,7 +189,10 @@ impl Daemon {
         } else {
             let detail = self.shell.journal().detail(task.id, run);
             let detail = detail.map_err(|fault| self.cannot_read(&fault))?.unwrap_or_default();
-            notices::end(&task, &known, &detail, fence())
+            {
+                let max_chars = self.read(|engine, _| Ok(engine.max_result_chars()))?;
+                notices::end(&task, &known, &detail, max_chars, fence())
+            }
         };
         Ok(EndView { task: task.id, run, outcome, ended, text })
     }

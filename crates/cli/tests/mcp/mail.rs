@@ -92,3 +92,31 @@ fn l6_the_same_call_twice_is_one_task() {
     client.meta["callId"] = json!("c2");
     assert_ne!(client.launch("say x"), first);
 }
+
+/// Neither where it was answered, nor above the result.
+#[test]
+fn m5_a_question_that_is_settled_is_not_said_to_wait() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "gemini-cli-mcp-client");
+    let task = client.launch("ask rm -rf target; say done");
+    let in_mail = || std::fs::read_to_string(home.path("legwork/sessions/clients/mail"));
+    eventually("the question is in the mailbox", || {
+        in_mail().is_ok_and(|mail| mail.contains("WAITING")).then_some(())
+    });
+    home.run(["answer", &task, "once"]).with_code(0);
+    delivered(&home, &task);
+    let next = client.says("background_list", json!({}));
+    assert!(next.starts_with("[BACKGROUND TASK COMPLETED]"), "{next}");
+    assert!(!next.contains("WAITING") && !next.contains("1 still running"), "{next}");
+}
+
+#[test]
+fn m5_a_question_that_is_open_is_told_with_the_next_answer() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "gemini-cli-mcp-client");
+    let task = client.launch("ask rm -rf target; say done");
+    eventually("the question is told", || {
+        let told = client.says("background_list", json!({}));
+        told.starts_with(&format!("[BACKGROUND TASK WAITING] {task}")).then_some(())
+    });
+}

@@ -110,6 +110,23 @@ fn m2_cancelling_is_idempotent_and_not_told_again() {
     assert_eq!(client.ask("tasks/cancel", json!({ "taskId": task }))["resultType"], "complete");
 }
 
+/// Claude Code tells its model the end of what it polls for, whoever ended it.
+#[test]
+fn x3_who_cancels_what_its_client_polls_for_is_told_what_follows() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("hang");
+    client.get(&task);
+    let said = client.says("background_cancel", json!({ "task_id": task }));
+    assert!(said.contains("Your client notes that it is cancelled; nothing else"), "{said}");
+    assert_eq!(client.poll(&task, "cancelled")["status"], "cancelled");
+    assert!(!is_owed(&home, &task), "and legwork tells nothing");
+    let mut other = Client::old(&home, "gemini-cli-mcp-client");
+    let task = other.launch("hang");
+    let said = other.says("background_cancel", json!({ "task_id": task }));
+    assert!(said.contains("No notification follows."), "{said}");
+}
+
 #[test]
 fn m2_a_resume_is_a_run_of_its_own() {
     let home = Home::new();
@@ -154,8 +171,21 @@ fn m2_a_client_that_was_killed_is_told_by_the_next_one() {
 }
 
 #[test]
-fn m2_a_result_of_90000_characters_is_whole() {
+fn q8_a_result_that_is_polled_for_is_cut_as_every_other() {
     let home = Home::new();
+    home.configure("[notices]\nmax_result_chars = 100\n");
+    let mut client = Client::modern(&home);
+    let task = client.launch_task(&format!("say {}", "x".repeat(1_000)));
+    let told = result(&client.poll(&task, "completed"));
+    assert_eq!(told.matches("xxxxx").count(), 20, "{told}");
+    let rest = format!("background_output(task_id: \"{task}\", offset: 100)");
+    assert!(told.contains("The first 100 of 1000 characters") && told.contains(&rest), "{told}");
+}
+
+#[test]
+fn m2_without_a_limit_a_result_of_90000_characters_is_whole() {
+    let home = Home::new();
+    home.configure("[notices]\nmax_result_chars = 0\n");
     let mut client = Client::modern(&home);
     let script = format!("repeat 900: say {}", "x".repeat(98));
     let task = client.launch_task(&script);

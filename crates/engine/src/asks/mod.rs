@@ -2,6 +2,7 @@
 //! `waits.rs`, and what anybody sees of a task in `views.rs`.
 
 pub(crate) mod collect;
+mod mail;
 mod views;
 pub(crate) mod waits;
 
@@ -84,9 +85,10 @@ impl Engine {
             Caller::Person => (Notify::Yes, words::CANCELLED_BY_PERSON),
         };
         let (id, stopping) = (task.id, task.stage != Stage::Queued);
+        let noted = self.collects.is_leased(id, task.run.number);
         self.finish(id, Outcome::Cancelled, why.to_owned(), notify, Halt::Needed);
         let (task, told) = (Box::new(self.view(name, self.now)?), notify == Notify::Yes);
-        Ok(Some(Answer::Cancelled { task, stopping, told }))
+        Ok(Some(Answer::Cancelled { task, stopping, told, noted }))
     }
 
     pub(crate) fn clear(&mut self, caller: &Caller) -> Answered {

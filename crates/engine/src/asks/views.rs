@@ -236,6 +236,11 @@ impl Engine {
         counts
     }
 
+    /// How many characters of a result are told at once; 0 for no limit.
+    pub fn max_result_chars(&self) -> u32 {
+        self.settings.max_result_chars
+    }
+
     /// Whether earlier records could not be read, so that their tasks are not among these.
     pub fn is_incomplete(&self) -> bool {
         self.incomplete

@@ -39,7 +39,9 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
         Answer::Output(output) => outcome(output, fence),
         Answer::Waited { tasks, any, cut } => waited(tasks, *any, *cut),
         Answer::Listed(tasks) => listing::listing(tasks),
-        Answer::Cancelled { task, stopping, told } => cancelled(task, *stopping, *told),
+        Answer::Cancelled { task, stopping, told, noted } => {
+            cancelled(task, *stopping, follows(*told, *noted))
+        }
         Answer::Cleared { tasks, unfinished } => cleared(*tasks, *unfinished),
         Answer::Replied => "The helper has your answer.".to_owned(),
         // No tool is answered so.
@@ -149,10 +151,18 @@ fn outcome(output: &ResultView, fence: Fence) -> String {
 }
 
 /// A task was called off, by the session that would be told of it or by somebody else.
-fn cancelled(task: &TaskView, stopping: bool, told: bool) -> String {
-    let told = if told { "Its parent is told." } else { "No notification follows." };
+fn cancelled(task: &TaskView, stopping: bool, follows: &str) -> String {
     let stopping = if stopping { " Its session is being stopped." } else { "" };
-    format!("Cancelled {} ({}).{stopping} {told}", task.id, task.description)
+    format!("Cancelled {} ({}).{stopping} {follows}", task.id, task.description)
+}
+
+fn follows(told: bool, noted: bool) -> &'static str {
+    match (told, noted) {
+        (true, _) => "Its parent is told.",
+        // Nothing keeps a client from telling its model how a task that it polls for has ended.
+        (false, true) => "Your client notes that it is cancelled; nothing else follows.",
+        (false, false) => "No notification follows.",
+    }
 }
 
 fn cleared(all: usize, unfinished: usize) -> String {

@@ -30,11 +30,11 @@ fn headline(
 }
 
 /// The end of a run for whoever collects it: its headline, and the result as it is kept.
-pub fn end(task: &TaskView, run: &RunView, kept: &str, fence: Fence) -> String {
+pub fn end(task: &TaskView, run: &RunView, kept: &str, max_chars: u32, fence: Fence) -> String {
     let outcome = run.outcome.as_deref().and_then(Outcome::named);
     let took = duration(run.ended.unwrap_or(run.started).since(run.started));
     let headline = headline((outcome, run.run), (task.id, &task.description, &took));
-    let result = Excerpt { task: task.id, run: run.run, max_chars: 0, fence }.of(kept);
+    let result = Excerpt { task: task.id, run: run.run, max_chars, fence }.of(kept);
     format!("{headline}\n\n{result}")
 }
 
@@ -55,10 +55,13 @@ pub(crate) fn unread_headline(task: &Task) -> String {
     )
 }
 
+/// How the headline of a question begins.
+pub(crate) const WAITING: &str = "[BACKGROUND TASK WAITING] ";
+
 pub(crate) fn question_headline(task: &Task, question: &QuestionView) -> String {
     let (id, asked) = (task.id, quoted(&words::question(question)));
     format!(
-        "[BACKGROUND TASK WAITING] {id} {}: it asks {asked} (A person has to answer: `legwork \
+        "{WAITING}{id} {}: it asks {asked} (A person has to answer: `legwork \
          answer {id}`.)",
         task.description
     )

@@ -63,6 +63,9 @@ pub enum Answer {
         stopping: bool,
         /// Whether the session that asked for the run is told; not if it called it off itself.
         told: bool,
+        /// Whether the client that collects the run notes its end itself.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        noted: bool,
     },
     /// Tasks were forgotten.
     Cleared {
