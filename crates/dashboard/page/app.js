@@ -2,18 +2,12 @@
 
 import { Stream, enter, hasToken, onNewToken, rest, sentence, ask, taskPath, wake } from './api.js'
 import { Board } from './board.js'
-import { Detail, TABS, clearFinished } from './detail.js'
+import { Detail, clearFinished } from './detail.js'
 import { tell } from './dialog.js'
-import { byId, make } from './dom.js'
+import { byId } from './dom.js'
 import { Filter } from './filter.js'
 import { listenToKeys } from './keys.js'
-import {
-  ASLEEP_MS,
-  FLUSH_MS,
-  HIDDEN_CONVERSATION_MS,
-  HIDDEN_MS,
-  NEW_QUESTION_MS,
-} from './limits.js'
+import { ASLEEP_MS, FLUSH_MS, HIDDEN_CONVERSATION_MS, HIDDEN_MS } from './limits.js'
 import { Launch } from './launch.js'
 import { Opened } from './opened.js'
 import { closed, isLive, setState, sorrow, state, tellLive } from './states.js'
@@ -40,7 +34,7 @@ const launch = new Launch(
   (id) => (location.hash = id),
 )
 const telling = new Telling((id) => (location.hash = id), tell)
-board.keep = (item) => filter.keeps(item)
+board.keep = (/** @type {import('./store.js').Item} */ item) => filter.keeps(item)
 
 /** What this person groups tasks by; it stays in their browser. */
 const GROUPING = 'legwork.grouping'

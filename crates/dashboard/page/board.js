@@ -38,7 +38,7 @@ export class Board {
     this.minutes = 0
     /** The scale that somebody chose. @type {number | undefined} */ this.fixed = undefined
     this.grouping = 'need'
-    this.keep = (/** @type {Item} */ _item) => true
+    /** Which tasks are shown. @type {(item: Item) => boolean} */ this.keep = () => true
     let waiting = false
     this.node.addEventListener('scroll', () => {
       if (waiting) return

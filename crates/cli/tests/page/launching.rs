@@ -63,6 +63,27 @@ fn v2_a_task_is_launched_from_the_page_in_a_folder_of_a_known_project() {
 }
 
 #[test]
+fn v9_the_form_for_a_new_task_is_for_everybody() {
+    let stage = Stage::new();
+    let page = stage.open();
+    for (width, dark) in [(1280, false), (390, true)] {
+        page.resize(width, 844);
+        page.dark(dark);
+        page.key("n");
+        page.wait_for("document.querySelector('#launch-folder').options.length === 1");
+        assert_eq!(page.violations(), Vec::<String>::new());
+        page.wait_for(&format!("document.documentElement.scrollWidth <= {width}"));
+        // By keyboard alone, and back to where one was.
+        for id in ["launch-agent", "launch-folder", "launch-description", "launch-back"] {
+            page.key("Tab");
+            assert_eq!(page.eval("document.activeElement.id"), id);
+        }
+        page.key("Enter");
+        page.wait_for(&unseen("#launch"));
+    }
+}
+
+#[test]
 fn v2_a_launch_that_cannot_be_is_refused_in_words_and_nothing_written_is_lost() {
     let stage = Stage::new();
     let (front, token) = (stage.front(), token(stage.front()));
