@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "a chore tells its faults on the terminal")]
 
 use std::process::ExitCode;
-use xtask::packing::{archive, formula, notices, npm};
+use xtask::packing::{archive, formula, man, notices, npm};
 use xtask::{campaigns, mutants, release, say, sim, tidy, upgrade};
 
 const USAGE: &str = "\
@@ -25,6 +25,7 @@ Chores:
   picture          record the README's picture: the real OpenCode with helpers
   npm              make the npm packages around programs that are built
   archive          make the archives of a release around them
+  man              write the manual pages
   formula          make the Homebrew formula from the sums of the archives
   notices          write THIRD-PARTY.md: the licences of what is built in
   release V        set the version everywhere, date the changelog, commit, tag
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         | "views" => campaigns::run(chore, rest),
         "npm" => npm::run(rest),
         "archive" => archive::run(rest),
+        "man" => man::run(rest),
         "formula" => formula::run(rest),
         "notices" => notices::run(rest),
         "release" => release::run(rest),

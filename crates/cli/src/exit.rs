@@ -5,7 +5,15 @@ use std::process::ExitCode;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
-pub const EXIT_CODES: &str = "\
+pub const AFTER_HELP: &str = "\
+First steps:
+  legwork demo                   see it at work, in ten seconds
+  legwork install opencode       or claude, codex, gemini, goose, cursor, vscode; then restart it
+  legwork doctor                 find what is wrong, with what to do about it
+  legwork agents                 see which agents can be helpers from this terminal
+  legwork run \"find the bug\"     have one of them do something; then
+  legwork list                   see all helpers, and `legwork show ID` what can be done with one
+
 Exit codes:
   0  done
   1  refused or failed; the message says why
@@ -18,10 +26,7 @@ Exit codes:
 
 With --json an error is one line of JSON on stderr: {\"error\": {\"text\": …, \"exit_code\": …}},
 with the \"refusal\" and its code if there is one. What is only to be minded is a \"warning\".
-
-Start with `legwork install opencode`, then restart OpenCode; or with claude, codex, gemini,
-goose, cursor or vscode in its place.
-`legwork doctor` finds what is wrong.";
+";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {

@@ -48,7 +48,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::commands::Command;
-use crate::exit::{EXIT_CODES, Exit};
+use crate::exit::{AFTER_HELP, Exit};
 use crate::fault::Fault;
 use crate::screen::Screen;
 
@@ -61,7 +61,7 @@ use crate::screen::Screen;
         on with its conversation, and is told once, with the whole result, when it is done. With \
         these commands a person sees and steers what the helpers do.",
     arg_required_else_help = true,
-    after_help = EXIT_CODES
+    after_help = AFTER_HELP
 )]
 struct Legwork {
     /// Do as if started in this folder

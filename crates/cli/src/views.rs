@@ -224,6 +224,9 @@ pub fn next_steps(task: &TaskView) -> Vec<String> {
     } else {
         step(format!("legwork output {id}"), "read what came of it");
         step(format!("legwork resume {id} \"go on\""), "have it go on");
+        if task.status != Status::Completed {
+            step(format!("legwork retry {id}"), "have it try its prompt again");
+        }
     }
     step(format!("legwork transcript {id}"), "what it said and did");
     step(format!("legwork log {id}"), "every decision about it");

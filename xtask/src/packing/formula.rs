@@ -71,6 +71,7 @@ pub fn text(project: &Project, sums: &str) -> Result<String, Fault> {
   def install
     bin.install "legwork"
     generate_completions_from_executable(bin/"legwork", "completions")
+    man1.install Dir["man/*.1"]
   end
 
   test do

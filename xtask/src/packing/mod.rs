@@ -1,10 +1,11 @@
-//! What is packed around the program: npm packages, release archives, the Homebrew formula, the
-//! notices of what it is built from. One file for each; what they share is here.
+//! What is packed around the program: npm packages, release archives, the Homebrew formula, manual
+//! pages, the notices of what it is built from. One file for each; what they share is here.
 //!
 //! Every chore writes into a folder that it is given, and publishes nothing.
 
 pub mod archive;
 pub mod formula;
+pub mod man;
 pub mod notices;
 pub mod npm;
 pub mod project;

@@ -1,35 +1,58 @@
 //! `legwork cancel`.
 
 use clap::Args;
-use legwork_protocol::api::{Answer, Ask};
+use legwork_client::Client;
+use legwork_protocol::TaskId;
+use legwork_protocol::api::{Answer, Ask, List};
 use serde_json::json;
 
-use crate::asking::{connect, find_all};
+use crate::asking::{connect, find_all, list};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::mail;
-use crate::screen::{BAD, Report, Screen, paint};
+use crate::screen::{BAD, Report, Screen, agrees, paint, remark};
+use crate::words::counted;
 
 /// Call tasks off
 ///
 /// Calls tasks off: they are cancelled at once, their sessions are stopped, and the session that
-/// asked for each is told. A finished task cannot be cancelled.
+/// asked for each is told. A finished task cannot be cancelled. With --all it calls off whatever is
+/// unfinished, of all projects, and asks first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   legwork cancel 4k2
-  legwork cancel $(legwork list --status running --json | jq -r '.tasks[].id')")]
+  legwork cancel --all
+  legwork cancel --all --yes        without asking")]
 pub struct Cancel {
     /// The tasks' ids, or the beginnings of them
-    #[arg(value_name = "TASK", required = true)]
+    #[arg(value_name = "TASK", required_unless_present = "all")]
     tasks: Vec<String>,
+    /// All tasks that are unfinished
+    #[arg(long, conflicts_with = "tasks")]
+    all: bool,
+    /// Do not ask
+    #[arg(long, short, requires = "all")]
+    yes: bool,
 }
 
 impl Cancel {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
+        let ids = match self.all {
+            true => unfinished(&mut client)?,
+            false => find_all(&mut client, &self.tasks)?,
+        };
+        if self.all && ids.is_empty() && !screen.is_json() {
+            screen.line("There is no unfinished task.")?;
+        }
+        let question = format!("Call {} off?", counted(ids.len(), "task"));
+        if self.all && !ids.is_empty() && !self.yes && !agrees(&question)? {
+            remark("Nothing was called off.");
+            return Ok(Exit::Refused);
+        }
         let mut all = Vec::new();
-        for id in find_all(&mut client, &self.tasks)? {
+        for id in ids {
             let answered = client.request::<Answer>(Ask::Cancel { task: id.to_string() })?;
             mail::seen_here(id);
             let report = Report::new(json!({ "task": id }), &answered);
@@ -45,4 +68,9 @@ impl Cancel {
         }
         Ok(if all.iter().any(|report| report.refused) { Exit::Refused } else { Exit::Done })
     }
+}
+
+fn unfinished(client: &mut Client) -> Result<Vec<TaskId>, Fault> {
+    let tasks = list(client, List::default(), usize::MAX)?.tasks.into_iter();
+    Ok(tasks.filter(|task| task.status.is_unfinished()).map(|task| task.id).collect())
 }

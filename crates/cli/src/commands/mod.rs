@@ -17,10 +17,12 @@ mod install;
 mod list;
 mod log;
 mod mail;
+mod man;
 mod mcp;
 mod output;
 mod rehearsal;
 mod resume;
+mod retry;
 mod run;
 mod show;
 mod top;
@@ -38,26 +40,26 @@ use crate::fault::Fault;
 use crate::inside;
 use crate::screen::Screen;
 
-/// All commands, in the order of the help.
+/// All commands, in the order of the help, which is that in which one meets them: begin, have work
+/// done, look, answer and end, keep house.
 #[derive(Subcommand)]
 pub enum Command {
     Demo(demo::Demo),
     Install(install::Install),
-    Uninstall(uninstall::Uninstall),
-    Update(update::Update),
     Doctor(doctor::Doctor),
-    Run(run::Run),
-    Resume(resume::Resume),
     Agents(agents::Agents),
+    Run(run::Run),
+    Wait(wait::Wait),
+    Output(output::Output),
+    Resume(resume::Resume),
+    Retry(retry::Retry),
     #[command(visible_aliases = ["ls", "ps"])]
     List(list::List),
     Show(show::Show),
-    Output(output::Output),
     Transcript(transcript::Transcript),
-    Wait(wait::Wait),
-    Watch(watch::Watch),
-    Ui(ui::Ui),
     Top(top::Top),
+    Ui(ui::Ui),
+    Watch(watch::Watch),
     #[command(visible_alias = "logs")]
     Log(log::Log),
     Cost(cost::Cost),
@@ -69,7 +71,10 @@ pub enum Command {
     Clear(clear::Clear),
     Config(config::ConfigCommand),
     Daemon(daemon::Daemon),
+    Update(update::Update),
+    Uninstall(uninstall::Uninstall),
     Completions(completions::Completions),
+    Man(man::Man),
     #[command(hide = true)]
     Complete(complete::Complete),
     #[command(hide = true)]
@@ -92,6 +97,7 @@ impl Command {
             Self::Doctor(command) => command.run(screen),
             Self::Run(command) => command.run(screen),
             Self::Resume(command) => command.run(screen),
+            Self::Retry(command) => command.run(screen),
             Self::Agents(command) => command.run(screen),
             Self::List(command) => command.run(screen),
             Self::Show(command) => command.run(screen),
@@ -104,6 +110,7 @@ impl Command {
             Self::Log(command) => command.run(screen),
             Self::Cost(command) => command.run(screen),
             Self::Mail(command) => command.run(screen),
+            Self::Man(command) => command.run(screen),
             Self::Answer(command) => command.run(screen),
             Self::Cancel(command) => command.run(screen),
             Self::Clear(command) => command.run(screen),
@@ -123,6 +130,7 @@ impl Command {
         let acts = match self {
             Self::Run(_)
             | Self::Resume(_)
+            | Self::Retry(_)
             | Self::Cancel(_)
             | Self::Clear(_)
             | Self::Ui(_)
@@ -170,6 +178,7 @@ impl Command {
                 | Self::Daemon(_)
                 | Self::Complete(_)
                 | Self::Completions(_)
+                | Self::Man(_)
                 | Self::Mcp(_)
                 | Self::Bridge(_)
                 | Self::Hook(_)

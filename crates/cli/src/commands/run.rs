@@ -1,6 +1,7 @@
 //! `legwork run`.
 
 use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -33,7 +34,7 @@ use crate::words::parse_duration;
 Examples:
   legwork run \"find the flaky test and say why it is flaky\"
   legwork run \"review src/a.rs\" \"review src/b.rs\" > reviews.md
-  legwork run --agent gemini - < prompt.md       the prompt from a file
+  legwork run --agent gemini --file prompt.md    the prompt from a file
   legwork run --agent opencode --model p/large \"review src\"
   id=$(legwork run --detach \"write the tests\")   go on, come back later:
   legwork wait $id && legwork output $id
@@ -41,8 +42,11 @@ Examples:
   legwork run --agent rehearsal \"say hello\"       to try it without any agent")]
 pub struct Run {
     /// What is to be done; each is a task of its own. `-` reads one from stdin
-    #[arg(value_name = "PROMPT", required = true)]
+    #[arg(value_name = "PROMPT", required_unless_present = "file")]
     prompts: Vec<String>,
+    /// Read a prompt from this file, or from stdin if it is `-`; may be given several times
+    #[arg(long, value_name = "FILE")]
+    file: Vec<PathBuf>,
     /// Who does it; `legwork agents` shows who can
     #[arg(long, short, value_name = "NAME")]
     agent: Option<String>,
@@ -88,10 +92,18 @@ struct Detached {
 impl Run {
     pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let words = if self.each { Words::Each } else { Words::Suspicious };
-        if self.prompts.iter().any(|prompt| prompt == "-") && io::stdin().is_terminal() {
+        let dash = Path::new("-");
+        let (dashes, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            self.file.iter().partition(|file| *file == dash);
+        let mut typed = self.prompts.clone();
+        typed.extend(dashes.iter().map(|_| "-".to_owned()));
+        if typed.iter().any(|prompt| prompt == "-") && io::stdin().is_terminal() {
             remark(paint(DIM, "Write the prompt; Ctrl-D on a line of its own ends it."));
         }
-        let prompts = prompts::read(&self.prompts, words, &mut io::stdin())?;
+        let mut prompts = prompts::read(&typed, words, &mut io::stdin())?;
+        for file in files {
+            prompts.push(prompts::of_file(file)?);
+        }
         if let Some(typed) = &self.resume {
             return go_on(resume(typed, &prompts)?, self.timeout, self.detach, screen);
         }

@@ -27,7 +27,7 @@ use legwork_protocol::line::{BadEnvironment, Context};
 use legwork_protocol::view::{QuestionView, ResultView, TaskView};
 
 pub use self::launch::{LaunchSpec, Launched, detach};
-pub use self::resume::{Resume, resume};
+pub use self::resume::{Resume, resume, retry};
 pub use self::run_view::attend;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -37,8 +37,8 @@ use crate::fault::Fault;
 pub struct Attendant {
     /// The terminal that launches them.
     pub launches_as: Context,
-    /// The session that is told of their ends and reads them here instead; a person who has
-    /// somebody else's helper go on is none.
+    /// The session whose notices are read here. None when a person resumes the task of another
+    /// session, which is notified itself.
     pub reads_as: Option<Context>,
     /// When the person does not want to wait any longer.
     pub until: Option<Instant>,

@@ -1,6 +1,8 @@
 //! What a person wants done: prompts as they were typed, and what each task is called.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 use legwork_board::text::first_line;
 use legwork_protocol::limits::PROMPT_MAX_BYTES;
@@ -32,30 +34,45 @@ pub fn read(typed: &[String], words: Words, stdin: &mut dyn Read) -> Result<Vec<
     }
     let mut prompts = Vec::new();
     for prompt in typed {
-        let prompt = if prompt == "-" { read_all(stdin)? } else { prompt.clone() };
-        if prompt.trim().is_empty() {
-            return Err(Fault::Usage("A prompt is empty. Say what is to be done.".to_owned()));
-        }
-        if prompt.len() > PROMPT_MAX_BYTES {
-            return Err(Fault::Usage(format!(
-                "A prompt has at most {PROMPT_MAX_BYTES} bytes. Put it into a file, and say where \
-                 it is."
-            )));
-        }
-        prompts.push(prompt);
+        let text = match prompt.as_str() {
+            "-" => read_all(stdin, "on stdin").map_err(Fault::Input)??,
+            typed => typed.to_owned(),
+        };
+        prompts.push(checked(text)?);
     }
     Ok(prompts)
 }
 
-fn read_all(stdin: &mut dyn Read) -> Result<String, Fault> {
+/// The prompt that is in this file.
+pub fn of_file(path: &Path) -> Result<String, Fault> {
+    let fault = Fault::file("read", path);
+    let mut file = File::open(path).map_err(&fault)?;
+    let place = format!("in {}", path.display());
+    checked(read_all(&mut file, &place).map_err(fault)??)
+}
+
+fn checked(prompt: String) -> Result<String, Fault> {
+    if prompt.trim().is_empty() {
+        return Err(Fault::Usage("A prompt is empty. Say what is to be done.".to_owned()));
+    }
+    if prompt.len() > PROMPT_MAX_BYTES {
+        return Err(Fault::Usage(format!(
+            "A prompt has at most {PROMPT_MAX_BYTES} bytes. Put it into a file, and say where it is."
+        )));
+    }
+    Ok(prompt)
+}
+
+/// All that can be read there, or that it is no prompt.
+fn read_all(from: &mut dyn Read, place: &str) -> io::Result<Result<String, Fault>> {
     let mut bytes = Vec::new();
-    stdin.take(PROMPT_MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(Fault::Input)?;
+    from.take(PROMPT_MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     // The limit may have cut a character in half.
     if bytes.len() > PROMPT_MAX_BYTES {
-        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        return Ok(Ok(String::from_utf8_lossy(&bytes).into_owned()));
     }
-    String::from_utf8(bytes)
-        .map_err(|_| Fault::Usage("The prompt on stdin is not UTF-8.".to_owned()))
+    let text = String::from_utf8(bytes);
+    Ok(text.map_err(|_| Fault::Usage(format!("The prompt {place} is not UTF-8."))))
 }
 
 /// What the task of a prompt is called: as asked, numbered if there are several, else after the

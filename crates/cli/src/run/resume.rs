@@ -1,13 +1,13 @@
 //! A person has a task go on, whoever launched it and however it ended.
 
 use legwork_client::unique;
-use legwork_protocol::CallKey;
-use legwork_protocol::api::Ask;
+use legwork_protocol::api::{Ask, Request};
 use legwork_protocol::line::Context;
-use legwork_protocol::view::TaskView;
+use legwork_protocol::view::{RunView, TaskView};
+use legwork_protocol::{CallKey, Status};
 
 use super::{Attendant, LaunchSpec, terminal};
-use crate::asking::{connect, find_task};
+use crate::asking::{connect, find_task, get};
 use crate::fault::Fault;
 use crate::views::is_terminal;
 
@@ -21,11 +21,50 @@ pub fn resume(typed: &str, prompts: &[String]) -> Result<Resume, Fault> {
     let [prompt] = prompts else {
         return Err(Fault::Usage("A task is resumed with one prompt.".to_owned()));
     };
-    let task = find_task(&mut connect()?, typed)?;
+    resume_task(find_task(&mut connect()?, typed)?, prompt.clone())
+}
+
+fn resume_task(task: TaskView, prompt: String) -> Result<Resume, Fault> {
     let launches_as = terminal(None)?;
-    let ask = Ask::ResumeAny { task: task.id.to_string(), prompt: prompt.clone(), key: key() };
+    let ask = Ask::ResumeAny { task: task.id.to_string(), prompt, key: key() };
     Ok(Resume {
         attendant: Attendant { reads_as: reader(&task, &launches_as), launches_as, until: None },
+        spec: LaunchSpec { description: task.description, ask },
+    })
+}
+
+/// Gets everything ready to have this task do again what its last run was asked to do. One whose
+/// session was never opened has nothing to go on with, so another is launched in its place.
+pub fn retry(typed: &str) -> Result<Resume, Fault> {
+    let mut client = connect()?;
+    let task = find_task(&mut client, typed)?;
+    let id = task.id;
+    if task.status.is_unfinished() {
+        let still = format!("{id} is still {}. `legwork wait {id}` waits for it.", task.status);
+        return Err(Fault::Refused(still));
+    }
+    if task.status == Status::Completed {
+        return Err(Fault::Refused(format!(
+            "{id} has completed, so there is nothing to try again. `legwork resume {id} \"…\"` has \
+             it do more."
+        )));
+    }
+    let runs: Vec<RunView> = get(&mut client, Request::Runs { task: id.to_string() })?;
+    let prompt = runs.into_iter().next_back().map(|run| run.prompt).unwrap_or_default();
+    if task.session.is_some() {
+        return resume_task(task, prompt);
+    }
+    let mut launches_as = terminal(task.model.as_deref())?;
+    launches_as.directory.clone_from(&task.directory);
+    let ask = Ask::Launch {
+        prompt,
+        description: task.description.clone(),
+        agent: task.agent,
+        fork: false,
+        collects: false,
+    };
+    Ok(Resume {
+        attendant: Attendant::of(launches_as, None),
         spec: LaunchSpec { description: task.description, ask },
     })
 }

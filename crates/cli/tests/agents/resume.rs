@@ -1,5 +1,7 @@
 //! A person has tasks go on.
 
+use serde_json::json;
+
 use crate::home::Home;
 use crate::running::{
     Running, kill_daemon, launch, until_all_is_told, until_asked, until_finished,
@@ -71,4 +73,45 @@ fn p1_what_cannot_go_on_is_refused_in_a_persons_words() {
     assert!(!unknown.err.contains("background_"), "{unknown:?}");
     home.run(["resume", &task, " "]).with_code(2);
     home.run(["cancel", &task]).with_code(0);
+}
+
+#[test]
+fn p1_what_failed_or_was_cancelled_tries_its_own_prompt_again() {
+    let home = Home::new();
+    let script = "recall\nfail broken";
+    let run = ["run", "--agent", "rehearsal", "--detach", "--description", "mine", script];
+    let task = home.run(run).with_code(0).out.trim().to_owned();
+    home.run(["wait", &task]).with_code(3);
+    let retried = home.run(["retry", &task]).with_code(3);
+    assert!(retried.err.contains("broken"), "{retried:?}");
+    let shown = home.run(["show", &task, "--json"]).with_code(0).json();
+    assert_eq!((&shown["resumes"], &shown["description"]), (&json!(1), &json!("mine")));
+    let prompts = [0, 1].map(|run| shown["runs"][run]["prompt"].as_str().unwrap().to_owned());
+    assert_eq!(prompts, [script, script]);
+
+    let slow = ["run", "--agent", "rehearsal", "--detach", "tool x for 600s"];
+    let slow = home.run(slow).with_code(0).out.trim().to_owned();
+    let still = home.run(["retry", &slow]).with_code(1);
+    assert!(still.err.contains("is still running"), "{still:?}");
+    home.run(["cancel", &slow]).with_code(0);
+    assert_eq!(home.run(["retry", &slow, "--detach"]).with_code(0).out.trim(), slow);
+    home.run(["cancel", &slow]).with_code(0);
+
+    let done = home.run(["run", "--agent", "rehearsal", "--detach", "say x"]).with_code(0).out;
+    home.run(["wait", done.trim()]).with_code(0);
+    let refused = home.run(["retry", done.trim()]).with_code(1);
+    assert!(refused.err.contains("has completed"), "{refused:?}");
+}
+
+#[test]
+fn p1_what_never_had_a_session_is_launched_anew() {
+    let home = Home::new();
+    home.configure("[agents.ends]\ncommand = [\"false\"]\n");
+    let task = home.run(["run", "--agent", "ends", "--detach", "say x"]).with_code(0).out;
+    home.run(["wait", task.trim()]).with_code(3);
+    let rehearsal =
+        format!("[agents.ends]\ncommand = [{:?}, \"rehearsal\"]\n", env!("CARGO_BIN_EXE_legwork"));
+    std::fs::write(home.path("legwork/config.toml"), rehearsal).unwrap();
+    let retried = home.run(["retry", task.trim()]).with_code(0);
+    assert!(retried.out.contains('x'), "{retried:?}");
 }

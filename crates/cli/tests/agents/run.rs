@@ -4,7 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::home::{Home, eventually, ran};
+use legwork_testkit::output_of;
+
+use crate::home::{Home, Ran, eventually, ran};
 use crate::running::{Running, kill_daemon, until_all_is_told};
 
 #[test]
@@ -217,4 +219,49 @@ fn a_model_that_was_chosen_stays_when_the_helper_goes_on() {
     let task = list["tasks"][0]["id"].as_str().unwrap();
     kill_daemon(&home);
     assert_eq!(home.run(["resume", task, "model"]).with_code(0).out, "careful\n");
+}
+
+#[test]
+fn a_prompt_can_be_in_a_file() {
+    let home = Home::new();
+    for (name, script) in [("one.md", "say one\n"), ("two.md", "say two\n")] {
+        std::fs::write(home.path(name), script).unwrap();
+    }
+    let path = |name: &str| home.path(name).to_str().unwrap().to_owned();
+    let run = ["run", "--agent", "rehearsal", "--file", &path("one.md"), "--file", &path("two.md")];
+    let ran = home.run(run).with_code(0);
+    assert!(ran.out.contains("one") && ran.out.contains("two"), "{ran:?}");
+    let mut stdin = home.command(["run", "--agent", "rehearsal", "--file", "-"]);
+    stdin.stdin(std::fs::File::open(home.path("two.md")).unwrap());
+    let read = Ran::from(output_of(stdin.spawn().unwrap()));
+    assert!(read.out.contains("two"), "{read:?}");
+    let missing = home.run(["run", "--agent", "rehearsal", "--file", &path("none")]).with_code(1);
+    assert!(missing.err.contains("Could not read") && missing.err.contains("none"), "{missing:?}");
+    std::fs::write(home.path("empty"), " \n").unwrap();
+    let empty = home.run(["run", "--agent", "rehearsal", "--file", &path("empty")]).with_code(2);
+    assert!(empty.err.contains("empty"), "{empty:?}");
+}
+
+#[test]
+fn x1_all_that_is_unfinished_is_called_off_after_asking() {
+    let home = Home::new();
+    let none = home.run(["cancel", "--all"]).with_code(0);
+    assert_eq!(none.out, "There is no unfinished task.\n");
+    home.run(["run", "--agent", "rehearsal", "say done"]).with_code(0);
+    for _ in 0..2 {
+        home.run(["run", "--agent", "rehearsal", "--detach", "tool x for 600s"]).with_code(0);
+    }
+    let asked = home.run(["cancel", "--all"]).with_code(2);
+    assert!(asked.err.contains("Call 2 tasks off?") && asked.err.contains("--yes"), "{asked:?}");
+    let all = home.run(["cancel", "--all", "--yes", "--json"]).with_code(0).json();
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
+    let listed = home.run(["list", "--json"]).with_code(0).json();
+    let statuses: Vec<&str> = listed["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["status"].as_str().unwrap())
+        .collect();
+    assert_eq!(statuses.iter().filter(|status| **status == "cancelled").count(), 2, "{listed}");
+    home.run(["cancel", "--all", "--yes"]).with_code(0);
 }

@@ -6,7 +6,7 @@ use crate::home::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 4] = ["bridge", "complete", "hook", "rehearsal"];
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 31] = [
     "demo",
     "install",
     "uninstall",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 29] = [
     "doctor",
     "run",
     "resume",
+    "retry",
     "agents",
     "list",
     "show",
@@ -26,6 +27,7 @@ const COMMANDS: [&str; 29] = [
     "log",
     "cost",
     "mail",
+    "man",
     "answer",
     "cancel",
     "clear",
@@ -142,4 +144,20 @@ fn a_command_can_be_run_as_if_in_another_folder() {
     assert_eq!(listed["tasks"][0]["directory"], there.to_str().unwrap());
     let wrong = home.run(["list", "-C", "/no/such/folder"]).with_code(2);
     assert!(wrong.err.contains("/no/such/folder"), "{wrong:?}");
+}
+
+#[test]
+fn i2_there_is_a_manual_page_for_each_command() {
+    let home = Home::new();
+    let folder = home.path("man/man1");
+    home.run(["man", folder.to_str().unwrap()]).with_code(0);
+    for command in COMMANDS.iter().filter(|command| !HIDDEN.contains(command)) {
+        let page = std::fs::read_to_string(folder.join(format!("legwork-{command}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS") && page.contains("Example"), "{command}: {page}");
+    }
+    let first = std::fs::read_to_string(folder.join("legwork.1")).unwrap();
+    assert!(first.contains("Exit codes") && first.contains("legwork\\-run(1)"), "{first}");
+    for hidden in HIDDEN {
+        assert!(!folder.join(format!("legwork-{hidden}.1")).exists(), "{hidden}");
+    }
 }

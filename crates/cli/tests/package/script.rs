@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use legwork_testkit::Shelf;
-use xtask::packing::{Program, SYSTEMS, archive};
+use xtask::packing::{
+    Program, SYSTEMS,
+    archive::{self, Around},
+};
 
 use crate::packages::{VERSION, link_tools, on_the_path, program, root, system};
 use crate::stage::printed;
@@ -58,7 +61,10 @@ impl Machine {
     fn release(&self, place: &str, program: &Path) -> String {
         let target = SYSTEMS.iter().find(|(name, _)| *name == system()).unwrap().1.to_owned();
         let program = Program { target, path: program.to_owned() };
-        let file = archive::make(&root(), &program, "notices\n", &self.path("release")).unwrap();
+        fs::create_dir_all(self.path("man")).unwrap();
+        fs::write(self.path("man/legwork.1"), ".TH legwork 1\n").unwrap();
+        let around = Around { third_party: "notices\n".to_owned(), man: self.path("man") };
+        let file = archive::make(&root(), &program, &around, &self.path("release")).unwrap();
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let sums = Command::new("sha256sum").arg(&name).current_dir(self.path("release")).output();
         self.shelf.put(&format!("/{place}/{name}"), fs::read(&file).unwrap());

@@ -1,0 +1,40 @@
+//! `legwork man`.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+use serde_json::json;
+
+use crate::Legwork;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::screen::Screen;
+
+/// Write the manual pages into a folder
+///
+/// Writes a manual page for legwork and one for each command. Packages bring them along; this is
+/// for a legwork that came without, as from `cargo install`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  legwork man ~/.local/share/man/man1 && man legwork-run")]
+pub struct Man {
+    /// The folder, which is made if it is not there
+    #[arg(value_name = "DIR")]
+    pages: PathBuf,
+}
+
+impl Man {
+    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+        let fault = Fault::file("write to", &self.pages);
+        std::fs::create_dir_all(&self.pages).map_err(&fault)?;
+        clap_mangen::generate_to(Legwork::command(), &self.pages).map_err(&fault)?;
+        let first = self.pages.join("legwork.1");
+        if screen.is_json() {
+            screen.value(&json!({ "folder": self.pages }))?;
+        } else {
+            screen.line(format!("Written: {} and a page for each command.", first.display()))?;
+        }
+        Ok(Exit::Done)
+    }
+}
