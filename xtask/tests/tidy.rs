@@ -19,8 +19,8 @@ fn findings_name_the_place_and_what_to_do() {
         ("CHANGELOG.md", "# a\n"),
         ("LICENSE-APACHE", "a\n"),
         ("LICENSE-MIT", "a\n"),
-        ("README.md", "Run\n\n    cargo test --workspace\n"),
-        (".ci/run", "step cargo test --workspace --quiet\n"),
+        ("README.md", "Run\n\n    cargo test --workspace --no-fail-fast\n"),
+        (".ci/run", "step cargo test --workspace\n"),
         ("crates/engine/src/lib.rs", "//! a\n//!\n//! b\nstruct Deed;\n"),
         ("crates/store/src/task.rs", &private),
         ("xtask/mutants.txt", "# a\n[a]\nfile: README.md\nfind: gone\nwith: b\nbreaks: c\n"),
@@ -31,7 +31,7 @@ fn findings_name_the_place_and_what_to_do() {
     let numbered = |text: &String| text.contains("has no test;") || text.contains("is not shown");
     let seen: Vec<String> = findings.filter(|text| !numbered(text)).collect();
     let expected = [
-        ".ci/run:1: no line with `cargo test --workspace`; README.md and .ci/run share it",
+        ".ci/run:1: no line with `cargo test --workspace --no-fail-fast`; README.md and .ci/run share it",
         "CONTRIBUTING.md:1: missing; write it",
         "SECURITY.md:1: missing; write it",
         "crates/engine/src/lib.rs:4: `Deed`; say `Action`",

@@ -10,7 +10,7 @@ pub fn is_inside() -> bool {
     legwork_machine::var(INSIDE).is_some()
 }
 
-/// Of what is for people.
+/// The error of commands that only a person may run.
 pub fn refusal() -> Fault {
     Fault::Refused(
         "This is a helper's own shell. A helper may look, but not answer, launch, resume, cancel, \

@@ -165,7 +165,7 @@ impl Teller {
         let was_at_work = self.tools.contains(&entry.key);
         // Of one whose arguments are still being written there is nothing to say.
         let is_unknown = tool.state == ToolState::Pending && tool.title.is_empty();
-        // One of which no end is ever told has been told of as well.
+        // A tool without an end event was printed when it started.
         if !tool.state.is_over() && (was_at_work || entry.open && is_unknown) {
             return String::new();
         }

@@ -369,7 +369,7 @@ fn l7_over_the_places_tasks_wait_in_order_and_over_the_tasks_of_a_root_they_are_
 
 fn over_the_limit(holders: &str) -> String {
     format!(
-        "This session and its helpers hold 3 of 3 places (limits.max_tasks_per_root): {holders}. \
+        "This session and its helpers have 3 of 3 tasks (limits.max_tasks_per_root): {holders}. \
          Free some with background_clear (forgets your tasks) or wait for running ones and clear \
          then."
     )

@@ -64,7 +64,7 @@ pub enum Refusal {
     TooDeep { limit: u32 },
     /// L7.
     #[error(
-        "This session and its helpers hold {held} of {limit} places (limits.max_tasks_per_root): \
+        "This session and its helpers have {held} of {limit} tasks (limits.max_tasks_per_root): \
          {}. Free some with background_clear (forgets your tasks) or wait for running ones \
          and clear then.",
         holders(*.held, *.finished, *.unfinished)

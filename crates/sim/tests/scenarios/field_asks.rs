@@ -310,7 +310,7 @@ fn field_helpers_of_helpers_are_bounded_by_depth_and_by_number() {
     assert!(deep.contains("limits.max_depth = 2"), "{deep}");
     story.launch_from(&below, "Third", "wait 60000; say three");
     let many = story.call(&below, "background_task", launch("Fourth", "say four"));
-    assert!(many.contains("3 of 3 places (limits.max_tasks_per_root)"), "{many}");
+    assert!(many.contains("3 of 3 tasks (limits.max_tasks_per_root)"), "{many}");
     assert_eq!(story.world.audit().rows.len(), 3);
     assert_eq!(story.world.oc.children(&deepest).count(), 0);
     insta::assert_snapshot!(story.end());

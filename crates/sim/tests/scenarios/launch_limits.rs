@@ -22,7 +22,7 @@ fn session(story: &mut Story, task: TaskId) -> Session {
 
 fn full(finished: usize, unfinished: usize, more: &str) -> String {
     format!(
-        "This session and its helpers hold 2 of 2 places (limits.max_tasks_per_root): {finished} \
+        "This session and its helpers have 2 of 2 tasks (limits.max_tasks_per_root): {finished} \
          finished and {unfinished} unfinished of its own{more}. Free some with background_clear \
          (forgets your tasks) or wait for running ones and clear then."
     )
@@ -250,7 +250,7 @@ fn l7_helpers_of_helpers_hold_places_of_the_root() {
     let here = story.ask("background_task", launch("More", "say no"));
     let below = story.call(&middle, "background_task", launch("More", "say no"));
     assert_eq!(here, full(0, 1, ", 1 of its helpers"));
-    assert!(below.contains("hold 2 of 2 places (limits.max_tasks_per_root)"), "{below}");
+    assert!(below.contains("have 2 of 2 tasks (limits.max_tasks_per_root)"), "{below}");
     story.until_settled();
     assert_eq!((helpers(&story), tasks(&mut story)), (2, 2));
     insta::assert_snapshot!(story.end());
