@@ -148,7 +148,10 @@ impl Engine {
                 self.not_started(&Folder { place, directory }, why, lasts);
             }
             Hint::Changed { session } => self.changed(&session, None),
-            Hint::Errored { session, why } => self.changed(&session, Some(why)),
+            Hint::Errored { session, why } => {
+                self.settles(&session);
+                self.changed(&session, Some(why));
+            }
             Hint::Deleted { host, session } => self.deletion_announced(&host, &session),
             Hint::Progress { session, tool, used } => self.progressed(&session, tool, used),
             Hint::Doing { session, what } => self.does(&session, &what),
@@ -163,6 +166,11 @@ impl Engine {
                 }
             }
             Hint::Undone { host, session, since } => self.undone(&host, &session, since),
+            Hint::Shown { host, session } => {
+                if self.shares_place(&host, &session) {
+                    self.shown(&host, &session);
+                }
+            }
             Hint::Used { host, session } => {
                 if self.shares_place(&host, &session) {
                     self.heard_from(&host, &session);

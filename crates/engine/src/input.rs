@@ -141,6 +141,11 @@ pub enum Hint {
         host: HostId,
         session: SessionId,
     },
+    /// A window shows the session, so that somebody is there to read what happens in it.
+    Shown {
+        host: HostId,
+        session: SessionId,
+    },
     /// A person has undone what happened in the session since this moment; none: nothing is undone.
     Undone {
         host: HostId,
@@ -165,6 +170,7 @@ impl Hint {
             | Self::Asked { session, .. }
             | Self::Answered { session, .. }
             | Self::Used { session, .. }
+            | Self::Shown { session, .. }
             | Self::Undone { session, .. } => Some(session),
         }
     }

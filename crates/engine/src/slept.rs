@@ -14,6 +14,7 @@ impl Engine {
         self.starts.values_mut().for_each(|start| start.slept(ms));
         for recipient in self.outbox.recipients.values_mut() {
             postpone(&mut recipient.held_until, ms);
+            postpone(&mut recipient.settles_until, ms);
             postpone(&mut recipient.questions_held_until, ms);
         }
         let unfinished: Vec<TaskId> = self.tasks.unfinished().map(|live| live.task.id).collect();

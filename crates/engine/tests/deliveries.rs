@@ -47,8 +47,8 @@ fn launch() -> Input {
     Input::Ask { call: CallId(1), caller, ask, spare: TaskId::from_number(1) }
 }
 
-/// An engine with two windows, in which a helper has just ended, and the delivery that tells it.
-fn with_a_delivery() -> (Engine, Work) {
+/// An engine with two windows that asks whether a helper has ended, and the answer that it has.
+fn about_to_end() -> (Engine, Input) {
     let mut engine = Engine::new(Settings::default());
     let mut step = |input: Input, at: u64| engine.on(input, Time(at)).work;
     step(came("first"), 1_000);
@@ -62,7 +62,13 @@ fn with_a_delivery() -> (Engine, Work) {
     let look = step(Input::Hint(Hint::Changed { session }), 6_000).remove(0);
     let state = RunState::Answered { text: "found it".to_owned() };
     let observation = Observation { state, tool_calls: 0, usage: Usage::default(), moved: None };
-    let tell = step(found(&look, Ok(Finding::Observed(observation))), 6_001).remove(0);
+    (engine, found(&look, Ok(Finding::Observed(observation))))
+}
+
+/// An engine with two windows, in which a helper has just ended, and the delivery that tells it.
+fn with_a_delivery() -> (Engine, Work) {
+    let (mut engine, ended) = about_to_end();
+    let tell = engine.on(ended, Time(6_001)).work.remove(0);
     assert!(matches!(tell.action, Action::Deliver { tried: Tried::Never, .. }));
     assert_eq!(tell.host, host("first"));
     (engine, tell)
@@ -84,4 +90,19 @@ fn n7_a_delivery_that_could_not_be_sent_follows_its_parent_to_another_window() {
     let tried = Tried::Perhaps;
     let expected = Action::Deliver { tried, session, message, notices, parts, wake };
     assert_eq!((&again[0].host, &again[0].action), (&host("second"), &expected));
+}
+
+/// A host says that it is idle before it is (`error_swallows` of the virtual one).
+#[test]
+fn n4_nothing_is_sent_into_a_session_whose_turn_has_just_failed() {
+    let (mut engine, ended) = about_to_end();
+    let errored = Hint::Errored { session: parent(), why: "APIError: no".to_owned() };
+    drop(engine.on(Input::Hint(errored), Time(6_000)));
+    drop(engine.on(Input::Hint(Hint::Changed { session: parent() }), Time(6_000)));
+    assert!(engine.on(ended, Time(6_050)).work.is_empty(), "its second idle is to come");
+    let again = engine.on(Input::Hint(Hint::Changed { session: parent() }), Time(6_300));
+    assert!(again.work.is_empty());
+    let at = again.wake_at.unwrap();
+    let told = engine.on(Input::Tick, Time(7_000)).work;
+    assert!(at <= Time(7_000) && matches!(told[0].action, Action::Deliver { .. }), "{told:?}");
 }

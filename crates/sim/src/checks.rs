@@ -1,7 +1,7 @@
 //! Checks during a history: nothing is said or done before it is saved, sessions are asked for
 //! where they are kept and told only when they may be, and callers are answered in time.
 
-use legwork_engine::record::About;
+use legwork_engine::record::{About, NoticeId};
 use legwork_engine::task::Stage;
 use legwork_engine::{Action, Work};
 use legwork_protocol::api::Answer;
@@ -158,8 +158,16 @@ impl World {
     pub(crate) fn check_tell(&mut self, process: ProcessNo, write: &Write) {
         let Write::Send(session, prompt) = write else { return };
         let delivery = self.audit().deliveries_ever.contains_key(&prompt.message);
-        let used = self.used.contains(&(process, session.clone()));
-        if delivery && !prompt.no_reply && !used {
+        let place = (process, session.clone());
+        let shown = self.shown.get(&place).copied();
+        if !delivery || prompt.no_reply || self.used.contains(&place) {
+            return;
+        }
+        let audit = self.audit();
+        let notices = audit.deliveries_ever[&prompt.message].notices.clone();
+        let ended = |id: &NoticeId| audit.runs.get(&(id.task, id.run)).map(|run| run.ended_at);
+        let is_news = notices.iter().any(|id| ended(id) >= shown);
+        if shown.is_none() || !is_news {
             let what = format!("{} starts a turn in {session}, unused", prompt.message);
             self.audit().broken("no turn where nobody is", what);
         }

@@ -211,9 +211,13 @@ impl Play {
             67 => self.ask(Ask::Clear),
             68..=71 => self.reply(),
             72..=74 => self.undo(),
-            75..=77 => {
+            75..=76 => {
                 let (window, session) = self.session();
                 self.world.use_session(window, &session);
+            }
+            77 => {
+                let (window, session) = self.session();
+                self.world.show_session(window, &session);
             }
             78..=79 => self.drop_call(),
             80..=85 => self.world.restart_daemon(),

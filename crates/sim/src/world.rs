@@ -116,6 +116,8 @@ pub struct World {
     pub settings: Settings,
     /// Sessions in which a person or model was active, by process.
     pub used: BTreeSet<(ProcessNo, SessionId)>,
+    /// Sessions that a window shows, by process, and since when.
+    pub(crate) shown: BTreeMap<(ProcessNo, SessionId), Time>,
     /// When the daemon has heard each call.
     pub(crate) heard: BTreeMap<CallId, Time>,
     /// Deliveries that were sent at least once.
@@ -169,6 +171,7 @@ impl World {
             trace,
             settings,
             used: BTreeSet::new(),
+            shown: BTreeMap::new(),
             heard: BTreeMap::new(),
             first_tell: BTreeSet::new(),
             calm_since: None,
@@ -376,6 +379,17 @@ impl World {
         {
             self.trace.tell(|| format!("a person writes into {session}"));
             self.used.insert((process, session.clone()));
+        }
+    }
+
+    /// A person opens a session in a window and only looks at it.
+    pub fn show_session(&mut self, window: usize, session: &SessionId) {
+        let process = self.windows[window].process;
+        if self.windows[window].linked && self.oc.shares(process, session) {
+            self.trace.tell(|| format!("{session} is shown"));
+            let (host, session) = (self.windows[window].host.clone(), session.clone());
+            self.shown.insert((process, session.clone()), self.now);
+            self.arrives(1, Input::Hint(Hint::Shown { host, session }));
         }
     }
 

@@ -288,9 +288,9 @@ impl Engine {
             Change::Ended { task, detail, .. } => {
                 Some((self.asker_host(task)?.clone(), toast::ended(task, detail)))
             }
-            Change::Enqueued(notice) if notice.id.about.is_question() => {
-                let host = self.asker_host(self.tasks.get(notice.id.task)?)?;
-                Some((host.clone(), toast::asks(&notice.headline)))
+            Change::Asked { task, question, .. } => {
+                let task = self.tasks.get(*task)?;
+                Some((self.asker_host(task)?.clone(), toast::asks(task, question)))
             }
             Change::LedgerKept { warning: Some(budget), .. } => {
                 let host = self.outbox.recipients.get(&budget.root)?.parent.active_host.clone()?;

@@ -31,7 +31,8 @@ impl Engine {
         if self.now < resent {
             return self.timers.set(Timer::Gather(to.clone()), resent);
         }
-        if let Some(until) = recipient.held_until.filter(|until| *until > self.now) {
+        let held = recipient.held_until.max(recipient.settles_until);
+        if let Some(until) = held.filter(|until| *until > self.now) {
             return self.timers.set(Timer::Gather(to.clone()), until);
         }
         let (_, unfinished) = self.tasks.counts(to);

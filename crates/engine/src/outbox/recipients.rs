@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use legwork_protocol::limits::COLLECT_LEASE_MS;
+use legwork_protocol::limits::{COLLECT_LEASE_MS, ERROR_SETTLES_MS};
+use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, MessageId, Place, SessionId, Time};
 
 use crate::engine::Engine;
+use crate::hosts::Presence;
 use crate::record::{About, Change, NoticeId, Parent};
 use crate::timers::Timer;
 
@@ -20,6 +22,8 @@ pub(crate) struct Recipient {
     /// An undo is pending there, or it has just come back and may poll: nothing is sent before this
     /// moment.
     pub held_until: Option<Time>,
+    /// A turn there failed or was aborted, and what is sent before this moment may be lost.
+    pub settles_until: Option<Time>,
     /// It is at work: no question goes there before this moment, unless with something else.
     pub questions_held_until: Option<Time>,
     /// Nobody is there who could be told: nothing is sent before the session speaks.
@@ -29,6 +33,8 @@ pub(crate) struct Recipient {
     /// Hosts that say that there is no such session. Nothing is sent through them.
     pub unknown_to: BTreeSet<HostId>,
     pub announced: bool,
+    /// Since when a window shows it in which nobody has written yet.
+    pub shown_since: Option<Time>,
     /// What happened there since this moment is undone, and the person knows what works on.
     pub undone_since: Option<Time>,
 }
@@ -41,11 +47,13 @@ impl Recipient {
             pending: BTreeSet::new(),
             deliveries: BTreeSet::new(),
             held_until: None,
+            settles_until: None,
             questions_held_until: None,
             absent: false,
             seen_by,
             unknown_to: BTreeSet::new(),
             announced: false,
+            shown_since: None,
             undone_since: None,
         }
     }
@@ -84,6 +92,7 @@ impl Engine {
     pub(crate) fn heard_from(&mut self, host: &HostId, session: &SessionId) {
         let place = self.hosts.get(host).map(|host| host.place.clone());
         let Some(recipient) = self.outbox.recipients.get_mut(session) else { return };
+        recipient.shown_since = None;
         let was_absent = std::mem::take(&mut recipient.absent);
         if was_absent {
             // It gets the time to poll for all of its runs before it is told of any of them
@@ -102,6 +111,31 @@ impl Engine {
         }
         if moved || found_again || was_absent {
             self.tend_recipient(session);
+        }
+    }
+
+    /// A turn of the session failed or was aborted.
+    pub(crate) fn settles(&mut self, session: &SessionId) {
+        if let Some(recipient) = self.outbox.recipients.get_mut(session) {
+            recipient.settles_until = Some(self.now.plus(ERROR_SETTLES_MS));
+        }
+    }
+
+    /// A window shows the session: it counts as used there from now on, but for what ended before.
+    /// A window that it was used in is told as long as it is there, or may be: a turn in another one
+    /// would be a second one at the same time.
+    pub(crate) fn shown(&mut self, host: &HostId, session: &SessionId) {
+        let Some(recipient) = self.outbox.recipients.get(session) else { return };
+        let is_used = recipient.parent.active_host.as_ref().is_some_and(|last| {
+            let is_window = self.hosts.lifetime(last) != HostLifetime::Headless;
+            last == host || is_window && self.hosts.presence(last) != Presence::Gone
+        });
+        if is_used {
+            return;
+        }
+        self.heard_from(host, session);
+        if let Some(recipient) = self.outbox.recipients.get_mut(session) {
+            recipient.shown_since = Some(self.now);
         }
     }
 
@@ -174,7 +208,6 @@ impl Engine {
 mod tests {
     use legwork_protocol::Settings;
     use legwork_protocol::limits::HOSTS_MAX_REMEMBERED;
-    use legwork_protocol::line::HostLifetime;
 
     use super::*;
     use crate::input::Serves;

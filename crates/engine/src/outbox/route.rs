@@ -49,7 +49,20 @@ impl Engine {
         if more_to_come && self.may_wait_for_last(delivery) {
             return Wake::StayIdle;
         }
+        if self.is_from_before_it_was_shown(delivery) {
+            return Wake::StayIdle;
+        }
         route.wake
+    }
+
+    /// Whether all that it tells was over before a window showed the session.
+    fn is_from_before_it_was_shown(&self, delivery: &Delivery) -> bool {
+        let recipient = self.outbox.recipients.get(&delivery.to);
+        let Some(shown) = recipient.and_then(|recipient| recipient.shown_since) else {
+            return false;
+        };
+        let mut notices = delivery.notices.iter().filter_map(|id| self.outbox.notices.get(id));
+        notices.all(|notice| notice.made < shown)
     }
 
     /// Whether the delivery needs no turn of its own while others are to come.

@@ -4,8 +4,9 @@ use legwork_protocol::Time;
 use legwork_protocol::limits::TOAST_MAX_TASKS;
 use legwork_protocol::money::amount;
 use legwork_protocol::refusal::cut;
-use legwork_protocol::view::BudgetView;
+use legwork_protocol::view::{BudgetView, QuestionView};
 
+use super::notification;
 use super::words::{counted, duration};
 use crate::task::{Outcome, Task};
 use crate::tasks::Live;
@@ -28,6 +29,7 @@ pub struct Toast {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToastKind {
+    /// What goes on at the moment.
     Info,
     Success,
     /// Somebody is asked, or something was called off.
@@ -78,12 +80,12 @@ pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
         Some(Outcome::Failed) | None => ("Failed", ToastKind::Error),
     };
     let took = duration(task.elapsed_ms(task.run.started));
-    let mut message = format!("{} ({took})", cut(&task.description, LINE_CHARS));
+    let mut message = format!("{}, {took}", task.agent);
     if kind == ToastKind::Error {
         message.push('\n');
         message.push_str(&cut(detail.lines().next().unwrap_or_default(), 2 * LINE_CHARS));
     }
-    let title = format!("{what}: {}", task.id);
+    let title = format!("{what}: {}", cut(&task.description, LINE_CHARS));
     Toast { title, message, kind, duration_ms: END_MS }
 }
 
@@ -117,6 +119,9 @@ pub(crate) fn near_budget(budget: &BudgetView) -> Toast {
     warning("Background tasks are near their budget", message)
 }
 
-pub(crate) fn asks(headline: &str) -> Toast {
-    warning("A background task waits for you", headline.to_owned())
+/// In words for the person; its notice is for the model.
+pub(crate) fn asks(task: &Task, question: &QuestionView) -> Toast {
+    let asks = notification::asked(&task.description, question);
+    let remedy = format!("Answer it in the list of helpers, or: legwork answer {}", task.id);
+    warning("A helper asks you", format!("{asks}\n{remedy}"))
 }

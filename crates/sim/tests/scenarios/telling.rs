@@ -110,6 +110,68 @@ fn n4_a_parent_that_nobody_has_used_since_its_host_came_back_is_told_without_a_t
     insta::assert_snapshot!(story.end());
 }
 
+/// The window is closed under a helper that is done after so long, and the conversation is opened in
+/// another one.
+fn reopened(story: &mut Story, script: &str) -> TaskId {
+    let main = story.main.clone();
+    let task = story.launch("Explore", script);
+    story.pass(2_000);
+    story.world.kill_window(0);
+    story.pass(5_000);
+    let window = story.world.boot();
+    story.pass(200);
+    story.world.show_session(window, &main);
+    task
+}
+
+#[test]
+fn n4_what_ends_while_a_window_shows_its_parent_starts_a_turn() {
+    let mut story = Story::new();
+    let main = story.main.clone();
+    let task = reopened(&mut story, "wait 60000; say found it");
+    let turns = story.turns(&main);
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(told_of(&story, task).len(), 1);
+    assert!(!story.told()[0].quiet, "somebody looks at it");
+    assert_eq!(story.turns(&main), turns + 1);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn n4_what_ended_before_a_window_shows_its_parent_waits_in_the_history() {
+    let mut story = Story::new();
+    let main = story.main.clone();
+    let task = story.launch("Explore", "say found it");
+    undo(&mut story);
+    story.until_status(task, Status::Completed);
+    let turns = story.turns(&main);
+    story.world.kill_window(0);
+    let window = story.world.boot();
+    story.world.oc.clear_revert(story.world.windows[window].process, &main).unwrap();
+    story.pass(200);
+    story.world.show_session(window, &main);
+    story.until_settled();
+    story.pass(60_000);
+    assert!(story.told()[0].quiet);
+    assert_eq!(story.turns(&main), turns);
+    insta::assert_snapshot!(story.end());
+}
+
+#[test]
+fn n4_a_session_that_is_used_in_one_window_is_not_told_through_another_that_shows_it() {
+    let mut story = Story::new();
+    let main = story.main.clone();
+    let task = story.launch("Explore", "wait 20000; say found it");
+    let second = story.world.boot();
+    story.pass(1_000);
+    story.world.show_session(second, &main);
+    story.until_settled();
+    assert_eq!(told_of(&story, task).len(), 1);
+    assert!(story.transcript().contains("→ opencode-1: tell main"));
+    insta::assert_snapshot!(story.end());
+}
+
 #[test]
 fn n4_a_parent_that_is_used_again_begins_turns_again() {
     let mut story = Story::new();
