@@ -170,7 +170,7 @@ class Link {
         return
       case "want":
         this.wanted = new Map(line.events.map((event) => [event.name, { ...event, last: new Map() }]))
-        return
+        return this.screen()
       case "answer":
         return this.calls.get(line.id)?.resolve(line.text)
       case "data":
@@ -239,6 +239,12 @@ class Link {
     }
     const { keep } = closely || wanted
     this.send({ type: "event", name: type, properties: project(properties, keep) })
+  }
+
+  /** What the part for the terminal UI shows, if there is one. */
+  screen() {
+    const shown = globalThis[Symbol.for("legwork.shown")]
+    if (shown !== undefined) this.event({ type: "legwork.screen", properties: { sessionID: shown } })
   }
 
   call(tool, args, context) {
@@ -366,7 +372,7 @@ class Link {
 }
 
 /**
- * Hears what a person decides in the part for the terminal UI, which runs in another thread of this
+ * Hears which session a person looks at, and what a person decides, in the part for the terminal UI, which runs in another thread of this
  * process. What that thread starts cannot be told from what a helper's tool starts, so the daemon
  * takes no decision from there; and nothing that a tool starts can speak in this channel.
  */
@@ -374,6 +380,10 @@ function listen() {
   if (HEADLESS || typeof BroadcastChannel === "undefined") return
   const channel = (globalThis[Symbol.for("legwork.channel")] ??= new BroadcastChannel("legwork"))
   channel.onmessage = async ({ data }) => {
+    if (typeof data?.shown === "string") {
+      globalThis[Symbol.for("legwork.shown")] = data.shown || null
+      for (const link of links.values()) link.screen()
+    }
     const request = data?.act && decision(data.act)
     const link = request && [...links.values()].find((link) => link.linked && !link.closed)
     if (!link) return
@@ -381,6 +391,7 @@ function listen() {
     channel.postMessage({ id: data.id, done: await link.act(request) })
   }
   channel.unref?.()
+  channel.postMessage({ listens: true })
 }
 
 /** The two things that a person can decide there. */

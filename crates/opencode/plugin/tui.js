@@ -32,6 +32,8 @@ const ROWS = 8 // of the sidebar
 const ENDED_ROWS = 3 // of them for helpers that have ended
 const TITLE_MAX = 200
 const LAUNCH_COLUMNS = 40 // of a title in a launch, which is to be one line on most screens
+const READ_MS = 1_000 // between two readings of sessions of helpers that work elsewhere
+const READ_MAX = 100 // messages, as many as OpenCode reads
 const SUBJECT_LINES = 12 // of a question; a screen may have 24
 const WORDS_MAX = 10_000 // of an answer
 
@@ -199,6 +201,7 @@ function helperOf(view) {
     // Where its session can be looked at.
     isHere: typeof view.place === "string" && view.place.startsWith("opencode/"),
     doing: plain(view.doing) || plain(last),
+    tools: number(view.tool_calls),
     reason: plain(view.reason),
     started: number(view.started),
     ended: number(view.ended),
@@ -440,6 +443,8 @@ class View {
     this.pageAt = 0
     this.lostAt = 0
     this.startedAt = Date.now()
+    this.readAs = new Map() // session -> what was known of its helper when it was read again
+    this.toRead = new Set()
     this.undo = []
   }
 
@@ -451,6 +456,8 @@ class View {
     this.undo.push(() => clearInterval(tick), () => this.stream.close())
     safe(() => this.slots())()
     safe(() => this.commands())()
+    safe(() => this.tellShown())()
+    safe(() => this.followElsewhere())()
     if (typeof api.app?.version === "string" && api.app.version.startsWith("1.")) {
       safe(() => this.drawLaunches())()
     }
@@ -528,6 +535,93 @@ class View {
     if (state === "asks") return "asks you"
     const isTimed = state === "working" && started
     return isTimed ? duration(this.now() + this.skew - started) : state
+  }
+
+  /**
+   * Tells the other part which session is on the screen, again when that begins to listen: what ends
+   * while a person looks at its conversation may start a turn there.
+   */
+  tellShown() {
+    const { createRoot, createEffect } = this.ui
+    const channel = new BroadcastChannel("legwork")
+    channel.unref?.()
+    let shown = ""
+    const tell = safe(() => channel.postMessage({ shown }))
+    channel.onmessage = safe(({ data }) => data?.listens && tell())
+    createRoot((dispose) => {
+      this.undo.push(dispose, () => channel.close())
+      createEffect(
+        safe(() => {
+          const route = this.api.route.current
+          shown = route?.name === "session" ? words(route.params?.sessionID, ID) : ""
+          tell()
+        }),
+      )
+    })
+  }
+
+  // -- helpers that work in another process --
+
+  /**
+   * OpenCode reads a session once, and then lives on the events of its own process. A helper that
+   * goes on in another one would stay on the screen as it was: its session is read again when the
+   * daemon has news of it.
+   */
+  followElsewhere() {
+    const { createRoot, createEffect } = this.ui
+    createRoot((dispose) => {
+      this.undo.push(dispose)
+      createEffect(
+        safe(() => {
+          const route = this.api.route.current
+          const shown = route?.name === "session" ? route.params?.sessionID : undefined
+          for (const helper of this.helpers()) safe(() => this.outdated(helper, shown))()
+        }),
+      )
+    })
+    const reading = setInterval(safe(() => this.readAgain()), READ_MS)
+    reading.unref?.()
+    this.undo.push(() => clearInterval(reading))
+  }
+
+  outdated(helper, shown) {
+    const { session, started, state, doing, tools, ended } = helper
+    const { messages, status } = this.api.state.session
+    const known = session && helper.isHere ? this.ui.untrack(() => messages(session)) : []
+    if (!known.length || (!isOver(helper) && session !== shown)) return
+    const last = known.at(-1)
+    const isWhole = last.role === "assistant" && last.time?.completed >= started
+    const isBusy = (this.ui.untrack(() => status(session))?.type ?? "idle") !== "idle"
+    const now = [state, doing, tools, ended].join()
+    if (isBusy || (isOver(helper) && isWhole) || this.readAs.get(session) === now) return
+    this.readAs.set(session, now)
+    this.toRead.add(session)
+  }
+
+  async readAgain() {
+    const [session] = this.toRead
+    if (!session) return
+    this.toRead.delete(session)
+    const { data } = await this.api.client.session.messages({ sessionID: session, limit: READ_MAX })
+    if (Array.isArray(data) && data.length) this.renew(session, data)
+  }
+
+  /** Puts messages into the screen's own copy of a session; nothing is stored. */
+  renew(session, read) {
+    const { $RAW, batch, produce } = this.ui
+    // Like any store of Solid's, the two maps give themselves for this key.
+    const messages = this.api.state.session.messages($RAW)
+    const parts = this.api.state.part($RAW)
+    if (!messages?.[session] || !parts) return
+    const put = (map, key, value) => {
+      if (JSON.stringify(map[key]) !== JSON.stringify(value)) {
+        produce((draft) => (draft[key] = value))(map)
+      }
+    }
+    batch(() => {
+      for (const { info, parts: own } of read) put(parts, info.id, own)
+      put(messages, session, read.map(({ info }) => info))
+    })
   }
 
   // -- pieces of a screen --
@@ -873,7 +967,7 @@ class View {
     for (const { id, role } of this.api.state.session.messages(route.params.sessionID)) {
       if (role !== "assistant") continue
       for (const part of this.api.state.part(id)) {
-        if (part.type !== "tool" || part.state?.status !== "completed") continue
+        if (part.type !== "tool" || !["completed", "error"].includes(part.state?.status)) continue
         // One that is drawn already may have to be drawn again.
         if (part.tool !== TOOL && part.tool !== "task") continue
         const task = words(part.state.metadata?.task, /^bg_[0-9a-z]{1,40}$/)
@@ -889,12 +983,18 @@ class View {
     const word = { failed: "failed", cancelled: "cancelled", asks: "asks you" }[helper.state]
     const title = fit(helper.title, LAUNCH_COLUMNS)
     const description = word ? `${title} · ${word}` : title
-    if (part.tool === "task" && part.state.input?.description === description) return
+    // OpenCode has a tick for a launch that went well, and that is read as the helper's.
+    const isLost = ["failed", "cancelled"].includes(helper.state)
+    const status = isLost ? "error" : "completed"
+    const isDrawn = part.tool === "task" && part.state.status === status
+    if (isDrawn && part.state.input?.description === description) return
     const { produce, unwrap } = this.ui
     produce((drawn) => {
       const facts = { background: true, sessionId: helper.session }
       drawn.state.metadata = { ...drawn.state.metadata, ...facts }
       drawn.state.input = { description, subagent_type: helper.agent }
+      drawn.state.status = status
+      if (isLost) drawn.state.error = helper.reason || helper.state
       drawn.tool = "task"
     })(unwrap(part))
   }

@@ -1,8 +1,9 @@
 //! OpenCode as the daemon sees it: a kind of host, and one host behind the plugin's link.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use legwork_engine::text::toast::Toast;
+use legwork_engine::text::toast::{Toast, ToastKind};
 use legwork_engine::{Action, Finding, Hint, HostError};
 use legwork_host::{Host, HostFuture, HowToStart, Kind, Link, Request, Starting, Unreachable};
 use legwork_protocol::api::transcript::Entry;
@@ -35,7 +36,8 @@ impl Kind for OpenCode {
         // What happened before the link stood was told to nobody.
         self.0.forget();
         let cache = LinkCache::with(self.0.clone());
-        Arc::new(Connected { id, link, cache, followed: Followed::default() })
+        let (followed, draws_helpers) = (Followed::default(), AtomicBool::new(false));
+        Arc::new(Connected { id, link, cache, followed, draws_helpers })
     }
 
     fn start_headless(&self, place: &Place, how: &HowToStart) -> Option<Starting> {
@@ -50,6 +52,8 @@ struct Connected {
     link: Link,
     cache: LinkCache,
     followed: Followed,
+    /// Whether its screen shows at any time what the helpers do.
+    draws_helpers: AtomicBool,
 }
 
 impl Connected {
@@ -102,6 +106,9 @@ impl Host for Connected {
     }
 
     fn hints(&self, name: &str, properties: &Value) -> Vec<Hint> {
+        if name == events::SCREEN {
+            self.draws_helpers.store(true, Ordering::Relaxed);
+        }
         let heard = self.followed.hear(name, properties);
         if heard.others {
             self.want_events();
@@ -116,7 +123,14 @@ impl Host for Connected {
     }
 
     fn toast<'a>(&'a self, toast: &'a Toast) -> HostFuture<'a, ()> {
-        Box::pin(toast::toast(self, toast))
+        Box::pin(async move {
+            // Progress would only cover the text.
+            let is_there =
+                toast.kind == ToastKind::Info && self.draws_helpers.load(Ordering::Relaxed);
+            if !is_there {
+                toast::toast(self, toast).await;
+            }
+        })
     }
 
     fn conversation<'a>(

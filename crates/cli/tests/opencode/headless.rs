@@ -24,12 +24,12 @@ fn headless(home: &Home) -> Vec<u32> {
     headless.filter_map(pid).collect()
 }
 
-async fn until_headless(home: &Home) -> u32 {
+pub async fn until_headless(home: &Home) -> u32 {
     until("a headless host", async || headless(home).pop()).await
 }
 
 /// The helper has been asked to go on, by a prompt of its own in the same session.
-async fn until_asked_again(model: &Model, session: &str) {
+pub async fn until_asked_again(model: &Model, session: &str) {
     let again = |one: &Request| {
         one.session.as_deref() == Some(session) && one.said("user", "You were interrupted")
     };

@@ -22,6 +22,12 @@ impl<'a> Screen<'a> {
         Self { tui, home }
     }
 
+    /// The conversation that was last open, in a new window.
+    pub async fn reopen(home: &'a Home, columns: u16, rows: u16) -> Self {
+        let tui = home.tui_of(columns, rows, &["--continue"]).await;
+        Self { tui, home }
+    }
+
     /// A person's turn: pastes a script for the model and sends it.
     pub fn say(&self, steps: &[&str]) {
         self.tui.text(&script(steps));
@@ -68,13 +74,13 @@ impl<'a> Screen<'a> {
     }
 
     /// The first task, by the command line.
-    fn task(&self) -> Value {
+    pub fn task(&self) -> Value {
         let listed = legwork(self.home, &["list", "--json"]);
         let listed: Value = serde_json::from_slice(&listed.stdout).unwrap_or_default();
         listed["tasks"][0].clone()
     }
 
-    async fn until_status(&self, status: &str) -> Value {
+    pub async fn until_status(&self, status: &str) -> Value {
         until(&format!("it is {status}"), async || {
             let task = self.task();
             (task["status"] == status).then_some(task)
@@ -83,7 +89,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-fn helper(agent: &str, description: &str, steps: &[&str]) -> String {
+pub fn helper(agent: &str, description: &str, steps: &[&str]) -> String {
     let mut given = launch(description, steps);
     given["agent"] = json!(agent);
     call("background_task", &given)
@@ -109,7 +115,9 @@ fn v5_the_sidebar_shows_the_helpers_of_a_session_as_they_change() {
         screen.shows("1 helper").await;
         model.open("two");
         screen.shows_line("a failure", &["✕ Write the changelog", "failed"]).await;
-        screen.shows("Write the changelog · failed").await;
+        let shown = screen.shows("Write the changelog · failed").await;
+        let launched = shown.lines().find(|line| line.contains("· failed")).unwrap();
+        assert!(!launched.contains('✓'), "a tick is no failure: {shown}");
         // What stands there is the helpers of this session, and of no other.
         screen.new_session();
         screen.shows("Ask anything").await;

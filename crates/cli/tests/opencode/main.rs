@@ -27,6 +27,7 @@ mod output;
 mod places;
 mod processes;
 mod questions;
+mod reopened;
 mod resume;
 mod run;
 mod screen;

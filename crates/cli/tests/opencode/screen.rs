@@ -36,13 +36,13 @@ fn n8_a_terminal_ui_shows_progress_outcome_and_notice_and_stays_clean() {
         .await;
         tui.until("the parent's answer", |screen| screen.contains("I asked a helper")).await;
         model.open("look");
-        tui.until("the outcome", |screen| screen.contains("Completed: bg_")).await;
+        tui.until("the outcome", |screen| screen.contains("Completed: Explore the code")).await;
         tui.until("the notice and its turn", |screen| {
             screen.contains("[BACKGROUND TASK COMPLETED]") && screen.contains("noted")
         })
         .await;
         let quiet =
-            |screen: &str| !screen.contains("Completed: bg_") && !screen.contains("interrupt");
+            |screen: &str| !screen.contains("Completed: Explore") && !screen.contains("interrupt");
         let before = tui.until("the toast goes", quiet).await;
         assert!(!before.contains("foundfound"), "the result is for the model: {before}");
         tui.redraw();

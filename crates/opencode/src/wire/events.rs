@@ -17,6 +17,9 @@ use crate::wire::mark;
 use crate::wire::message::Message;
 use crate::wire::question;
 
+/// An event of our own: the part for the terminal UI draws helpers, and shows this session, or none.
+pub const SCREEN: &str = "legwork.screen";
+
 /// The events to pass on, and what of each.
 pub fn wanted() -> Vec<Wanted> {
     wanted_following(&[])
@@ -66,6 +69,7 @@ pub fn wanted_following(followed: &[SessionId]) -> Vec<Wanted> {
         all("question.asked", "id sessionID questions"),
         all("question.replied", "sessionID requestID answers"),
         all("question.rejected", "sessionID requestID"),
+        all(SCREEN, "sessionID"),
     ]
 }
 
@@ -129,6 +133,7 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
             }
             Hint::Used { host: host.clone(), session: session()? }
         }
+        SCREEN => Hint::Shown { host: host.clone(), session: session()? },
         // A call is announced as pending once, as running again and again.
         "message.part.updated" => {
             let (name, state) = (word("/part/tool"), word("/part/state/status"));
