@@ -47,8 +47,13 @@ impl Failed {
     fn write(&self, store: &Path) -> io::Result<()> {
         // Whoever reads it meanwhile sees the old or the new one whole.
         let draft = store.join(format!("{FILE}.{}", std::process::id()));
-        fs::write(&draft, serde_json::to_vec(self)?)?;
-        fs::rename(&draft, store.join(FILE))
+        let text = serde_json::to_vec(self)?;
+        let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, store.join(FILE)));
+        if written.is_err() {
+            // On a full disk there may be half of it.
+            let _ = fs::remove_file(&draft);
+        }
+        written
     }
 
     /// Whether a daemon of this program, as it is now, has failed lately.
@@ -111,6 +116,17 @@ mod tests {
         assert!(!Failed::is(store, &program));
         let left: Vec<_> = fs::read_dir(store).unwrap().map(|it| it.unwrap().file_name()).collect();
         assert_eq!(left, ["legwork"]);
+    }
+
+    #[test]
+    fn k4_a_note_that_cannot_be_written_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, program) = (folder.path(), folder.path().join("legwork"));
+        fs::write(&program, "1").unwrap();
+        fs::create_dir_all(store.join(FILE).join("in the way")).unwrap();
+        Failed::note(store, &program, None);
+        let left: Vec<_> = fs::read_dir(store).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
     }
 
     #[test]
