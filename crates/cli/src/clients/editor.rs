@@ -104,10 +104,11 @@ impl Settings {
         if left == bare {
             return Ok(None);
         }
-        Ok(Some(match self.left(bare, left) {
-            Left::Text(left) => Left::Text(put(text, text.len() - bare.len()..text.len(), &left)),
-            nothing => nothing,
-        }))
+        let mark = text.len() - bare.len();
+        if mark > 0 {
+            return Ok(Some(Left::Text(put(text, mark..text.len(), &left))));
+        }
+        Ok(Some(self.left(bare, left)))
     }
 
     /// Whether it has anything of ours.
@@ -239,14 +240,16 @@ impl Settings {
         let is_first = !self.base.is_empty() || !with.starts_with(['\r', '\n']);
         match folders {
             Some(folders) if body == self.base && is_first => Left::Nothing { folders },
-            _ if self.is_own && self.is_bare(&left) => Left::Nothing { folders: 0 },
+            _ if self.is_own && self.was_made_before(with, &left) => {
+                Left::Nothing { folders: folders.unwrap_or_default() }
+            }
             _ => Left::Text(left),
         }
     }
 
-    /// Whether a file of our own says no more than it was made from, of whichever version. An older
-    /// one has made what ours stood in another way.
-    fn is_bare(&self, left: &str) -> bool {
+    /// Whether an earlier version has made a file of our own: it says what a new one says, or is
+    /// empty and was as serde writes it.
+    fn was_made_before(&self, with: &str, left: &str) -> bool {
         let said = |text: &str| {
             let mut tree = self.read(text).ok()?;
             tree.remove("version");
@@ -262,8 +265,11 @@ impl Settings {
             }
             Some(tree)
         };
-        let has_comments = serde_json::from_str::<Value>(left).is_err();
-        !has_comments && said(left) == said(&self.base)
+        let base = said(&self.base);
+        let is_named = base.as_ref().is_some_and(|base| !base.is_empty());
+        // Comments are somebody's.
+        let Ok(value) = serde_json::from_str::<Value>(with) else { return false };
+        (is_named || format!("{value:#}\n") == with) && said(left) == base
     }
 }
 

@@ -80,7 +80,12 @@ pub fn insert(
         match node.get(next) {
             Some(found) => node = found,
             None if node.is_map() => {
-                let made = made(way, name.is_none(), depth, &leaf, node.is_empty());
+                let is_list = name.is_none();
+                let made = if depth > 0 && node.is_empty() {
+                    on_one_line(&way[depth..], is_list, &leaf)
+                } else {
+                    on_lines(way, is_list, depth, &leaf, node.is_empty())
+                };
                 return Some(put(text, node.open()..node.open(), &made));
             }
             None => return None,
@@ -96,16 +101,21 @@ pub fn cut(text: &str, containers: &[&Node], way: &[&str], index: usize) -> Opti
     let last = containers.last()?;
     let leaf = &text[last.spans().get(index)?.clone()];
     for (depth, container) in containers.iter().enumerate().take(way.len()) {
-        let made = made(way, last.is_list(), depth, leaf, container.spans().len() == 1);
-        if text[container.open()..].starts_with(&made) {
-            return Some(put(text, container.open()..container.open() + made.len(), ""));
+        let is_only = container.spans().len() == 1;
+        let lines = on_lines(way, last.is_list(), depth, leaf, is_only);
+        let line = on_one_line(&way[depth..], last.is_list(), leaf);
+        for made in [Some(lines), Some(line).filter(|_| depth > 0 && is_only)].into_iter().flatten()
+        {
+            if text[container.open()..].starts_with(&made) {
+                return Some(put(text, container.open()..container.open() + made.len(), ""));
+            }
         }
     }
     flow::cut(text, last, index, Comments::Slashes)
 }
 
 /// What is put behind the opening bracket of a container so deep that has no next one.
-fn made(way: &[&str], is_list: bool, depth: usize, leaf: &str, is_only: bool) -> String {
+fn on_lines(way: &[&str], is_list: bool, depth: usize, leaf: &str, is_only: bool) -> String {
     let indent = |depth: usize| "  ".repeat(depth + 1);
     let (mut begin, mut end) = (String::new(), String::new());
     for (at, name) in way.iter().enumerate().skip(depth) {
@@ -116,4 +126,13 @@ fn made(way: &[&str], is_list: bool, depth: usize, leaf: &str, is_only: bool) ->
     }
     let last = if is_only { format!("\n{}", "  ".repeat(depth)) } else { ",".to_owned() };
     format!("{begin}\n{}{leaf}{end}{last}", indent(way.len()))
+}
+
+/// The same in an empty container of somebody's, which would else look as if it were made too.
+fn on_one_line(way: &[&str], is_list: bool, leaf: &str) -> String {
+    let open = |at: usize| if is_list && at + 1 == way.len() { ('[', ']') } else { ('{', '}') };
+    (0..way.len()).rev().fold(leaf.to_owned(), |inner, at| {
+        let (begin, end) = open(at);
+        format!("\"{}\": {begin} {inner} {end}", way[at])
+    })
 }

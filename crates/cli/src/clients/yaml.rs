@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use saphyr_parser::{Event, Marker, Parser, Span, Tag};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 use serde_json::Value;
 
 use super::flow::{self, Comments, json_line};
@@ -52,7 +52,7 @@ struct Place {
 
 struct Reader<'a> {
     text: &'a str,
-    events: Parser<'a, saphyr_parser::StrInput<'a>>,
+    events: Parser<'a, StrInput<'a>>,
     last: Place,
     /// In how many lists and maps the reader is.
     depth: usize,
@@ -86,31 +86,22 @@ impl<'a> Reader<'a> {
 
     fn node(&mut self, event: Event<'a>, span: Span) -> Option<Node> {
         let (from, to) = (self.byte(span.start), self.byte(span.end));
-        let mark = |anchor: usize, tag: Option<std::borrow::Cow<'_, Tag>>| {
-            let anchor = if anchor > 0 { format!("&{anchor}") } else { String::new() };
-            format!(
-                "{}{anchor}",
-                tag.map(|tag| format!("{}{}", tag.handle, tag.suffix)).unwrap_or_default()
-            )
-        };
         Some(match event {
-            Event::Alias(anchor) => Node::new(from..to, Kind::Other(format!("*{anchor}"))),
-            Event::Scalar(text, style, anchor, tag) => {
-                let is_plain = style == saphyr_parser::ScalarStyle::Plain;
-                let is_text = !is_plain || is_text(&text);
+            Event::Alias(_) => Node::new(from..to, Kind::Other(self.text[from..to].to_owned())),
+            Event::Scalar(text, style, ..) => {
+                let is_text = style != ScalarStyle::Plain || is_text(&text);
                 let text = text.into_owned();
                 let kind = if is_text { Kind::Text(text) } else { Kind::Other(text) };
-                Node { mark: mark(anchor, tag), ..Node::new(from..to, kind) }
+                let value = to - unmarked(&self.text[from..to]).len();
+                Node { mark: marks(&self.text[from..value]), ..Node::new(value..to, kind) }
             }
-            Event::SequenceStart(anchor, tag) => {
+            Event::SequenceStart(..) => {
                 let (items, end) = self.items()?;
-                let node = self.collection(from, to, end, "[", Kind::List(items));
-                Node { mark: mark(anchor, tag), ..node }
+                self.collection(from, to, end, "[", Kind::List(items))
             }
-            Event::MappingStart(anchor, tag) => {
+            Event::MappingStart(..) => {
                 let (members, end) = self.pairs()?;
-                let node = self.collection(from, to, end, "{", distinct(members)?);
-                Node { mark: mark(anchor, tag), ..node }
+                self.collection(from, to, end, "{", distinct(members)?)
             }
             _ => return None,
         })
@@ -122,7 +113,7 @@ impl<'a> Reader<'a> {
         let is_flow = head.ends_with(open);
         let close = usize::from(is_flow);
         let from = if is_flow { from + head.len() - open.len() } else { from };
-        Node { is_flow, ..Node::new(from..end + close, kind) }
+        Node { is_flow, mark: marks(head), ..Node::new(from..end + close, kind) }
     }
 
     fn enter(&mut self) -> Option<()> {
@@ -160,6 +151,20 @@ impl<'a> Reader<'a> {
             let (Kind::Text(name) | Kind::Other(name)) = key.kind else { return None };
             members.push(Member { name, key: key.at.start, value });
         }
+    }
+}
+
+/// Tag and anchor, as they are written.
+fn marks(head: &str) -> String {
+    let words = head.split_whitespace().filter(|word| word.starts_with(['&', '!']));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A value behind its tag and anchor.
+fn unmarked(text: &str) -> &str {
+    match text.strip_prefix(['&', '!']).and_then(|mark| mark.split_once(char::is_whitespace)) {
+        Some((_, rest)) => unmarked(rest.trim_start()),
+        None => text,
     }
 }
 
@@ -205,9 +210,9 @@ fn top(text: &str, tree: &Node) -> usize {
     if is_blank { text.len() } else { tree.at.start }
 }
 
-/// The map that is made for ours between brackets.
+/// The map that is made for ours between brackets. Nobody has such spaces who wrote an empty one.
 fn made(way: &str, flowing: &str) -> String {
-    format!("\"{way}\": {{{flowing}}}")
+    format!("\"{way}\": {{ {flowing} }}")
 }
 
 /// Where the line of the first member of a map begins, and how far in it is.
@@ -253,13 +258,13 @@ pub fn cut(text: &str, root: &Node, way: &str, index: usize) -> Option<String> {
     let is_only = above.members().len() == 1;
     if above.is_flow {
         let flowing = &text[member.key..member.value.at.end];
-        let is_made = text[..above.at.end].ends_with(&format!(" {{ {flowing} }}"));
-        if is_only && is_made && text[..above.at.start].ends_with(": ") {
-            return Some(put(text, above.at.start - 1..above.at.end, ""));
-        }
         if root.is_flow && is_only && text[map.key..above.at.end] == made(way, flowing) {
             let at = root.members().iter().position(|member| member.name == way)?;
             return flow::cut(text, root, at, Comments::Hash);
+        }
+        let is_made = text[..above.at.end].ends_with(&format!(" {{ {flowing} }}"));
+        if is_only && is_made && text[..above.at.start].ends_with(": ") {
+            return Some(put(text, above.at.start - 1..above.at.end, ""));
         }
         return flow::cut(text, above, index, Comments::Hash);
     }

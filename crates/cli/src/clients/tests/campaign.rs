@@ -79,6 +79,40 @@ fn pruned(mut node: Node) -> Node {
     node
 }
 
+/// The text with something of a person's own beside what we have added.
+fn with_neighbours(format: Format, with: &str) -> String {
+    match format {
+        Format::Json => with
+            .replacen("\"legwork\": {", "\"zzz\": { \"command\": \"z\" }, \"legwork\": {", 1)
+            .replace(
+                &format!("{{ \"command\": \"{NEW} hook"),
+                &format!("{{ \"command\": \"./z.sh\" }}, {{ \"command\": \"{NEW} hook"),
+            ),
+        Format::Toml => format!("{with}\n[mcp_servers.zzz]\ncommand = \"z\"\n"),
+        Format::Yaml => {
+            let lines = with.split_inclusive('\n').map(|line| {
+                let space = &line[..line.len() - line.trim_start().len()];
+                let is_ours = line.trim() == "legwork:";
+                let more =
+                    if is_ours { format!("{space}zzz:\n{space}  cmd: z\n") } else { String::new() };
+                more + line
+            });
+            lines.collect()
+        }
+    }
+}
+
+fn beside(settings: &Settings, with: &str) {
+    let beside = with_neighbours(settings.format, with);
+    if settings.format.read(beside.trim_start_matches('\u{feff}')).is_none() {
+        return;
+    }
+    let left = settings.remove(&beside);
+    let Ok(Some(Left::Text(left))) = left else { panic!("{left:?}: {beside}") };
+    assert!(!settings.has_any(&left), "{beside}\n=>\n{left}");
+    assert_eq!(others(settings, &beside), others(settings, &left), "{beside}\n=>\n{left}");
+}
+
 fn one(settings: &Settings, before: &str, count: &mut Count) {
     let bare = before.trim_start_matches('\u{feff}');
     assert!(settings.format.read(bare).is_some(), "the text is wrong: {before}");
@@ -89,6 +123,7 @@ fn one(settings: &Settings, before: &str, count: &mut Count) {
         Ok(with) => with,
         Err(Unclear::NotUnderstood) => {
             count.not_understood += 1;
+            println!("refused: {before:?}");
             return;
         }
         Err(Unclear::Foreign) => panic!("nobody else has our name: {before}"),
@@ -96,11 +131,9 @@ fn one(settings: &Settings, before: &str, count: &mut Count) {
     assert!(settings.has_all(&with, NEW), "{before}\n=>\n{with}");
     assert_eq!(others(settings, before), others(settings, &with), "{before}\n=>\n{with}");
     assert_eq!(settings.add(&with, NEW, false).as_ref(), Ok(&with), "twice: {before}");
+    beside(settings, &with);
     let left = settings.remove(&with);
-    let is_bare = settings.is_own
-        && serde_json::from_str::<serde_json::Value>(before).is_ok()
-        && others(settings, before) == others(settings, &settings.base);
-    if !had_ours && !is_bare {
+    if !had_ours {
         let restored = Ok(Some(Left::Text(before.to_owned())));
         assert_eq!(left, restored, "{before}\n=>\n{with}");
         assert_eq!(settings.remove(before), Ok(None), "{before}");
@@ -120,7 +153,6 @@ fn one(settings: &Settings, before: &str, count: &mut Count) {
             Ok(Some(Left::Nothing { .. })) => {
                 assert!(others(settings, before) == others(settings, &settings.base), "{before}");
             }
-            Ok(None) if !had_ours => {}
             Err(Unclear::NotUnderstood) => count.not_understood += 1,
             other => panic!("{other:?}: {before}"),
         }

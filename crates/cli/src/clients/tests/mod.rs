@@ -37,7 +37,7 @@ fn removed(settings: &Settings, text: &str) -> String {
     }
 }
 
-const JSON: [&str; 16] = [
+const JSON: [&str; 17] = [
     "{}",
     "{ }\n",
     "{\n}\n",
@@ -51,6 +51,7 @@ const JSON: [&str; 16] = [
     "\u{feff}/* x */ {\r\n\t\"hooks\": { \"stop\": [ /* none */ ] },\r\n}\r\n// end",
     "{\"hooks\": {\"BeforeAgent\": [{\"hooks\": []}], \"stop\": []}, \"b\\\"\": \"// no\"}",
     "{\"hooks\": {}, \"plugin\": [\"a\", [\"b\", { \"c\": [1, null, -2.5e3] }],]}",
+    "{\n  \"hooks\": {},\n  \"theme\": 1\n}\n",
     "{\"plugin\": [\n  // first\n  \"a\"\n]}",
     "{\"text\": \"two\nlines\", \"mcpServers\": {\n\"a\": 1, /* , */}}",
     "{\"a\": {\"plugin\": [\"./ours.js\"], \"mcpServers\": {\"legwork\": 1}}}",
@@ -73,7 +74,7 @@ const TOML: [&str; 14] = [
     "\u{feff}a = 1\n",
 ];
 
-const YAML: [&str; 24] = [
+const YAML: [&str; 25] = [
     "",
     "\n",
     "\n\n",
@@ -95,6 +96,7 @@ const YAML: [&str; 24] = [
     "extensions: # none\nb: 1\n",
     "{a: 1, extensions: {b: 2}}\n",
     "{a: 1}\n",
+    "{\"extensions\": {}, a: 1}\n",
     "a: \"x\n  extensions:\n    b: 1\n \"\n",
     "a: [\n  1\n  ]\nb: |\n  extensions:\n    c: 1\n\n  # no comment\n",
     "\u{feff}a: é # ü\nextensions:\n  \"ö b\":\n    c: 1\n\n# end\n",
@@ -134,11 +136,13 @@ fn p14_a_program_that_has_moved_is_named_anew_and_nothing_else_changes() {
     let goose = settings("goose", "config.yaml");
     let own = "extensions:\n  legwork:\n    envs:\n      cmd: mine\n    cmd: /old/legwork # why\n    \
                args: [mcp]\n    type: stdio\n";
+    let marked = "extensions:\n  a: &a 1\n  legwork:\n    cmd: !!str &x '/old/legwork'\n    args: \
+                  [mcp]\n  c: *a\n";
     let codex = settings("codex", "config.toml");
     let table = "[mcp_servers.legwork]\nenv = { command = \"mine\" }\ncommand = '/old/legwork' # why\n\
                  args = [\n  \"mcp\" ]\n";
     let inline = "mcp_servers = { legwork = { command = \"/old/legwork\", args = [\"mcp\"] } }\n";
-    for (settings, text) in [(&goose, own), (&codex, table), (&codex, inline)] {
+    for (settings, text) in [(&goose, own), (&goose, marked), (&codex, table), (&codex, inline)] {
         let new = settings.add(text, "/new/legwork", false).unwrap();
         let quoted = |text: &str| text.replace(['\'', '"'], "").replace("/old", "/new");
         assert_eq!(new.replace('"', ""), quoted(text));
@@ -273,6 +277,8 @@ fn p14_a_second_install_in_claude_code_keeps_what_a_person_has_added() {
                  \"version\": \"0.0.1\"\n}\n";
     assert_eq!(added(&manifest, older), older.replace("0.0.1", env!("CARGO_PKG_VERSION")));
     assert_eq!(manifest.remove(older), Ok(Some(Left::Nothing { folders: 0 })));
+    let newer = manifest.fresh(PROGRAM, 4).unwrap().replace(env!("CARGO_PKG_VERSION"), "9.0.0");
+    assert_eq!(manifest.remove(&newer), Ok(Some(Left::Nothing { folders: 4 })));
 }
 
 #[test]
