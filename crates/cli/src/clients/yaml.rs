@@ -279,13 +279,24 @@ pub fn cut(text: &str, root: &Node, way: &str, index: usize) -> Option<String> {
         return Some(put(text, start..lines.end, ""));
     }
     let left = put(text, lines, "");
-    let colon = colon(&left, map)?;
-    Some(put(&left, colon..colon, " {}"))
+    let end = behind_marks(&left, colon(&left, map)?);
+    Some(put(&left, end..end, " {}"))
 }
 
 /// Behind the colon of a member. Our names have none in them.
 fn colon(text: &str, member: &Member) -> Option<usize> {
     Some(member.key + text[member.key..].find(':')? + 1)
+}
+
+/// Behind the tag and the anchor that follow in the same line.
+fn behind_marks(text: &str, at: usize) -> usize {
+    let line = text[at..].lines().next().unwrap_or_default();
+    let rest = line.trim_start();
+    if !rest.starts_with(['&', '!']) {
+        return at;
+    }
+    let mark = rest.split_whitespace().next().map_or(0, str::len);
+    behind_marks(text, at + line.len() - rest.len() + mark)
 }
 
 /// The lines of a member: up to the next one, without blank lines and comments that are no further

@@ -198,6 +198,11 @@ fn p14_ours_is_taken_out_in_whichever_form_it_stands_and_what_is_around_it_stays
         ),
         (
             "goose/config.yaml",
+            "extensions: !!map &x # mine\n  legwork: {cmd: /l/legwork, args: [mcp]}\n",
+            "extensions: !!map &x {} # mine\n",
+        ),
+        (
+            "goose/config.yaml",
             "extensions: {a: {b: 1}, legwork: {cmd: /l/legwork, args: [mcp]}} # c\n",
             "extensions: {a: {b: 1}} # c\n",
         ),
