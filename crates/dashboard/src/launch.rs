@@ -1,5 +1,5 @@
-//! Launching from the page, as a terminal does: with the environment of whoever started the front.
-//! A helper works only in a folder in which one has worked before, or in which the front was started.
+//! Launching from the page, as a terminal does: with the environment of whoever started the front,
+//! and only in a folder in which a helper has worked before, or in which the front was started.
 
 use std::env;
 use std::path::Path;

@@ -136,6 +136,8 @@ fn p11_an_answer_to_a_question_that_is_gone_is_refused_in_words() {
     // Somebody else answers it meanwhile, and another one takes its place.
     stage.run(&["answer", &task, "once"]).with_code(0);
     page.wait_for(&reads(".ask-card", "about the second"));
+    // The number is the one that commands take, and does not move up.
+    page.wait_for(&reads(".ask-card", "question 2, waits"));
     press(&page, "#ask button", "Always allow");
     page.wait_for(&reads("#told", "waits for this answer any more"));
     page.wait_for(&seen(&row(&task)));
