@@ -25,6 +25,7 @@ pub fn task(number: u64) -> TaskView {
         tool_calls: 2,
         last_tools: vec!["grep".to_owned(), "read".to_owned()],
         doing: None,
+        activity: None,
         quiet_ms: Some(40),
         tokens: None,
         cost_micros: None,

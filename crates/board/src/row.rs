@@ -158,8 +158,9 @@ pub(crate) fn waits(waiting: &Waiting) -> String {
 pub(crate) fn does(task: &TaskView) -> String {
     let said = |text: &&str| !text.trim().is_empty();
     let tool = task.last_tools.last().map(String::as_str).filter(said);
-    match (tool, task.doing.as_deref().filter(said)) {
-        (Some(tool), Some(doing)) if doing != tool => format!("{tool} {doing}"),
+    // An older daemon has the words alone.
+    let doing = task.activity.as_ref().map(ToString::to_string).or_else(|| task.doing.clone());
+    match (doing.as_deref().filter(said), tool) {
         (Some(only), _) | (None, Some(only)) => only.to_owned(),
         (None, None) => match task.stage.as_str() {
             "queued" => "queued",
@@ -202,6 +203,7 @@ pub fn money(cost: Cost) -> String {
 #[cfg(test)]
 mod tests {
     use legwork_protocol::Time;
+    use legwork_protocol::view::Activity;
 
     use super::*;
     use crate::example::{finished, permission, task};
@@ -215,15 +217,17 @@ mod tests {
             ..task(1)
         };
         let provider = Waiting::Provider { attempt: 3, why: "overloaded".into(), in_ms: 7 };
-        let doing = Some("crates/daemon/src/outbox.rs".to_owned());
+        let file = "crates/daemon/src/outbox.rs";
+        let activity = Activity { tool: "edit".to_owned(), subject: file.to_owned() };
         let failed = finished(1, Status::Error, "failed");
         let all = [
             (asks, Group::Asks, '?', "may it run cargo test?"),
             (
-                TaskView { doing, ..task(1) },
+                // What it does is said once, and of the call that it is about.
+                TaskView { doing: Some(activity.to_string()), activity: Some(activity), ..task(1) },
                 Group::Working,
                 '●',
-                "read crates/daemon/src/outbox.rs",
+                "edit crates/daemon/src/outbox.rs",
             ),
             (task(1), Group::Working, '●', "read"),
             (TaskView { last_tools: vec![], ..task(1) }, Group::Working, '●', "thinking"),

@@ -2,6 +2,7 @@
 //! to know of a task (it asks, it waits, it failed) stands on a line under its row. In a pipe each
 //! task is one line, and nothing is cut.
 
+use legwork_board::State;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 use unicode_width::UnicodeWidthStr;
@@ -58,9 +59,10 @@ const NOTE_MAX_CHARS: usize = 1_000;
 
 fn row(task: &TaskView, projects: &mut Projects, note: Option<String>) -> Vec<Cell> {
     let doing = note.unwrap_or_else(|| activity(task));
+    let state = State::of(task);
     vec![
         Cell::new(task.id.to_string()),
-        Cell::new(task.status.as_str()).styled(style_of(task.status)),
+        Cell::new(state.word()).styled(style_of(state)),
         Cell::new(age(since(task.created))),
         Cell::new(projects.name(&task.directory)),
         Cell::new(&task.description),

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use legwork_board::State;
 pub use legwork_board::text::harmless;
-use legwork_protocol::Status;
 use legwork_protocol::api::{Answer, Refusal};
 use legwork_protocol::refusal::steers;
 use serde::Serialize;
@@ -21,12 +21,13 @@ pub const LIVE: Style = AnsiColor::Cyan.on_default();
 pub const DIM: Style = Style::new().dimmed();
 pub const BOLD: Style = Style::new().bold();
 
-pub fn style_of(status: Status) -> Style {
-    match status {
-        Status::Running | Status::Resumed => LIVE,
-        Status::Completed => GOOD,
-        Status::Error => BAD,
-        Status::Cancelled => DIM,
+pub fn style_of(state: State) -> Style {
+    match state {
+        State::Asks | State::Queued => MIND,
+        State::Working => LIVE,
+        State::Completed => GOOD,
+        State::Failed => BAD,
+        State::Cancelled => DIM,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
+use legwork_board::State;
 use legwork_protocol::refusal::cut;
 use legwork_protocol::view::{BudgetView, RunView, TaskView};
 use legwork_protocol::{Cost, Currency, SessionId, Status, Time};
@@ -64,10 +65,10 @@ pub fn page(
     let mut facts = vec![
         ("Task", Cell::new(&task.description).styled(BOLD)),
         ("Id", Cell::new(task.id.to_string())),
-        ("Status", Cell::new(status(task)).styled(style_of(task.status))),
+        ("Status", Cell::new(status(task)).styled(style_of(State::of(task)))),
     ];
     if let Some(reason) = &task.reason {
-        facts.push(("Why", Cell::new(reason).styled(style_of(task.status))));
+        facts.push(("Why", Cell::new(reason).styled(style_of(State::of(task)))));
     }
     for question in &task.questions {
         let asks = format!("{} (legwork answer {})", sentences::asks(question), task.id);
@@ -196,11 +197,11 @@ fn parent(task: &TaskView) -> String {
     if parent.starts_with("term_") { format!("a terminal, {parent}") } else { parent.to_owned() }
 }
 
-/// The status, and the stage where it says more.
+/// How it is, and the stage where that says more.
 fn status(task: &TaskView) -> String {
-    match task.status {
-        Status::Running | Status::Resumed => format!("{} ({})", task.status, task.stage),
-        Status::Completed | Status::Error | Status::Cancelled => task.status.to_string(),
+    match State::of(task) {
+        State::Working if task.stage != "working" => format!("working ({})", task.stage),
+        state => state.word().to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use legwork_protocol::api::{Answer, Refusal, Reply};
 use legwork_protocol::line::HostLifetime;
+use legwork_protocol::view::Activity;
 use legwork_protocol::{
     Ask, CallId, CallKey, HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time,
 };
@@ -122,10 +123,10 @@ pub enum Hint {
         /// What the prompt that is worked on used up so far.
         used: Option<PromptUsage>,
     },
-    /// What the tool call that was last announced is about, on one line.
+    /// The tool call that was last announced.
     Doing {
         session: SessionId,
-        what: String,
+        what: Activity,
     },
     Asked {
         session: SessionId,

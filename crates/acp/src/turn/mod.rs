@@ -13,6 +13,7 @@ use legwork_engine::{Hint, HostError, PromptUsage};
 use legwork_protocol::api::Reply;
 use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::{Cost, MessageId, QuestionId, SessionId};
+use legwork_rpc::ID_MAX_BYTES;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
@@ -59,6 +60,8 @@ pub struct Turn<'a> {
 struct Asked {
     question: QuestionId,
     request: Value,
+    /// The agent's id of the tool call that it is about.
+    call: String,
     options: Options,
 }
 
@@ -232,7 +235,9 @@ impl<'a> Turn<'a> {
         let Some(id) = question_id(&self.facts.session, self.asked) else { return };
         self.asked += 1;
         let question = permission::question(id.clone(), params, &options);
-        self.open.push(Asked { question: id, request, options });
+        let call = params["toolCall"]["toolCallId"].as_str().unwrap_or_default();
+        let call = if call.len() <= ID_MAX_BYTES { call.to_owned() } else { String::new() };
+        self.open.push(Asked { question: id, request, call, options });
         self.turns.asked(&self.facts.session, question.clone());
         self.facts.hint(Hint::Asked { session: self.facts.session.clone(), question });
     }
@@ -258,6 +263,8 @@ impl<'a> Turn<'a> {
         let answer = permission::by_person(reply, &asked.options)
             .map_err(|why| HostError::Rejected { why })?;
         self.talk.process.send(wire::answer(&asked.request, &answer));
+        let is_allowed = matches!(reply, Reply::Once | Reply::Always);
+        self.said.0.answered(&self.facts.session, &asked.call, is_allowed);
         self.open.retain(|asked| asked.question != *question);
         let session = self.facts.session.clone();
         self.turns.answered(&session, question);

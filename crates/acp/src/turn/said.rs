@@ -1,7 +1,7 @@
 //! What is said and done in the turns under way, for people who read it. What is complete goes into
 //! the session log; what is not yet is kept here until it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 
@@ -34,6 +34,8 @@ struct TurnSaid {
     message: MessageId,
     /// What is not complete, oldest first, each with a hash of the agent's id if it has one.
     open: Vec<(Option<u64>, Entry)>,
+    /// Tool calls that a person allowed. Some agents say no more of such a call.
+    allowed: BTreeSet<u64>,
     hasher: RandomState,
     count: usize,
     bytes: usize,
@@ -46,6 +48,7 @@ impl Said {
         let turn = TurnSaid {
             message: message.clone(),
             open: Vec::new(),
+            allowed: BTreeSet::new(),
             hasher: RandomState::new(),
             count: 0,
             bytes: 0,
@@ -63,6 +66,14 @@ impl Said {
     /// The same for a tool call that the agent only mentions.
     pub fn mentioned(&self, session: &SessionId, call: &Value) -> Vec<Entry> {
         self.take_in(session, |turn| turn.tool(call))
+    }
+
+    /// A person has answered what this tool call waited for.
+    pub fn answered(&self, session: &SessionId, call: &str, is_allowed: bool) {
+        if let Some(turn) = lock(&self.0).turns.get_mut(session) {
+            turn.answered(call, is_allowed);
+        }
+        self.tell(session);
     }
 
     fn take_in(
@@ -172,10 +183,31 @@ impl TurnSaid {
         complete
     }
 
+    /// One that is refused is over. One that is allowed is at work, and is over with the turn if the
+    /// agent does not say so before.
+    fn answered(&mut self, call: &str, is_allowed: bool) {
+        let id = self.hasher.hash_one(call);
+        let open = self.open.iter_mut().find(|(open, _)| *open == Some(id));
+        let Some(tool) = open.and_then(|(_, entry)| entry.tool.as_mut()) else { return };
+        if is_allowed {
+            self.allowed.insert(id);
+            tool.state = ToolState::Running;
+        } else {
+            tool.state = ToolState::Failed;
+            tool.error = "A person did not allow it.".to_owned().into();
+        }
+    }
+
     fn end(&mut self, answer: &str) -> Vec<Entry> {
         let open = std::mem::take(&mut self.open);
         let mut complete = Vec::new();
-        for (_, mut entry) in open {
+        for (id, mut entry) in open {
+            let was_allowed = id.is_some_and(|id| self.allowed.contains(&id));
+            if let Some(tool) = entry.tool.as_mut().filter(|tool| !tool.state.is_over())
+                && was_allowed
+            {
+                tool.state = ToolState::Done;
+            }
             if entry.kind == EntryKind::Text && entry.text.text == answer {
                 entry.text = Cut::default();
                 entry.open = false;

@@ -4,9 +4,11 @@ use std::env;
 use std::path::Path;
 
 use clap::Args;
+use legwork_board::State;
+use legwork_client::Client;
 use legwork_protocol::Status;
 use legwork_protocol::api::{self, Cursor, Request};
-use legwork_protocol::view::DaemonView;
+use legwork_protocol::view::{DaemonView, TasksView};
 
 use crate::asking::{connect, get, list};
 use crate::exit::Exit;
@@ -27,14 +29,15 @@ const ON_A_TERMINAL: usize = 50;
 Examples:
   legwork list                      what is at work, then what is done
   legwork list --here               only this project
+  legwork list --status asks        what waits for you
   legwork list --status error       what failed, and why
   legwork list --search flaky       what has this word in its description, agent, folder or id
   legwork list --json | jq '.tasks[].id'
   legwork list --json --limit 50 --after \"$next\"     the next page; .next names it")]
 pub struct List {
-    /// Only tasks with this status: running, completed, error, cancelled, resumed
-    #[arg(long, value_parser = parse_status)]
-    status: Option<Status>,
+    /// Only these: running, completed, error, cancelled, resumed; or asks, queued, working
+    #[arg(long, value_parser = parse_kind)]
+    status: Option<Kind>,
     /// Only tasks with this text in their description, agent, folder or id
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
@@ -52,11 +55,48 @@ pub struct List {
     after: Option<Cursor>,
 }
 
-pub fn parse_status(text: &str) -> Result<Status, String> {
-    text.parse().map_err(|_| {
-        let all: Vec<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
+/// Which tasks: those of a status, or unfinished ones in the words of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Of(Status),
+    Now(State),
+}
+
+const NOW: [(&str, State); 3] =
+    [("asks", State::Asks), ("queued", State::Queued), ("working", State::Working)];
+
+pub fn parse_kind(text: &str) -> Result<Kind, String> {
+    let now = NOW.iter().find(|(name, _)| *name == text).map(|(_, state)| Kind::Now(*state));
+    let of = || if text == "failed" { Some(Status::Error) } else { text.parse().ok() };
+    now.or_else(|| of().map(Kind::Of)).ok_or_else(|| {
+        let all = Status::ALL.iter().map(|status| status.as_str());
+        let all: Vec<&str> = all.chain(NOW.map(|(name, _)| name)).collect();
         format!("use one of {}", all.join(", "))
     })
+}
+
+/// The unfinished tasks that are so now, the newest first.
+fn unfinished(
+    client: &mut Client,
+    wanted: &api::List,
+    state: State,
+    most: usize,
+) -> Result<TasksView, Fault> {
+    let mut found: Option<TasksView> = None;
+    for status in [Status::Running, Status::Resumed] {
+        let wanted = api::List { status: Some(status), ..wanted.clone() };
+        let more = list(client, wanted, usize::MAX)?;
+        match &mut found {
+            Some(found) => found.tasks.extend(more.tasks),
+            None => found = Some(more),
+        }
+    }
+    let mut found = found.unwrap_or_default();
+    found.tasks.retain(|task| State::of(task) == state);
+    found.tasks.sort_by_key(|task| std::cmp::Reverse(task.seq));
+    found.total = found.tasks.len();
+    found.tasks.truncate(most);
+    Ok(found)
 }
 
 impl List {
@@ -68,14 +108,27 @@ impl List {
         };
         let is_narrowed = self.status.is_some() || self.search.is_some() || self.here;
         let wanted = api::List {
-            status: self.status,
+            status: match self.status {
+                Some(Kind::Of(status)) => Some(status),
+                Some(Kind::Now(_)) | None => None,
+            },
             search: self.search,
             under: if self.here { Some(here()?) } else { None },
             after: self.after,
             ..api::List::default()
         };
         let mut client = connect()?;
-        let found = list(&mut client, wanted, most)?;
+        let found = match self.status {
+            Some(Kind::Now(_)) if self.after.is_some() => {
+                return Err(Fault::Usage(
+                    "--after goes with a status of the records: running, completed, error, \
+                     cancelled, resumed."
+                        .to_owned(),
+                ));
+            }
+            Some(Kind::Now(state)) => unfinished(&mut client, &wanted, state, most)?,
+            Some(Kind::Of(_)) | None => list(&mut client, wanted, most)?,
+        };
         if screen.is_json() {
             return screen.value(&found).map(|()| Exit::Done);
         }
@@ -85,8 +138,8 @@ impl List {
             tasks => screen.lines(listing::list(tasks, screen))?,
         }
         screen.lines(views::budgets(&found.tasks).into_iter().map(|line| paint(MIND, line)))?;
-        if found.next.is_some() {
-            let (shown, total) = (found.tasks.len(), found.total);
+        let (shown, total) = (found.tasks.len(), found.total);
+        if found.next.is_some() || (shown < total && self.after.is_none()) {
             let line = format!("({shown} of {total} are shown; --all shows the rest.)");
             screen.line(paint(DIM, line))?;
         }

@@ -9,7 +9,8 @@ use crate::asking::{connect, find, result, task};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::mail;
-use crate::screen::Screen;
+use crate::screen::{MIND, Screen, paint, remark};
+use crate::sentences;
 use crate::transcript::{Absence, Pages};
 
 /// Print the whole result of a task
@@ -77,10 +78,18 @@ fn follow(task: &TaskView, screen: &Screen) -> Result<Written, Fault> {
     let reading = Reading { run: Some(task.resumes), ..Reading::default() };
     let mut pages = Pages::of(task.id, reading)?;
     let (mut written, mut absence) = (Written::default(), Absence::default());
+    let mut told = Vec::new();
     pages.wait();
     loop {
         let page = pages.next()?;
         absence.see(&page);
+        for question in &page.task.questions {
+            if !told.contains(&question.id) {
+                told.push(question.id.clone());
+                let asks = sentences::question(question);
+                remark(format_args!("{} It {asks} (legwork answer {})", paint(MIND, "!"), task.id));
+            }
+        }
         if !screen.is_json() {
             for entry in page.entries.iter().filter(|entry| entry.kind == EntryKind::Text) {
                 screen.raw_piece(&written.add(entry))?;

@@ -37,7 +37,7 @@ fn the_demo_shows_what_it_promises_and_leaves_nothing_behind() {
     let mut rest = all.as_str();
     for told in [
         "$ legwork run --detach",
-        "running",
+        "working",
         "$ legwork wait",
         "$ legwork output",
         "The program begins in src/main.rs",

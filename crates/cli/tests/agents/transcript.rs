@@ -255,3 +255,14 @@ fn p3_what_was_cleared_is_gone_from_the_conversation_too() {
     home.run(["clear", &task, "--yes"]).with_code(0);
     transcript(&home, &task, &[]).with_code(1);
 }
+
+#[test]
+fn d5_whoever_follows_the_output_hears_that_its_helper_asks() {
+    let home = Home::new();
+    let task = launch(&home, "say on my way\nask rm -r x\nsay done");
+    let mut following = Running::start(home.command(["output", &task, "--follow"]));
+    let line = following.until(" asks for a permission: ");
+    assert!(line.contains("rm -r x") && line.contains(&format!("legwork answer {task}")), "{line}");
+    home.run(["answer", &task, "once"]).with_code(0);
+    assert!(following.ends().with_code(0).out.ends_with("done\n"));
+}

@@ -336,3 +336,32 @@ fn p8_clear_says_in_short_what_would_go() {
     assert!(asked.err.lines().count() <= 5, "{asked:?}");
     assert_eq!(home.run(["list", "--json"]).json()["total"], 12);
 }
+
+/// `running` is what the records say; what a person has to know is finer.
+#[test]
+fn p5_a_list_says_who_asks_and_who_is_queued_and_shows_only_those() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 2\n");
+    let mut host = Host::connect(&home);
+    let (asks, session) = host.launch("asks");
+    let (works, _) = host.launch("works");
+    let launched = host.try_launch("is queued");
+    let queued = launched.lines().find_map(|line| line.strip_prefix("Task ID: ")).unwrap().into();
+    host.ask(&session, "per_1");
+    eventually("it asks", || home.run(["list"]).out.contains("asks you").then_some(()));
+    let list = home.run(["list"]).with_code(0).out;
+    for (task, word) in [(&asks, "asks you"), (&works, "working"), (&queued, "queued")] {
+        let row = list.lines().find(|line| line.starts_with(task.as_str())).unwrap();
+        assert!(row.contains(word) && !row.contains("running"), "{row}");
+        let shown = home.run(["show", task]).with_code(0).out;
+        assert!(shown.contains(word) && !shown.contains("running"), "{shown}");
+    }
+    for (kind, task) in [("asks", &asks), ("queued", &queued), ("working", &works)] {
+        let only = home.run(["list", "--status", kind, "--json"]).with_code(0).json();
+        assert_eq!((&only["total"], &only["tasks"][0]["id"]), (&1.into(), &task.as_str().into()));
+        assert_eq!(only["tasks"][0]["status"], "running");
+    }
+    assert_eq!(home.run(["list", "--status", "running", "--json"]).json()["total"], 3);
+    let unknown = home.run(["list", "--status", "waiting"]).with_code(2);
+    assert!(unknown.err.contains("asks, queued, working"), "{unknown:?}");
+}

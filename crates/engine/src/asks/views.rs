@@ -137,6 +137,7 @@ impl Engine {
             tool_calls: task.run.tool_calls,
             last_tools: Vec::new(),
             doing: None,
+            activity: None,
             quiet_ms: None,
             tokens: task.run.usage.tokens,
             cost_micros: task.run.usage.cost.map(|cost| cost.micros),
@@ -161,7 +162,8 @@ impl Engine {
         view.elapsed_ms = passed.saturating_sub(live.paused_ms(now));
         let away = self.hosts.presence(&live.task.run.host) != Presence::Here;
         view.last_tools = volatile.tools.iter().cloned().collect();
-        view.doing = volatile.doing.clone();
+        view.doing = volatile.doing.as_ref().map(ToString::to_string);
+        view.activity = volatile.doing.clone();
         view.quiet_ms = Some(volatile.quiet_ms(now));
         let slot = self.ahead(&live.task).map(|ahead| Waiting::Slot { ahead });
         let host = match volatile.host_ended() {

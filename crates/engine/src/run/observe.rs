@@ -118,11 +118,15 @@ impl Engine {
         self.finish(id, Outcome::Cancelled, why, Notify::Yes, Halt::Needed);
     }
 
-    pub(crate) fn does(&mut self, session: &SessionId, what: &str) {
+    pub(crate) fn does(&mut self, session: &SessionId, what: &legwork_protocol::view::Activity) {
         self.progressed(session, None, None);
         let id = self.tasks.at_work_in(session);
         if let Some(live) = id.and_then(|id| self.tasks.live_mut(id)) {
-            live.volatile.doing = Some(plain(what, HOST_TEXT_MAX_CHARS));
+            let line = |text: &str| plain(text, HOST_TEXT_MAX_CHARS);
+            live.volatile.doing = Some(legwork_protocol::view::Activity {
+                tool: line(&what.tool),
+                subject: line(&what.subject),
+            });
         }
     }
 

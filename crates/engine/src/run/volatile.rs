@@ -18,8 +18,8 @@ pub struct Volatile {
     pub(crate) activity: Activity,
     /// The tools that the helper last used, oldest first.
     pub tools: VecDeque<String>,
-    /// What the last of them is about.
-    pub doing: Option<String>,
+    /// The last tool call of which it is known what it is about.
+    pub doing: Option<legwork_protocol::view::Activity>,
     pub retry: Option<Retry>,
     /// Since when its host has been waiting to try the provider again.
     pub(crate) retry_since: Option<Time>,

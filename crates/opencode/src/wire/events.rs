@@ -7,6 +7,7 @@ use legwork_engine::Hint;
 use legwork_machine::epoch_ms;
 use legwork_protocol::ids::made_at;
 use legwork_protocol::line::{Closely, Wanted};
+use legwork_protocol::view::Activity;
 use legwork_protocol::{HostId, QuestionId, SessionId, Time};
 use serde_json::{Value, json};
 
@@ -141,7 +142,8 @@ fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
             let about = entries::subject(&properties["part"]["state"]);
             match (name, state, about) {
                 (Some(name), Some("running"), Some(about)) => {
-                    Hint::Doing { session: session()?, what: format!("{name} {about}") }
+                    let what = Activity { tool: name.to_owned(), subject: about.to_owned() };
+                    Hint::Doing { session: session()?, what }
                 }
                 _ => {
                     let tool = name.filter(|_| state == Some("pending")).map(str::to_owned);

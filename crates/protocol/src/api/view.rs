@@ -46,9 +46,13 @@ pub struct TaskView {
     pub tool_calls: u32,
     /// The last tools, oldest first; of an unfinished run.
     pub last_tools: Vec<String>,
-    /// What its last tool call is about, on one line: a command, a file; of an unfinished run.
+    /// Its last tool call in words, on one line: the tool and what it is about; of an unfinished
+    /// run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
+    /// The same, taken apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<Activity>,
     /// How long ago it last did something; of an unfinished run.
     pub quiet_ms: Option<u64>,
     /// Tokens of its last run, where the host tells.
@@ -84,6 +88,21 @@ impl TaskView {
     /// What its last run cost, where the host tells.
     pub fn cost(&self) -> Option<Cost> {
         Some(Cost { micros: self.cost_micros?, currency: self.currency? })
+    }
+}
+
+/// A tool call, on one line each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    /// The tool, as the host names it.
+    pub tool: String,
+    /// What it is about: a command, a file.
+    pub subject: String,
+}
+
+impl std::fmt::Display for Activity {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} {}", self.tool, self.subject)
     }
 }
 
@@ -272,7 +291,7 @@ pub struct QuestionOption {
 }
 
 /// A page of a listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct TasksView {
     pub tasks: Vec<TaskView>,

@@ -199,11 +199,8 @@ impl Opened {
             let kind = (speaker_of(said.entry.kind), said.entry.run);
             let is_new_speaker = speaker != Some(kind);
             speaker = Some(kind);
-            let saying = Saying {
-                agent: &item.task.agent,
-                is_new_speaker,
-                asks: !item.task.questions.is_empty(),
-            };
+            let saying =
+                Saying { agent: &item.task.agent, is_new_speaker, asks: &item.task.questions };
             // A tool that waits is said to wait only as long as it does.
             let keeps = said.entry.tool.as_ref().is_none_or(|tool| tool.state.is_over());
             match &said.lines {

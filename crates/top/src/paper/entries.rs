@@ -5,6 +5,7 @@ use legwork_board::text::fit;
 use legwork_board::words::clock;
 use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::transcript::{Entry, EntryKind, ToolState, ToolUse};
+use legwork_protocol::view::QuestionView;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Ink, Line, Piece, flow, line, markdown_lines, plain_lines, width};
@@ -15,8 +16,8 @@ pub struct Saying<'a> {
     pub agent: &'a str,
     /// Whether somebody else speaks than in the entry before.
     pub is_new_speaker: bool,
-    /// Whether the helper waits for a person.
-    pub asks: bool,
+    /// What the helper waits for a person to answer.
+    pub asks: &'a [QuestionView],
 }
 
 pub fn entry_lines(entry: &Entry, saying: Saying<'_>, columns: usize) -> Vec<Line> {
@@ -73,7 +74,7 @@ fn who(entry: &Entry, saying: Saying<'_>) -> Line {
 }
 
 fn tool_lines(entry: &Entry, tool: &ToolUse, saying: Saying<'_>, columns: usize) -> Vec<Line> {
-    let waits = !tool.state.is_over() && saying.asks && entry.open;
+    let waits = !tool.state.is_over() && entry.open && is_asked(tool, saying.asks);
     let (sign, ink, state) = match tool.state {
         _ if waits => ("?", Ink::Mind, "waits for you"),
         ToolState::Pending | ToolState::Running if entry.open => ("●", Ink::Live, "at work"),
@@ -115,6 +116,12 @@ fn tool_lines(entry: &Entry, tool: &ToolUse, saying: Saying<'_>, columns: usize)
         lines.push(line(&format!("   {error}"), Ink::Bad));
     }
     lines
+}
+
+/// Whether one of the questions is about this call: it names what the call is about.
+fn is_asked(tool: &ToolUse, asks: &[QuestionView]) -> bool {
+    let about = [&tool.title, &tool.name].into_iter().find(|text| !text.trim().is_empty());
+    about.is_some_and(|about| asks.iter().any(|question| question.subject.contains(about.trim())))
 }
 
 /// A tool often takes less than a second.

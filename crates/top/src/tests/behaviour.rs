@@ -2,13 +2,13 @@
 
 use legwork_board::limits::KEYS_GUARD_MS;
 use legwork_protocol::api::Reply;
-use legwork_protocol::api::transcript::{Entry, EntryKind, Source};
+use legwork_protocol::api::transcript::{Entry, EntryKind, Source, ToolState};
 use legwork_protocol::view::{TaskView, TasksView};
 use legwork_protocol::{Status, Time};
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::{
-    NOW, Stage, ago, asks, entry, finished, page, permission, question, said, task, tasks,
+    NOW, Stage, ago, asks, entry, finished, page, permission, question, said, task, tasks, tool,
 };
 use crate::act::Act;
 use crate::limits::STALE_MS;
@@ -386,4 +386,17 @@ fn v4_a_message_goes_after_a_while() {
     stage.pass(10_000);
     assert!(!stage.screen(80, 24).contains("It cannot be done."));
     assert!(ago(0) > Time(0));
+}
+
+/// The other calls are at work, also the one that was just allowed.
+#[test]
+fn p6_only_the_call_that_a_question_is_about_waits_for_the_person() {
+    let mut stage = Stage::new();
+    let allowed = tool("g", "bash", "ls src", ToolState::Running);
+    stage.hear(News::Said(asks().id, Box::new(said(&asks(), vec![allowed]))));
+    let screen = stage.screen(124, 38);
+    assert_eq!(screen.matches("waits for you").count(), 1, "{screen}");
+    assert!(screen.lines().any(|line| line.contains("ls src") && line.contains("at work")));
+    stage.board(vec![TaskView { questions: vec![], ..asks() }]);
+    assert!(!stage.screen(124, 38).contains("waits for you"));
 }

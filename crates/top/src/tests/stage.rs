@@ -6,7 +6,8 @@ use legwork_protocol::api::transcript::{
     Entry, EntryKind, Position, Source, ToolState, ToolUse, Transcript,
 };
 use legwork_protocol::view::{
-    News as Decision, QuestionKind, QuestionOption, QuestionView, RunView, TaskView, Waiting,
+    Activity, News as Decision, QuestionKind, QuestionOption, QuestionView, RunView, TaskView,
+    Waiting,
 };
 use legwork_protocol::{Currency, Status, TaskId, Time};
 use ratatui::Terminal;
@@ -44,7 +45,11 @@ pub fn task(number: u64, description: &str, since_ms: u64) -> TaskView {
         reason: None,
         tool_calls: 23,
         last_tools: vec!["read".to_owned()],
-        doing: Some("crates/daemon/src/outbox.rs".to_owned()),
+        doing: Some("read crates/daemon/src/outbox.rs".to_owned()),
+        activity: Some(Activity {
+            tool: "read".to_owned(),
+            subject: "crates/daemon/src/outbox.rs".to_owned(),
+        }),
         quiet_ms: Some(40),
         tokens: None,
         cost_micros: None,
@@ -117,6 +122,7 @@ pub fn finished(number: u64, description: &str, status: Status, ended_ms: u64) -
         elapsed_ms: 220_000,
         runs: vec![run(0, ago(ended_ms + 220_000), Some(ago(ended_ms)))],
         doing: None,
+        activity: None,
         last_tools: vec![],
         reason: (status == Status::Error).then(|| "The provider refused: no credit.".to_owned()),
         ..task(number, description, ended_ms + 220_000)

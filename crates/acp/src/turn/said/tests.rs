@@ -131,3 +131,20 @@ fn g2_rubbish_is_nothing_said() {
     said.hear(&session(), &json!({ "sessionUpdate": "tool_call" }));
     assert_eq!(said.open(&session())[0].tool.as_ref().unwrap().name, "tool");
 }
+
+/// Gemini says no more of a call that it was allowed to make, or not.
+#[test]
+fn p6_a_tool_call_that_waited_for_a_person_goes_on_or_is_over_with_the_answer() {
+    let said = begun();
+    let state = |call: usize| said.open(&session())[call].tool.as_ref().unwrap().state;
+    for call in ["a", "b", "c"] {
+        said.mentioned(&session(), &json!({ "toolCallId": call, "title": call }));
+    }
+    said.answered(&session(), "a", true);
+    said.answered(&session(), "b", false);
+    said.answered(&session(), "unknown", true);
+    assert_eq!([0, 1, 2].map(state), [ToolState::Running, ToolState::Failed, ToolState::Running]);
+    let ended = said.end(&session(), "");
+    let states = ended.iter().map(|entry| entry.tool.as_ref().unwrap().state).collect::<Vec<_>>();
+    assert_eq!(states, [ToolState::Done, ToolState::Failed, ToolState::Running]);
+}

@@ -46,6 +46,7 @@ fn task(number: u64, questions: Vec<QuestionView>) -> TaskView {
         tool_calls: 0,
         last_tools: Vec::new(),
         doing: None,
+        activity: None,
         quiet_ms: None,
         tokens: None,
         cost_micros: None,
