@@ -81,7 +81,7 @@ async fn tell(tui: &Tui<'_>, model: &Model) {
         model.open(gate);
     }
     tui.until(ALL_DONE, |screen| is_quiet(screen, ALL_DONE)).await;
-    tui.until("no toast", |screen| !screen.contains("Completed: bg_")).await;
+    tui.until("no toast", |screen| !screen.contains("Completed: ")).await;
     tokio::time::sleep(PAUSE).await;
 }
 

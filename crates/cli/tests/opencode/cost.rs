@@ -19,7 +19,7 @@ fn requests(stage: &Stage) -> u64 {
 
 fn toasts(events: &[Event]) -> Vec<&Value> {
     let shown = events.iter().filter(|event| event.kind == "tui.toast.show");
-    shown.map(|event| &event.properties["message"]).collect()
+    shown.map(|event| &event.properties["title"]).collect()
 }
 
 #[test]
@@ -49,9 +49,7 @@ fn a_task_costs_opencode_four_requests_and_its_toasts() {
 async fn quiet(stage: &Stage, description: &str) {
     until("everything is told and shown", async || {
         let status = daemon(&stage.home);
-        let is_of = |message: &&Value| {
-            message.as_str().is_some_and(|text| text.starts_with(&format!("{description} (")))
-        };
+        let is_of = |title: &&Value| **title == format!("Completed: {description}");
         let shown = stage.events.look(|all| toasts(all).iter().any(is_of));
         (shown && status["pending"] == 0 && status["unfinished"] == 0).then_some(())
     })
