@@ -2,6 +2,7 @@
 //! running task costs the same however many finished ones are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use legwork_protocol::{CallKey, Place, SessionId, Status, TaskId, Time};
 
@@ -20,6 +21,27 @@ impl Live {
     pub fn paused_ms(&self, now: Time) -> u64 {
         let idle = self.volatile.idle_since.map_or(0, |since| now.since(since));
         self.task.run.paused_ms + idle
+    }
+}
+
+/// A part of a listing that goes from the newest task to the oldest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Only what is older than the task with this number.
+    pub before: Option<u64>,
+    pub most: usize,
+}
+
+impl Part {
+    pub const ALL: Self = Self { before: None, most: usize::MAX };
+
+    pub fn newest(most: usize) -> Self {
+        Self { before: None, most }
+    }
+
+    fn of(self, seqs: &BTreeSet<u64>) -> impl Iterator<Item = u64> {
+        let end = self.before.map_or(Bound::Unbounded, Bound::Excluded);
+        seqs.range((Bound::Unbounded, end)).rev().take(self.most).copied()
     }
 }
 
@@ -122,11 +144,13 @@ impl Tasks {
 
     /// The tasks that the session launched, newest first.
     pub fn family(&self, parent: &SessionId) -> impl Iterator<Item = &Task> {
-        self.families
-            .get(&parent.into())
-            .into_iter()
-            .flat_map(|family| family.members.iter().rev())
-            .filter_map(|seq| self.at(*seq))
+        self.members(parent, Part::ALL)
+    }
+
+    /// The same from here on.
+    pub fn members(&self, parent: &SessionId, part: Part) -> impl Iterator<Item = &Task> {
+        let family = self.families.get(&parent.into()).into_iter();
+        family.flat_map(move |family| part.of(&family.members)).filter_map(|seq| self.at(seq))
     }
 
     /// How many of the session's tasks are finished, and how many are not.
@@ -136,24 +160,24 @@ impl Tasks {
             .map_or((0, 0), |family| (family.members.len() - family.unfinished, family.unfinished))
     }
 
-    /// Tasks of a realm, or of all realms, newest first, at most so many, and how many there are
+    /// Tasks of a realm, or of all realms, newest first from here on, and how many there are
     /// altogether; only those with a status that is wanted.
     pub fn shelf(
         &self,
         realm: Option<&Place>,
         is_wanted: impl Fn(Status) -> bool,
-        most: usize,
+        part: Part,
     ) -> (Vec<&Task>, usize) {
         let wanted = self.shelves.iter().filter(|((at, status), _)| {
             realm.is_none_or(|realm| realm == at) && is_wanted(*status)
         });
         let (mut newest, mut total) = (Vec::new(), 0);
         for (_, seqs) in wanted {
-            newest.extend(seqs.iter().rev().take(most).copied());
+            newest.extend(part.of(seqs));
             total += seqs.len();
         }
         newest.sort_unstable_by(|a: &u64, b| b.cmp(a));
-        newest.truncate(most);
+        newest.truncate(part.most);
         (newest.into_iter().filter_map(|seq| self.at(seq)).collect(), total)
     }
 

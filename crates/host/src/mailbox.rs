@@ -1,7 +1,7 @@
 //! Messages to sessions of programs which cannot be told at any moment: a terminal that waits for
 //! its shell, a client whose model is idle. They wait here until they are shown.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -14,6 +14,9 @@ use crate::lines::{append_line, draft_of, read_lines, rewrite_lines};
 /// Ids of shown messages that are remembered, so that one sent twice is taken once. A message is
 /// sent again within a minute if at all.
 const SHOWN_MAX: usize = 1_000;
+/// How the id of a task begins, and how long it is.
+const ID_BEGINS: &str = "bg_";
+const ID_BYTES: usize = 11;
 
 #[derive(Debug)]
 pub struct Mailbox {
@@ -93,15 +96,19 @@ impl Mailbox {
 
     /// Removes every line about these tasks, from the file too, and messages that tell of no other.
     pub fn forget(&mut self, tasks: &[TaskId]) -> io::Result<()> {
-        let names: Vec<String> = tasks.iter().map(TaskId::to_string).collect();
-        let is_about = |line: &str| names.iter().any(|name| line.contains(name.as_str()));
+        let gone: BTreeSet<TaskId> = tasks.iter().copied().collect();
+        // One look at a text, however many tasks there are.
+        let is_about = |line: &str| {
+            let ids = line.match_indices(ID_BEGINS).map(|(at, _)| line.get(at..at + ID_BYTES));
+            ids.flatten().filter_map(|id| id.parse().ok()).any(|id: TaskId| gone.contains(&id))
+        };
         if !fs::read_to_string(&self.path).is_ok_and(|text| is_about(&text)) {
             return Ok(());
         }
         for Delivery { mail, tasks: about } in &mut self.unread {
             let lines = mail.text.lines().filter(|line| !is_about(line));
             mail.text = lines.collect::<Vec<_>>().join("\n");
-            about.iter_mut().for_each(|about| about.retain(|task| !tasks.contains(task)));
+            about.iter_mut().for_each(|about| about.retain(|task| !gone.contains(task)));
         }
         self.unread.retain(|delivery| match &delivery.tasks {
             Some(about) => !about.is_empty(),

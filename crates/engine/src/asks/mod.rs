@@ -18,6 +18,7 @@ use crate::input::Caller;
 use crate::record::{About, Change, Forget};
 use crate::run::finish::{Halt, Notify};
 use crate::task::{Outcome, Stage, Task};
+use crate::tasks::Part;
 use crate::text::words;
 use crate::timers::Timer;
 
@@ -114,7 +115,7 @@ impl Engine {
         if !matches!(caller, Caller::Person) {
             return Err(Refusal::NotASession);
         }
-        let (kept, _) = self.tasks.shelf(None, |status| !status.is_unfinished(), usize::MAX);
+        let (kept, _) = self.tasks.shelf(None, |status| !status.is_unfinished(), Part::ALL);
         let ended = kept.into_iter().filter(|task| task.run.ended.is_some_and(|end| end < by));
         let tasks: Vec<TaskId> = ended.map(|task| task.id).collect();
         for id in &tasks {

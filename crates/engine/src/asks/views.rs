@@ -1,7 +1,6 @@
 //! What anybody sees: tasks as plain values, pages of them, counts, and toasts for terminal UIs.
 //! Reads only; nothing here changes anything.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use legwork_protocol::api::board::Counts;
@@ -15,7 +14,7 @@ use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{About, Change, Notice};
 use crate::task::{Stage, Task};
-use crate::tasks::Live;
+use crate::tasks::{Live, Part};
 use crate::text::toast::{self, Toast};
 
 /// Whether a search for this text, in small letters, finds the task.
@@ -25,6 +24,16 @@ fn has(task: &Task, text: &str) -> bool {
         || holds(&task.description)
         || holds(&task.agent)
         || holds(&task.directory)
+}
+
+/// What of a group of tasks is on a page: nothing of one that comes before the page, all that fits
+/// of one that comes later.
+fn part_of(list: &List, finished: bool, most: usize) -> Part {
+    match list.after {
+        Some(after) if after.finished == finished => Part { before: Some(after.seq), most },
+        Some(after) if after.finished => Part::newest(0),
+        Some(_) | None => Part::newest(most),
+    }
 }
 
 /// Whether a listing has to look at each task.
@@ -68,47 +77,54 @@ impl Engine {
         let search = list.search.as_ref().map(|text| text.to_lowercase());
         let (mut listed, mut total) = (Vec::new(), 0);
         for (finished, tasks, count) in self.groups(caller, list, most) {
+            if !is_searched(list) {
+                total += count;
+                listed.extend(tasks);
+                continue;
+            }
             let wanted = |task: &&Task| {
                 search.as_ref().is_none_or(|text| has(task, text))
                     && list.under.as_ref().is_none_or(|under| is_under(&task.directory, under))
             };
             let found: Vec<&Task> = tasks.into_iter().filter(wanted).collect();
-            total += if is_searched(list) { found.len() } else { count };
-            let place = |cursor: Cursor| (cursor.finished, Reverse(cursor.seq));
-            let is_next = |task: &&Task| {
-                let here = Cursor { finished, seq: task.seq };
-                list.after.is_none_or(|after| place(here) > place(after))
-            };
-            listed.extend(found.into_iter().filter(is_next));
+            total += found.len();
+            let part = part_of(list, finished, most);
+            let is_next = |task: &&Task| part.before.is_none_or(|before| task.seq < before);
+            listed.extend(found.into_iter().filter(is_next).take(part.most));
         }
         listed.truncate(most);
         (listed, total)
     }
 
     /// The groups of a listing, one after the other, each newest first: whether its tasks stand
-    /// behind the unfinished ones, as many of them as are needed, and how many there are.
+    /// behind the unfinished ones, those of them that are on the page, and how many there are. Only
+    /// a search looks at more than it shows.
     fn groups(&self, caller: &Caller, list: &List, most: usize) -> Vec<(bool, Vec<&Task>, usize)> {
-        // Only a search and a later page look at more than they show.
-        let is_first = !is_searched(list) && list.after.is_none();
-        let most = if is_first { most } else { usize::MAX };
         let has_status = |has| list.status.is_none_or(|status| status == has);
+        let part = |finished| match is_searched(list) {
+            true => Part::ALL,
+            false => part_of(list, finished, most),
+        };
         match caller {
             Caller::Session { session, .. } if !list.all => {
-                let own = self.tasks.family(session).filter(|task| has_status(task.status()));
-                let own: Vec<&Task> = own.collect();
-                let count = own.len();
-                vec![(false, own, count)]
+                let own = |part| {
+                    let all = self.tasks.members(session, part);
+                    all.filter(|task| has_status(task.status()))
+                };
+                let page = Part { most: usize::MAX, ..part(false) };
+                let tasks = own(page).take(part(false).most).collect();
+                vec![(false, tasks, own(Part::ALL).count())]
             }
             Caller::Session { host, .. } => {
                 let place = self.hosts.get(host).map(|host| &host.place);
-                let shelf = |place| self.tasks.shelf(Some(place), has_status, most);
+                let shelf = |place| self.tasks.shelf(Some(place), has_status, part(false));
                 place.map(shelf).map(|(tasks, count)| (false, tasks, count)).into_iter().collect()
             }
             Caller::Person => [false, true]
                 .into_iter()
                 .map(|finished| {
                     let wanted = |has: Status| has.is_unfinished() != finished && has_status(has);
-                    let (tasks, count) = self.tasks.shelf(None, wanted, most);
+                    let (tasks, count) = self.tasks.shelf(None, wanted, part(finished));
                     (finished, tasks, count)
                 })
                 .collect(),
@@ -189,7 +205,8 @@ impl Engine {
 
     /// The unfinished tasks and the newest finished ones, in the order of their launches.
     pub fn whole_board(&self, finished: usize, now: Time) -> Vec<TaskView> {
-        let (newest, _) = self.tasks.shelf(None, |status| !status.is_unfinished(), finished);
+        let (newest, _) =
+            self.tasks.shelf(None, |status| !status.is_unfinished(), Part::newest(finished));
         let unfinished = self.tasks.unfinished().map(|live| &live.task);
         self.in_order(unfinished.chain(newest).collect(), now)
     }
@@ -220,7 +237,7 @@ impl Engine {
 
     /// How many tasks there are of each kind.
     pub fn counts(&self) -> Counts {
-        let finished = |status| self.tasks.shelf(None, |has| has == status, 0).1;
+        let finished = |status| self.tasks.shelf(None, |has| has == status, Part::newest(0)).1;
         let mut counts = Counts {
             completed: finished(Status::Completed),
             failed: finished(Status::Error),
