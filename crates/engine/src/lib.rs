@@ -12,6 +12,7 @@ mod asks;
 mod engine;
 mod hosts;
 pub mod input;
+mod kept;
 mod outbox;
 mod quick;
 pub mod record;

@@ -1,12 +1,14 @@
 //! All tasks, and the indexes that find them. Unfinished and finished tasks live apart, so that a
-//! running task costs the same however many finished ones are kept.
+//! running task costs the same however many finished ones are kept; those are small (`kept.rs`).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use legwork_protocol::{CallKey, Place, SessionId, Status, TaskId, Time};
 
-use crate::quick::Quick;
+use crate::kept::KeptTasks;
+use crate::quick::{Quick, fnv};
 use crate::run::Volatile;
 use crate::task::Task;
 
@@ -55,12 +57,14 @@ struct Family {
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     live: BTreeMap<TaskId, Live>,
-    kept: BTreeMap<TaskId, Task>,
+    kept: KeptTasks,
     /// Sessions of unfinished tasks: every hint asks for one.
     live_sessions: BTreeMap<Quick<SessionId>, TaskId>,
-    kept_sessions: BTreeMap<Quick<SessionId>, TaskId>,
+    /// Sessions of finished tasks, by a hash of each.
+    kept_sessions: BTreeSet<(u64, TaskId)>,
     by_seq: BTreeMap<u64, TaskId>,
-    by_key: BTreeMap<Quick<CallKey>, TaskId>,
+    /// By a hash of each key.
+    by_key: BTreeSet<(u64, TaskId)>,
     /// Calls of earlier runs, of tasks that were resumed: one that is sent again late is known too.
     earlier_calls: BTreeMap<TaskId, Vec<CallKey>>,
     families: BTreeMap<Quick<SessionId>, Family>,
@@ -87,12 +91,16 @@ impl Tasks {
         live
     }
 
-    pub fn get(&self, id: TaskId) -> Option<&Task> {
-        self.live.get(&id).map(|live| &live.task).or_else(|| self.kept.get(&id))
+    pub fn get(&self, id: TaskId) -> Option<Cow<'_, Task>> {
+        match self.live.get(&id) {
+            Some(live) => Some(Cow::Borrowed(&live.task)),
+            None => self.kept.get(id).map(Cow::Owned),
+        }
     }
 
-    pub fn kept_mut(&mut self, id: TaskId) -> Option<&mut Task> {
-        self.kept.get_mut(&id)
+    /// Somebody reads the result of a finished task. Says whether nobody did before.
+    pub fn retrieve(&mut self, id: TaskId, now: Time) -> bool {
+        self.kept.retrieve(id, now)
     }
 
     pub fn next_seq(&self) -> u64 {
@@ -122,15 +130,24 @@ impl Tasks {
         self.live_sessions.get(&session.into()).copied()
     }
 
-    pub fn of_session(&self, session: &SessionId) -> Option<&Task> {
-        let session = Quick::from(session);
-        let id = self.live_sessions.get(&session).or_else(|| self.kept_sessions.get(&session))?;
-        self.get(*id)
+    pub fn of_session(&self, session: &SessionId) -> Option<Cow<'_, Task>> {
+        let live = self.live_sessions.get(&Quick::from(session)).copied();
+        let is_its = |id: &TaskId| self.kept.session(*id) == Some(session.as_str());
+        let kept = || with_hash(&self.kept_sessions, session).find(is_its);
+        self.get(live.or_else(kept)?)
     }
 
     /// The task of which this call asked for a run.
-    pub fn by_key(&self, key: &CallKey) -> Option<&Task> {
-        self.get(*self.by_key.get(&key.into())?)
+    pub fn by_key(&self, key: &CallKey) -> Option<Cow<'_, Task>> {
+        let last = |id: &TaskId| match self.live.get(id) {
+            Some(live) => Some(live.task.run.key.as_str()),
+            None => self.kept.key(*id),
+        };
+        let is_its = |id: &TaskId| {
+            let earlier = self.earlier_calls.get(id);
+            last(id) == Some(key.as_str()) || earlier.is_some_and(|earlier| earlier.contains(key))
+        };
+        self.get(with_hash(&self.by_key, key).find(is_its)?)
     }
 
     /// Whether a run that the session asked for is unfinished.
@@ -143,12 +160,12 @@ impl Tasks {
     }
 
     /// The tasks that the session launched, newest first.
-    pub fn family(&self, parent: &SessionId) -> impl Iterator<Item = &Task> {
+    pub fn family(&self, parent: &SessionId) -> impl Iterator<Item = Cow<'_, Task>> {
         self.members(parent, Part::ALL)
     }
 
     /// The same from here on.
-    pub fn members(&self, parent: &SessionId, part: Part) -> impl Iterator<Item = &Task> {
+    pub fn members(&self, parent: &SessionId, part: Part) -> impl Iterator<Item = Cow<'_, Task>> {
         let family = self.families.get(&parent.into()).into_iter();
         family.flat_map(move |family| part.of(&family.members)).filter_map(|seq| self.at(seq))
     }
@@ -167,7 +184,7 @@ impl Tasks {
         realm: Option<&Place>,
         is_wanted: impl Fn(Status) -> bool,
         part: Part,
-    ) -> (Vec<&Task>, usize) {
+    ) -> (Vec<Cow<'_, Task>>, usize) {
         let wanted = self.shelves.iter().filter(|((at, status), _)| {
             realm.is_none_or(|realm| realm == at) && is_wanted(*status)
         });
@@ -181,7 +198,7 @@ impl Tasks {
         (newest.into_iter().filter_map(|seq| self.at(seq)).collect(), total)
     }
 
-    fn at(&self, seq: u64) -> Option<&Task> {
+    fn at(&self, seq: u64) -> Option<Cow<'_, Task>> {
         self.get(*self.by_seq.get(&seq)?)
     }
 
@@ -196,9 +213,9 @@ impl Tasks {
     /// Gives back the volatile state of one that was unfinished.
     pub fn remove(&mut self, id: TaskId) -> Option<Volatile> {
         let (task, volatile) = self.take(id)?;
-        self.by_key.remove(&Quick::from(&task.run.key));
+        self.by_key.remove(&(hash(&task.run.key), id));
         for key in self.earlier_calls.remove(&id).into_iter().flatten() {
-            self.by_key.remove(&Quick::from(&key));
+            self.by_key.remove(&(hash(&key), id));
         }
         self.by_seq.remove(&task.seq);
         uncount(&mut self.under_root, &task.root);
@@ -213,16 +230,16 @@ impl Tasks {
 
     /// An earlier run of the task came of this call.
     pub fn remember_call(&mut self, id: TaskId, key: CallKey) {
-        self.by_key.insert((&key).into(), id);
+        self.by_key.insert((hash(&key), id));
         self.earlier_calls.entry(id).or_default().push(key);
     }
 
-    pub fn key_of(&self, id: TaskId, run: u32) -> Option<&CallKey> {
+    pub fn key_of(&self, id: TaskId, run: u32) -> Option<CallKey> {
         let task = self.get(id)?;
         if task.run.number == run {
-            return Some(&task.run.key);
+            return Some(task.run.key.clone());
         }
-        self.earlier_calls.get(&id)?.get(run as usize)
+        self.earlier_calls.get(&id)?.get(run as usize).cloned()
     }
 
     pub fn set_session(&mut self, id: TaskId, session: SessionId) {
@@ -248,7 +265,7 @@ impl Tasks {
     fn take(&mut self, id: TaskId) -> Option<(Task, Option<Volatile>)> {
         let (task, volatile) = match self.live.remove(&id) {
             Some(live) => (live.task, Some(live.volatile)),
-            None => (self.kept.remove(&id)?, None),
+            None => (self.kept.remove(id)?, None),
         };
         self.unindex(&task);
         Some((task, volatile))
@@ -257,20 +274,23 @@ impl Tasks {
     fn put(&mut self, task: Task, volatile: Volatile) {
         self.index(&task);
         if task.is_finished() {
-            self.kept.insert(task.id, task);
+            self.kept.insert(&task);
         } else {
             self.live.insert(task.id, Live { task, volatile });
         }
     }
 
     fn index(&mut self, task: &Task) {
-        self.by_key.insert((&task.run.key).into(), task.id);
+        self.by_key.insert((hash(&task.run.key), task.id));
         let shelf = (task.realm.clone(), task.status());
         self.shelves.entry(shelf).or_default().insert(task.seq);
         let finished = task.is_finished();
         if let Some(session) = &task.session {
-            let sessions = if finished { &mut self.kept_sessions } else { &mut self.live_sessions };
-            sessions.insert(session.into(), task.id);
+            if finished {
+                self.kept_sessions.insert((hash(session), task.id));
+            } else {
+                self.live_sessions.insert(session.into(), task.id);
+            }
         }
         if !finished {
             self.families.entry((&task.parent).into()).or_default().unfinished += 1;
@@ -288,8 +308,11 @@ impl Tasks {
         }
         let finished = task.is_finished();
         if let Some(session) = &task.session {
-            let sessions = if finished { &mut self.kept_sessions } else { &mut self.live_sessions };
-            sessions.remove(&Quick::from(session));
+            if finished {
+                self.kept_sessions.remove(&(hash(session), task.id));
+            } else {
+                self.live_sessions.remove(&Quick::from(session));
+            }
         }
         if !finished {
             if let Some(family) = self.families.get_mut(&Quick::from(&task.parent)) {
@@ -298,6 +321,20 @@ impl Tasks {
             uncount(&mut self.asked, &task.run.asker);
         }
     }
+}
+
+fn hash(text: &impl AsRef<str>) -> u64 {
+    fnv(text.as_ref().bytes())
+}
+
+/// The tasks that may have this text: few others have its hash.
+fn with_hash(
+    set: &BTreeSet<(u64, TaskId)>,
+    text: &impl AsRef<str>,
+) -> impl Iterator<Item = TaskId> {
+    let hash = hash(text);
+    let first = (hash, TaskId::from_number(0));
+    set.range(first..).map_while(move |(other, id)| (*other == hash).then_some(*id))
 }
 
 fn uncount(counts: &mut BTreeMap<Quick<SessionId>, usize>, session: &SessionId) {

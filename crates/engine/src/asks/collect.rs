@@ -88,7 +88,7 @@ impl Engine {
         if run > task.run.number {
             return Err(Refusal::NotFound(name.to_owned()));
         }
-        let over = self.can_be_collected(task, run) || self.asks_other_than(task, &questions);
+        let over = self.can_be_collected(&task, run) || self.asks_other_than(&task, &questions);
         self.lease(id, run, caller.session());
         if over || wait_ms == 0 {
             return Ok(self.collected(id, run));
@@ -139,16 +139,16 @@ impl Engine {
 
     fn collected(&self, id: TaskId, run: u32) -> Option<Answer> {
         let task = self.tasks.get(id)?;
-        let ended = self.can_be_collected(task, run);
-        Some(Answer::Collected { task: Box::new(self.view_of(task, self.now)), run, ended })
+        let ended = self.can_be_collected(&task, run);
+        Some(Answer::Collected { task: Box::new(self.view_of(&task, self.now)), run, ended })
     }
 
     /// Something about the task changed that those who collect it may want to know.
     pub(crate) fn collected_task_changed(&mut self, id: TaskId) {
         let Some(task) = self.tasks.get(id) else { return };
         let changed = self.collects.of(id).filter(|(_, collect)| {
-            self.can_be_collected(task, collect.run)
-                || self.asks_other_than(task, &collect.questions)
+            self.can_be_collected(&task, collect.run)
+                || self.asks_other_than(&task, &collect.questions)
         });
         for call in changed.map(|(call, _)| call).collect::<Vec<_>>() {
             self.soon(Timer::Collect(call));
@@ -190,7 +190,7 @@ impl Engine {
     /// the word of another session would silence the notices of its neighbours.
     pub(crate) fn handed_over(&mut self, caller: &Caller, name: &str, run: u32) -> Answered {
         let task = self.find(caller, name)?;
-        if !has_ended(task, run) {
+        if !has_ended(&task, run) {
             return Err(Refusal::BadRequest("That run has not ended.".to_owned()));
         }
         let id = task.id;

@@ -6,6 +6,7 @@ mod mail;
 mod views;
 pub(crate) mod waits;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use legwork_protocol::api::{Answer, Told};
@@ -24,7 +25,7 @@ use crate::timers::Timer;
 
 impl Engine {
     /// The task that a caller means. A session sees the tasks of its place, a person all.
-    pub(crate) fn find(&self, caller: &Caller, name: &str) -> Result<&Task, Refusal> {
+    pub(crate) fn find(&self, caller: &Caller, name: &str) -> Result<Cow<'_, Task>, Refusal> {
         let not_found = || Refusal::NotFound(name.to_owned());
         let id: TaskId = name.trim().parse().map_err(|_| not_found())?;
         let task = self.tasks.get(id).ok_or_else(not_found)?;
@@ -56,12 +57,11 @@ impl Engine {
     }
 
     pub(crate) fn output(&mut self, caller: &Caller, name: &str, offset: u64) -> Answered {
-        let id = self.find(caller, name)?.id;
+        let found = self.find(caller, name)?;
+        let (id, end, is_finished) = (found.id, found.notice(About::End), found.is_finished());
         let now = self.now;
-        if let Some(task) = self.tasks.kept_mut(id) {
-            let (end, first) = (task.notice(About::End), task.retrieved.is_none());
-            task.retrieved.get_or_insert(now);
-            if first {
+        if is_finished {
+            if self.tasks.retrieve(id, now) {
                 self.save(Change::Retrieved { task: id, at: now });
             }
             if let Caller::Session { session, .. } = caller {
@@ -127,7 +127,7 @@ impl Engine {
     /// Forgets a task with everything that belongs to it. Its session is stopped if it may be at
     /// work, and whoever waits for it is answered.
     pub(crate) fn forget(&mut self, id: TaskId, why: Forget) {
-        let Some(task) = self.tasks.get(id).cloned() else { return };
+        let Some(task) = self.tasks.get(id).map(Cow::into_owned) else { return };
         if !task.is_finished() {
             self.hosts.release(&task);
             self.request_stop(&task);

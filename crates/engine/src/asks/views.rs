@@ -1,6 +1,7 @@
 //! What anybody sees: tasks as plain values, pages of them, counts, and toasts for terminal UIs.
 //! Reads only; nothing here changes anything.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use legwork_protocol::api::board::Counts;
@@ -36,6 +37,10 @@ fn part_of(list: &List, finished: bool, most: usize) -> Part {
     }
 }
 
+/// Whether its tasks stand behind the unfinished ones, those of them that are on a page, and how
+/// many there are.
+type Group<'a> = (bool, Vec<Cow<'a, Task>>, usize);
+
 /// Whether a listing has to look at each task.
 fn is_searched(list: &List) -> bool {
     list.search.is_some() || list.under.is_some()
@@ -57,7 +62,7 @@ pub struct Tally {
 
 impl Engine {
     pub fn view(&self, name: &str, now: Time) -> Result<TaskView, Refusal> {
-        self.find(&Caller::Person, name).map(|task| self.view_of(task, now))
+        self.find(&Caller::Person, name).map(|task| self.view_of(&task, now))
     }
 
     pub fn list(&self, caller: &Caller, list: &List) -> TasksView {
@@ -66,14 +71,14 @@ impl Engine {
         let more = tasks.len() > limit;
         tasks.truncate(limit);
         let finished = |task: &Task| matches!(caller, Caller::Person) && task.is_finished();
-        let cursor = |task: &&Task| Cursor { finished: finished(task), seq: task.seq };
+        let cursor = |task: &Cow<'_, Task>| Cursor { finished: finished(task), seq: task.seq };
         let next = tasks.last().map(cursor).filter(|_| more);
-        let tasks = tasks.into_iter().map(|task| self.view_of(task, self.now)).collect();
+        let tasks = tasks.iter().map(|task| self.view_of(task, self.now)).collect();
         TasksView { tasks, total, next, incomplete: self.incomplete }
     }
 
     /// The next tasks of a listing, at most so many, and how many there are on all of its pages.
-    fn listed(&self, caller: &Caller, list: &List, most: usize) -> (Vec<&Task>, usize) {
+    fn listed(&self, caller: &Caller, list: &List, most: usize) -> (Vec<Cow<'_, Task>>, usize) {
         let search = list.search.as_ref().map(|text| text.to_lowercase());
         let (mut listed, mut total) = (Vec::new(), 0);
         for (finished, tasks, count) in self.groups(caller, list, most) {
@@ -82,24 +87,23 @@ impl Engine {
                 listed.extend(tasks);
                 continue;
             }
-            let wanted = |task: &&Task| {
+            let wanted = |task: &Cow<'_, Task>| {
                 search.as_ref().is_none_or(|text| has(task, text))
                     && list.under.as_ref().is_none_or(|under| is_under(&task.directory, under))
             };
-            let found: Vec<&Task> = tasks.into_iter().filter(wanted).collect();
+            let found: Vec<Cow<'_, Task>> = tasks.into_iter().filter(wanted).collect();
             total += found.len();
             let part = part_of(list, finished, most);
-            let is_next = |task: &&Task| part.before.is_none_or(|before| task.seq < before);
+            let is_next = |task: &Cow<'_, Task>| part.before.is_none_or(|before| task.seq < before);
             listed.extend(found.into_iter().filter(is_next).take(part.most));
         }
         listed.truncate(most);
         (listed, total)
     }
 
-    /// The groups of a listing, one after the other, each newest first: whether its tasks stand
-    /// behind the unfinished ones, those of them that are on the page, and how many there are. Only
-    /// a search looks at more than it shows.
-    fn groups(&self, caller: &Caller, list: &List, most: usize) -> Vec<(bool, Vec<&Task>, usize)> {
+    /// The groups of a listing, one after the other, each newest first. Only a search looks at more
+    /// than it shows.
+    fn groups(&self, caller: &Caller, list: &List, most: usize) -> Vec<Group<'_>> {
         let has_status = |has| list.status.is_none_or(|status| status == has);
         let part = |finished| match is_searched(list) {
             true => Part::ALL,
@@ -197,17 +201,17 @@ impl Engine {
 
     /// The unfinished tasks, and these others as far as they are there.
     pub fn board(&self, others: &BTreeSet<TaskId>, now: Time) -> Vec<TaskView> {
-        let unfinished = self.tasks.unfinished().map(|live| &live.task);
+        let unfinished = self.tasks.unfinished().map(|live| Cow::Borrowed(&live.task));
         let others = others.iter().filter_map(|id| self.tasks.get(*id));
         let others = others.filter(|task| task.is_finished());
-        unfinished.chain(others).map(|task| self.view_of(task, now)).collect()
+        unfinished.chain(others).map(|task| self.view_of(&task, now)).collect()
     }
 
     /// The unfinished tasks and the newest finished ones, in the order of their launches.
     pub fn whole_board(&self, finished: usize, now: Time) -> Vec<TaskView> {
         let (newest, _) =
             self.tasks.shelf(None, |status| !status.is_unfinished(), Part::newest(finished));
-        let unfinished = self.tasks.unfinished().map(|live| &live.task);
+        let unfinished = self.tasks.unfinished().map(|live| Cow::Borrowed(&live.task));
         self.in_order(unfinished.chain(newest).collect(), now)
     }
 
@@ -216,9 +220,9 @@ impl Engine {
         self.in_order(tasks.into_iter().filter_map(|id| self.tasks.get(id)).collect(), now)
     }
 
-    fn in_order(&self, mut tasks: Vec<&Task>, now: Time) -> Vec<TaskView> {
+    fn in_order(&self, mut tasks: Vec<Cow<'_, Task>>, now: Time) -> Vec<TaskView> {
         tasks.sort_unstable_by_key(|task| task.seq);
-        tasks.into_iter().map(|task| self.view_of(task, now)).collect()
+        tasks.iter().map(|task| self.view_of(task, now)).collect()
     }
 
     /// Whether a decision of a person is about a task that works in this place, or was launched
@@ -228,7 +232,7 @@ impl Engine {
             Ask::Cancel { task } => self.find(&Caller::Person, task).ok(),
             Ask::Reply { question, .. } => {
                 let asks = |live: &&Live| live.volatile.questions.contains_key(question);
-                self.tasks.unfinished().find(asks).map(|live| &live.task)
+                self.tasks.unfinished().find(asks).map(|live| Cow::Borrowed(&live.task))
             }
             _ => return false,
         };
@@ -296,7 +300,8 @@ impl Engine {
             Change::LaunchUndone { task, .. } => self.tasks.get(*task),
             _ => None,
         });
-        let undone: Vec<&Task> = undone.collect();
+        let undone: Vec<Cow<'_, Task>> = undone.collect();
+        let undone: Vec<&Task> = undone.iter().map(AsRef::as_ref).collect();
         let host = undone.first().and_then(|task| self.asker_host(task));
         let undone = host.map(|host| (host.clone(), toast::undone(&undone)));
         changes.iter().filter_map(|change| self.toast(change)).chain(undone).collect()
@@ -309,7 +314,7 @@ impl Engine {
             }
             Change::Asked { task, question, .. } => {
                 let task = self.tasks.get(*task)?;
-                Some((self.asker_host(task)?.clone(), toast::asks(task, question)))
+                Some((self.asker_host(&task)?.clone(), toast::asks(&task, question)))
             }
             Change::LedgerKept { warning: Some(budget), .. } => {
                 let host = self.outbox.recipients.get(&budget.root)?.parent.active_host.clone()?;

@@ -74,7 +74,7 @@ impl Engine {
 
     fn summary(&self, wait: &Wait) -> Answer {
         let tasks = wait.names.iter().map(|name| {
-            let task = self.find(&wait.caller, name).ok().map(|task| self.view_of(task, self.now));
+            let task = self.find(&wait.caller, name).ok().map(|task| self.view_of(&task, self.now));
             Awaited { name: name.clone(), task }
         });
         Answer::Waited { tasks: tasks.collect(), any: wait.any, cut: wait.cut }

@@ -152,7 +152,8 @@ impl Engine {
             Wake::WhenIdle if attempt.reached != Reached::No => Wake::StayIdle,
             wake => wake,
         };
-        let parts = texts::parts(delivery, &notices, max_chars);
+        let told: Vec<_> = notices.iter().map(|(notice, key)| (*notice, key.as_ref())).collect();
+        let parts = texts::parts(delivery, &told, max_chars);
         let tried = if attempt.reached == Reached::No { Tried::Never } else { Tried::Perhaps };
         let (session, message) = (delivery.to.clone(), id.clone());
         let notices = notices.iter().map(|(notice, _)| notice.id).collect();

@@ -21,7 +21,7 @@ impl Engine {
         let (id, to) = (task.notice(about), task.run.asker.clone());
         // A session that was deleted is told nothing.
         if self.outbox.recipients.contains_key(&to) {
-            let headline = headline(task);
+            let headline = headline(&task);
             let notice = Notice { id, to: to.clone(), headline, made: self.now, delivery: None };
             self.save(Change::Enqueued(notice.clone()));
             self.outbox.put(notice);
@@ -51,7 +51,7 @@ impl Engine {
         for NoticeId { task, run, about } in told.iter().copied() {
             let id = NoticeId { task, run, about: About::Unread };
             let Some(task) = self.tasks.get(task).filter(|_| about == About::End) else { continue };
-            let (to, headline) = (to.clone(), unread_headline(task));
+            let (to, headline) = (to.clone(), unread_headline(&task));
             let notice = Notice { id, to, headline, made: self.now, delivery: None };
             self.save(Change::Enqueued(notice.clone()));
             self.outbox.put(notice);

@@ -149,8 +149,8 @@ impl Engine {
     /// Whether a session may be one of this place: it is not known to be of another.
     pub fn may_be_of(&self, session: &SessionId, place: &Place) -> bool {
         let asks = self.outbox.recipients.get(session).map(|recipient| &recipient.parent.place);
-        let works = self.tasks.of_session(session).map(|task| &task.place);
-        asks.into_iter().chain(works).all(|known| known == place)
+        let works = self.tasks.of_session(session);
+        asks.is_none_or(|asks| asks == place) && works.is_none_or(|task| task.place == *place)
     }
 
     /// The session asks for a run, so it will be told of its end. Gives back its id, shared with

@@ -1,5 +1,7 @@
 //! How a run ends.
 
+use std::borrow::Cow;
+
 use legwork_protocol::{SessionId, TaskId};
 
 use super::task::{Outcome, Stage, Task};
@@ -58,7 +60,7 @@ impl Engine {
             task.run.asked = task.run.asked.closed();
         });
         self.timers.clear(&Timer::Run(id));
-        let Some(task) = self.tasks.get(id).cloned() else { return };
+        let Some(task) = self.tasks.get(id).map(Cow::into_owned) else { return };
         let (host, asker, session) =
             (task.run.host.clone(), task.run.asker.clone(), task.session.clone());
         // What it was told before may have waited for this task, whoever asked for the run.
@@ -92,7 +94,8 @@ impl Engine {
             true => Notify::No,
             false => Notify::Yes,
         };
-        let below: Vec<(TaskId, Notify)> = unfinished.map(|task| (task.id, notify(task))).collect();
+        let below: Vec<(TaskId, Notify)> =
+            unfinished.map(|task| (task.id, notify(&task))).collect();
         for (id, notify) in below {
             let why = words::CANCELLED_WITH_PARENT.to_owned();
             self.finish(id, Outcome::Cancelled, why, notify, Halt::Needed);

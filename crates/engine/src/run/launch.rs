@@ -63,7 +63,7 @@ impl Engine {
             {
                 return Err(Refusal::CallRepeated);
             }
-            return Ok(Some(self.launched(known, &host)));
+            return Ok(Some(self.launched(&known, &host)));
         }
         if let Some(pending) = self.pending_launches.get_mut(&key) {
             if pending.launch != launch {
@@ -101,7 +101,7 @@ impl Engine {
 
     /// A helper that failed or was cancelled gets nothing more, though its calls may still arrive.
     pub(super) fn may_ask(&self, session: &SessionId) -> Result<(), Refusal> {
-        let own = self.tasks.of_session(session).and_then(Task::outcome);
+        let own = self.tasks.of_session(session).and_then(|task| task.outcome());
         if own.is_some_and(|outcome| outcome != Outcome::Completed) || self.stops.names(session) {
             return Err(Refusal::NotStarted(words::ASKER_ENDED.to_owned()));
         }

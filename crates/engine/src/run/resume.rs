@@ -2,6 +2,8 @@
 //! refusal leaves nothing behind. A session goes on with what is completed; a person with whatever
 //! is over, and the session that launched it is told.
 
+use std::borrow::Cow;
+
 use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, Status, TaskId};
 
 use super::task::{ResumedBy, Run, Stage, Task};
@@ -77,11 +79,11 @@ impl Engine {
         if let Some(earlier) = self.tasks.by_key(&key) {
             let same_run = task.run.key == key;
             let other = task.run.prompt.as_deref().is_some_and(|running| running != prompt);
-            let launched_it = self.tasks.key_of(id, 0) == Some(&key);
+            let launched_it = self.tasks.key_of(id, 0).as_ref() == Some(&key);
             if earlier.id != id || launched_it || same_run && other {
                 return Err(Refusal::CallRepeated);
             }
-            return Ok(Some(self.resumed(task, own.unwrap_or(&task.run.host))));
+            return Ok(Some(self.resumed(&task, own.unwrap_or(&task.run.host))));
         }
         let by = if own.is_some() { ResumedBy::Session } else { ResumedBy::Person };
         if !task.stage.name().may_resume(by) {
@@ -96,7 +98,7 @@ impl Engine {
         }
         let session = task.session.clone().ok_or(Refusal::SessionExpired)?;
         self.may_spend(&task.root, &task.realm)?;
-        let host = self.host_to_resume(task, own).ok_or(Refusal::HostUnreachable)?;
+        let host = self.host_to_resume(&task, own).ok_or(Refusal::HostUnreachable)?;
         self.work(host.clone(), Action::Probe { session }, Purpose::Resume(id));
         let calls = vec![call];
         self.resuming.insert(id, Resuming { key, calls, asker, host, prompt, collects });
@@ -162,7 +164,7 @@ impl Engine {
         });
         self.tasks.remember_call(id, earlier);
         self.rejoin_waits(id);
-        let Some(task) = self.tasks.get(id).cloned() else { return };
+        let Some(task) = self.tasks.get(id).map(Cow::into_owned) else { return };
         self.hosts.enlist(&task);
         let answer = self.resumed(&task, &own);
         self.save(Change::Resumed { task, from, by });

@@ -1,0 +1,297 @@
+//! Finished tasks as they are kept in memory. There may be a hundred thousand of them, so what many
+//! have in common is there once, and the texts of a task are one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use legwork_protocol::{CallKey, Cost, HostId, Place, SessionId, TaskId, Time};
+
+use crate::task::{Asked, Outcome, Run, Stage, Task};
+use crate::usage::Usage;
+
+/// What the tasks of one conversation, or of one project, have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Common {
+    place: Place,
+    realm: Place,
+    directory: Arc<str>,
+    agent: Arc<str>,
+    host: HostId,
+    model: Option<Arc<str>>,
+    depth: u32,
+}
+
+/// What hardly any task has.
+#[derive(Debug)]
+struct Rare {
+    root: SessionId,
+    asker: SessionId,
+    fork_before: Option<Arc<str>>,
+    used_before: Usage,
+}
+
+#[derive(Debug)]
+struct Kept {
+    common: Arc<Common>,
+    rare: Option<Box<Rare>>,
+    parent: SessionId,
+    /// The session, the call's key and the description, one after the other.
+    texts: Box<str>,
+    session_bytes: u16,
+    key_bytes: u16,
+    outcome: Outcome,
+    number: u32,
+    continued: u32,
+    tool_calls: u32,
+    asked_before: u32,
+    seq: u64,
+    order: u64,
+    created: Time,
+    started: Time,
+    paused_ms: u64,
+    ended: Option<Time>,
+    retrieved: Option<Time>,
+    tokens: Option<u64>,
+    cost: Option<Cost>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct KeptTasks {
+    tasks: BTreeMap<TaskId, Box<Kept>>,
+    commons: BTreeSet<Arc<Common>>,
+}
+
+impl KeptTasks {
+    pub fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    pub fn get(&self, id: TaskId) -> Option<Task> {
+        self.tasks.get(&id)?.task(id)
+    }
+
+    /// The key of the call that asked for the task's last run.
+    pub fn key(&self, id: TaskId) -> Option<&str> {
+        self.tasks.get(&id).map(|kept| kept.key())
+    }
+
+    pub fn session(&self, id: TaskId) -> Option<&str> {
+        self.tasks.get(&id).map(|kept| kept.session())
+    }
+
+    /// Notes when the result was read first, and says whether that is now.
+    pub fn retrieve(&mut self, id: TaskId, now: Time) -> bool {
+        let retrieved = self.tasks.get_mut(&id).map(|kept| &mut kept.retrieved);
+        retrieved.is_some_and(|at| at.is_none() && at.replace(now).is_none())
+    }
+
+    /// The task must have an end.
+    pub fn insert(&mut self, task: &Task) {
+        let Some(outcome) = task.outcome() else { return };
+        let run = &task.run;
+        let common = self.common(task);
+        let session = task.session.as_ref().map_or("", |session| session.as_str());
+        let key = run.key.as_str();
+        let is_rare = task.root != task.parent
+            || run.asker != task.parent
+            || task.fork_before.is_some()
+            || run.used_before != Usage::default();
+        let rare = || Rare {
+            root: task.root.clone(),
+            asker: run.asker.clone(),
+            fork_before: task.fork_before.clone(),
+            used_before: run.used_before.clone(),
+        };
+        let kept = Kept {
+            common,
+            rare: is_rare.then(|| Box::new(rare())),
+            parent: task.parent.clone(),
+            texts: [session, key, &task.description].concat().into(),
+            // An id is far shorter.
+            session_bytes: session.len() as u16,
+            key_bytes: key.len() as u16,
+            outcome,
+            number: run.number,
+            continued: run.continued,
+            tool_calls: run.tool_calls,
+            asked_before: run.asked.before,
+            seq: task.seq,
+            order: run.order,
+            created: task.created,
+            started: run.started,
+            paused_ms: run.paused_ms,
+            ended: run.ended,
+            retrieved: task.retrieved,
+            tokens: run.usage.tokens,
+            cost: run.usage.cost,
+        };
+        self.tasks.insert(task.id, Box::new(kept));
+    }
+
+    pub fn remove(&mut self, id: TaskId) -> Option<Task> {
+        let kept = self.tasks.remove(&id)?;
+        let task = kept.task(id);
+        // Ours and the one in the set: nobody else has it.
+        if Arc::strong_count(&kept.common) == 2 {
+            self.commons.remove(&kept.common);
+        }
+        task
+    }
+
+    fn common(&mut self, task: &Task) -> Arc<Common> {
+        let common = Common {
+            place: task.place.clone(),
+            realm: task.realm.clone(),
+            directory: task.directory.clone(),
+            agent: task.agent.clone(),
+            host: task.run.host.clone(),
+            model: task.run.usage.model.clone(),
+            depth: task.depth,
+        };
+        if let Some(known) = self.commons.get(&common) {
+            return known.clone();
+        }
+        let common = Arc::new(common);
+        self.commons.insert(common.clone());
+        common
+    }
+}
+
+impl Kept {
+    fn session(&self) -> &str {
+        self.texts.get(..self.session_bytes.into()).unwrap_or_default()
+    }
+
+    fn rest(&self) -> &str {
+        self.texts.get(self.session_bytes.into()..).unwrap_or_default()
+    }
+
+    fn key(&self) -> &str {
+        self.rest().get(..self.key_bytes.into()).unwrap_or_default()
+    }
+
+    fn description(&self) -> &str {
+        self.rest().get(self.key_bytes.into()..).unwrap_or_default()
+    }
+
+    /// The whole task again; nothing if its key is none, which it is not.
+    fn task(&self, id: TaskId) -> Option<Task> {
+        let Common { place, realm, directory, agent, host, model, depth } = &*self.common;
+        let key: CallKey = self.key().parse().ok()?;
+        let rare = self.rare.as_deref();
+        let usage = Usage { tokens: self.tokens, cost: self.cost, model: model.clone() };
+        let run = Run {
+            number: self.number,
+            asker: rare.map_or(&self.parent, |rare| &rare.asker).clone(),
+            key,
+            host: host.clone(),
+            order: self.order,
+            prompt: None,
+            continued: self.continued,
+            started: self.started,
+            paused_ms: self.paused_ms,
+            ended: self.ended,
+            tool_calls: self.tool_calls,
+            usage,
+            used_before: rare.map(|rare| rare.used_before.clone()).unwrap_or_default(),
+            asked: Asked { before: self.asked_before, ids: Vec::new() },
+        };
+        Some(Task {
+            id,
+            seq: self.seq,
+            place: place.clone(),
+            realm: realm.clone(),
+            directory: directory.clone(),
+            root: rare.map_or(&self.parent, |rare| &rare.root).clone(),
+            parent: self.parent.clone(),
+            depth: *depth,
+            agent: agent.clone(),
+            description: self.description().into(),
+            created: self.created,
+            fork_before: rare.and_then(|rare| rare.fork_before.clone()),
+            session: self.session().parse().ok(),
+            stage: Stage::Finished(self.outcome),
+            run,
+            retrieved: self.retrieved,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::{Currency, MessageId};
+
+    use super::*;
+
+    fn finished(number: u64) -> Task {
+        let parent: SessionId = "ses_parent".parse().unwrap();
+        let run = Run {
+            number: 2,
+            asker: parent.clone(),
+            key: format!("call-{number}").parse().unwrap(),
+            host: "host".parse().unwrap(),
+            order: number,
+            prompt: None,
+            continued: 1,
+            started: Time(7),
+            paused_ms: 3,
+            ended: Some(Time(9)),
+            tool_calls: 5,
+            usage: Usage {
+                tokens: Some(11),
+                cost: Some(Cost { micros: 12, currency: Currency::USD }),
+                model: Some("acme/large".into()),
+            },
+            used_before: Usage::default(),
+            asked: Asked { before: 4, ids: Vec::new() },
+        };
+        Task {
+            id: TaskId::from_number(number),
+            seq: number,
+            place: "place".parse().unwrap(),
+            realm: "realm".parse().unwrap(),
+            directory: "/p".into(),
+            root: parent.clone(),
+            parent,
+            depth: 1,
+            agent: "general".into(),
+            description: format!("日本 {number}").into(),
+            created: Time(6),
+            fork_before: None,
+            session: Some(format!("ses_{number}").parse().unwrap()),
+            stage: Stage::Finished(Outcome::Failed),
+            run,
+            retrieved: None,
+        }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_whole_and_what_it_shared_goes_with_the_last() {
+        let plain = finished(1);
+        let mut rare = finished(2);
+        (rare.session, rare.fork_before) = (None, Some("msg_1".into()));
+        (rare.root, rare.run.asker) = ("ses_a".parse().unwrap(), "ses_b".parse().unwrap());
+        rare.run.used_before.tokens = Some(1);
+        (rare.description, rare.retrieved) = ("".into(), Some(Time(8)));
+        let mut kept = KeptTasks::default();
+        for task in [&plain, &rare] {
+            kept.insert(task);
+            assert_eq!(kept.get(task.id).as_ref(), Some(task));
+        }
+        assert_eq!((kept.len(), kept.commons.len()), (2, 1));
+        assert_eq!((kept.key(plain.id), kept.session(plain.id)), (Some("call-1"), Some("ses_1")));
+        assert!(kept.retrieve(plain.id, Time(10)) && !kept.retrieve(plain.id, Time(11)));
+        assert_eq!(kept.remove(plain.id), Some(Task { retrieved: Some(Time(10)), ..plain }));
+        assert_eq!((kept.remove(rare.id), kept.commons.len()), (Some(rare), 0));
+    }
+
+    #[test]
+    fn what_is_not_finished_is_not_kept() {
+        let prompt: MessageId = "msg_1".parse().unwrap();
+        let task = Task { stage: Stage::Working(prompt), ..finished(1) };
+        let mut kept = KeptTasks::default();
+        kept.insert(&task);
+        assert_eq!(kept.get(task.id), None);
+    }
+}
