@@ -136,7 +136,10 @@ fn line(task: &TaskView, state: State) -> String {
             Some(waiting) => waits(waiting),
             None => does(task),
         },
-        State::Completed => counted(task.tool_calls as usize, "tool call"),
+        State::Completed => {
+            let of = if task.resumes > 0 { " in its last run" } else { "" };
+            format!("{}{of}", counted(task.tool_calls as usize, "tool call"))
+        }
         State::Failed => reason.unwrap_or("failed, without a reason").to_owned(),
         State::Cancelled => reason.unwrap_or("cancelled").to_owned(),
     }

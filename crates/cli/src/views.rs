@@ -33,7 +33,9 @@ pub fn activity(task: &TaskView) -> String {
         let cost = task.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
         let is_owed = task.notice_pending && !is_terminal(&task.parent);
         let untold = if is_owed { ", parent not told yet" } else { "" };
-        return format!("{calls}{cost}{untold}");
+        // The sums over all runs are `legwork cost`'s.
+        let of = if task.resumes > 0 { " in its last run" } else { "" };
+        return format!("{calls}{cost}{of}{untold}");
     }
     match (task.last_tools.last(), task.quiet_ms) {
         (Some(tool), Some(quiet)) => format!("{tool}, {}", ago(quiet)),

@@ -1,5 +1,7 @@
 //! What the daemon answers without the engine's decision: it reads what is known and kept.
 
+use std::collections::BTreeSet;
+
 use legwork_engine::Journal;
 use legwork_engine::text::notices;
 use legwork_protocol::CallKey;
@@ -62,7 +64,11 @@ impl Daemon {
             Request::Runs { task } => Answer::Runs(self.runs(&task)?),
             Request::Log { task } => Answer::Log(self.timeline(&task)?),
             Request::Cost { by, since } => {
-                let costs = self.store().costs(by, since);
+                let under_way = self.read(|engine, now| {
+                    let board = engine.board(&BTreeSet::new(), now);
+                    Ok(board.into_iter().map(|task| (task.id, task.tool_calls)).collect())
+                })?;
+                let costs = self.store().costs(by, since, &under_way);
                 Answer::Costs(Box::new(costs.map_err(|fault| self.cannot_read(&fault))?))
             }
             Request::Ended { task, run } => Answer::Ended(Box::new(self.ended(&task, run)?)),

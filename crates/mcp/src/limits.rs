@@ -8,7 +8,7 @@ pub const LINE_MAX_BYTES: usize = 16 << 20;
 pub const OPEN_MAX: usize = 512;
 /// A poll is held so long, and then answered with what the helper is doing: that is how often a
 /// person sees it change.
-pub const POLL_HOLD_MS: u64 = 10_000;
+pub const POLL_HOLD_MS: u64 = 3_000;
 /// How soon a client may poll again. Claude Code takes less than this for this (2.1.325).
 pub const POLL_EVERY_MS: u64 = 250;
 /// A poll is held so long for a daemon that cannot be reached; then the person reads why. Claude

@@ -20,6 +20,11 @@ fn tool(tool: &Tool) -> Value {
     let reads = matches!(name.as_str(), "background_output" | "background_list");
     let waits = name == "background_block";
     let destroys = name == "background_clear";
+    let mut schema = json!(schema);
+    // No host can copy the conversation of a client.
+    if let Some(arguments) = schema["properties"].as_object_mut() {
+        arguments.remove("fork");
+    }
     json!({
         "name": name,
         "description": description,

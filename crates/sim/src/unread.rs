@@ -30,7 +30,7 @@ fn may_be_woken(world: &World, session: &Session) -> bool {
     let mut used = world.used.iter().filter(|(_, used)| *used == session.id);
     let (first, more) = (used.next(), used.next());
     let stays = first.is_some_and(|(process, _)| world.oc.alive(*process));
-    stays && more.is_none() && !session.deleted && session.mark.is_none()
+    stays && more.is_none() && world.can_be_told(&session.id) && session.mark.is_none()
 }
 
 fn is_of_a_turn(message: &Message) -> bool {

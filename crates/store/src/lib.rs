@@ -34,6 +34,7 @@ mod common;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -130,9 +131,15 @@ impl Store {
         removals::done(&mut self.db, tasks)
     }
 
-    /// What all kept runs used up, that began at this moment or later.
-    pub fn costs(&self, by: CostBy, since: Option<Time>) -> Result<CostsView, Fault> {
-        usage::costs(&self.db, by, since)
+    /// What all kept runs used up, that began at this moment or later. `under_way` says how many
+    /// calls of tools those have made that are not over.
+    pub fn costs(
+        &self,
+        by: CostBy,
+        since: Option<Time>,
+        under_way: &BTreeMap<TaskId, u32>,
+    ) -> Result<CostsView, Fault> {
+        usage::costs(&self.db, by, since, under_way)
     }
 
     /// The runs of a task that are over or under way, the oldest first.

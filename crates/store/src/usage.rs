@@ -26,7 +26,8 @@ const RUNS: &str = "SELECT usage.started, usage.tool_calls, usage.tokens, usage.
         usage.currency, tasks.directory, tasks.agent
     FROM usage JOIN tasks ON tasks.id = usage.task
     UNION ALL
-    SELECT started, tool_calls, tokens, cost_micros, currency, directory, agent FROM tasks
+    SELECT started, coalesce((SELECT value FROM json_each(?2) WHERE key = tasks.id), tool_calls), tokens,
+        cost_micros, currency, directory, agent FROM tasks
     WHERE stage IN ('queued', 'opening', 'prompting', 'working')";
 
 /// What an unfinished run has used up so far.
@@ -144,7 +145,14 @@ pub fn runs(db: &Connection, task: TaskId, prompts: Prompts) -> Result<Vec<RunVi
     Ok(runs)
 }
 
-pub fn costs(db: &Connection, by: CostBy, since: Option<Time>) -> Result<CostsView, Fault> {
+/// The sums of all runs. Of one under way the records know the tool calls of a while ago, so
+/// whoever knows better says so.
+pub fn costs(
+    db: &Connection,
+    by: CostBy,
+    since: Option<Time>,
+    under_way: &BTreeMap<TaskId, u32>,
+) -> Result<CostsView, Fault> {
     let (name, order) = match by {
         CostBy::Day => ("date(started / 1000, 'unixepoch', 'localtime')", "DESC"),
         CostBy::Project => ("directory", "ASC"),
@@ -159,7 +167,10 @@ pub fn costs(db: &Connection, by: CostBy, since: Option<Time>) -> Result<CostsVi
     let since = words::int(since.unwrap_or_default().0);
     let mut groups: Vec<(String, Sums)> = Vec::new();
     let mut total = Sums::default();
-    let rows = all(db, TRIED, &sql, [since], |row| Ok((row.plain::<String>()?, sums(row)?)))?;
+    let known = under_way.iter().map(|(task, calls)| format!("\"{task}\":{calls}"));
+    let known = format!("{{{}}}", known.collect::<Vec<_>>().join(","));
+    let rows =
+        all(db, TRIED, &sql, (since, known), |row| Ok((row.plain::<String>()?, sums(row)?)))?;
     for (name, sums) in rows {
         total.add(&sums);
         match groups.last_mut().filter(|(last, _)| *last == name) {

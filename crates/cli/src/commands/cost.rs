@@ -85,7 +85,10 @@ fn unknown(total: &CostSum) -> Option<String> {
         let runs = counted(count as usize, "run");
         (count > 0).then(|| format!("{runs} of agents that do not tell their {what}"))
     };
-    let missing = [which(total.cost_unknown, "cost"), which(total.tokens_unknown, "tokens")];
+    let missing = match (total.cost_unknown, total.tokens_unknown) {
+        (cost, tokens) if cost == tokens => [which(cost, "cost and tokens"), None],
+        (cost, tokens) => [which(cost, "cost"), which(tokens, "tokens")],
+    };
     let missing: Vec<String> = missing.into_iter().flatten().collect();
     (!missing.is_empty()).then(|| format!("Not in these sums: {}.", missing.join(", ")))
 }

@@ -40,3 +40,13 @@ fn q6_what_waits_is_not_begun_when_the_budget_is_used_up() {
     assert!(text.starts_with("Not started: the helpers of this conversation"), "{text}");
     assert_eq!(stage.view(&second).cost_micros, None);
 }
+
+#[test]
+fn p4_the_tool_calls_of_a_run_under_way_are_counted_as_they_are_now() {
+    let mut stage = Stage::new();
+    let task = stage.launch("repeat 30: tool look\nwait 600s");
+    let view = stage.until(&task, "its calls", |task| task.tool_calls >= 20);
+    let costs = stage.home.run(["cost", "--json"]).with_code(0).json();
+    let counted = costs["total"]["tool_calls"].as_u64().unwrap();
+    assert!(counted >= u64::from(view.tool_calls), "{counted} of {}", view.tool_calls);
+}

@@ -75,8 +75,7 @@ fn p4_costs_are_summed_in_words_first_and_in_json() {
     let by_agent = home.run(["cost", "--by", "agent"]).with_code(0).out;
     let expected = "\
 3 runs have cost 0.7500 USD and used 3,000 tokens.
-Not in these sums: 1 run of agents that do not tell their cost, 1 run of agents that do not tell \
-their tokens.
+Not in these sums: 1 run of agents that do not tell their cost and tokens.
 
 AGENT    RUNS  TOOL CALLS  TOKENS               COST
 general  3     0           3,000 and 1 unknown  0.7500 USD and 1 unknown

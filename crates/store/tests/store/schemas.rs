@@ -123,7 +123,7 @@ fn p4_of_runs_from_before_their_figures_were_kept_the_cost_is_unknown() {
         let runs = store.runs(saved.tasks[0].id, Prompts::With).unwrap();
         let calls: Vec<_> = runs.iter().map(|run| (run.tool_calls, run.tokens)).collect();
         assert_eq!(calls, [(None, None), (Some(4), None)], "from version {version}");
-        let total = store.costs(CostBy::Day, None).unwrap().total;
+        let total = store.costs(CostBy::Day, None, &Default::default()).unwrap().total;
         assert_eq!((total.runs, total.cost_unknown, total.costs.len()), (3, 3, 0));
     }
     let (_home, mut store) = opened(4);
@@ -132,7 +132,7 @@ fn p4_of_runs_from_before_their_figures_were_kept_the_cost_is_unknown() {
     assert_eq!((run.usage.tokens, run.used_before.tokens), (Some(41), Some(11)));
     assert_eq!(run.usage.model.as_deref(), Some("p/m"));
     assert_eq!(saved.ledgers[0].micros, 120);
-    let total = store.costs(CostBy::Day, None).unwrap().total;
+    let total = store.costs(CostBy::Day, None, &Default::default()).unwrap().total;
     assert_eq!((total.runs, total.cost_unknown, total.costs[0].micros), (3, 1, 140));
 }
 

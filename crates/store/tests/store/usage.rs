@@ -1,5 +1,7 @@
 //! What runs used up: kept for each, summed over all, and the ledgers that outlive their tasks.
 
+use std::collections::BTreeMap;
+
 use crate::common::{NOW, asked, ended, finish, id, launched, moved, msg, open, resumed, task};
 use legwork_engine::Usage;
 use legwork_engine::record::{Change, Forget, Journal, Ledger, Settled};
@@ -37,7 +39,7 @@ fn names(sums: &[(String, CostSum)]) -> Vec<&str> {
 }
 
 fn sums(store: &Store, by: CostBy, since: Option<Time>) -> (Vec<(String, CostSum)>, CostSum) {
-    let costs = store.costs(by, since).unwrap();
+    let costs = store.costs(by, since, &BTreeMap::new()).unwrap();
     (costs.groups.into_iter().map(|group| (group.name, group.sum)).collect(), costs.total)
 }
 
