@@ -7,7 +7,9 @@ use legwork_board::sentences;
 use legwork_client::{Client, new_key};
 use legwork_machine::Folders;
 use legwork_protocol::api::{Answer, Ask, List, Reply, Request};
-use legwork_protocol::view::{News as Decision, QuestionView, ResultView, TaskView, TasksView};
+use legwork_protocol::view::{
+    News as Decision, QuestionView, ResultView, RunView, TaskView, TasksView,
+};
 use legwork_protocol::{TaskId, Time};
 
 use crate::fault::Fault;
@@ -27,6 +29,8 @@ pub enum Act {
         task: TaskId,
         prompt: String,
     },
+    /// Has a task go on with the prompt of its last run.
+    Retry(TaskId),
     /// What was finished on the board of this moment.
     ClearFinished(Time),
     Result(TaskId),
@@ -92,11 +96,8 @@ impl Worker {
                     self.ask(Ask::Cancel { task: task.to_string() });
                 cancelled.map(|answer| sentences::done(&answer))
             }
-            Act::GoOn { task, prompt } => {
-                let ask = Ask::ResumeAny { task: task.to_string(), prompt, key: new_key() };
-                let resumed: Result<TaskView, Trouble> = self.ask(ask);
-                resumed.map(|task| format!("It goes on: {} ({}).", task.description, task.id))
-            }
+            Act::GoOn { task, prompt } => self.go_on(task, prompt),
+            Act::Retry(task) => self.retry(task),
             Act::ClearFinished(by) => {
                 let cleared: Result<Answer, Trouble> = self.ask(Ask::ForgetFinished { by });
                 cleared.map(|answer| sentences::done(&answer))
@@ -116,6 +117,18 @@ impl Worker {
             self.client = None;
         }
         answer
+    }
+
+    fn go_on(&mut self, task: TaskId, prompt: String) -> Result<String, Trouble> {
+        let ask = Ask::ResumeAny { task: task.to_string(), prompt, key: new_key() };
+        let task: TaskView = self.ask(ask)?;
+        Ok(format!("It goes on: {} ({}).", task.description, task.id))
+    }
+
+    fn retry(&mut self, task: TaskId) -> Result<String, Trouble> {
+        let runs: Vec<RunView> = self.ask(Request::Runs { task: task.to_string() })?;
+        let prompt = runs.into_iter().last().map(|run| run.prompt).unwrap_or_default();
+        self.go_on(task, prompt)
     }
 
     /// The whole result, or as much of it as anybody reads here.

@@ -23,7 +23,8 @@ Keys:
   1 2 3       conversation, result, why it is not done
   o w r e     answer: once, always, reject, reject and say why (or answer a question)
   x           cancel the task            c    have a finished task go on
-  C           clear finished tasks       f    follow the conversation
+  R           try a failed task again    C    clear finished tasks
+  f           follow the conversation
   /           find by words              g    timeline over the whole width
   ?           all keys                   q    quit; helpers work on
 

@@ -77,6 +77,24 @@ fn v4_cancelling_asks_and_always_asks_and_clearing_names_the_number() {
 }
 
 #[test]
+fn v4_a_failed_task_is_tried_again_with_its_own_prompt() {
+    let home = Home::new();
+    let task = launch(&home, "Fails", "fail no luck");
+    until_status(&home, &task, "error");
+    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    terminal.until_has("▌✕ Fails");
+    terminal.keys(&["R"]);
+    terminal.until_has("Try this again?");
+    terminal.keys(&["y"]);
+    terminal.until_has("Fails (run 2)");
+    until_status(&home, &task, "error");
+    let prompts = home.run(["show", &task, "--full"]).with_code(0).out;
+    assert_eq!(prompts.matches("fail no luck").count(), 2, "{prompts}");
+    terminal.keys(&["q"]);
+    terminal.until_left(0);
+}
+
+#[test]
 fn v4_one_half_below_a_hundred_columns_and_two_from_there_on() {
     let home = Home::new();
     let task = launch(&home, "Asks", "ask rm x");

@@ -10,7 +10,7 @@ use crate::model::{Input, Mode, Model, Spot};
 use crate::paper::{Ink, Line, Piece, line, width};
 
 /// Every key, and what it does.
-pub const KEYS: [(&str, &str); 17] = [
+pub const KEYS: [(&str, &str); 18] = [
     ("j k ↓ ↑", "move in the list; scroll in an open task"),
     ("Enter  Esc", "open the task; back to the list"),
     ("1 2 3  Tab", "conversation, result, why it is not done"),
@@ -24,6 +24,7 @@ pub const KEYS: [(&str, &str); 17] = [
     ("v", "read a long question whole"),
     ("x", "cancel the task; asks first"),
     ("c", "have a finished task go on"),
+    ("R", "try a failed or cancelled task again; asks first"),
     ("C", "clear all finished tasks; asks first"),
     ("g  + -", "timeline over the whole width; its scale"),
     ("/", "find by words, also among older tasks"),

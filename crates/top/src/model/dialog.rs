@@ -1,6 +1,7 @@
 //! What stands over the screen and takes the keys: all keys, a whole question, something to say yes
 //! to, a line to type.
 
+use legwork_board::State;
 use legwork_board::answering;
 use legwork_board::sentences::number;
 use legwork_protocol::QuestionId;
@@ -57,6 +58,32 @@ impl Model {
                 task.description
             ),
             act: Act::Cancel(task.id),
+            about: None,
+        });
+    }
+
+    pub(super) fn confirm_retry(&mut self) {
+        let Some(item) = self.item().cloned() else { return };
+        let task = item.task;
+        match item.row.state {
+            State::Failed | State::Cancelled => {}
+            State::Completed => {
+                return self.say("It is completed. c has it go on with something more.", true);
+            }
+            _ => return self.say("It is not over yet.", true),
+        }
+        if task.session.is_none() {
+            let anew = format!("It never began. `legwork retry {}` launches it anew.", task.id);
+            return self.say(&anew, true);
+        }
+        self.mode = Mode::Confirm(Confirm {
+            title: "Try this again?".to_owned(),
+            text: format!(
+                "{}\n\nIts helper gets the prompt of its last run once more and knows how far it \
+                 came.",
+                task.description
+            ),
+            act: Act::Retry(task.id),
             about: None,
         });
     }

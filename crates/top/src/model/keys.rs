@@ -69,7 +69,7 @@ impl Model {
 
     /// Keys that change something.
     fn acting_key(&mut self, code: KeyCode) -> Vec<Order> {
-        let KeyCode::Char(key @ ('o' | 'w' | 'a' | 'r' | 'e' | 'v' | 'x' | 'c' | 'C')) = code
+        let KeyCode::Char(key @ ('o' | 'w' | 'a' | 'r' | 'e' | 'v' | 'x' | 'c' | 'R' | 'C')) = code
         else {
             // Who presses keys without a meaning may be typing a text.
             self.typing.lets_through(self.now);
@@ -88,6 +88,7 @@ impl Model {
         match key {
             'x' => self.confirm_cancel(),
             'c' => self.go_on(),
+            'R' => self.confirm_retry(),
             'C' => self.confirm_clear(),
             key => return self.answer(key),
         }

@@ -400,3 +400,24 @@ fn p6_only_the_call_that_a_question_is_about_waits_for_the_person() {
     stage.board(vec![TaskView { questions: vec![], ..asks() }]);
     assert!(!stage.screen(124, 38).contains("waits for you"));
 }
+
+#[test]
+fn v4_a_task_that_did_not_complete_is_tried_again_after_a_yes() {
+    let retries = |stage: &mut Stage| {
+        let is_retry = |order: &Order| matches!(order, Order::Do(Act::Retry(_)));
+        stage.ordered().into_iter().filter(is_retry).collect::<Vec<_>>()
+    };
+    for (status, is_tried) in
+        [(Status::Error, true), (Status::Cancelled, true), (Status::Completed, false)]
+    {
+        let mut stage = Stage::empty();
+        let mut over = finished(1, "over", status, 1_000);
+        over.session = Some("ses_1".parse().unwrap());
+        stage.hear(News::Board(Box::new(page(true, vec![over.clone()]))));
+        stage.pass(1_000).keys("Rn");
+        assert_eq!(retries(&mut stage), []);
+        stage.keys("Ry");
+        let wanted = if is_tried { vec![Order::Do(Act::Retry(over.id))] } else { vec![] };
+        assert_eq!(retries(&mut stage), wanted, "{status}");
+    }
+}
