@@ -124,7 +124,7 @@ fn v4_who_waits_for_a_slot_is_said_to() {
     terminal.until_has("Working, 1 of 1 slots");
     terminal.until_has("next when a slot is free");
     terminal.keys(&["j", "3"]);
-    terminal.until_has("as many helpers as may be are at work");
+    terminal.until_has("all slots are in use");
     terminal.keys(&["q"]);
     terminal.until_left(0);
 }
