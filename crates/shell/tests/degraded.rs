@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use legwork_engine::record::Parent;
-use legwork_engine::task::{Run, Stage, Task};
+use legwork_engine::task::{Asked, Run, Stage, Task};
 use legwork_engine::{Caller, Change, Headless, Input, Journal, Saved, Say, Usage, Work};
 use legwork_protocol::api::{Answer, List};
 use legwork_protocol::{Ask, CallId, HostId, Interrupted, Settings, TaskId, Time};
@@ -75,7 +75,7 @@ fn waiting() -> Saved {
         tool_calls: 0,
         usage: Usage::default(),
         used_before: Usage::default(),
-        asked: Vec::new(),
+        asked: Asked::default(),
     };
     let task = Task {
         id: TaskId::from_number(1),

@@ -185,6 +185,12 @@ impl Play {
         self.dice.pick(&self.tasks).to_string()
     }
 
+    fn list(&mut self) {
+        let status = *self.dice.pick(&[None, Some(Status::Running)]);
+        let all = self.said.is_multiple_of(2);
+        self.ask(Ask::List(List { status, all, ..List::default() }));
+    }
+
     fn act(&mut self) {
         if self.twist == Twist::Clients && self.dice.chance(650) {
             return self.client_acts();
@@ -197,11 +203,7 @@ impl Play {
                 let task = self.some_task();
                 self.ask(Ask::Output { task, offset: 0 });
             }
-            52..=53 => {
-                let status = *self.dice.pick(&[None, Some(Status::Running)]);
-                let all = self.said.is_multiple_of(2);
-                self.ask(Ask::List(List { status, all, ..List::default() }));
-            }
+            52..=53 => self.list(),
             54..=61 => self.block(),
             62..=65 => self.cancel(),
             66 => {
