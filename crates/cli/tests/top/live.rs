@@ -23,7 +23,7 @@ fn v4_a_launch_appears_its_question_is_answered_and_its_conversation_comes() {
     let terminal = Terminal::run(&home, WIDE, "legwork top");
     terminal.until_has("Nobody is out on an errand.");
     let task = launch(&home, "Clean up", "say looking around\ntool read\nask rm x\nsay all clean");
-    let parts = ["May it do this?", "looking around", "? 1 ask", "▌? Clean up", "✓ read"];
+    let parts = ["May it do this?", "looking around", "? 1 ask you", "▌? Clean up", "✓ read"];
     terminal.until("its question and conversation", |screen| {
         parts.iter().all(|part| screen.contains(part)) && screen.contains("waits for you")
     });
@@ -32,7 +32,7 @@ fn v4_a_launch_appears_its_question_is_answered_and_its_conversation_comes() {
         terminal.keys(&["o"]);
         (status(&home, &task) == "completed").then_some(())
     });
-    let parts = ["✓ completed Clean up", "Allowed: rm x", "? 0 ask"];
+    let parts = ["✓ completed Clean up", "Allowed: rm x", "? 0 ask you"];
     terminal.until("its end", |screen| parts.iter().all(|part| screen.contains(part)));
     terminal.keys(&["2"]);
     terminal
@@ -121,7 +121,7 @@ fn v4_who_waits_for_a_slot_is_said_to() {
     launch(&home, "Has it", "tool read for 600s");
     launch(&home, "Waits for it", "say x");
     let terminal = Terminal::run(&home, NARROW, "legwork top");
-    terminal.until_has("Working, 1 of 1 slots");
+    terminal.until_has("Queued, 1 slot on each host");
     terminal.until_has("next when a slot is free");
     terminal.keys(&["j", "3"]);
     terminal.until_has("all slots are in use");

@@ -4,18 +4,17 @@
 use legwork_board::sentences::number;
 use legwork_board::text::fit;
 use legwork_board::{Group, Item, State};
-use legwork_protocol::amounts::duration;
+use legwork_protocol::amounts::{counted, duration};
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::{Canvas, state_ink};
 use super::timeline::bar;
 use crate::model::{Link, ListLine, Model, Spot};
-use crate::paper::{Ink, Line, Piece, line};
+use crate::paper::{Ink, Line, Piece, line, width};
 
-/// Columns of the bar in a row, of the cost behind it, and of the time.
+/// Columns of the bar in a row, and of the cost or the time behind it.
 const BAR: usize = 12;
-const COST: usize = 8;
-const TIME: usize = 7;
+const BEHIND: usize = 9;
 /// Below this width there is no room for a bar.
 const BAR_FROM: usize = 46;
 
@@ -63,8 +62,9 @@ fn title(model: &Model, group: Group, spot: Spot) -> Line {
             }
             _ => format!(", {} found", number(shown as u64)),
         },
-        Group::Working if counts.slots > 0 => {
-            format!(", {} of {} slots", counts.asking + counts.working, counts.slots)
+        // Each host has its own: what is at work on all of them is no part of this number.
+        Group::Queued if counts.slots > 0 => {
+            format!(", {} on each host", counted(counts.slots as usize, "slot"))
         }
         Group::Finished if shown < finished => {
             format!(", {} of {}", number(shown as u64), number(finished as u64))
@@ -78,19 +78,39 @@ fn title(model: &Model, group: Group, spot: Spot) -> Line {
     let is_topmost =
         model.rows.iter().skip(model.top).find(|row| matches!(row, ListLine::Title(_)))
             == Some(&ListLine::Title(group));
-    if model.timeline && is_topmost {
-        let minutes = model.scale_ms() / 60_000;
-        let scale = match minutes {
-            0..=90 => format!("{minutes} min"),
-            91..=1_439 => format!("{} h", minutes / 60),
-            _ => "1 day".to_owned(),
-        };
-        let used: usize = pieces.iter().map(|piece| piece.text.width()).sum();
-        let scale = format!("the last {scale}, + - ");
-        let gap = usize::from(spot.width).saturating_sub(used + scale.width());
-        pieces.push(Piece::new(&format!("{}{scale}", " ".repeat(gap)), Ink::Faint));
+    if is_topmost {
+        let columns = usize::from(spot.width);
+        let gap = columns.saturating_sub(width(&pieces) + BEHIND + 1);
+        let name = bar_name(model, columns);
+        if name.width() < gap {
+            let name = format!("{name:>gap$}{}", " ".repeat(BEHIND + 1));
+            pieces.push(Piece::new(&name, Ink::Faint));
+        }
     }
     pieces
+}
+
+/// What stands above the bars, as wide as they are: how much time they show.
+fn bar_name(model: &Model, columns: usize) -> String {
+    let minutes = model.scale_ms() / 60_000;
+    let span = match minutes {
+        0..=90 => format!("last {minutes} min"),
+        91..=1_439 => format!("last {} h", minutes / 60),
+        _ => "last day".to_owned(),
+    };
+    match bar_columns(model, columns) {
+        0 => String::new(),
+        wide if model.timeline => format!("{:<wide$}", format!("the {span}, + -")),
+        wide => format!("{span:<wide$}"),
+    }
+}
+
+fn bar_columns(model: &Model, columns: usize) -> usize {
+    match model.timeline {
+        true => columns.saturating_sub(4) / 2,
+        false if columns >= BAR_FROM => BAR,
+        false => 0,
+    }
 }
 
 /// The sign, what it is to do, and how long it takes; of a finished one its bar too.
@@ -99,12 +119,8 @@ fn first(model: &Model, item: &Item, columns: usize) -> Line {
     let run = if task.resumes > 0 { format!(" (run {})", task.resumes + 1) } else { String::new() };
     let time = elapsed(model, item);
     let is_over = item.row.group == Group::Finished;
-    let bar_columns = match (model.timeline, is_over) {
-        (true, _) => columns.saturating_sub(4) / 2,
-        (false, true) if columns >= BAR_FROM => BAR,
-        _ => 0,
-    };
-    let behind = bar_columns + if bar_columns > 0 { 2 } else { 0 } + TIME + 3;
+    let bar_columns = if model.timeline || is_over { bar_columns(model, columns) } else { 0 };
+    let behind = bar_columns + if bar_columns > 0 { 2 } else { 0 } + BEHIND + 1;
     let room = columns.saturating_sub(behind + 3);
     let name = Piece::new(&task.description, Ink::Plain).text;
     let name = format!("{}{run}", fit(&name, room.saturating_sub(run.width())));
@@ -119,7 +135,7 @@ fn first(model: &Model, item: &Item, columns: usize) -> Line {
         pieces.push(Piece::new("  ", Ink::Plain));
         pieces.extend(bar(task, model.now, model.scale_ms(), bar_columns));
     }
-    pieces.push(Piece::new(&format!("{time:>width$}", width = TIME + 2), Ink::Plain));
+    pieces.push(Piece::new(&format!("{time:>BEHIND$}"), Ink::Plain));
     pieces
 }
 
@@ -132,8 +148,8 @@ fn second(model: &Model, item: &Item, columns: usize) -> Line {
     };
     let text = Piece::new(&text, Ink::Plain).text;
     let ink = if item.row.state == State::Asks { Ink::Mind } else { Ink::Faint };
-    let bar_columns = if columns >= BAR_FROM { BAR } else { 0 };
-    let behind = if bar_columns > 0 { bar_columns + 2 + COST } else { 0 };
+    let bar_columns = bar_columns(model, columns);
+    let behind = if bar_columns > 0 { bar_columns + 2 + BEHIND } else { 0 };
     let room = columns.saturating_sub(behind + 4);
     let text = fit(&text, room);
     let gap = room.saturating_sub(text.width());
@@ -141,8 +157,8 @@ fn second(model: &Model, item: &Item, columns: usize) -> Line {
         vec![Piece::new(&format!("  {text}"), ink), Piece::new(&" ".repeat(gap + 2), Ink::Plain)];
     if bar_columns > 0 {
         pieces.extend(bar(task, model.now, model.scale_ms(), bar_columns));
-        let cost = fit(item.row.cost.as_deref().unwrap_or("–"), COST);
-        pieces.push(Piece::new(&format!("{cost:>COST$}"), Ink::Faint));
+        let cost = fit(item.row.cost.as_deref().unwrap_or("–"), BEHIND - 1);
+        pieces.push(Piece::new(&format!("{cost:>BEHIND$}"), Ink::Faint));
     }
     pieces
 }

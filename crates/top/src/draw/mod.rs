@@ -9,7 +9,7 @@ mod timeline;
 
 use legwork_board::State;
 use legwork_board::sentences::number;
-use legwork_board::text::{fit, wrap};
+use legwork_board::text::fit;
 use legwork_board::words::clock;
 use ratatui::Frame;
 
@@ -46,8 +46,8 @@ fn header(canvas: &mut Canvas<'_>, model: &Model) {
     let short: Line = right.iter().take(1).cloned().collect();
     let ways = [
         (counts(model, true), &right),
-        (counts(model, false), &right),
         (counts(model, true), &short),
+        (counts(model, false), &right),
         (counts(model, false), &short),
     ];
     let fits = ways.iter().find(|(left, right)| width(left) + 2 + width(right) <= room);
@@ -74,9 +74,9 @@ fn counts(model: &Model, with_words: bool) -> Line {
         return pieces;
     }
     let all = [
-        (State::Asks, counts.asking, " ask", true),
-        (State::Working, counts.working, " work", true),
-        (State::Queued, counts.queued, " wait", counts.queued > 0),
+        (State::Asks, counts.asking, " ask you", true),
+        (State::Working, counts.working, " working", true),
+        (State::Queued, counts.queued, " queued", counts.queued > 0),
         (State::Failed, counts.failed, "", counts.failed > 0),
         (State::Completed, counts.completed, "", true),
     ];
@@ -119,37 +119,25 @@ fn footer(canvas: &mut Canvas<'_>, model: &Model) -> Option<(u16, u16)> {
     if let Mode::Input(input) = &model.mode {
         return overlay::input(canvas, spot, input);
     }
-    match (&model.message, &model.link) {
-        (Some(message), _) => {
-            let ink = if message.is_bad { Ink::Bad } else { Ink::Good };
-            notice(canvas, spot, &message.text, ink);
-        }
-        (None, Link::Away(why)) => notice(canvas, spot, why, Ink::Mind),
-        (None, _) if !model.board.is_healthy() => notice(canvas, spot, UNHEALTHY, Ink::Bad),
-        (None, _) => canvas.write(spot, 0, 0, &keys(model, spot)),
+    match model.notice() {
+        Some((_, ink)) => notice(canvas, spot, &model.layout.notice, ink),
+        None => canvas.write(spot, 0, 0, &keys(model, spot)),
     }
     None
 }
 
-/// A sentence at the bottom, whole: what does not fit on the last line stands above it.
-fn notice(canvas: &mut Canvas<'_>, spot: Spot, text: &str, ink: Ink) {
-    let mut lines = wrap(text, usize::from(spot.width).saturating_sub(2));
-    lines.truncate(NOTICE_LINES.min(usize::from(spot.y) + 1));
+/// A sentence at the bottom: what does not fit on the last line stands above it.
+fn notice(canvas: &mut Canvas<'_>, spot: Spot, lines: &[String], ink: Ink) {
     let high = u16::try_from(lines.len()).unwrap_or(1).max(1);
     if spot.height == 0 {
         return;
     }
     let spot = Spot { y: spot.y + 1 - high, height: high, ..spot };
-    for (y, text) in (0..).zip(&lines) {
+    for (y, text) in (0..).zip(lines) {
         canvas.clear(spot, y);
         canvas.write(spot, 1, y, &line(text, ink));
     }
 }
-
-/// Lines of a sentence at the bottom: more than any of ours needs on the narrowest screen.
-const NOTICE_LINES: usize = 4;
-
-const UNHEALTHY: &str = "Records cannot be saved (is the disk full?): nothing new is taken on.";
 
 fn keys(model: &Model, spot: Spot) -> Line {
     let is_over = model.item().is_some_and(|item| !item.task.status.is_unfinished());

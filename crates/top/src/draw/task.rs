@@ -22,7 +22,11 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     if let Some(question) = model.question() {
         card(canvas, model, question);
     }
-    canvas.write(model.layout.tabs, 0, 0, &tabs(model, item));
+    let columns = usize::from(model.layout.tabs.width);
+    let ways = [(2, Tab::title as fn(Tab, bool) -> _), (1, Tab::title), (1, Tab::short_title)];
+    let ways = ways.map(|(gap, title)| tabs(model, item, gap, title));
+    let whole = ways.iter().find(|tabs| width(tabs) <= columns).or(ways.last());
+    canvas.write(model.layout.tabs, 0, 0, whole.map_or(&[], Vec::as_slice));
     body(canvas, model);
 }
 
@@ -117,13 +121,14 @@ fn answers(question: &QuestionView, columns: usize) -> Line {
     pieces
 }
 
-fn tabs(model: &Model, item: &Item) -> Line {
+fn tabs(model: &Model, item: &Item, gap: usize, title: fn(Tab, bool) -> &'static str) -> Line {
     let is_over = !item.task.status.is_unfinished();
     let mut pieces = Vec::new();
     for (number, tab) in (1..).zip(Tab::ALL) {
         let is_open = model.opened.tab == tab;
         let (mark, ink) = if is_open { ("▸", Ink::Strong) } else { (" ", Ink::Faint) };
-        let text = format!("{mark}{number} {}  ", tab.title(is_over));
+        let gap = if tab == Tab::Why { 0 } else { gap };
+        let text = format!("{mark}{number} {}{}", title(tab, is_over), " ".repeat(gap));
         pieces.push(Piece::new(&text, ink));
     }
     pieces

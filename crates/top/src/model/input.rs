@@ -120,7 +120,10 @@ impl Model {
             return vec![];
         }
         let act = match input.purpose {
-            Purpose::Find => return vec![],
+            Purpose::Find => {
+                self.meant = self.selected;
+                return vec![];
+            }
             Purpose::GoOn(task) => Act::GoOn { task, prompt: text },
             Purpose::Answer(question) => {
                 let reply = answering::worded(&question, text);

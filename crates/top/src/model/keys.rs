@@ -21,6 +21,9 @@ impl Model {
             Mode::Normal if is_control || key.modifiers.contains(KeyModifiers::ALT) => vec![],
             Mode::Normal => {
                 self.message = None;
+                if key.code != KeyCode::Esc {
+                    self.meant = self.selected;
+                }
                 self.normal_key(key.code)
             }
             // Any key goes back; none of them does anything else.

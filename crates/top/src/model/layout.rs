@@ -4,8 +4,9 @@ use legwork_board::ask;
 use legwork_board::text::wrap;
 use legwork_protocol::view::{QuestionKind, QuestionView};
 
-use super::{Focus, Model};
+use super::{Focus, Link, Mode, Model};
 use crate::limits::CARD_LINES_MAX;
+use crate::paper::Ink;
 
 /// From this width on there are two halves.
 pub const WIDE: u16 = 100;
@@ -32,12 +33,37 @@ pub struct Layout {
     pub tabs: Spot,
     pub body: Spot,
     pub footer: Spot,
+    /// A sentence at the bottom, whole: what does not fit into the footer stands above it.
+    pub notice: Vec<String>,
 }
+
+/// Lines of a sentence at the bottom: more than any of ours needs on the narrowest screen.
+const NOTICE_LINES: usize = 4;
+
+const UNHEALTHY: &str = "Records cannot be saved (is the disk full?): nothing new is taken on.";
 
 impl Model {
     /// Whether both halves are on the screen.
     pub fn is_wide(&self) -> bool {
         self.size.0 >= WIDE && !self.timeline
+    }
+
+    /// What is said at the bottom in the place of the keys.
+    pub fn notice(&self) -> Option<(&str, Ink)> {
+        match (&self.mode, &self.message, &self.link) {
+            (Mode::Input(_), ..) => None,
+            (_, Some(said), _) => {
+                Some((&said.text, if said.is_bad { Ink::Bad } else { Ink::Good }))
+            }
+            (_, None, Link::Away(why)) => Some((why, Ink::Mind)),
+            _ if !self.board.is_healthy() => Some((UNHEALTHY, Ink::Bad)),
+            _ => None,
+        }
+    }
+
+    /// Rows above the footer that a long sentence takes.
+    pub(super) fn covered(&self) -> u16 {
+        u16::try_from(self.layout.notice.len().saturating_sub(1)).unwrap_or(0)
     }
 
     pub(super) fn lay_out(&self, columns: u16, rows: u16) -> Layout {
@@ -58,6 +84,10 @@ impl Model {
             layout.task = Spot { x: 1.min(columns), width: columns.saturating_sub(2), ..main };
         } else {
             layout.list = main;
+        }
+        if let Some((text, _)) = self.notice() {
+            layout.notice = wrap(text, usize::from(columns).saturating_sub(2));
+            layout.notice.truncate(NOTICE_LINES.min(usize::from(layout.footer.y) + 1));
         }
         if self.item().is_some() && layout.task.height > 0 {
             self.lay_out_task(&mut layout);

@@ -117,14 +117,33 @@ impl Model {
         let at = order.iter().position(|id| Some(*id) == self.selected).unwrap_or(0);
         let to = at.saturating_add_signed(by).min(order.len().saturating_sub(1));
         self.select(order.get(to).copied());
+        self.meant = self.selected;
         self.stepped_at = self.now;
+    }
+
+    /// Who answers one after the other in the list has the next one chosen in the place of the one
+    /// that asks nothing any more.
+    pub(super) fn go_on_to_the_next_question(&mut self) {
+        let asks = |id: TaskId| self.item_of(id).is_some_and(|item| item.row.state == State::Asks);
+        let Some(answered) = self.answered.filter(|id| !asks(*id)) else { return };
+        let order = self.order();
+        let next = self.neighbours.iter().copied().find(|id| order.contains(id) && asks(*id));
+        let is_here = self.selected == Some(answered) && self.focus == Focus::List;
+        self.answered = None;
+        if is_here && let Some(next) = next {
+            self.select(Some(next));
+            self.meant = self.selected;
+        }
     }
 
     /// One that is not in the list any more hands over to the one in whose place it was.
     pub(super) fn keep_selection(&mut self) {
         let order = self.order();
-        let is_there = self.selected.is_some_and(|id| order.contains(&id));
-        if is_there {
+        let is_there = |id: &TaskId| order.contains(id);
+        if let Some(meant) = self.meant.filter(is_there) {
+            return self.select(Some(meant));
+        }
+        if self.selected.as_ref().is_some_and(is_there) {
             return;
         }
         let next = self.neighbours.iter().find(|id| order.contains(id)).copied();
@@ -145,7 +164,10 @@ impl Model {
 
     /// Moves the list so that the chosen task is on the screen, with its title if that fits.
     pub(super) fn keep_in_sight(&mut self) {
-        let high = usize::from(self.layout.list.height);
+        let high = usize::from(self.layout.list.height.saturating_sub(self.covered()));
+        if high == 0 {
+            return;
+        }
         let is_it =
             |line: &ListLine| matches!(line, ListLine::Task(id) if Some(*id) == self.selected);
         let Some(at) = self.rows.iter().position(is_it) else {

@@ -100,6 +100,12 @@ pub struct Model {
     only_looking: Option<String>,
     pub selected: Option<TaskId>,
     selected_at: Time,
+    /// What a person chose last: it is chosen again when it is back in the list.
+    meant: Option<TaskId>,
+    /// The task whose question was answered with a key, until it does not ask any more.
+    answered: Option<TaskId>,
+    /// The task that was on the screen last.
+    prepared: Option<TaskId>,
     /// When a key last chose another task.
     stepped_at: Time,
     /// The conversation that was ordered.
@@ -136,6 +142,9 @@ impl Model {
             only_looking,
             selected: None,
             selected_at: now,
+            meant: None,
+            answered: None,
+            prepared: None,
             stepped_at: Time(0),
             reading: None,
             focus: Focus::List,
@@ -217,7 +226,12 @@ impl Model {
 
     /// What follows from any change.
     fn after(&mut self, orders: &mut Vec<Order>) {
+        let answers = |order: &Order| matches!(order, Order::Do(Act::Reply { .. }));
+        if orders.iter().any(answers) {
+            self.answered = self.selected;
+        }
         self.rows = self.list_lines();
+        self.go_on_to_the_next_question();
         self.keep_selection();
         self.note_neighbours();
         if self.selected != self.opened.task {
@@ -314,12 +328,18 @@ impl Model {
 
     /// Fits everything into a screen of this size.
     pub fn prepare(&mut self, columns: u16, rows: u16) {
+        let (size, before) = (self.size, self.layout.body);
         self.size = (columns, rows);
         self.layout = self.lay_out(columns, rows);
         if let Some(item) = self.item().cloned() {
-            let (wide, high) = (self.layout.body.width, self.layout.body.height);
-            self.opened.prepare(&item, usize::from(wide), usize::from(high));
+            let body = self.layout.body;
+            if self.prepared == self.selected && size == self.size && before.width == body.width {
+                let by = i32::from(body.y) - i32::from(before.y);
+                self.opened.push_down(isize::try_from(by).unwrap_or(0));
+            }
+            self.opened.prepare(&item, usize::from(body.width), usize::from(body.height));
         }
+        self.prepared = self.selected;
         self.keep_in_sight();
     }
 }

@@ -29,6 +29,14 @@ impl Tab {
             Self::Why => "Why is it not done?",
         }
     }
+
+    /// For a narrow screen.
+    pub fn short_title(self, is_over: bool) -> &'static str {
+        match self {
+            Self::Why => "Why?",
+            _ => self.title(is_over),
+        }
+    }
 }
 
 /// An entry, and its lines for the last width.
@@ -185,6 +193,12 @@ impl Opened {
         let last = self.lines.len().saturating_sub(page);
         let at_end = self.tab == Tab::Conversation && self.follows;
         self.top = if at_end { last } else { self.top.min(last) };
+    }
+
+    /// Keeps each line on its row of the screen when what stands above the text has become so many
+    /// rows higher.
+    pub fn push_down(&mut self, by: isize) {
+        self.top = self.top.saturating_add_signed(by);
     }
 
     fn conversation(&mut self, item: &Item, columns: usize) -> Vec<Line> {

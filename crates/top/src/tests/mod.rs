@@ -5,3 +5,4 @@ mod behaviour;
 mod edges;
 mod screens;
 mod stage;
+mod steady;

@@ -22,6 +22,48 @@ fn v4_a_wide_screen_has_the_list_and_the_task() {
     seen!(Stage::new(), WIDE);
 }
 
+/// The narrowest with two halves.
+#[test]
+fn v4_no_tab_and_no_title_is_cut_where_the_halves_are_narrowest() {
+    let mut stage = Stage::new();
+    let screen = stage.screen(100, 30);
+    for whole in ["1 Conversation", "2 Result", "3 Why is it not done?", "last 30 min"] {
+        assert!(screen.contains(whole), "{whole}\n{screen}");
+    }
+    let screen = stage.key(KeyCode::Enter).screen(40, 24);
+    for whole in ["1 Conversation", "2 Result", "3 Why?"] {
+        assert!(screen.contains(whole), "{whole}\n{screen}");
+    }
+}
+
+/// The bar has a name above it, in its column.
+#[test]
+fn v4_the_bar_in_a_row_says_what_time_it_shows() {
+    let mut stage = Stage::new();
+    let screen = stage.screen(124, 38);
+    let column = |has: &str| {
+        let line = screen.lines().find(|line| line.contains(has)).unwrap();
+        line[..line.find(has).unwrap()].chars().count()
+    };
+    let first = |row: &str| {
+        let line = screen.lines().find(|line| line.contains(row)).unwrap();
+        line.chars().position(|c| c == '·').unwrap()
+    };
+    assert_eq!(column("last 30 min"), first("Benchmark"), "{screen}");
+    assert_eq!(column("last 30 min"), first("may it leave"), "{screen}");
+    let screen = stage.keys("-").screen(124, 38);
+    assert!(screen.contains("last 2 h"), "{screen}");
+}
+
+/// Each of two programs has its slots: no sum of what is at work stands against those of one.
+#[test]
+fn v4_two_figures_on_the_screen_do_not_disagree() {
+    let screen = Stage::new().screen(124, 38);
+    assert!(!screen.contains("5 of 16"), "{screen}");
+    assert!(screen.contains("● 3 working") && screen.contains("? 2 ask you"), "{screen}");
+    assert!(screen.contains("Queued, 16 slots on each host"), "{screen}");
+}
+
 #[test]
 fn v4_a_narrow_screen_has_the_list() {
     seen!(Stage::new(), NARROW);
