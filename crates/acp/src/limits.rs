@@ -38,6 +38,10 @@ pub const TOOL_TEXT_MAX_BYTES: usize = 64 << 10;
 pub const THOUGHT_MAX_BYTES: usize = 256 << 10;
 /// Tool calls at work at once; of more the oldest counts as it is.
 pub const SAID_MAX_OPEN: usize = 64;
+/// Steps of a plan that are kept: agents plan a dozen.
+pub const PLAN_MAX_STEPS: usize = 50;
+/// What is kept of a step.
+pub const STEP_MAX_CHARS: usize = 200;
 /// Open questions of one turn; OpenCode asks one at a time, others a few.
 pub const QUESTIONS_MAX: usize = 32;
 /// A tool's title, as shown.

@@ -29,6 +29,8 @@ pub struct Read {
     number: Number,
     /// Whether the task was over before it was read, so that nothing can be missing.
     was_over: bool,
+    /// Whether it had a session by then.
+    had_begun: bool,
     reading: Reading,
     found: Result<Page, HostError>,
 }
@@ -87,6 +89,7 @@ impl Daemon {
     ) -> Result<(), Refusal> {
         let task = self.task(name)?;
         let was_over = !task.status.is_unfinished();
+        let had_begun = task.session.is_some();
         let world = self.shell.outside();
         let host = world.host_of(&task.host, &task.place).zip(task.session.clone());
         let wait = Duration::from_millis(reading.wait_ms.min(TRANSCRIPT_WAIT_MAX_MS));
@@ -102,7 +105,8 @@ impl Daemon {
         let job = tokio::spawn(async move {
             let found = job.run().await;
             // Without the loop nobody is left to hear it.
-            let _ = done.send(Read { number: (connection, id), was_over, reading, found });
+            let _ =
+                done.send(Read { number: (connection, id), was_over, had_begun, reading, found });
         });
         let reader = Reader { task: task.id, hurry, job: job.abort_handle() };
         if let Some(peer) = world.peers.get_mut(&connection) {
@@ -113,10 +117,10 @@ impl Daemon {
 
     /// A page is there, or its host cannot be asked: then the records say what they know.
     pub(crate) fn was_read(&mut self, read: Read) {
-        let Read { number: (connection, id), was_over, reading, found } = read;
+        let Read { number: (connection, id), .. } = read;
         let Some(peer) = self.shell.outside().peers.get_mut(&connection) else { return };
         let Some(Open::Reading(reader)) = peer.open.remove(&id) else { return };
-        let answer = self.transcript(reader.task, was_over, &reading, found);
+        let answer = self.transcript(reader.task, read);
         let Some(peer) = self.shell.outside().peers.get(&connection) else { return };
         match answer {
             Ok(page) => {
@@ -129,15 +133,14 @@ impl Daemon {
     fn transcript(
         &mut self,
         id: TaskId,
-        was_over: bool,
-        reading: &Reading,
-        found: Result<Page, HostError>,
+        Read { was_over, had_begun, reading, found, .. }: Read,
     ) -> Result<Transcript, Refusal> {
         let task = self.task(&id.to_string())?;
         let source = match &found {
             Ok(_) => Source::Host,
             Err(HostError::Gone) => Source::Gone,
-            Err(_) if task.session.is_none() => Source::NotBegun,
+            // It may have begun while somebody waited for that.
+            Err(_) if !had_begun => Source::NotBegun,
             Err(_) => Source::HostAway,
         };
         let found = match (found, &reading.after) {
@@ -146,7 +149,7 @@ impl Daemon {
             (Err(_), Some(next)) if !is_of_records(next) => {
                 Page { next: next.clone(), ..Page::default() }
             }
-            (Err(_), _) => page(self.recorded(&task)?, reading),
+            (Err(_), _) => page(self.recorded(&task)?, &reading),
         };
         let over = was_over && !task.status.is_unfinished() && !found.more;
         let Page { entries, next, more, restarted } = found;

@@ -12,6 +12,7 @@ import { brief, clock, number } from './words.js'
  *   error?: Cut }} Tool
  * @typedef {{ key: string, run: number, kind: string, at?: number, ended?: number, open?: boolean,
  *   text: string, left_out?: number, append?: boolean, beginning_missing?: boolean, blocks?: any[],
+ *   plan?: object[],
  *   tool?: Tool }} Entry
  * @typedef {{ node: HTMLElement, update: (entry: Entry) => void }} View
  */
@@ -143,9 +144,9 @@ export class Conversation {
     if (view instanceof ToolView) this.#calls.add(view)
     if (!this.#follows) this.#new += 1
     if (entry.tool) return this.#toolBox().append(view.node)
-    const speaker = `${entry.run} ${entry.kind}`
+    const speaker = `${entry.run} ${kindOf(entry)}`
     if (speaker === this.#speaker && entry.kind === 'text') view.node.classList.add('goes-on')
-    if (entry.kind !== 'thought') this.#speaker = speaker
+    if (kindOf(entry) !== 'thought') this.#speaker = speaker
     this.#list.append(view.node)
   }
 
@@ -225,11 +226,17 @@ export class Conversation {
 
 /** @type {Record<string, string>} */
 const SPEAKERS = {
+  plan: 'Plan',
   prompt: 'Prompt',
   person: 'A person wrote',
   notice: 'Notification',
   thought: 'Thought',
   error: 'Error',
+}
+
+/** A plan is a thought for those who know no plans. @param {Entry} entry */
+function kindOf(entry) {
+  return entry.plan ? 'plan' : entry.kind
 }
 
 /** Something that was said. */
@@ -239,10 +246,10 @@ class SaidView {
 
   /** @param {Entry} entry @param {string} agent */
   constructor(entry, agent) {
-    const who = make('b', {}, SPEAKERS[entry.kind] ?? agent)
+    const who = make('b', {}, SPEAKERS[kindOf(entry)] ?? agent)
     const when =
       entry.at && make('time', { datetime: new Date(entry.at).toISOString() }, clock(entry.at))
-    if (entry.kind === 'thought') {
+    if (kindOf(entry) === 'thought') {
       this.node = make(
         'details',
         { class: 'turn is-thought' },
@@ -253,7 +260,7 @@ class SaidView {
       const resumed = entry.kind === 'prompt' && entry.run > 0 && `run ${entry.run + 1}`
       this.node = make(
         'div',
-        { class: `turn is-${entry.kind}` },
+        { class: `turn is-${kindOf(entry)}` },
         make('div', { class: 'by' }, who, when, resumed),
         this.#body,
       )
@@ -267,7 +274,7 @@ class SaidView {
     if (entry.append) this.#text.appendData(plain(entry.text))
     else this.#text.data = (entry.beginning_missing ? '… ' : '') + plain(entry.text)
     // Half a table is no table: a text is Markdown when it is complete. What people wrote stays.
-    const done = entry.blocks && !entry.open && ['text', 'thought'].includes(entry.kind)
+    const done = entry.blocks && !entry.open && ['text', 'thought'].includes(kindOf(entry))
     if (done) this.#body.replaceChildren(...blocks(/** @type {any[]} */ (entry.blocks)))
     else if (this.#body.firstChild !== this.#text) this.#body.replaceChildren(this.#text)
     this.#body.classList.toggle('md', Boolean(done))

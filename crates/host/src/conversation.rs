@@ -115,8 +115,8 @@ fn go_on_after(entry: &mut Entry, told: Option<&Told>) {
 
 fn told_of(entry: &Entry) -> Told {
     let text = &entry.text.text;
-    let Entry { run, kind, at, ended, open, beginning_missing, tool, .. } = entry;
-    let rest = (run, kind, at, ended, open, beginning_missing, tool, entry.text.left_out);
+    let Entry { run, kind, at, ended, open, beginning_missing, plan, tool, .. } = entry;
+    let rest = (run, kind, at, ended, open, beginning_missing, plan, tool, entry.text.left_out);
     Told {
         key: entry.key.clone(),
         had: text.len() as u64,
@@ -136,7 +136,8 @@ fn size(entry: &Entry) -> usize {
     let tool = entry.tool.as_ref().map_or(0, |tool| {
         tool.input.text.len() + tool.output.text.len() + tool.error.text.len() + tool.title.len()
     });
-    entry.text.text.len() + tool + entry.key.len()
+    let plan: usize = entry.plan.iter().map(|step| step.text.len()).sum();
+    entry.text.text.len() + plan + tool + entry.key.len()
 }
 
 #[cfg(test)]

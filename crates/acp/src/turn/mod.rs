@@ -5,6 +5,7 @@ pub mod active_turn;
 pub mod conversation;
 mod failed;
 mod permission;
+mod plan;
 pub mod said;
 mod transcript;
 pub mod used;

@@ -6,13 +6,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 
 use legwork_machine::lock;
-use legwork_protocol::api::transcript::{Cut, Entry, EntryKind, ToolState, ToolUse};
+use legwork_protocol::api::transcript::{Cut, Entry, EntryKind, PlanStep, ToolState, ToolUse};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::{MessageId, SessionId};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use super::active_turn::now;
+use super::plan;
 use super::transcript::tool_title;
 use crate::limits::{
     NAME_MAX_CHARS, SAID_MAX_BYTES, SAID_MAX_ENTRIES, SAID_MAX_OPEN, THOUGHT_MAX_BYTES,
@@ -37,6 +38,8 @@ struct TurnSaid {
     /// Tool calls that a person allowed. Some agents say no more of such a call.
     allowed: BTreeSet<u64>,
     hasher: RandomState,
+    /// The plan as it was told last.
+    plan: Vec<PlanStep>,
     count: usize,
     bytes: usize,
     left_out: usize,
@@ -50,6 +53,7 @@ impl Said {
             open: Vec::new(),
             allowed: BTreeSet::new(),
             hasher: RandomState::new(),
+            plan: Vec::new(),
             count: 0,
             bytes: 0,
             left_out: 0,
@@ -135,6 +139,7 @@ impl TurnSaid {
             Some("agent_message_chunk") => self.write(EntryKind::Text, text()),
             Some("agent_thought_chunk") => self.write(EntryKind::Thought, text()),
             Some("tool_call" | "tool_call_update") => self.tool(update),
+            Some("plan") => self.plan(plan::steps(update)),
             _ => Vec::new(),
         }
     }
@@ -144,7 +149,7 @@ impl TurnSaid {
         if piece.is_empty() {
             return Vec::new();
         }
-        let is_last = |(_, last): &&mut (Option<u64>, Entry)| last.kind == kind;
+        let is_last = |(_, last): &&mut (Option<u64>, Entry)| last.kind == kind && !last.is_plan();
         if let Some((_, last)) = self.open.last_mut().filter(is_last) {
             add(&mut last.text, piece, kind);
             return Vec::new();
@@ -152,6 +157,24 @@ impl TurnSaid {
         let complete = self.close_texts();
         let mut entry = self.entry(kind);
         add(&mut entry.text, piece, kind);
+        self.open.push((None, entry));
+        complete
+    }
+
+    /// The plan as it is now. It stands where it was last changed.
+    fn plan(&mut self, steps: Vec<PlanStep>) -> Vec<Entry> {
+        if steps.is_empty() || self.plan == steps {
+            return Vec::new();
+        }
+        self.plan = steps.clone();
+        let text = plan::told(&steps).into();
+        if let Some((_, last)) = self.open.last_mut().filter(|(_, last)| last.is_plan()) {
+            (last.plan, last.text) = (steps, text);
+            return Vec::new();
+        }
+        let complete = self.close_texts();
+        let mut entry = self.entry(EntryKind::Thought);
+        (entry.plan, entry.text) = (steps, text);
         self.open.push((None, entry));
         complete
     }
@@ -241,6 +264,11 @@ impl TurnSaid {
         let room = SAID_MAX_BYTES.saturating_sub(self.bytes);
         entry.text.shorten(room);
         self.bytes += entry.text.text.len();
+        let steps: usize = entry.plan.iter().map(|step| step.text.len()).sum();
+        if self.bytes + steps > SAID_MAX_BYTES {
+            entry.plan = Vec::new();
+        }
+        self.bytes += steps;
         if let Some(tool) = &mut entry.tool {
             for text in [&mut tool.error, &mut tool.input, &mut tool.output] {
                 text.shorten(SAID_MAX_BYTES.saturating_sub(self.bytes));

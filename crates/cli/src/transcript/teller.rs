@@ -143,6 +143,7 @@ impl Teller {
             EntryKind::Prompt => paint(BOLD, "asked"),
             EntryKind::Person => paint(BOLD, "a person"),
             EntryKind::Notice => paint(DIM, "told"),
+            EntryKind::Thought if entry.is_plan() => paint(BOLD, "plan"),
             EntryKind::Thought => paint(DIM, format!("{agent} thinks")),
             EntryKind::Error => paint(BAD, "failed"),
             EntryKind::Text | EntryKind::Tool => paint(BOLD, agent),

@@ -242,9 +242,52 @@ fn p3_one_that_has_not_begun_says_so_and_shows_what_it_was_asked() {
     let mut people = Following::start(home.command(["transcript", &queued, "--follow"]));
     people.until("    say second");
     eventually("it asks", || (home.run(["answer", &first, "once"]).code == 0).then_some(()));
-    let (code, rest, _) = people.ends();
+    let (code, rest, err) = people.ends();
     assert_eq!(code, 0);
     assert!(rest.contains("    second") && !rest.contains("say second"), "{rest}");
+    // That it began while somebody waited for it is no trouble of its host's.
+    assert_eq!(err.trim(), "Its conversation has not begun yet.");
+}
+
+#[test]
+fn p3_the_plan_of_an_agent_is_shown_as_it_goes_on() {
+    let plan = |first: &str, second: &str| {
+        let step = |text: &str, status: &str| serde_json::json!({ "content": text, "priority": "medium", "status": status });
+        let entries = [step("look around", first), step("mend it", second)];
+        format!("update {}", serde_json::json!({ "sessionUpdate": "plan", "entries": entries }))
+    };
+    let home = Home::new();
+    let script = [
+        &plan("pending", "pending"),
+        &plan("in_progress", "pending"),
+        "tool read",
+        &plan("completed", "in_progress"),
+        "ask to go on",
+        "think hm",
+        &plan("completed", "completed"),
+        "say done",
+    ];
+    let task = launch(&home, &script.join("\n"));
+    let mut people = Following::start(home.command(["transcript", &task, "--follow"]));
+    people.until("→ mend it");
+    home.run(["answer", &task, "once"]).with_code(0);
+    assert_eq!(people.ends().0, 0);
+    let shown = transcript(&home, &task, &[]).with_code(0).out;
+    for told in
+        ["plan\n    → look around\n    ○ mend it\n", "plan\n    ✓ look around\n    ✓ mend it\n"]
+    {
+        assert_eq!(shown.matches(told).count(), 1, "{shown}");
+    }
+    assert_eq!(shown.matches("rehearsal thinks").count(), 1, "{shown}");
+    let all = transcript(&home, &task, &["--json"]).with_code(0).json();
+    let plans = all["entries"].as_array().unwrap().iter().filter(|one| one["plan"].is_array());
+    let last = plans.last().unwrap();
+    // So an earlier version shows it all the same.
+    assert_eq!(
+        (&last["kind"], &last["text"]),
+        (&"thought".into(), &"✓ look around\n✓ mend it".into())
+    );
+    assert_eq!(last["plan"][1], serde_json::json!({ "text": "mend it", "state": "done" }));
 }
 
 #[test]

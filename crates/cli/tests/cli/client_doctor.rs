@@ -2,6 +2,7 @@
 //! that it is found no more.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -202,4 +203,28 @@ fn m7_who_uses_another_client_needs_no_opencode() {
     assert_eq!(codes(&home, "plugin"), ["plugin.missing"]);
     home.run(["install", "codex"]).with_code(0);
     assert_eq!(codes(&home, "plugin"), ["ok"]);
+}
+
+#[test]
+fn m7_who_uses_legwork_without_opencode_hears_nothing_of_it() {
+    for args in [&["install", "codex"][..], &["install", "claude", "--project", "."]] {
+        let home = home();
+        home.run(["uninstall", "opencode"]).with_code(0);
+        executable(&home.path("bin/goose"), &format!("exec {LEGWORK} rehearsal"));
+        // It is there, and is not used with legwork.
+        executable(&home.path("bin/opencode"), "exit 7");
+        let uses =
+            "[agents.opencode]\ncommand = [\"/bin/sh\", \"-c\", \"exec legwork rehearsal\"]\n";
+        fs::create_dir_all(home.path("legwork")).unwrap();
+        fs::set_permissions(home.path("legwork"), PermissionsExt::from_mode(0o700)).unwrap();
+        fs::write(home.path("legwork/config.toml"), uses).unwrap();
+        ran(in_project(&home, home.command(args))).with_code(0);
+        let all = ran(in_project(&home, home.command(["doctor", "--json"]))).with_code(0).json();
+        let minds = all.as_array().unwrap().iter().filter(|one| one["state"] != "good");
+        let minds: Vec<&str> = minds.map(|one| one["code"].as_str().unwrap()).collect();
+        assert_eq!(minds, ["program.in-build-folder"], "{all}");
+        // A warning is no problem, and not nothing.
+        let told = ran(in_project(&home, home.command(["doctor"]))).with_code(0).out;
+        assert!(told.ends_with("\nNo problem, 1 warning.\n"), "{told}");
+    }
 }

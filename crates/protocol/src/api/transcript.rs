@@ -118,9 +118,20 @@ pub struct Entry {
     /// complete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beginning_missing: bool,
+    /// What it plans to do, if it tells that. Earlier versions know no plans, so it is a thought
+    /// for them: the text says the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<PlanStep>,
     /// The tool call, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolUse>,
+}
+
+impl Entry {
+    /// Whether it is a plan.
+    pub fn is_plan(&self) -> bool {
+        !self.plan.is_empty()
+    }
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -193,6 +204,15 @@ impl Cut {
     }
 }
 
+/// A step of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanStep {
+    /// What is to be done, on one line.
+    pub text: String,
+    /// How far it is.
+    pub state: ToolState,
+}
+
 /// A tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
@@ -214,7 +234,7 @@ pub struct ToolUse {
     pub error: Cut,
 }
 
-/// How far a tool call is.
+/// How far a tool call or a step of a plan is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolState {

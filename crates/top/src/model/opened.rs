@@ -210,7 +210,7 @@ impl Opened {
         }
         let mut speaker = None;
         for said in &mut self.said {
-            let kind = (speaker_of(said.entry.kind), said.entry.run);
+            let kind = (speaker_of(said.entry.kind), said.entry.is_plan(), said.entry.run);
             let is_new_speaker = speaker != Some(kind);
             speaker = Some(kind);
             let saying =
@@ -303,7 +303,8 @@ fn size(entry: &Entry) -> usize {
     let tool = tool.map_or(0, |tool| {
         tool.title.len() + tool.input.text.len() + tool.output.text.len() + tool.error.text.len()
     });
-    entry.key.len() + entry.text.text.len() + tool
+    let plan: usize = entry.plan.iter().map(|step| step.text.len()).sum();
+    entry.key.len() + entry.text.text.len() + plan + tool
 }
 
 fn flow_one(text: &str, ink: Ink, columns: usize) -> Vec<Line> {

@@ -40,6 +40,9 @@ pub fn entry_lines(entry: &Entry, saying: Saying<'_>, columns: usize) -> Vec<Lin
         EntryKind::Prompt | EntryKind::Person | EntryKind::Notice => {
             lines.extend(plain_lines(text, columns, Ink::Plain, &Piece::new("▏ ", Ink::Faint)));
         }
+        EntryKind::Thought if entry.is_plan() => {
+            lines.extend(plain_lines(text, columns, Ink::Plain, &Piece::default()));
+        }
         EntryKind::Thought => {
             lines.extend(plain_lines(text, columns, Ink::Faint, &Piece::default()));
         }
@@ -64,6 +67,7 @@ fn who(entry: &Entry, saying: Saying<'_>) -> Line {
         EntryKind::Prompt => "Prompt".to_owned(),
         EntryKind::Person => "A person".to_owned(),
         EntryKind::Notice => "Told".to_owned(),
+        EntryKind::Thought if entry.is_plan() => "Plan".to_owned(),
         EntryKind::Thought => format!("{} thinks", saying.agent),
         EntryKind::Error => "Failed".to_owned(),
         EntryKind::Text | EntryKind::Tool => saying.agent.to_owned(),

@@ -1,7 +1,7 @@
 //! Screens of any size, and texts that mean harm.
 
 use legwork_protocol::TaskId;
-use legwork_protocol::api::transcript::{EntryKind, ToolState};
+use legwork_protocol::api::transcript::{Entry, EntryKind, PlanStep, ToolState};
 use legwork_protocol::refusal::steers;
 use legwork_protocol::view::{ResultView, TaskView};
 use legwork_protocol::{Status, Time};
@@ -10,6 +10,7 @@ use ratatui::crossterm::event::KeyCode;
 
 use super::stage::{Stage, asks, conversation, entry, finished, log, page, said, tasks, tool};
 use crate::model::News;
+use crate::paper::{Line, Saying, entry_lines};
 
 const SIZES: [(u16, u16); 14] = [
     (1, 1),
@@ -182,4 +183,19 @@ proptest! {
         }
         check(&stage.screen(columns, rows));
     }
+}
+
+#[test]
+fn v4_a_plan_has_a_head_of_its_own_and_a_line_for_each_step() {
+    let step = |text: &str, state| PlanStep { text: text.to_owned(), state };
+    let plan = Entry {
+        plan: vec![step("look", ToolState::Done), step("mend", ToolState::Running)],
+        ..entry("p", EntryKind::Thought, "✓ look\n→ mend")
+    };
+    let saying = Saying { agent: "codex", is_new_speaker: true, asks: &[] };
+    let lines = entry_lines(&plan, saying, 40);
+    let text = |line: &Line| line.iter().map(|piece| piece.text.as_str()).collect::<String>();
+    let lines: Vec<String> = lines.iter().map(text).collect();
+    assert!(lines[1].starts_with("Plan  "), "{lines:?}");
+    assert_eq!(lines[2..], ["✓ look", "→ mend"], "{lines:?}");
 }

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::limits::PLAN_MAX_STEPS;
 
 fn session() -> SessionId {
     "acp_1".parse().unwrap()
@@ -147,4 +148,45 @@ fn p6_a_tool_call_that_waited_for_a_person_goes_on_or_is_over_with_the_answer() 
     let ended = said.end(&session(), "");
     let states = ended.iter().map(|entry| entry.tool.as_ref().unwrap().state).collect::<Vec<_>>();
     assert_eq!(states, [ToolState::Done, ToolState::Failed, ToolState::Running]);
+}
+
+fn plan(steps: &[(&str, &str)]) -> Value {
+    let step = |(content, status): &(&str, &str)| json!({ "content": content, "priority": "medium", "status": status });
+    let entries: Vec<Value> = steps.iter().map(step).collect();
+    json!({ "sessionUpdate": "plan", "entries": entries })
+}
+
+#[test]
+fn p3_a_plan_is_kept_as_it_was_last_told_between_other_things() {
+    let (said, session) = (begun(), session());
+    let hear = |update: &Value| said.hear(&session, update);
+    assert_eq!(hear(&plan(&[("look", "pending"), ("mend", "pending")])), []);
+    assert_eq!(hear(&plan(&[("look", "in_progress"), ("mend", "pending")])), []);
+    let open = said.open(&session);
+    assert_eq!((open.len(), &*open[0].text.text), (1, "→ look\n○ mend"));
+    let closed = hear(&json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "read" }));
+    assert_eq!(closed[0].plan.iter().filter(|step| step.text == "look").count(), 1);
+    // One that says nothing new is no entry.
+    assert_eq!(hear(&plan(&[("look", "in_progress"), ("mend", "pending")])), []);
+    assert_eq!(said.open(&session).len(), 1);
+    hear(&plan(&[("look", "completed"), ("mend", "in_progress")]));
+    let open = said.open(&session);
+    assert!(open[1].is_plan() && open[1].text.text == "✓ look\n→ mend", "{open:?}");
+    // A thought is none of its steps.
+    let thought = json!({ "sessionUpdate": "agent_thought_chunk", "content": { "text": "hm" } });
+    assert!(hear(&thought)[0].is_plan());
+}
+
+#[test]
+fn g3_a_plan_has_so_many_steps_and_no_more() {
+    let (said, session) = (begun(), session());
+    let long = "x\u{1b}".repeat(10_000);
+    let steps = vec![(long.as_str(), "pending"); 1_000];
+    said.hear(&session, &plan(&steps));
+    let open = said.open(&session);
+    assert_eq!(open[0].plan.len(), PLAN_MAX_STEPS + 1);
+    assert!(open[0].text.text.len() < 20_000 && open[0].text.text.ends_with("○ … and 950 more"));
+    for rubbish in [json!({ "sessionUpdate": "plan" }), plan(&[]), plan(&[("", "x")])] {
+        assert_eq!(said.hear(&session, &rubbish), []);
+    }
 }

@@ -34,11 +34,15 @@ fn all() -> Vec<Finding> {
     CLIENTS.iter().flat_map(|client| one(client, &projects, &mut asked)).collect()
 }
 
-/// The clients that have legwork for all projects.
+/// The clients that have legwork, for all projects or for this one.
 pub fn names() -> Vec<&'static str> {
+    let projects = project::folders(&env::current_dir().unwrap_or_default());
     let has_it = |client: &Client| {
-        let target = Target { client, project: None };
-        matches!(clients::installed(&target), Ok(Installed::Yes { .. }))
+        let mut places = projects.iter().cloned().map(Some).chain([None]);
+        places.any(|project| {
+            let target = Target { client, project };
+            matches!(clients::installed(&target), Ok(Installed::Yes { .. }))
+        })
     };
     CLIENTS.iter().filter(has_it).map(|client| client.name).collect()
 }

@@ -9,6 +9,7 @@ use legwork_protocol::view::DaemonView;
 
 use super::check::{Check, Ground, Look};
 use super::finding::{Finding, Remedy, word};
+use super::plugin::is_elsewhere;
 use crate::asking::{connect_soon, get};
 use crate::fault::Fault;
 use crate::sentences;
@@ -124,6 +125,9 @@ fn socket(folders: &Folders) -> Finding {
 
 fn hosts(ground: &Ground) -> Vec<Finding> {
     let Some(view) = ground.daemon.get() else { return Vec::new() };
+    if view.hosts.is_empty() && is_elsewhere() {
+        return vec![Finding::good("hosts", "no OpenCode is connected, and none is needed")];
+    }
     if view.hosts.is_empty() {
         return vec![Finding::mind(
             "hosts",

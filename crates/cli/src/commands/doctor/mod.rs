@@ -86,9 +86,11 @@ impl Doctor {
         if screen.is_json() {
             screen.value(&all)?;
         } else {
-            let verdict = match problems {
-                0 => paint(GOOD, "All is well."),
-                some => paint(BAD, format!("{}.", counted(some, "problem"))),
+            let warnings = all.iter().filter(|finding| finding.state == State::Mind).count();
+            let verdict = match (problems, warnings) {
+                (0, 0) => paint(GOOD, "All is well."),
+                (0, some) => paint(MIND, format!("No problem, {}.", counted(some, "warning"))),
+                (some, _) => paint(BAD, format!("{}.", counted(some, "problem"))),
             };
             screen.lines(["", &verdict])?;
         }

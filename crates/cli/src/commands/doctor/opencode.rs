@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::check::{Check, Look};
 use super::finding::{Finding, Remedy};
+use super::plugin::is_elsewhere;
 use crate::programs::{Said, find, said_by};
 
 pub const OPENCODE: Check = Check {
@@ -23,6 +24,9 @@ const START_MAX: Duration = Duration::from_secs(60);
 const INSTALL: &str = "Install it from opencode.ai, version 1.18 or later.";
 
 fn opencode() -> Vec<Finding> {
+    if is_elsewhere() {
+        return Vec::new();
+    }
     let path = env::var_os("PATH").unwrap_or_default();
     let Some(program) = find("opencode", &path) else {
         let says = "it is not on the PATH";

@@ -78,12 +78,25 @@ fn connected(ground: Option<&Ground>) -> Option<Finding> {
     Some(Finding::good("plugin", format!("a connected OpenCode has it, legwork {version}")))
 }
 
-/// Who has no OpenCode and uses legwork from another client needs no plugin.
+/// Who uses legwork from another client needs no plugin.
 fn elsewhere() -> Option<Finding> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let others = if find("opencode", &path).is_none() { clients::names() } else { Vec::new() };
-    let says = format!("none is needed: legwork is installed in {}", others.join(", "));
+    let others = clients::names();
+    let add = match find("opencode", &path) {
+        Some(_) => "; `legwork install opencode` adds it to OpenCode",
+        None => "",
+    };
+    let says = format!("none is needed: legwork is installed in {}{add}", others.join(", "));
     (!others.is_empty()).then(|| Finding::good("plugin", says))
+}
+
+/// Whether legwork is installed in other clients and not in OpenCode: then OpenCode is none of our
+/// business.
+pub fn is_elsewhere() -> bool {
+    let here = env::current_dir().unwrap_or_default();
+    let entries = NpmEntry::all(global_file().ok().as_deref(), &project::folders(&here));
+    let is_here = !entries.is_empty() || installed().map_or(true, |files| !files.is_empty());
+    !is_here && !clients::names().is_empty()
 }
 
 fn missing() -> Finding {

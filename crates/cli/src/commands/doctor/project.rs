@@ -8,6 +8,7 @@ use legwork_machine::var;
 
 use super::check::{Check, Look};
 use super::finding::{Finding, Remedy};
+use super::plugin::is_elsewhere;
 use crate::programs::find;
 use crate::project;
 
@@ -24,6 +25,9 @@ fn this_project() -> Vec<Finding> {
         let remedy = Remedy::words("Change to another one.");
         return vec![Finding::mind("project", "project.gone", says, remedy)];
     };
+    if is_elsewhere() {
+        return vec![Finding::good("project", here.display().to_string())];
+    }
     let path = env::var_os("PATH").unwrap_or_default();
     if find("git", &path).is_none() {
         let says = "git is not on the PATH, so OpenCode knows no projects";
