@@ -152,7 +152,8 @@ impl<J: Journal, O: Outside> Shell<J, O> {
         for task in tasks {
             if matches!(task.status, Status::Error | Status::Cancelled) {
                 let most = HOST_TEXT_MAX_CHARS;
-                let detail = self.journal.excerpt(task.id, task.resumes, most).ok().flatten();
+                // One more than fits, so that a cut is seen as one.
+                let detail = self.journal.excerpt(task.id, task.resumes, most + 1).ok().flatten();
                 task.reason = detail.map(|detail| plain(detail.trim(), most));
             }
         }

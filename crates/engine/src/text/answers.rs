@@ -136,7 +136,11 @@ pub(super) fn waiting_for(task: &TaskView) -> Vec<String> {
         }
     });
     let questions = task.questions.iter().map(|question| {
-        format!("for a person to answer {}: {}", question.id, quoted(&words::question(question)))
+        let which = match question.number {
+            0 => String::new(),
+            number => format!(" question {number}"),
+        };
+        format!("for a person to answer{which}: {}", quoted(&words::question(question)))
     });
     waiting.chain(questions).collect()
 }

@@ -4,7 +4,7 @@ use legwork_protocol::api::Reply;
 use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
 use legwork_protocol::refusal::{cut, plain};
 use legwork_protocol::view::{QuestionKind, QuestionView};
-use legwork_protocol::{Cost, TaskId};
+use legwork_protocol::{Cost, Status, TaskId};
 
 use super::words::{self, duration};
 use crate::record::{About, Change, DeliveryEnd, Forget, Ledger, NoticeId, Settled, Target};
@@ -78,9 +78,7 @@ fn line(change: &Change, ids: Ids) -> Option<Line> {
         }
         Change::Ended { task, detail, .. } => {
             let took = duration(task.elapsed_ms(task.run.started));
-            let first: String =
-                detail.lines().next().unwrap_or_default().chars().take(80).collect();
-            let line = format!("{} after {took}: {first}", task.status());
+            let line = format!("{} after {took}: {}", task.status(), end(task.status(), detail));
             Some((task.id, task.run.number, line))
         }
         Change::Retrieved { task, .. } => Some((*task, 0, "its result was read".to_owned())),
@@ -120,6 +118,15 @@ fn line(change: &Change, ids: Ids) -> Option<Line> {
         | Change::ParentKnown(_)
         | Change::ParentForgotten { .. } => None,
     }
+}
+
+/// The first line of a result, in short, or of why a task did not complete, with `…` where
+/// something was cut.
+fn end(status: Status, detail: &str) -> String {
+    let most = if status == Status::Completed { 80 } else { HOST_TEXT_MAX_CHARS };
+    let (first, rest) = detail.split_once('\n').unwrap_or((detail, ""));
+    let first = cut(first.trim_end(), most);
+    if rest.trim().is_empty() || first.ends_with('…') { first } else { format!("{first} …") }
 }
 
 fn stopped(target: &Target, ids: Ids) -> String {
@@ -236,6 +243,17 @@ fn stage(stage: &Stage, ids: Ids) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn v6_what_is_cut_of_an_end_is_marked() {
+        let long = "x".repeat(100);
+        assert_eq!(end(Status::Completed, "All is well."), "All is well.");
+        assert_eq!(end(Status::Completed, &long), format!("{}…", "x".repeat(79)));
+        assert_eq!(end(Status::Completed, "# Found\n\nThree.\n"), "# Found …");
+        assert_eq!(end(Status::Completed, "Found.\n\n"), "Found.");
+        assert_eq!(end(Status::Completed, &format!("{long}\nmore")), end(Status::Completed, &long));
+        assert_eq!(end(Status::Error, &long), long, "who looks for a fault needs all of it");
+    }
 
     #[test]
     fn v6_how_something_was_done_is_told_from_what_became_of_the_task() {

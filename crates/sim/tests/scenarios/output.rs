@@ -164,7 +164,7 @@ fn o2_a_permission_that_it_waits_for_is_shown_until_it_is_given() {
     let question = story.world.oc.questions(process)[0].id.clone();
     let answer = output(&mut story, task);
     has(&answer, "Status: running");
-    has(&answer, &format!("Waiting: for a person to answer {question}: «rm -r build»"));
+    has(&answer, "Waiting: for a person to answer question 1: «rm -r build»");
     // No event tells that it was answered.
     story.world.deafen(0, true);
     story.person(Ask::Reply { question, reply: Reply::Once });
