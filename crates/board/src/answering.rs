@@ -101,7 +101,7 @@ impl Guard {
         self.0 = Some(now);
     }
 
-    /// Whether a key counts now. One that comes too early belongs to a text, and more of it follows.
+    /// Whether a key counts now. One that comes too early belongs to a text, of which more follows.
     pub fn lets_through(&mut self, now: Time) -> bool {
         let is_early = self.0.is_some_and(|held| now.since(held) < KEYS_GUARD_MS);
         if is_early {

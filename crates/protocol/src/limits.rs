@@ -132,8 +132,9 @@ pub const PROVIDER_WAIT_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
 pub const PROVIDER_WAIT_SAVED_EVERY_MS: u64 = 5 * 60 * 1_000;
 /// When to look again at such a prompt.
 pub const STILL_LOOK_EVERY_MS: u64 = 1_000;
-/// A turn that ends with an error, or is aborted, says that it is idle before it is: a prompt before
-/// the second idle, some 300 ms later, is stored and never run (1.18.33). Nothing is sent so long.
+/// A turn that ends with an error, or is aborted, says that it is idle before it is: a prompt that
+/// comes before the second idle, some 300 ms later, is stored and never run (1.18.33). So long
+/// nothing is sent.
 pub const ERROR_SETTLES_MS: u64 = 1_000;
 /// A stop counts when the session was quiet twice this far apart: an abort that overtakes the
 /// start of a turn stops nothing and says that it did.

@@ -1,5 +1,5 @@
-//! Turns that have failed though they end like good ones (`end_turn`), by the marks that some agents
-//! leave. Others answer with an error, or have no mark.
+//! Turns that have failed though they end like good ones (`end_turn`), by the marks that some
+//! agents leave. Others answer with an error, or have no mark.
 
 use legwork_protocol::refusal::plain;
 use serde_json::Value;

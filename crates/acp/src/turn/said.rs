@@ -206,8 +206,8 @@ impl TurnSaid {
         complete
     }
 
-    /// One that is refused is over. One that is allowed is at work, and is over with the turn if the
-    /// agent does not say so before.
+    /// A call that is refused is over. One that is allowed is at work, and is over with the turn if
+    /// the agent does not say so before.
     fn answered(&mut self, call: &str, is_allowed: bool) {
         let id = self.hasher.hash_one(call);
         let open = self.open.iter_mut().find(|(open, _)| *open == Some(id));

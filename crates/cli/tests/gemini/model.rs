@@ -1,6 +1,6 @@
 //! A model in the words of Gemini's API, on loopback: enough of it for one agent, none of its
-//! quirks. A prompt is one thing to do: `say WORDS`, `cut WORDS` (the stream ends behind them), `run
-//! COMMAND`, `recall` (says what was said before) or `hang`.
+//! quirks. A prompt is one thing to do: `say WORDS`, `cut WORDS` (the stream ends behind them),
+//! `run COMMAND`, `recall` (says what was said before) or `hang`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

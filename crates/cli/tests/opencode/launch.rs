@@ -395,7 +395,7 @@ fn l8_the_first_request_of_a_window_names_the_agents_and_a_later_one_those_that_
     block_on(async {
         let model = Model::start();
         let home = furnish(&model, cast(), "");
-        // The very first request comes as early as it can, and on a busy machine the daemon is late.
+        // The first request comes as early as it can, and on a busy machine the daemon is late.
         home.set_env("LEGWORK_OFFER_MS", "120000");
         let mut run = home.run(&["--agent", "build", &script(&["say hello"])]);
         assert!(run.wait().await.status.success());

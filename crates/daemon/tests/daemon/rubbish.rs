@@ -90,8 +90,8 @@ fn g2_a_call_of_any_size_and_depth_is_answered() {
     assert_eq!(client.view()["healthy"], true);
 }
 
-/// Whoever waits for a result that is dropped unread drops the call after ten seconds, each time. On
-/// a busy machine that may be over before the result is read, but not every time.
+/// A call whose result is dropped unread is dropped after ten seconds, each time. On a busy machine
+/// that may be over before the result is read, but not every time.
 #[test]
 fn g2_a_result_that_cannot_be_read_fails_its_host_call_at_once() {
     let home = LocalHost::new();

@@ -122,8 +122,8 @@ impl Engine {
     }
 
     /// A window shows the session: it counts as used there from now on, but for what ended before.
-    /// A window that it was used in is told as long as it is there, or may be: a turn in another one
-    /// would be a second one at the same time.
+    /// A window that it was used in is told as long as it is there, or may be, because a turn in
+    /// another one would be a second one at the same time.
     pub(crate) fn shown(&mut self, host: &HostId, session: &SessionId) {
         let Some(recipient) = self.outbox.recipients.get(session) else { return };
         let is_used = recipient.parent.active_host.as_ref().is_some_and(|last| {

@@ -90,9 +90,8 @@ fn reaches(messages: &[Value], prompt: &str) -> bool {
 }
 
 /// The completion rule: an answer to this prompt, or to a later one of the same conversation that
-/// overtook it, that is complete and no mere tool call. A reply that does not say how it ended is an
-/// end only if nothing follows. Without one it is still, as far as messages
-/// tell.
+/// overtook it, that is complete and no mere tool call. A reply that does not say how it ended is
+/// an end only if nothing follows. Without one it is still, as far as messages tell.
 pub fn observation(messages: &[Value], prompt: &str) -> Observation {
     let messages: Vec<Message> = of_run(messages, prompt).map(Message::read).collect();
     let replies = || messages.iter().filter(|message| message.is_reply());

@@ -18,7 +18,7 @@ use crate::wire::mark;
 use crate::wire::message::Message;
 use crate::wire::question;
 
-/// An event of our own: the part for the terminal UI draws helpers, and shows this session, or none.
+/// An event of our own: the part for the terminal UI draws helpers and shows this session, or none.
 pub const SCREEN: &str = "legwork.screen";
 
 /// The events to pass on, and what of each.

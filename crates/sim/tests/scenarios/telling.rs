@@ -110,8 +110,8 @@ fn n4_a_parent_that_nobody_has_used_since_its_host_came_back_is_told_without_a_t
     insta::assert_snapshot!(story.end());
 }
 
-/// The window is closed under a helper that is done after so long, and the conversation is opened in
-/// another one.
+/// The window is closed under a helper that is done after so long, and the conversation is opened
+/// in another one.
 fn reopened(story: &mut Story, script: &str) -> TaskId {
     let main = story.main.clone();
     let task = story.launch("Explore", script);
