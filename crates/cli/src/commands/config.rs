@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use legwork_client::{Holder, holder};
 use legwork_config::{Config, Effective, Value};
 use legwork_machine::{Folders, create_folder, if_there, private_file};
+use legwork_protocol::refusal::plain;
 use serde_json::json;
 
 use crate::exit::Exit;
@@ -18,6 +19,9 @@ use crate::table::{Cell, headings, table_within};
 
 /// The columns that are cut on a narrow screen, each with its least width: what it is, the value.
 const YIELDING: [(usize, usize); 2] = [(3, 8), (1, 12)];
+
+/// A list of many names is cut in the table; `--json` has it whole.
+const VALUE_MAX_CHARS: usize = 40;
 
 /// The sections that the daemon reads when it starts. The others are read when they are needed.
 const READ_AT_START: [&str; 3] = ["limits.", "notices.", "recovery."];
@@ -100,7 +104,7 @@ fn row(setting: &Effective) -> Vec<Cell> {
     let source = setting.line.map(|line| format!("line {line}"));
     vec![
         Cell::new(&setting.name),
-        Cell::new(setting.value.to_string()),
+        Cell::new(plain(&setting.value.to_string(), VALUE_MAX_CHARS)),
         Cell::new(source.unwrap_or_else(|| "default".to_owned())),
         Cell::new(setting.about).styled(DIM),
     ]
@@ -140,7 +144,10 @@ fn set(folders: &Folders, name: &str, typed: &str, screen: &Screen) -> Result<Ex
     let text = if_there(fs::read_to_string(file)).map_err(Fault::file("read", file))?;
     let before = value(file, name);
     let edited = legwork_config::set(text.as_deref().unwrap_or_default(), name, typed);
-    let edited = edited.map_err(|why| Fault::Usage(format!("{why}. Nothing was changed.")))?;
+    let edited = edited.map_err(|why| {
+        let end = if why.ends_with('?') { "" } else { "." };
+        Fault::Usage(format!("{why}{end} Nothing was changed."))
+    })?;
     match text {
         Some(text) if text == edited => {}
         Some(_) => overwrite(file, &edited)?,

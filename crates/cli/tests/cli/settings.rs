@@ -105,7 +105,7 @@ fn p12_config_sets_one_key_and_leaves_the_rest_as_it_is() {
     home.run(["config", "set", "limits.max_cost", "1"]).with_code(0);
     assert_eq!(settings(&home), text);
     for (name, value, why) in [
-        ("limits.max_costs", "1", "did you mean limits.max_cost?"),
+        ("limits.max_costs", "1", "did you mean limits.max_cost? Nothing was changed."),
         ("limits.max_cost", "much", "expected an amount like 2.50"),
     ] {
         let refused = home.run(["config", "set", name, value]).with_code(2);
