@@ -183,7 +183,8 @@ fn p3_a_result_is_printed_while_it_is_written() {
 fn p3_a_daemon_that_is_killed_is_not_the_end_of_following() {
     let home = Home::new();
     home.configure("[recovery]\ninterrupted = \"continue\"\n");
-    let task = launch(&home, "say half\ntool read\nask to go on\nsay whole");
+    // One letter, which cannot be told in two parts around the end of the tool call.
+    let task = launch(&home, "say half\ntool read\nask to go on\nsay Z");
     let mut people = Following::start(home.command(["transcript", &task, "--follow"]));
     people.until("✓ read");
     people.until("→ to go on");
@@ -194,7 +195,7 @@ fn p3_a_daemon_that_is_killed_is_not_the_end_of_following() {
     eventually("it is answered", || (home.run(["answer", &task, "once"]).code == 0).then_some(()));
     let (code, rest, err) = people.ends();
     assert_eq!(code, 0, "{rest} {err}");
-    assert!(rest.trim_end().ends_with("whole"), "{rest}");
+    assert!(rest.lines().any(|line| line.trim() == "Z"), "{rest}");
 }
 
 /// Also G3: two megabytes, on several pages, whole; and `head` ends it quietly.
