@@ -1,8 +1,11 @@
 //! `legwork answer`.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 
-use clap::{Args, ValueEnum};
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Args, Command, ValueEnum};
 use legwork_client::Client;
 use legwork_protocol::Status;
 use legwork_protocol::api::{self, Ask, Reply};
@@ -38,7 +41,7 @@ pub struct Answer {
     #[arg(value_name = "TASK")]
     task: Option<String>,
     /// The answer to a permission
-    #[arg(value_name = "ANSWER")]
+    #[arg(value_name = "ANSWER", value_parser = Words)]
     answer: Option<Word>,
     /// The answer to a question, or what to tell the helper with a rejection
     #[arg(long, value_name = "TEXT")]
@@ -58,6 +61,35 @@ enum Word {
     /// No; also no and deny
     #[value(aliases = ["no", "deny"])]
     Reject,
+}
+
+/// Reads an answer. Unlike clap's own parser it has no tip for a slip: the nearest word to a no may
+/// be a yes.
+#[derive(Clone)]
+struct Words;
+
+impl TypedValueParser for Words {
+    type Value = Word;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        _: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Word, clap::Error> {
+        let typed = value.to_string_lossy();
+        Word::from_str(&typed, false).map_err(|_| {
+            let shown = plain(&typed, QUESTION_MAX_CHARS);
+            let why = format!(
+                "`{shown}` is no answer. Say once (or yes, allow), always, or reject (or no, deny)."
+            );
+            command.clone().error(ErrorKind::InvalidValue, why)
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Word::value_variants().iter().filter_map(Word::to_possible_value)))
+    }
 }
 
 impl Answer {

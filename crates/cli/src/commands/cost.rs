@@ -68,6 +68,9 @@ impl Cost {
 
 fn sentence(total: &CostSum) -> String {
     let runs = counted(total.runs as usize, "run");
+    if is_unknown(total) {
+        return format!("{runs} of agents that do not tell their cost and tokens.");
+    }
     let have = if total.runs == 1 { "has" } else { "have" };
     let cost = match total.costs.is_empty() {
         true => format!("{runs} {have} an unknown cost"),
@@ -79,8 +82,15 @@ fn sentence(total: &CostSum) -> String {
     format!("{cost} and used {} tokens.", sentences::number(total.tokens))
 }
 
-/// What is missing in the sums, if something is.
+fn is_unknown(total: &CostSum) -> bool {
+    total.cost_unknown == total.runs && total.tokens_unknown == total.runs
+}
+
+/// What is missing in the sums, if something is that the first sentence has not said.
 fn unknown(total: &CostSum) -> Option<String> {
+    if is_unknown(total) {
+        return None;
+    }
     let which = |count: u64, what: &str| {
         let runs = counted(count as usize, "run");
         (count > 0).then(|| format!("{runs} of agents that do not tell their {what}"))

@@ -86,7 +86,8 @@ fn one_that_is_refused_does_not_spare_the_others() {
     let (all, mut texts, mut refusals) = (ran.json(), Vec::new(), 0);
     for one in all.as_array().unwrap() {
         texts.extend(one["text"].as_str());
-        refusals += usize::from(one["refused"].as_str().is_some_and(|why| why.contains("1 of 1 tasks")));
+        refusals +=
+            usize::from(one["refused"].as_str().is_some_and(|why| why.contains("1 of 1 tasks")));
     }
     assert_eq!((texts.len(), refusals), (1, 1), "{ran:?}");
     assert!(ran.err.contains('✗'), "{ran:?}");
