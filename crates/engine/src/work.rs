@@ -48,7 +48,7 @@ pub enum Action {
         /// It is to be a copy of its parent up to this message of that.
         fork_before: Option<String>,
     },
-    /// Hand over a prompt, unless it is there. → `Done` once the host has taken it, which proves
+    /// Hand over a prompt, unless it is there, or start the turn of one that is. → `Done` once the host has taken it, which proves
     /// nothing yet.
     Prompt {
         tried: Tried,
@@ -63,7 +63,7 @@ pub enum Action {
     /// Read: which sessions are at work, and which wait for a person? → `Polled`.
     Poll { scope: Scope },
     /// Put a message into a session, unless it is there. → `Delivered` if it is there, `Done` if it
-    /// was sent now, `Queued` if it waits to be read, `UndoPending`, `AtWork` or `Absent` if it
+    /// was sent now, `Unanswered` if it is there in vain, `Queued` if it waits to be read, `UndoPending`, `AtWork` or `Absent` if it
     /// cannot be sent now.
     Deliver {
         tried: Tried,
@@ -89,6 +89,8 @@ pub enum Tried {
     Never,
     /// It was, or nobody remembers: what it makes may be there.
     Perhaps,
+    /// The message is there and nobody answers it: it is to have its turn, unless it has one now.
+    Unanswered,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +183,8 @@ pub enum Finding {
         questions: Vec<(SessionId, Question)>,
     },
     Delivered,
+    /// The message is there and was to start a turn. The session is idle, and nothing follows it.
+    Unanswered,
     /// A message now would make an undo permanent.
     UndoPending,
     /// A message now would be answered, and none is wanted.

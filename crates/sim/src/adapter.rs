@@ -74,18 +74,12 @@ pub fn read(host: &OpenCode, process: ProcessNo, action: &Action) -> Plan {
                 })),
             }
         }
-        Action::Prompt { tried, session, message, part, agent, text } => match host.get(session) {
-            Err(why) if *tried == Tried::Perhaps => Plan::Over(Err(error(why))),
-            Ok(there) if *tried == Tried::Perhaps && holds(there, message) => {
-                Plan::Over(Ok(Finding::Done))
-            }
-            Ok(_) | Err(_) => {
-                let part =
-                    host::Part { id: part.clone(), text: text.as_str().into(), synthetic: false };
-                let prompt = send(message, vec![part], Some(agent.as_str().into()), false);
-                Plan::Write(Write::Send(session.clone(), prompt))
-            }
-        },
+        Action::Prompt { tried, session, message, part, agent, text } => {
+            let part =
+                host::Part { id: part.clone(), text: text.as_str().into(), synthetic: false };
+            let prompt = send(message, vec![part], Some(agent.as_str().into()), false);
+            hand_over((host, process), *tried, session, prompt)
+        }
         Action::Observe { session, message } => Plan::Over(look(host, process, session, message)),
         Action::Poll { scope } => Plan::Over(Ok(poll(host, process, *scope))),
         Action::Deliver { tried, session, message, parts, wake, .. } => {
@@ -186,6 +180,28 @@ fn poll(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {
     Finding::Polled { busy: busy.collect(), questions: questions.collect() }
 }
 
+fn hand_over(
+    (host, process): (&OpenCode, ProcessNo),
+    tried: Tried,
+    session: &SessionId,
+    prompt: Prompt,
+) -> Plan {
+    let message = &prompt.message;
+    match host.get(session) {
+        Err(why) if tried != Tried::Never => Plan::Over(Err(error(why))),
+        Ok(there) if tried != Tried::Never && holds(there, message) => {
+            let again =
+                tried == Tried::Unanswered && waits_in_vain((host, process), session, message);
+            if !again {
+                return Plan::Over(Ok(Finding::Done));
+            }
+            let without_parts = Prompt { parts: Vec::new(), ..prompt };
+            Plan::Write(Write::Send(session.clone(), without_parts))
+        }
+        Ok(_) | Err(_) => Plan::Write(Write::Send(session.clone(), prompt)),
+    }
+}
+
 fn tell(
     (host, process): (&OpenCode, ProcessNo),
     tried: Tried,
@@ -197,8 +213,21 @@ fn tell(
         Err(why) => return Plan::Over(Err(error(why))),
         Ok(there) => there,
     };
-    if tried == Tried::Perhaps && holds(there, message) {
-        return Plan::Over(Ok(Finding::Delivered));
+    // Who the person last spoke to, not who we last spoke for.
+    let mut prompts = there.prompts().rev();
+    let agent = prompts.find(|(_, user)| !user.ours).map(|(_, user)| user.agent.clone());
+    if tried != Tried::Never && holds(there, message) {
+        let again = wake == Wake::StartTurn
+            && !there.revert_pending
+            && waits_in_vain((host, process), session, message);
+        return match tried {
+            _ if !again => Plan::Over(Ok(Finding::Delivered)),
+            Tried::Unanswered => {
+                let prompt = send(message, Vec::new(), agent, false);
+                Plan::Write(Write::Send(session.clone(), prompt))
+            }
+            Tried::Never | Tried::Perhaps => Plan::Over(Ok(Finding::Unanswered)),
+        };
     }
     if there.revert_pending {
         return Plan::Over(Ok(Finding::UndoPending));
@@ -206,9 +235,6 @@ fn tell(
     if wake == Wake::WhenIdle && host.status(process).any(|(at, _)| at == session) {
         return Plan::Over(Ok(Finding::AtWork));
     }
-    // Who the person last spoke to, not who we last spoke for.
-    let mut prompts = there.prompts().rev();
-    let agent = prompts.find(|(_, user)| !user.ours).map(|(_, user)| user.agent.clone());
     let parts = parts.iter().map(|part| host::Part {
         id: part.id.clone(),
         text: part.text.as_str().into(),
@@ -229,6 +255,21 @@ fn send(
 
 fn is_empty(host: &OpenCode, session: &SessionId) -> bool {
     host.messages(session).is_ok_and(<[_]>::is_empty)
+}
+
+/// Whether nobody is at work in the session, and nothing follows the message there.
+fn waits_in_vain(
+    (host, process): (&OpenCode, ProcessNo),
+    session: &SessionId,
+    message: &MessageId,
+) -> bool {
+    let busy = host.status(process).any(|(at, _)| at == session);
+    let mut newest = host.messages(session).unwrap_or_default().iter().rev();
+    let is_last = newest.next().is_some_and(|last| last.id == *message);
+    // One that was sent twice may stand behind its own answer.
+    let answers = |other: &host::Message| matches!(&other.body, Body::Assistant(reply) if reply.answers == *message);
+    let starts_turns = host.database(process) != host::CLIENTS;
+    starts_turns && !busy && is_last && !newest.any(answers)
 }
 
 fn holds(session: &Session, message: &MessageId) -> bool {

@@ -3,6 +3,7 @@
 
 use legwork_engine::record::{About, NoticeId};
 use legwork_engine::task::Stage;
+use legwork_engine::work::Tried;
 use legwork_engine::{Action, Work};
 use legwork_protocol::api::Answer;
 use legwork_protocol::limits::BLOCK_MAX_MS;
@@ -30,9 +31,10 @@ impl World {
             {
                 Some(format!("{task} is opened unannounced"))
             }
-            Action::Prompt { message, .. } => {
+            Action::Prompt { message, tried, .. } => {
                 let known = audit.rows.values().any(|row| match &row.task.stage {
                     Stage::Prompting(known) => known == message,
+                    Stage::Working(known) if *tried == Tried::Unanswered => known == message,
                     _ => false,
                 });
                 (!known).then(|| format!("{message} is sent unannounced"))

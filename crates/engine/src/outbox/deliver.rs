@@ -16,6 +16,9 @@ use crate::text::notices as texts;
 use crate::timers::Timer;
 use crate::work::{Action, Finding, HostError, Tried, Wake};
 
+/// So many looks show that a message which is there starts no turn by itself.
+const UNANSWERED_LOOKS: u32 = 2;
+
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub delivery: Delivery,
@@ -31,6 +34,8 @@ pub(crate) struct Attempt {
     wake: Wake,
     /// It may be there without having started the turn that it is to have.
     owes_turn: bool,
+    /// Looks that found it there, and nobody who answers it.
+    unanswered: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +78,7 @@ impl Attempt {
             unwanted: Vec::new(),
             wake: Wake::StayIdle,
             owes_turn: false,
+            unanswered: 0,
         }
     }
 
@@ -81,12 +87,27 @@ impl Attempt {
         Self { reached: Reached::Perhaps, owes_turn: true, ..Self::new(delivery) }
     }
 
+    fn tried(&self) -> Tried {
+        match self.reached {
+            Reached::No => Tried::Never,
+            _ if self.unanswered == UNANSWERED_LOOKS => Tried::Unanswered,
+            Reached::Perhaps | Reached::Accepted => Tried::Perhaps,
+        }
+    }
+
     fn answered(&mut self, found: Result<Finding, HostError>) -> Verdict {
         self.in_flight = false;
         // Only what is sent now starts a turn.
         self.owes_turn &= self.wake != Wake::StartTurn || found != Ok(Finding::Done);
         let ms = match found {
             Ok(Finding::Delivered) => return Verdict::Shown,
+            // Another look shows whether its turn was only late; and it is given one once.
+            Ok(Finding::Unanswered) if self.unanswered < UNANSWERED_LOOKS => {
+                self.reached = Reached::Accepted;
+                self.unanswered += 1;
+                if self.unanswered == UNANSWERED_LOOKS { 0 } else { DELIVERY_CONFIRM_MS }
+            }
+            Ok(Finding::Unanswered) => return Verdict::Shown,
             Ok(Finding::UndoPending) if self.reached == Reached::No => {
                 return Verdict::NotSent(Some(Obstacle::UndoPending));
             }
@@ -154,7 +175,7 @@ impl Engine {
         };
         let told: Vec<_> = notices.iter().map(|(notice, key)| (*notice, key.as_ref())).collect();
         let parts = texts::parts(delivery, &told, max_chars);
-        let tried = if attempt.reached == Reached::No { Tried::Never } else { Tried::Perhaps };
+        let tried = attempt.tried();
         let (session, message) = (delivery.to.clone(), id.clone());
         let notices = notices.iter().map(|(notice, _)| notice.id).collect();
         let action = Action::Deliver { tried, session, message, notices, parts, wake };

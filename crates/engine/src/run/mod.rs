@@ -44,7 +44,7 @@ use crate::timers::Timer;
 use crate::work::{Action, Finding, HostError, Tried, WorkId};
 use task::Stage;
 pub use volatile::Volatile;
-use volatile::{Handover, HostLoss, Request, Validity};
+use volatile::{Handover, HostLoss, Request, Rerun, Validity};
 
 impl Engine {
     /// Does whatever the run needs now, and sees to it that it is tended again in time.
@@ -81,7 +81,12 @@ impl Engine {
         }
         let action = match &task.stage {
             Stage::Opening => Some(start::open_action(task, volatile, self.settings.max_depth)),
-            Stage::Prompting(message) => start::prompt_action(task, volatile, message),
+            Stage::Prompting(message) => {
+                start::prompt_action(task, message, volatile.handover.tried())
+            }
+            Stage::Working(message) if volatile.rerun == Rerun::Due => {
+                start::prompt_action(task, message, Tried::Unanswered)
+            }
             Stage::Working(_) => observe::observe_action(task),
             Stage::Queued | Stage::Finished(_) => None,
         };
@@ -101,6 +106,7 @@ impl Engine {
         match (&task.stage, volatile.handover) {
             (Stage::Opening, _) => volatile.open = Tried::Perhaps,
             (Stage::Prompting(_), Handover::Untried) => volatile.handover = Handover::Tried,
+            (Stage::Working(_), _) if volatile.rerun == Rerun::Due => volatile.rerun = Rerun::Done,
             _ => {}
         }
     }

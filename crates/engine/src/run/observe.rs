@@ -72,6 +72,7 @@ impl Engine {
         self.learn_usage(id, observation.usage, observation.state.is_end());
         let overspent = self.tasks.live(id).is_some_and(|live| self.is_overspent(&live.task));
         let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) else { return };
+        let replied = observation.moved.is_some();
         match observation.state {
             RunState::Answered { text } => {
                 let text = if text.trim().is_empty() { words::NO_TEXT.to_owned() } else { text };
@@ -94,6 +95,9 @@ impl Engine {
                 // interrupted with it; only if it stays was this somebody's wish.
                 volatile.stillness.error = Some(words::ABORTED.to_owned());
                 self.observed_still(id, &text, validity);
+            }
+            RunState::Still { .. } if !replied && volatile.is_swallowed(now) => {
+                volatile.run_again(now);
             }
             RunState::Still { text } => self.observed_still(id, &text, validity),
         }

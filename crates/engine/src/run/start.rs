@@ -87,13 +87,9 @@ pub(super) fn open_action(task: &Task, volatile: &Volatile, deepest: u32) -> Act
     }
 }
 
-pub(super) fn prompt_action(task: &Task, volatile: &Volatile, id: &MessageId) -> Option<Action> {
+pub(super) fn prompt_action(task: &Task, id: &MessageId, tried: Tried) -> Option<Action> {
     let prompt = task.run.prompt.as_deref()?;
     let text = if task.run.continued > 0 { words::go_on(prompt) } else { prompt.to_owned() };
-    let tried = match volatile.handover {
-        Handover::Untried => Tried::Never,
-        Handover::Tried | Handover::Heard => Tried::Perhaps,
-    };
     Some(Action::Prompt {
         tried,
         session: task.session.clone()?,

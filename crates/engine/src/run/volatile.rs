@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use legwork_protocol::limits::{
-    HOST_TEXT_MAX_CHARS, LAST_TOOLS, RETRY_FIRST_MS, RETRY_MAX_MS, STILL_AFTER_ERROR_MS, STILL_MS,
+    HOST_TEXT_MAX_CHARS, LAST_TOOLS, RETRY_FIRST_MS, RETRY_MAX_MS, STILL_AFTER_ERROR_MS,
+    STILL_LOOK_EVERY_MS, STILL_MS,
 };
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::QuestionView;
@@ -34,6 +35,7 @@ pub struct Volatile {
     pub(crate) open: Tried,
     pub(crate) handover: Handover,
     pub(crate) stillness: Stillness,
+    pub(crate) rerun: Rerun,
     pub(crate) observed: Option<Time>,
     pub(crate) loss: HostLoss,
     /// Since when nobody works on it, because its host ended or waits for its provider.
@@ -92,12 +94,30 @@ pub(crate) enum Handover {
     Heard,
 }
 
+impl Handover {
+    pub fn tried(self) -> Tried {
+        match self {
+            Self::Untried => Tried::Never,
+            Self::Tried | Self::Heard => Tried::Perhaps,
+        }
+    }
+}
+
 /// Signs that nobody works on the prompt.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stillness {
     /// Since when looks find neither work nor an answer.
     pub since: Option<Time>,
     pub error: Option<String>,
+}
+
+/// Whether the prompt is handed over once more: a host may store one and start no turn for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Rerun {
+    #[default]
+    No,
+    Due,
+    Done,
 }
 
 /// Whether the run's host has ended under it, and whether we saw it end.
@@ -188,6 +208,21 @@ impl Volatile {
         (self.tries, self.due) = (0, None);
         self.handover = Handover::Untried;
         self.stillness = Stillness::default();
+        self.rerun = Rerun::No;
+    }
+
+    /// Whether the host stored the prompt and will start no turn for it, now that a look finds it
+    /// without a reply: so did one before, and no error says why.
+    pub(crate) fn is_swallowed(&self, now: Time) -> bool {
+        let Stillness { since, error } = &self.stillness;
+        let twice = since.is_some_and(|since| now.since(since) >= STILL_LOOK_EVERY_MS);
+        twice && error.is_none() && self.rerun == Rerun::No
+    }
+
+    pub(crate) fn run_again(&mut self, now: Time) {
+        self.rerun = Rerun::Due;
+        self.stillness.since = None;
+        self.due = Some(now);
     }
 
     pub(crate) fn slept(&mut self, ms: u64) {

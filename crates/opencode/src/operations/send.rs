@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use crate::cache::conversation::Conversation;
 use crate::operations::observe::is_busy;
 use crate::wire::choice::{Choice, Model};
+use crate::wire::history;
 use crate::wire::mark;
+use crate::wire::message::Message;
 use crate::wire::transport::{Transport, ask, session_path, word};
 
 /// Hands over a prompt for an agent, with the model that was chosen when the session was opened.
@@ -24,13 +26,14 @@ pub async fn prompt<T: Transport>(
     let (model, is_in) =
         tokio::join!(model_of(host, session), is_there(host, tried, session, message));
     let model = model?;
+    let choice = Choice { agent: Some(agent.to_owned()), model };
     if is_in? {
-        return Ok(Finding::Done);
+        let again = tried == Tried::Unanswered && waits_in_vain(host, session, message).await?;
+        return if again { run(host, session, message, choice).await } else { Ok(Finding::Done) };
     }
     if let Some(cache) = host.cache() {
         cache.event_cache.listen(session, message);
     }
-    let choice = Choice { agent: Some(agent.to_owned()), model };
     let parts = vec![text_part(part, text.to_owned(), Shown::ToAll)];
     send(host, session, message, choice, parts, Wake::StartTurn).await
 }
@@ -45,7 +48,7 @@ pub async fn tell<T: Transport>(
 ) -> Result<Finding, HostError> {
     // Alone, because a delivery that was sent is there nearly always.
     if is_there(host, tried, session, message).await? {
-        return Ok(Finding::Delivered);
+        return delivered(host, tried, (session, message), wake).await;
     }
     let there = Conversation::of(host, session).await?;
     if there.has_undo_pending() {
@@ -56,6 +59,52 @@ pub async fn tell<T: Transport>(
     }
     let parts = parts.iter().map(|part| text_part(&part.id, part.text.clone(), part.shown));
     send(host, session, message, there.choice, parts.collect(), wake).await
+}
+
+/// What becomes of a delivery that is there.
+async fn delivered<T: Transport>(
+    host: &T,
+    tried: Tried,
+    (session, message): (&SessionId, &MessageId),
+    wake: Wake,
+) -> Result<Finding, HostError> {
+    if wake != Wake::StartTurn || !waits_in_vain(host, session, message).await? {
+        return Ok(Finding::Delivered);
+    }
+    let there = Conversation::of(host, session).await?;
+    match tried {
+        // A turn would make the undo permanent.
+        _ if there.has_undo_pending() => Ok(Finding::Delivered),
+        Tried::Unanswered => run(host, session, message, there.choice).await,
+        Tried::Never | Tried::Perhaps => Ok(Finding::Unanswered),
+    }
+}
+
+/// Whether nobody is at work in the session, and nothing follows the message there: a prompt that
+/// comes while a turn is failing is stored, and starts none (1.18.33).
+async fn waits_in_vain<T: Transport>(
+    host: &T,
+    session: &SessionId,
+    message: &MessageId,
+) -> Result<bool, HostError> {
+    if is_busy(host, session).await? {
+        return Ok(false);
+    }
+    let newest = history::read(host, session, |_| true).await?;
+    let (id, mut newest) = (message.as_str(), newest.iter().map(Message::read).rev());
+    let is_last = newest.next().is_some_and(|last| last.id() == Some(id));
+    // One that was sent twice may stand behind its own answer.
+    Ok(is_last && !newest.any(|other| other.answers(id)))
+}
+
+/// Starts the turn of a message that is there. Its parts stay as they are (1.18.33).
+async fn run<T: Transport>(
+    host: &T,
+    session: &SessionId,
+    message: &MessageId,
+    choice: Choice,
+) -> Result<Finding, HostError> {
+    send(host, session, message, choice, Vec::new(), Wake::StartTurn).await
 }
 
 /// The model that the session was opened for.

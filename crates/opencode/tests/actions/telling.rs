@@ -89,7 +89,40 @@ fn n1_a_delivery_that_is_there_is_not_sent_again() {
         tell(Tried::Perhaps, "ses_parent", "msg_1df5a6e5a001WonwIiyhqfqoD7", Wake::StartTurn);
     assert_eq!(host.perform(&there), Ok(Finding::Delivered));
     assert!(host.wrote_nothing());
-    assert_eq!(host.reads().len(), 1);
+}
+
+/// A session that is idle and whose newest message is this one.
+fn swallowing(id: &str) -> Fake {
+    let message =
+        json!({ "info": { "id": id, "role": "user", "sessionID": "ses_parent" }, "parts": [] });
+    let mut history = messages("parents_messages");
+    history.push(message.clone());
+    let there = format!("GET /session/ses_parent/message/{id}");
+    Fake::recorded().history("ses_parent", history).on(&there, 200, message)
+}
+
+#[test]
+fn n4_a_delivery_that_starts_no_turn_is_given_one_without_its_text_again() {
+    let host = swallowing("msg_zz");
+    let look = tell(Tried::Perhaps, "ses_parent", "msg_zz", Wake::StartTurn);
+    assert_eq!(host.perform(&look), Ok(Finding::Unanswered));
+    assert!(host.wrote_nothing());
+    let quiet = tell(Tried::Perhaps, "ses_parent", "msg_zz", Wake::StayIdle);
+    assert_eq!(host.perform(&quiet), Ok(Finding::Delivered));
+    let body = sent(&host, &tell(Tried::Unanswered, "ses_parent", "msg_zz", Wake::StartTurn));
+    assert_eq!((&body["messageID"], &body["parts"]), (&json!("msg_zz"), &json!([])));
+}
+
+#[test]
+fn n4_a_delivery_in_a_busy_session_or_behind_an_undo_is_given_no_turn() {
+    let again = tell(Tried::Unanswered, "ses_parent", "msg_zz", Wake::StartTurn);
+    let busy = json!({ "ses_parent": { "type": "busy" } });
+    let busy = swallowing("msg_zz").on("GET /session/status", 200, busy);
+    let undoing = swallowing("msg_zz").on("GET /session/ses_parent", 200, fixture("undoing"));
+    for host in [busy, undoing] {
+        assert_eq!(host.perform(&again), Ok(Finding::Delivered));
+        assert!(host.wrote_nothing());
+    }
 }
 
 #[test]

@@ -17,7 +17,8 @@ use super::world::What;
 #[derive(Debug, Clone)]
 pub struct Prompt {
     pub message: MessageId,
-    /// What it says. The first part may be a script.
+    /// What it says. The first part may be a script. Without parts, the message of this id is
+    /// answered as it is (seen in 1.18.33).
     pub parts: Vec<Part>,
     /// Who is to answer; the host's default when it is not said.
     pub agent: Option<Arc<str>>,
@@ -191,7 +192,7 @@ impl Session {
         };
         user.agent = agent;
         user.no_reply = prompt.no_reply;
-        user.script = script;
+        user.script = script.or_else(|| user.script.take());
         // A part that is there already is replaced, any other is added (seen in 1.18.33).
         for part in prompt.parts {
             match user.parts.iter_mut().find(|known| known.id == part.id) {

@@ -2,9 +2,9 @@
 //! busy, through minutes of retries. A client of the real host comes too late for these, or would
 //! wait too long; the ones that could be caught there are in the testkit's tests.
 
-use legwork_sim::host::{Kind, Nasty, Status};
+use legwork_sim::host::{Kind, Nasty, Prompt, Status};
 
-use crate::contract::{Contract, text};
+use crate::contract::{Contract, body, text};
 use crate::subject::{host, host_with};
 
 #[test]
@@ -69,7 +69,7 @@ fn a_prompt_between_the_two_idles_of_an_error_waits_for_the_next_one() {
     let swallowed = host.send(&session, 1, "say swallowed");
     host.until_quiet(&session);
     assert!(host.answers(&session, &swallowed).is_empty());
-    host.send(&session, 1, "say swallowed");
+    host.prompt(&session, Prompt { parts: Vec::new(), ..body(1, "") }).unwrap();
     host.until_quiet(&session);
     assert_eq!(text(&host.answers(&session, &swallowed)), ["swallowed"]);
 }

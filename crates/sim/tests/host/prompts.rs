@@ -204,3 +204,18 @@ fn a_later_prompt_sees_the_whole_history() {
         assert_eq!(text(&host.answers(&session, &message)), [(number + 1).to_string()]);
     }
 }
+
+#[test]
+fn a_message_that_was_stored_without_a_turn_is_answered_by_a_prompt_without_parts_under_its_id() {
+    let mut host = host();
+    let session = host.open();
+    host.send(&session, 0, "say first");
+    host.until_quiet(&session);
+    let script = body(1, "say as it is");
+    host.prompt(&session, Prompt { no_reply: true, ..script }).unwrap();
+    host.until(|host| host.prompts(&session) == 2);
+    host.prompt(&session, Prompt { parts: Vec::new(), ..body(1, "") }).unwrap();
+    host.until_quiet(&session);
+    assert_eq!(text(&host.answers(&session, &id(1))), ["as it is"]);
+    assert_eq!(host.prompts(&session), 2);
+}

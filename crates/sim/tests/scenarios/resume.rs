@@ -8,7 +8,9 @@ use legwork_sim::host::Nasty;
 use legwork_sim::story::launch;
 use serde_json::{Value, json};
 
+use crate::ends::process;
 use crate::launch::times_answered;
+use crate::telling::swallows;
 
 const BEING_RESUMED: &str = "Task is currently being resumed. Wait for completion.";
 const EXPIRED: &str = "Session expired or was deleted. Start a new background_task to continue.";
@@ -321,6 +323,27 @@ fn r6_a_daemon_killed_at_any_moment_of_a_resume_makes_one_run() {
         assert_eq!((prompts(&mut story, task).len(), story.told().len()), (2, 2));
         story.end();
     }
+}
+
+/// A person writes into the helper's session, and that turn is failing when the resume comes.
+#[test]
+fn r6_a_prompt_that_a_failing_turn_swallows_is_run_once() {
+    let mut story = Story::with(Settings::default(), swallows());
+    let task = completed(&mut story, "say one");
+    let (window, helper) = (process(&story), story.session_of(task));
+    assert!(story.world.oc.used(window, &helper, &"general".into(), "fail 401").is_ok());
+    story.until("the first idle", |story| {
+        let (host, helper) = (&story.world.oc, &helper);
+        host.runs(helper) && host.status(window).all(|(at, _)| at != helper)
+    });
+    story.resume(task, "say two");
+    story.until_settled();
+    story.pass(60_000);
+    assert_eq!(story.status(task), Some(Status::Completed));
+    let there = story.world.oc.once(&helper).unwrap();
+    let tally = there.prompts().next_back().unwrap().1.tally;
+    assert_eq!((tally.stored, tally.calls, tally.answered), (2, 1, 1));
+    insta::assert_snapshot!(story.end());
 }
 
 #[test]

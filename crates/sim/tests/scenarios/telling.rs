@@ -74,6 +74,28 @@ fn n4_a_busy_parent_reads_it_in_the_turn_that_it_is_in() {
     insta::assert_snapshot!(story.end());
 }
 
+/// A host that swallows what comes while a turn is failing, and is pleasant otherwise.
+pub fn swallows() -> Nasty {
+    let nasty = Nasty { error_swallows: true, error_before_message: true, ..Nasty::calm() };
+    Nasty { idle_twice: true, second_idle_ms: (300, 300), ..nasty }
+}
+
+#[test]
+fn n4_a_message_that_a_failing_turn_swallows_is_given_its_turn_once() {
+    for ms in (0..650).step_by(50) {
+        let mut story = Story::with(Settings::default(), swallows());
+        let main = story.main.clone();
+        story.launch("Explore", "wait 3000; say found it");
+        write(&mut story, "build", &format!("wait {}; fail 401", 3_050 + ms));
+        story.until_settled();
+        story.pass(60_000);
+        let [told] = &ours(&story, &main)[..] else { panic!("told otherwise than once") };
+        let tally = told.tally;
+        assert_eq!((tally.joined, tally.calls, tally.answered), (1, 1, 1), "{ms}");
+        story.end();
+    }
+}
+
 #[test]
 fn n4_it_goes_to_the_agent_that_the_person_last_used() {
     let mut story = Story::new();

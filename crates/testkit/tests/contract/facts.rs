@@ -78,6 +78,14 @@ fn a_prompt_between_the_two_idles_of_an_error_starts_no_turn() {
         let messages = block_on(client.texts(&session));
         assert_eq!(messages.last().unwrap().0, "user");
         assert_eq!(block_on(client.status()).get(&*session), None);
+        let all = block_on(client.messages(&session)).ok();
+        let last = &all.as_array().unwrap().last().unwrap()["info"]["id"];
+        block_on(async {
+            let mark = events.len();
+            client.prompt(&session, json!({ "messageID": last, "parts": [] })).await.ok();
+            events.until_event(mark, "session.idle", &session).await;
+        });
+        assert_eq!(block_on(client.texts(&session)).last().unwrap().1, "swallowed");
         block_on(done(&client, &events, &session, &script(&["count"])));
         assert_eq!(block_on(client.texts(&session)).last().unwrap().1, "3");
         return;
