@@ -3,6 +3,7 @@
 //! Plain values in, plain values out: nothing here asks the daemon, draws, or knows what time it
 //! is. A view makes elements or lines of what it gets; the commands take their words from here too.
 
+pub mod again;
 pub mod answering;
 pub mod ask;
 mod board;

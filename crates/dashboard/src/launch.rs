@@ -5,6 +5,7 @@ use std::env;
 use std::path::Path;
 
 use hyper::StatusCode;
+use legwork_board::again::{Again, again};
 use legwork_board::{Item, project, text};
 use legwork_client::terminal;
 use legwork_machine::Folders;
@@ -66,7 +67,7 @@ pub async fn launch(folders: &Folders, body: Value) -> Done {
         "" => text::first_line(&prompt),
         given => given.to_owned(),
     };
-    launch_in(folders, &folder, Ask::launch(prompt, description, agent)).await
+    launch_in(folders, &folder, None, Ask::launch(prompt, description, agent)).await
 }
 
 /// Has a task that failed do the same again: in its session, or anew if it has none.
@@ -74,19 +75,18 @@ pub async fn retry(folders: &Folders, task: TaskId, key: CallKey) -> Done {
     let mut link = Link::open(folders).await?;
     let view: TaskView = link.ask(Request::Show { task: task.to_string() }).await?;
     let runs: Vec<RunView> = link.ask(Request::Runs { task: task.to_string() }).await?;
-    let prompt = runs.into_iter().next_back().map(|run| run.prompt).unwrap_or_default();
-    let resume = Ask::ResumeAny { task: task.to_string(), prompt: prompt.clone(), key };
-    match ask::<TaskView>(folders, resume).await {
-        Err(Trouble::Refused(Refusal::SessionExpired)) => {
-            let anew = Ask::launch(prompt, view.description, view.agent);
-            launch_in(folders, &view.directory, anew).await
+    let Again { go_on, anew, model } = again(&view, &runs, key);
+    if let Some(go_on) = go_on {
+        match ask::<TaskView>(folders, go_on).await {
+            Err(Trouble::Refused(Refusal::SessionExpired)) => {}
+            resumed => return item(resumed?),
         }
-        resumed => item(resumed?),
     }
+    launch_in(folders, &view.directory, model.as_deref(), anew).await
 }
 
-async fn launch_in(folders: &Folders, folder: &str, launch: Ask) -> Done {
-    let session: Context = terminal(Path::new(folder), None).map_err(|bad| {
+async fn launch_in(folders: &Folders, folder: &str, model: Option<&str>, launch: Ask) -> Done {
+    let session: Context = terminal(Path::new(folder), model).map_err(|bad| {
         let what = format!("The environment of `legwork ui` cannot be passed on: {bad}.");
         Failure::new(StatusCode::CONFLICT, what)
     })?;

@@ -1,21 +1,32 @@
 //! What is asked and done once, a key each: answers, cancelling, going on, clearing, results, logs,
 //! searches. In the order of the keys, over one link that is opened when it is needed.
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use legwork_board::again::{Again, again};
 use legwork_board::sentences;
-use legwork_client::{Client, new_key};
+use legwork_board::text::first_line;
+use legwork_client::{Client, new_key, terminal};
 use legwork_machine::Folders;
-use legwork_protocol::api::{Answer, Ask, List, Reply, Request};
+use legwork_protocol::api::{Answer, Ask, List, Refusal, Reply, Request};
+use legwork_protocol::line::Context;
 use legwork_protocol::view::{
     News as Decision, QuestionView, ResultView, RunView, TaskView, TasksView,
 };
 use legwork_protocol::{TaskId, Time};
 
 use crate::fault::Fault;
-use crate::feed::{Trouble, ask, connect, spawn};
+use crate::feed::{Trouble, connect, refused, spawn};
 use crate::limits::{FOUND_MAX, RESULT_MAX_BYTES};
 use crate::model::News;
+
+/// Who does what is launched here, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launches {
+    pub agent: String,
+    pub folder: PathBuf,
+}
 
 /// What a key asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +40,12 @@ pub enum Act {
         task: TaskId,
         prompt: String,
     },
-    /// Has a task go on with the prompt of its last run.
+    /// Has a task do again what its last run was to do.
     Retry(TaskId),
+    Launch {
+        prompt: String,
+        by: Launches,
+    },
     /// What was finished on the board of this moment.
     ClearFinished(Time),
     Result(TaskId),
@@ -97,7 +112,11 @@ impl Worker {
                 cancelled.map(|answer| sentences::done(&answer))
             }
             Act::GoOn { task, prompt } => self.go_on(task, prompt),
-            Act::Retry(task) => self.retry(task),
+            Act::Retry(task) => return self.retry(task).unwrap_or_else(bad),
+            Act::Launch { prompt, by: Launches { agent, folder } } => {
+                let launch = Ask::launch(prompt.clone(), first_line(&prompt), agent);
+                return self.launch(&folder, None, launch).unwrap_or_else(bad);
+            }
             Act::ClearFinished(by) => {
                 let cleared: Result<Answer, Trouble> = self.ask(Ask::ForgetFinished { by });
                 cleared.map(|answer| sentences::done(&answer))
@@ -107,28 +126,54 @@ impl Worker {
     }
 
     fn ask<T: TryFrom<Answer>>(&mut self, request: impl Into<Request>) -> Result<T, Trouble> {
+        self.ask_as(None, request)?.map_err(|refusal| refused(&refusal))
+    }
+
+    /// Asks as a session, or as the person.
+    fn ask_as<T: TryFrom<Answer>>(
+        &mut self,
+        session: Option<&Context>,
+        request: impl Into<Request>,
+    ) -> Result<Result<T, Refusal>, Trouble> {
         let client = match self.client.take() {
             Some(client) => client,
             None => connect(&self.folders, &mut |_| ())?,
         };
         let client = self.client.insert(client);
-        let answer = ask(client, request);
-        if let Err(Trouble::Away(_)) = answer {
+        let answer = client.request_for(session, request);
+        answer.map_err(|fault| {
             self.client = None;
-        }
-        answer
+            Trouble::Away(fault.to_string())
+        })
     }
 
     fn go_on(&mut self, task: TaskId, prompt: String) -> Result<String, Trouble> {
         let ask = Ask::ResumeAny { task: task.to_string(), prompt, key: new_key() };
-        let task: TaskView = self.ask(ask)?;
-        Ok(format!("It goes on: {} ({}).", task.description, task.id))
+        self.ask(ask).map(|task| goes_on(&task))
     }
 
-    fn retry(&mut self, task: TaskId) -> Result<String, Trouble> {
+    fn retry(&mut self, task: TaskId) -> Result<News, Trouble> {
+        let view: TaskView = self.ask(Request::Show { task: task.to_string() })?;
         let runs: Vec<RunView> = self.ask(Request::Runs { task: task.to_string() })?;
-        let prompt = runs.into_iter().last().map(|run| run.prompt).unwrap_or_default();
-        self.go_on(task, prompt)
+        let Again { go_on, anew, model } = again(&view, &runs, new_key());
+        if let Some(go_on) = go_on {
+            match self.ask_as(None, go_on)? {
+                Ok(task) => return Ok(News::Done(Ok(goes_on(&task)))),
+                Err(Refusal::SessionExpired) => {}
+                Err(refusal) => return Err(refused(&refusal)),
+            }
+        }
+        self.launch(Path::new(&view.directory), model.as_deref(), anew)
+    }
+
+    /// Launches as a terminal does that was opened in this folder.
+    fn launch(&mut self, folder: &Path, model: Option<&str>, launch: Ask) -> Result<News, Trouble> {
+        let session = terminal(folder, model).map_err(|why| {
+            let why = format!("The environment of `legwork top` cannot be passed on: {why}.");
+            Trouble::Refused(why)
+        })?;
+        let launched: Result<TaskView, Refusal> = self.ask_as(Some(&session), launch)?;
+        launched.map(|task| News::Launched(Box::new(task))).map_err(|refusal| refused(&refusal))
     }
 
     /// The whole result, or as much of it as anybody reads here.
@@ -148,6 +193,14 @@ impl Worker {
         }
         Ok(whole)
     }
+}
+
+fn goes_on(task: &TaskView) -> String {
+    format!("It goes on: {} ({}).", task.description, task.id)
+}
+
+fn bad(trouble: Trouble) -> News {
+    News::Done(Err(in_words(trouble)))
 }
 
 fn in_words(trouble: Trouble) -> String {

@@ -49,11 +49,17 @@ pub fn ask<T: TryFrom<legwork_protocol::api::Answer>>(
     request: impl Into<Request>,
 ) -> Result<T, Trouble> {
     match client.request(request) {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(Refusal::BadRequest(_))) => Err(Trouble::Refused(TOO_OLD.to_owned())),
-        Ok(Err(refusal)) => Err(Trouble::Refused(sentences::refusal(&refusal))),
+        Ok(answered) => answered.map_err(|refusal| refused(&refusal)),
         Err(fault) => Err(Trouble::Away(fault.to_string())),
     }
+}
+
+/// What was refused, in words.
+pub fn refused(refusal: &Refusal) -> Trouble {
+    Trouble::Refused(match refusal {
+        Refusal::BadRequest(_) => TOO_OLD.to_owned(),
+        refusal => sentences::refusal(refusal),
+    })
 }
 
 /// Reads the board until nobody hears it any more.

@@ -19,5 +19,6 @@ pub mod terminal;
 #[cfg(test)]
 mod tests;
 
+pub use act::Launches;
 pub use fault::Fault;
 pub use run::{Ended, Setup, Stopper, run};

@@ -9,7 +9,7 @@ use legwork_machine::{Folders, epoch_ms};
 use legwork_protocol::{TaskId, Time};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
-use crate::act::{self, Act};
+use crate::act::{self, Act, Launches};
 use crate::draw::draw;
 use crate::fault::Fault;
 use crate::feed::{self, Readers, spawn};
@@ -25,6 +25,8 @@ pub struct Setup {
     pub colours: bool,
     /// Why nothing may be done here but looking, if that is so.
     pub only_looking: Option<String>,
+    /// Who does what is launched here, and where; or why nothing can be.
+    pub launches: Result<Launches, String>,
 }
 
 /// How it ended.
@@ -67,7 +69,8 @@ pub fn run(setup: Setup, ready: impl FnOnce(Stopper) -> io::Result<()>) -> Resul
     feed::board(folders.clone(), news.clone())?;
     keys(news.clone())?;
     let readers = Readers::new(folders, news);
-    let model = Model::new(Theme { colours: setup.colours }, setup.only_looking, now());
+    let theme = Theme { colours: setup.colours };
+    let model = Model::new(theme, setup.only_looking, setup.launches, now());
     View { model, readers, changes, reads, wanted: None }.show(&mut taken, &heard)
 }
 

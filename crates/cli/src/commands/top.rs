@@ -2,8 +2,9 @@
 
 use clap::Args;
 use legwork_machine::Folders;
-use legwork_top::{Ended, Setup};
+use legwork_top::{Ended, Launches, Setup};
 
+use crate::agents::Agents;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::Screen;
@@ -21,6 +22,7 @@ Keys:
   j k ↓ ↑     move in the list; scroll in an open task
   Enter Esc   open the task; back to the list
   1 2 3       conversation, result, why it is not done
+  n           launch a new task in this folder
   o w r e     answer: once, always, reject, reject and say why (or answer a question)
   x           cancel the task            c    have a finished task go on
   R           try a failed task again    C    clear finished tasks
@@ -44,8 +46,10 @@ impl Top {
                     .to_owned(),
             ));
         }
+        let folders = Folders::from_env()?;
         let setup = Setup {
-            folders: Folders::from_env()?,
+            launches: launches(&folders),
+            folders,
             colours: legwork_machine::var("NO_COLOR").is_none(),
             only_looking: inside::is_inside().then(|| inside::refusal().to_string()),
         };
@@ -58,4 +62,16 @@ impl Top {
             Ended::Stopped(_) => Exit::Terminated,
         })
     }
+}
+
+/// As `legwork run` would, here.
+fn launches(folders: &Folders) -> Result<Launches, String> {
+    let agents = Agents::find(folders);
+    let agent = agents.default().ok_or_else(|| {
+        format!("{} `legwork agents` shows what there is.", agents.advice(None).join(" "))
+    })?;
+    let folder = std::env::current_dir().map_err(
+        |_| "The folder of this view is gone. Start `legwork top` in another one to launch tasks.",
+    )?;
+    Ok(Launches { agent: agent.to_owned(), folder })
 }

@@ -1,5 +1,6 @@
 //! A person has a task go on, whoever launched it and however it ended.
 
+use legwork_board::again::{Again, again};
 use legwork_client::unique;
 use legwork_protocol::api::{Ask, Request};
 use legwork_protocol::line::Context;
@@ -21,12 +22,13 @@ pub fn resume(typed: &str, prompts: &[String]) -> Result<Resume, Fault> {
     let [prompt] = prompts else {
         return Err(Fault::Usage("A task is resumed with one prompt.".to_owned()));
     };
-    resume_task(find_task(&mut connect()?, typed)?, prompt.clone())
+    let task = find_task(&mut connect()?, typed)?;
+    let ask = Ask::ResumeAny { task: task.id.to_string(), prompt: prompt.clone(), key: key() };
+    resume_task(task, ask)
 }
 
-fn resume_task(task: TaskView, prompt: String) -> Result<Resume, Fault> {
+fn resume_task(task: TaskView, ask: Ask) -> Result<Resume, Fault> {
     let launches_as = terminal(None)?;
-    let ask = Ask::ResumeAny { task: task.id.to_string(), prompt, key: key() };
     Ok(Resume {
         attendant: Attendant { reads_as: reader(&task, &launches_as), launches_as, until: None },
         spec: LaunchSpec { description: task.description, ask },
@@ -50,22 +52,15 @@ pub fn retry(typed: &str) -> Result<Resume, Fault> {
         )));
     }
     let runs: Vec<RunView> = get(&mut client, Request::Runs { task: id.to_string() })?;
-    let prompt = runs.into_iter().next_back().map(|run| run.prompt).unwrap_or_default();
-    if task.session.is_some() {
-        return resume_task(task, prompt);
+    let Again { go_on, anew, model } = again(&task, &runs, key());
+    if let Some(go_on) = go_on {
+        return resume_task(task, go_on);
     }
-    let mut launches_as = terminal(task.model.as_deref())?;
+    let mut launches_as = terminal(model.as_deref())?;
     launches_as.directory.clone_from(&task.directory);
-    let ask = Ask::Launch {
-        prompt,
-        description: task.description.clone(),
-        agent: task.agent,
-        fork: false,
-        collects: false,
-    };
     Ok(Resume {
         attendant: Attendant::of(launches_as, None),
-        spec: LaunchSpec { description: task.description, ask },
+        spec: LaunchSpec { description: task.description, ask: anew },
     })
 }
 

@@ -95,6 +95,28 @@ fn v4_a_failed_task_is_tried_again_with_its_own_prompt() {
 }
 
 #[test]
+fn v4_a_task_is_launched_from_the_view_in_its_folder() {
+    let home = Home::new();
+    home.configure("[run]\nagent = \"rehearsal\"\n");
+    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    terminal.until_has("Nobody is out on an errand.");
+    terminal.keys(&["n"]);
+    terminal.until_has("New task for rehearsal in");
+    terminal.paste("say hello from here");
+    terminal.keys(&["Enter"]);
+    terminal.until_has("▌✓ say hello from here");
+    let tasks = home.run(["list", "--json"]).with_code(0).json();
+    let listed = home.run(["run", "--detach", "say x"]).with_code(0);
+    let other = home.run(["show", listed.out.trim(), "--json"]).with_code(0).json();
+    let task = &tasks["tasks"][0];
+    for same in ["agent", "directory"] {
+        assert_eq!(task[same], other[same], "{task} {other}");
+    }
+    terminal.keys(&["q"]);
+    terminal.until_left(0);
+}
+
+#[test]
 fn v4_one_half_below_a_hundred_columns_and_two_from_there_on() {
     let home = Home::new();
     let task = launch(&home, "Asks", "ask rm x");

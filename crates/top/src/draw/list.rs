@@ -184,7 +184,7 @@ fn nobody(canvas: &mut Canvas<'_>, model: &Model, spot: Spot) {
         Link::Live => vec![
             ("Nobody is out on an errand.", Ink::Strong),
             ("", Ink::Plain),
-            ("legwork run \"…\"              sends a helper", Ink::Plain),
+            ("n, or legwork run \"…\"        sends a helper", Ink::Plain),
             ("legwork install opencode     lets OpenCode send them", Ink::Plain),
             ("legwork demo                 shows how it goes", Ink::Plain),
         ],

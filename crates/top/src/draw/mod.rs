@@ -155,7 +155,7 @@ fn keys(model: &Model, spot: Spot) -> Line {
         None => {}
     }
     if model.focus == Focus::List || model.is_wide() {
-        keys.extend([("/", "find"), ("g", "timeline")]);
+        keys.extend([("/", "find"), ("n", "new"), ("g", "timeline")]);
     }
     let last = [("?", "keys"), ("q", "quit")].map(key);
     let room = usize::from(spot.width.max(NARROWEST)).saturating_sub(width(&last.concat()));

@@ -10,23 +10,22 @@ use crate::model::{Input, Mode, Model, Spot};
 use crate::paper::{Ink, Line, Piece, line, width};
 
 /// Every key, and what it does.
-pub const KEYS: [(&str, &str); 18] = [
+pub const KEYS: [(&str, &str); 17] = [
     ("j k ↓ ↑", "move in the list; scroll in an open task"),
     ("Enter  Esc", "open the task; back to the list"),
     ("1 2 3  Tab", "conversation, result, why it is not done"),
-    ("PgUp PgDn", "scroll the task by pages"),
-    ("Home End", "to the beginning, to the end"),
+    ("PgUp PgDn", "scroll the task by pages; Home End to its ends"),
     ("f", "follow the end of the conversation, or stay"),
-    ("o", "allow it once"),
-    ("w", "allow it always; asks first"),
-    ("r", "reject it"),
+    ("o w r", "allow it once, always (asks first), or reject it"),
     ("e", "reject it with words; answer a question"),
     ("v", "read a long question whole"),
+    ("n", "launch a new task in the folder of this view"),
     ("x", "cancel the task; asks first"),
     ("c", "have a finished task go on"),
     ("R", "try a failed or cancelled task again; asks first"),
     ("C", "clear all finished tasks; asks first"),
     ("g  + -", "timeline over the whole width; its scale"),
+    ("━ ╌ ·", "in a bar: at work, in the queue, neither"),
     ("/", "find by words, also among older tasks"),
     ("q  Ctrl-C", "quit; helpers work on"),
 ];

@@ -72,17 +72,15 @@ impl Model {
             }
             _ => return self.say("It is not over yet.", true),
         }
-        if task.session.is_none() {
-            let anew = format!("It never began. `legwork retry {}` launches it anew.", task.id);
-            return self.say(&anew, true);
-        }
+        let how = match task.session {
+            Some(_) => {
+                "Its helper gets the prompt of its last run once more and knows how far it came."
+            }
+            None => "It never began. Another one is launched with the same prompt.",
+        };
         self.mode = Mode::Confirm(Confirm {
             title: "Try this again?".to_owned(),
-            text: format!(
-                "{}\n\nIts helper gets the prompt of its last run once more and knows how far it \
-                 came.",
-                task.description
-            ),
+            text: format!("{}\n\n{how}", task.description),
             act: Act::Retry(task.id),
             about: None,
         });

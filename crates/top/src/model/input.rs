@@ -1,20 +1,24 @@
 //! A line that is being typed.
 
-use legwork_board::answering;
+use legwork_board::{answering, project};
 use legwork_protocol::TaskId;
-use legwork_protocol::refusal::steers;
+use legwork_protocol::refusal::{plain, steers};
 use legwork_protocol::view::QuestionView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Mode, Model, Order};
-use crate::act::Act;
+use crate::act::{Act, Launches};
 use crate::limits::INPUT_MAX_CHARS;
+
+/// Of the name of a project, so that there is room to type.
+const PROJECT_MAX_CHARS: usize = 20;
 
 /// What the line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purpose {
     Find,
     GoOn(TaskId),
+    Launch(Launches),
     /// Words for a question: the answer, or why not.
     Answer(Box<QuestionView>),
 }
@@ -32,11 +36,15 @@ impl Input {
         Self { purpose, text: text.to_owned(), cursor: text.len() }
     }
 
-    pub fn label(&self) -> &'static str {
+    pub fn label(&self) -> String {
         match &self.purpose {
-            Purpose::Find => "Find: ",
-            Purpose::GoOn(_) => "Go on with: ",
-            Purpose::Answer(question) => answering::label(question),
+            Purpose::Find => "Find: ".to_owned(),
+            Purpose::GoOn(_) => "Go on with: ".to_owned(),
+            Purpose::Launch(Launches { agent, folder }) => {
+                let project = project::name(&folder.to_string_lossy());
+                format!("New task for {agent} in {}: ", plain(&project, PROJECT_MAX_CHARS))
+            }
+            Purpose::Answer(question) => answering::label(question).to_owned(),
         }
     }
 
@@ -125,6 +133,7 @@ impl Model {
                 return vec![];
             }
             Purpose::GoOn(task) => Act::GoOn { task, prompt: text },
+            Purpose::Launch(by) => Act::Launch { prompt: text, by },
             Purpose::Answer(question) => {
                 let reply = answering::worded(&question, text);
                 Act::Reply { question, reply }

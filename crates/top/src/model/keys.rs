@@ -72,7 +72,8 @@ impl Model {
 
     /// Keys that change something.
     fn acting_key(&mut self, code: KeyCode) -> Vec<Order> {
-        let KeyCode::Char(key @ ('o' | 'w' | 'a' | 'r' | 'e' | 'v' | 'x' | 'c' | 'R' | 'C')) = code
+        let KeyCode::Char(key @ ('o' | 'w' | 'a' | 'r' | 'e' | 'v' | 'x' | 'c' | 'n' | 'R' | 'C')) =
+            code
         else {
             // Who presses keys without a meaning may be typing a text.
             self.typing.lets_through(self.now);
@@ -91,6 +92,7 @@ impl Model {
         match key {
             'x' => self.confirm_cancel(),
             'c' => self.go_on(),
+            'n' => self.launch(),
             'R' => self.confirm_retry(),
             'C' => self.confirm_clear(),
             key => return self.answer(key),
@@ -139,6 +141,13 @@ impl Model {
             return self.say("It is at work. It can be asked to go on when it is done.", true);
         }
         self.mode = Mode::Input(Input::new(Purpose::GoOn(item.task.id), ""));
+    }
+
+    fn launch(&mut self) {
+        match self.launches.clone() {
+            Ok(by) => self.mode = Mode::Input(Input::new(Purpose::Launch(by), "")),
+            Err(why) => self.say(&why, true),
+        }
     }
 
     /// Down in the half that has the keys.

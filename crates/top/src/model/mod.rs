@@ -19,11 +19,11 @@ use legwork_board::limits::KEYS_GUARD_MS;
 use legwork_board::{Board, Item};
 use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::api::transcript::Transcript;
-use legwork_protocol::view::{News as Decision, QuestionView, ResultView, TasksView};
+use legwork_protocol::view::{News as Decision, QuestionView, ResultView, TaskView, TasksView};
 use legwork_protocol::{QuestionId, TaskId, Time};
 use ratatui::crossterm::event::KeyEvent;
 
-use crate::act::Act;
+use crate::act::{Act, Launches};
 use crate::limits::{FIND_AFTER_MS, MESSAGE_MS, OPEN_AFTER_MS, STALE_MS};
 
 /// What has happened.
@@ -41,6 +41,8 @@ pub enum News {
     Found(String, Result<TasksView, String>),
     /// What came of something that was to be done.
     Done(Result<String, String>),
+    /// A task that was launched here.
+    Launched(Box<TaskView>),
     Key(KeyEvent),
     Pasted(String),
     Resized,
@@ -98,6 +100,7 @@ pub struct Model {
     pub now: Time,
     pub theme: Theme,
     only_looking: Option<String>,
+    launches: Result<Launches, String>,
     pub selected: Option<TaskId>,
     selected_at: Time,
     /// What a person chose last: it is chosen again when it is back in the list.
@@ -132,7 +135,12 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn new(theme: Theme, only_looking: Option<String>, now: Time) -> Self {
+    pub fn new(
+        theme: Theme,
+        only_looking: Option<String>,
+        launches: Result<Launches, String>,
+        now: Time,
+    ) -> Self {
         Self {
             board: Board::default(),
             link: Link::Connecting,
@@ -140,6 +148,7 @@ impl Model {
             now,
             theme,
             only_looking,
+            launches,
             selected: None,
             selected_at: now,
             meant: None,
@@ -180,6 +189,10 @@ impl Model {
             News::Found(text, found) => self.hear_found(&text, found),
             News::Done(Ok(text)) => self.say(&text, false),
             News::Done(Err(why)) => self.say(&why, true),
+            News::Launched(task) => {
+                self.say(&format!("Launched: {} ({}).", task.description, task.id), false);
+                self.meant = Some(task.id);
+            }
             News::Key(key) => orders = self.key(key),
             News::Pasted(text) => self.paste(&text),
             News::Resized | News::Stop(_) => {}

@@ -10,9 +10,9 @@ use ratatui::crossterm::event::KeyCode;
 use super::stage::{
     NOW, Stage, ago, asks, entry, finished, page, permission, question, said, task, tasks, tool,
 };
-use crate::act::Act;
+use crate::act::{Act, Launches};
 use crate::limits::STALE_MS;
-use crate::model::{Focus, Mode, News, Order};
+use crate::model::{Focus, Mode, Model, News, Order};
 
 fn replies(stage: &mut Stage) -> Vec<(String, Reply)> {
     let reply = |order| match order {
@@ -192,11 +192,12 @@ fn v4_only_a_finished_task_goes_on_and_only_an_unfinished_one_is_cancelled() {
 fn v4_where_only_looking_is_allowed_no_key_acts() {
     let mut stage = Stage::new();
     let theme = stage.model.theme;
-    stage.model = crate::model::Model::new(theme, Some("A helper may look.".to_owned()), NOW);
+    let why = Some("A helper may look.".to_owned());
+    stage.model = Model::new(theme, why, Err("No agent.".to_owned()), NOW);
     stage.hear(News::Board(Box::new(page(true, tasks()))));
     stage.pass(1_000);
     stage.ordered();
-    stage.keys("owyrexyCyc");
+    stage.keys("owyrexyCycnx");
     assert_eq!(stage.ordered(), []);
     assert_eq!(stage.model.message.as_ref().unwrap().text, "A helper may look.");
 }
@@ -420,4 +421,32 @@ fn v4_a_task_that_did_not_complete_is_tried_again_after_a_yes() {
         let wanted = if is_tried { vec![Order::Do(Act::Retry(over.id))] } else { vec![] };
         assert_eq!(retries(&mut stage), wanted, "{status}");
     }
+}
+
+#[test]
+fn v4_a_task_is_launched_where_the_view_was_started_and_chosen_when_it_comes() {
+    let mut stage = Stage::new();
+    stage.keys("n");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("New task for gemini in shopfront:"), "{screen}");
+    stage.keys("find it, you").key(KeyCode::Enter);
+    let by = Launches { agent: "gemini".to_owned(), folder: "/nowhere/shopfront".into() };
+    let launch = Order::Do(Act::Launch { prompt: "find it, you".to_owned(), by });
+    assert!(stage.ordered().contains(&launch));
+    let launched = task(50, "find it, you", 0);
+    stage.hear(News::Launched(Box::new(launched.clone())));
+    assert!(stage.screen(80, 24).contains("Launched: find it, you (bg_"));
+    stage.board(vec![launched.clone()]);
+    assert_eq!(stage.model.selected, Some(launched.id));
+    stage.keys("n").key(KeyCode::Enter).key(KeyCode::Esc);
+    assert!(!stage.ordered().iter().any(|order| matches!(order, Order::Do(_))));
+}
+
+#[test]
+fn v4_without_an_agent_a_launch_says_how_to_get_one() {
+    let mut stage = Stage::new();
+    let theme = stage.model.theme;
+    stage.model = Model::new(theme, None, Err("Install an agent.".to_owned()), NOW);
+    stage.keys("n");
+    assert_eq!(stage.model.message.as_ref().unwrap().text, "Install an agent.");
 }

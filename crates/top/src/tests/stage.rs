@@ -14,6 +14,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::act::Launches;
 use crate::draw::draw;
 use crate::model::{Model, News, Order, Theme};
 
@@ -248,7 +249,8 @@ pub struct Stage {
 
 impl Stage {
     pub fn empty() -> Self {
-        let model = Model::new(Theme { colours: true }, None, ago(1_000));
+        let by = Launches { agent: "gemini".to_owned(), folder: "/nowhere/shopfront".into() };
+        let model = Model::new(Theme { colours: true }, None, Ok(by), ago(1_000));
         Self { model, now: NOW, orders: vec![] }
     }
 
