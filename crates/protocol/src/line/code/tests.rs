@@ -29,6 +29,23 @@ fn every_line_is_written_as_it_was_read() {
 }
 
 #[test]
+fn data_reads_the_same_in_whatever_order_its_fields_come() {
+    let data = Answer::Cleared { tasks: 2, unfinished: 1 };
+    let data = FromDaemon::Data { id: 7, data };
+    assert!(encode(&data).starts_with(DATA_BEGINS.as_bytes()));
+    let of = r#""data":{"new":1,"of":{"unfinished":1,"tasks":2},"is":"cleared"}"#;
+    for line in [
+        format!(r#"{{"type":"data",{of},"new":[{{}}],"id":7}}"#),
+        format!(r#"{{{of},"id":7,"type":"data"}}"#),
+    ] {
+        assert_eq!(decode_from_daemon(line.as_bytes()), Ok(data.clone()), "{line}");
+    }
+    let what = |line: &str| decode_from_daemon(line.as_bytes()).unwrap_err().to_string();
+    let unknown = r#"{"type":"data","id":7,"data":{"is":"none","of":1}}"#;
+    assert!(what(unknown).contains("unknown variant `none`"), "{}", what(unknown));
+}
+
+#[test]
 fn fields_that_are_not_known_are_passed_over() {
     let line = br#"{"new":[1],"type":"cancel","id":7,"reason":"esc"}"#;
     assert_eq!(decode_to_daemon(line), Ok(ToDaemon::Cancel { id: 7 }));
