@@ -2,7 +2,7 @@
 //! write is noted before and after: a message whose second note is missing may be there, and has to
 //! be looked for. What a process only has in its memory is lost with it, and not told yet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -81,6 +81,7 @@ impl Told {
 
     /// Removes these tasks, from the file too.
     pub fn forget(&mut self, tasks: &[TaskId]) -> io::Result<()> {
+        let tasks: BTreeSet<TaskId> = tasks.iter().copied().collect();
         let before = self.notes.len();
         let mut changed = false;
         for note in self.notes.values_mut() {

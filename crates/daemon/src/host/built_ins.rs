@@ -1,6 +1,7 @@
 //! The built-in hosts, taken together: whoever asks does not care which of them it is. What the
 //! methods mean is said at the trait.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use legwork_engine::Hint;
@@ -73,7 +74,7 @@ impl BuiltIns {
     /// Removes what is kept of these tasks. Returns those of which no host has anything left.
     pub fn forget(&self, tasks: &[TaskId]) -> Vec<TaskId> {
         self.iter().fold(tasks.to_vec(), |gone, one| {
-            let forgotten = one.forget(tasks);
+            let forgotten: BTreeSet<TaskId> = one.forget(tasks).into_iter().collect();
             gone.into_iter().filter(|task| forgotten.contains(task)).collect()
         })
     }
