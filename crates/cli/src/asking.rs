@@ -88,9 +88,9 @@ pub fn list(client: &mut Client, mut list: List, most: usize) -> Result<TasksVie
     {
         list.after = Some(next);
         let more = page(client, &list, most - listed.tasks.len())?;
+        let TasksView { tasks, .. } = more;
         // One that ended between two pages is on both.
-        listed.tasks.extend(more.tasks.iter().filter(|task| !known.contains(&task.id)).cloned());
-        known.extend(more.tasks.iter().map(|task| task.id));
+        listed.tasks.extend(tasks.into_iter().filter(|task| known.insert(task.id)));
         listed = TasksView { tasks: listed.tasks, ..more };
     }
     Ok(listed)

@@ -1,5 +1,6 @@
 //! Where text goes and how it looks: colours and the width of a terminal, plain text in a pipe.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
@@ -125,7 +126,11 @@ impl Screen {
 
 /// The same JSON with characters that steer a terminal as escapes. The writer has escaped those
 /// below U+0020, and outside of texts JSON has none of the others.
-fn harmless_json(json: &str) -> String {
+fn harmless_json(json: &str) -> Cow<'_, str> {
+    // Nearly all of it is ASCII without DEL, whatever its length.
+    if json.bytes().all(|byte| byte < 0x7f) {
+        return json.into();
+    }
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         // All that steer are within the first plane, so one escape is enough.
@@ -134,7 +139,7 @@ fn harmless_json(json: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    out.into()
 }
 
 /// Whether a person says yes to this. Where nobody can be asked, `--yes` has to say it.
@@ -166,7 +171,7 @@ pub fn warn(text: &str, json: bool) {
 }
 
 fn for_programs(value: &Value) -> String {
-    harmless_json(&value.to_string())
+    harmless_json(&value.to_string()).into_owned()
 }
 
 /// Tells a person something beside the output, on stderr.
