@@ -106,7 +106,10 @@ impl Answer {
         let answered = client.request::<api::Answer>(ask)?;
         if screen.is_json() {
             let about = json!({ "question": question.id });
-            let report = Report::new(about, &answered);
+            let mut report = Report::new(about, &answered);
+            if !report.refused {
+                report.text = sentences::replied(question, &reply);
+            }
             screen.value(&report)?;
             return Ok(if report.refused { Exit::Refused } else { Exit::Done });
         }

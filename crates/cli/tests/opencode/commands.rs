@@ -50,7 +50,7 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
         let (code, list) = said(&stage.legwork(&["list", "--status", "running"]));
         let line = list.lines().find(|line| line.starts_with(id)).unwrap().to_owned();
         assert_eq!(code, 0);
-        for part in ["running", "Seen by a person", "general"] {
+        for part in ["working", "Seen by a person", "general"] {
             assert!(line.contains(part), "{list}");
         }
         let all = stage.json(0, &["list"]);
@@ -249,5 +249,5 @@ async fn answer(stage: &Stage, task: &str) {
     assert!(code == 0 && shown.contains("bash: echo permitted"), "{shown}");
     let done = stage.json(0, &["answer", task, "once"]);
     assert_eq!((&done["question"], &done["refused"]), (&asked["id"], &json!(false)));
-    assert_eq!(done["text"], "The helper has your answer.");
+    assert_eq!(done["text"], "Allowed once: echo permitted");
 }
