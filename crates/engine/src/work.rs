@@ -48,8 +48,8 @@ pub enum Action {
         /// It is to be a copy of its parent up to this message of that.
         fork_before: Option<String>,
     },
-    /// Hand over a prompt, unless it is there, or start the turn of one that is. → `Done` once the host has taken it, which proves
-    /// nothing yet.
+    /// Hand over a prompt, unless it is there, or start the turn of one that is. → `Done` once the
+    /// host has taken it, which proves nothing yet.
     Prompt {
         tried: Tried,
         session: SessionId,
@@ -63,8 +63,8 @@ pub enum Action {
     /// Read: which sessions are at work, and which wait for a person? → `Polled`.
     Poll { scope: Scope },
     /// Put a message into a session, unless it is there. → `Delivered` if it is there, `Done` if it
-    /// was sent now, `Unanswered` if it is there in vain, `Queued` if it waits to be read, `UndoPending`, `AtWork` or `Absent` if it
-    /// cannot be sent now.
+    /// was sent now, `Unanswered` if it is there in vain, `Queued` if it waits to be read,
+    /// `UndoPending`, `AtWork` or `Absent` if it cannot be sent now.
     Deliver {
         tried: Tried,
         session: SessionId,
