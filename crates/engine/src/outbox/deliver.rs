@@ -163,7 +163,10 @@ impl Engine {
         let max_chars = self.settings.max_result_chars;
         let Some(attempt) = self.outbox.deliveries.get(id) else { return };
         let delivery = &attempt.delivery;
-        let for_turn = route.wake == Wake::StartTurn && self.may_wait_for_last(delivery);
+        // What only waits for the last one is to have a turn; what waits in the history is not.
+        let for_turn = route.wake == Wake::StartTurn
+            && self.may_wait_for_last(delivery)
+            && !self.is_from_before_it_was_shown(delivery);
         let notices = delivery.notices.iter().filter_map(|id| self.outbox.notices.get(id));
         let notices: Vec<_> = notices
             .map(|notice| (notice, self.tasks.key_of(notice.id.task, notice.id.run)))

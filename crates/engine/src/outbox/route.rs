@@ -56,7 +56,7 @@ impl Engine {
     }
 
     /// Whether all that it tells was over before a window showed the session.
-    fn is_from_before_it_was_shown(&self, delivery: &Delivery) -> bool {
+    pub(super) fn is_from_before_it_was_shown(&self, delivery: &Delivery) -> bool {
         let recipient = self.outbox.recipients.get(&delivery.to);
         let Some(shown) = recipient.and_then(|recipient| recipient.shown_since) else {
             return false;

@@ -160,9 +160,10 @@ fn n4_what_ends_while_a_window_shows_its_parent_starts_a_turn() {
     insta::assert_snapshot!(story.end());
 }
 
-#[test]
-fn n4_what_ended_before_a_window_shows_its_parent_waits_in_the_history() {
-    let mut story = Story::new();
+/// A helper ends, its window is closed, and a window shows its parent afterwards, which is told
+/// without a turn.
+fn shown_afterwards(settings: Settings) -> Story {
+    let mut story = Story::with(settings, Nasty::calm());
     let main = story.main.clone();
     let task = story.launch("Explore", "say found it");
     undo(&mut story);
@@ -177,7 +178,17 @@ fn n4_what_ended_before_a_window_shows_its_parent_waits_in_the_history() {
     story.pass(60_000);
     assert!(story.told()[0].quiet);
     assert_eq!(story.turns(&main), turns);
-    insta::assert_snapshot!(story.end());
+    story
+}
+
+#[test]
+fn n4_what_ended_before_a_window_shows_its_parent_waits_in_the_history() {
+    insta::assert_snapshot!(shown_afterwards(Settings::default()).end());
+}
+
+#[test]
+fn n9_with_last_what_ended_before_a_window_shows_its_parent_is_owed_no_turn() {
+    shown_afterwards(Settings { wake: WakeOn::Last, ..Settings::default() }).end();
 }
 
 #[test]
