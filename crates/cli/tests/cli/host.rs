@@ -57,7 +57,9 @@ impl Host {
 
     /// What the session that launches helpers was told.
     pub fn told(&self) -> Vec<Value> {
-        self.opencode.lock().unwrap().sessions["ses_parent"].messages.clone()
+        let mut messages = self.opencode.lock().unwrap().sessions["ses_parent"].messages.clone();
+        messages.retain(|message| message["info"]["role"] == "user");
+        messages
     }
 
     /// Runs a command as the host would, and gives back what it printed.
@@ -307,6 +309,12 @@ impl OpenCode {
                 session.busy = id != "ses_parent";
                 let info = json!({ "id": body["messageID"], "role": "user" });
                 session.messages.push(json!({ "info": info, "parts": body["parts"] }));
+                if !session.busy {
+                    let id = format!("msg_answer_{}", session.messages.len());
+                    let info =
+                        json!({ "id": id, "role": "assistant", "parentID": body["messageID"] });
+                    session.messages.push(json!({ "info": info, "parts": [] }));
+                }
                 (204, Value::Null)
             }
             ("post", ["abort"]) => {

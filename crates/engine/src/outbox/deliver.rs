@@ -125,6 +125,8 @@ impl Attempt {
             Err(HostError::Gone) => return Verdict::NoSession,
             Ok(_) => {
                 self.reached = Reached::Accepted;
+                // Its turn was started for it, which is done once.
+                self.unanswered += u32::from(self.unanswered == UNANSWERED_LOOKS);
                 self.refusals += 1;
                 DELIVERY_CONFIRM_MS.max(pause_ms(self.refusals))
             }
