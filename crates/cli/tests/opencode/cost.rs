@@ -41,8 +41,7 @@ fn a_task_costs_opencode_four_requests_and_its_toasts() {
             let shown = stage.events.look(|all| toasts(&all[mark..]).len()) as u64;
             costs.push(requests(&stage) - before - shown);
         }
-        // Whether what it was told is answered takes up to two more: the status, the newest messages.
-        assert!(costs.iter().min() <= Some(&(OF_A_TASK + 2)), "{costs:?}");
+        assert_eq!(costs.iter().min(), Some(&OF_A_TASK), "{costs:?}");
     });
 }
 

@@ -46,9 +46,12 @@ pub async fn tell<T: Transport>(
     parts: &[Part],
     wake: Wake,
 ) -> Result<Finding, HostError> {
-    // Alone, because a delivery that was sent is there nearly always.
-    if is_there(host, tried, session, message).await? {
-        return delivered(host, tried, (session, message), wake).await;
+    // Alone, because a delivery that was sent is there nearly always, and answered.
+    if is_told(host, tried, session, message, wake).await? {
+        return Ok(Finding::Delivered);
+    }
+    if wake == Wake::StartTurn && is_there(host, tried, session, message).await? {
+        return unanswered(host, tried, session, message).await;
     }
     let there = Conversation::of(host, session).await?;
     if there.has_undo_pending() {
@@ -61,14 +64,31 @@ pub async fn tell<T: Transport>(
     send(host, session, message, there.choice, parts.collect(), wake).await
 }
 
-/// What becomes of a delivery that is there.
-async fn delivered<T: Transport>(
+/// Whether the delivery is there and has what it is to have: for one that is to start a turn, the
+/// newest messages tell both in one request.
+async fn is_told<T: Transport>(
     host: &T,
     tried: Tried,
-    (session, message): (&SessionId, &MessageId),
+    session: &SessionId,
+    message: &MessageId,
     wake: Wake,
+) -> Result<bool, HostError> {
+    if tried == Tried::Never || wake != Wake::StartTurn {
+        return is_there(host, tried, session, message).await;
+    }
+    let newest = history::read(host, session, |_| true).await?;
+    let is_it = |told: &Value| Message::read(told).id() == Some(message.as_str());
+    Ok(newest.iter().any(is_it) && !is_last(&newest, message))
+}
+
+/// What becomes of a delivery that is there, and that nothing was seen to follow.
+async fn unanswered<T: Transport>(
+    host: &T,
+    tried: Tried,
+    session: &SessionId,
+    message: &MessageId,
 ) -> Result<Finding, HostError> {
-    if wake != Wake::StartTurn || !waits_in_vain(host, session, message).await? {
+    if !waits_in_vain(host, session, message).await? {
         return Ok(Finding::Delivered);
     }
     let there = Conversation::of(host, session).await?;
@@ -81,7 +101,8 @@ async fn delivered<T: Transport>(
 }
 
 /// Whether nobody is at work in the session, and nothing follows the message there: a prompt that
-/// comes while a turn is failing is stored, and starts none (1.18.33).
+/// comes while a turn is failing is stored, and starts none (1.18.33). The messages are read last,
+/// so that a turn that begins meanwhile is seen in them.
 async fn waits_in_vain<T: Transport>(
     host: &T,
     session: &SessionId,
@@ -90,11 +111,14 @@ async fn waits_in_vain<T: Transport>(
     if is_busy(host, session).await? {
         return Ok(false);
     }
-    let newest = history::read(host, session, |_| true).await?;
+    Ok(is_last(&history::read(host, session, |_| true).await?, message))
+}
+
+/// Whether nothing follows the message. One that was sent twice may stand behind its own answer.
+fn is_last(newest: &[Value], message: &MessageId) -> bool {
     let (id, mut newest) = (message.as_str(), newest.iter().map(Message::read).rev());
     let is_last = newest.next().is_some_and(|last| last.id() == Some(id));
-    // One that was sent twice may stand behind its own answer.
-    Ok(is_last && !newest.any(|other| other.answers(id)))
+    is_last && !newest.any(|other| other.answers(id))
 }
 
 /// Starts the turn of a message that is there. Its parts stay as they are (1.18.33).

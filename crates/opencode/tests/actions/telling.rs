@@ -89,6 +89,7 @@ fn n1_a_delivery_that_is_there_is_not_sent_again() {
         tell(Tried::Perhaps, "ses_parent", "msg_1df5a6e5a001WonwIiyhqfqoD7", Wake::StartTurn);
     assert_eq!(host.perform(&there), Ok(Finding::Delivered));
     assert!(host.wrote_nothing());
+    assert_eq!(host.reads().len(), 1);
 }
 
 /// A session that is idle and whose newest message is this one.
