@@ -22,6 +22,7 @@ Chores:
   soak             run many tasks through one daemon, and look whether anything grows
   upgrade          build the next version too, and play upgrades and downgrades with both
   views            measure what it costs that somebody looks
+  campaigns        check that these programs are formatted, compile and pass their tests
   picture          record the README's picture: the real OpenCode with helpers
   npm              make the npm packages around programs that are built
   archive          make the archives of a release around them
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         "sim" => sim::run(rest),
         "adversary" | "bench" | "chaos" | "clients" | "conformance" | "picture" | "soak"
         | "views" => campaigns::run(chore, rest),
+        "campaigns" => campaigns::check(rest),
         "npm" => npm::run(rest),
         "archive" => archive::run(rest),
         "man" => man::run(rest),

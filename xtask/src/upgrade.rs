@@ -4,6 +4,7 @@
 //! The copy has folders of its own for what it makes, and shares what is built of other people's
 //! crates with the workspace.
 
+use crate::campaigns::succeeds;
 use crate::mutants::copy;
 use crate::packing::{project::Project, told};
 use crate::release::numbered;
@@ -63,12 +64,6 @@ fn next(version: &str) -> Result<String, Fault> {
     let known: Option<(&str, u64)> = major.zip(minor);
     let (major, minor) = known.ok_or_else(|| Fault::new(format!("`{version}` has no next one")))?;
     Ok(format!("{major}.{}.0", minor + 1))
-}
-
-fn succeeds(command: &mut Command) -> Result<(), Fault> {
-    let what = format!("{command:?}");
-    let ended = command.status().map_err(|cause| Fault::trying(&what, cause))?;
-    if ended.success() { Ok(()) } else { Err(Fault::trying(what, ended)) }
 }
 
 #[cfg(test)]

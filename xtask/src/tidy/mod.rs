@@ -139,7 +139,7 @@ fn sources(root: &Path, files: &[String]) -> Result<Vec<Source>, Fault> {
     files
         .iter()
         .filter(|path| path.ends_with(".rs"))
-        .filter(|path| path.starts_with("crates/") || path.starts_with("xtask/"))
+        .filter(|path| ["crates/", "campaigns/", "xtask/"].iter().any(|top| path.starts_with(top)))
         .map(|path| Ok(Source::new(path, tree::read(root, path)?)))
         .collect()
 }

@@ -47,7 +47,7 @@ fn i2_the_notices_name_what_is_built_in() {
 }
 
 /// For development only; all others are released together.
-const PRIVATE: [&str; 4] = ["legwork-campaigns", "legwork-sim", "legwork-testkit", "xtask"];
+const PRIVATE: [&str; 3] = ["legwork-sim", "legwork-testkit", "xtask"];
 
 #[test]
 fn i2_every_crate_but_those_for_development_can_be_published() {

@@ -27,7 +27,7 @@ const INSPECTOR: &str = "inspector-strict";
 /// Installs both by npm into the target folder, and a Node that runs them. The suite asks over
 /// HTTP, so a bridge on this machine stands before `legwork mcp` and lends the names of the suite's
 /// tools to ours. Checks that are expected to fail are in
-/// crates/campaigns/src/conformance/expected.txt, with the reasons. Exit code 0: nothing else
+/// campaigns/src/conformance/expected.txt, with the reasons. Exit code 0: nothing else
 /// failed; 1: something did, or an expected failure did not happen; 2: could not be done.
 #[derive(Args)]
 #[command(after_help = "\
