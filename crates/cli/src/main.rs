@@ -13,6 +13,8 @@ mod clients;
 mod commands;
 mod complete;
 mod demo;
+#[cfg(test)]
+mod docs;
 mod exit;
 mod fault;
 mod front;

@@ -13,36 +13,25 @@ use legwork_protocol::refusal::plain;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-use super::check::{Check, Ground, Look};
+use super::check::DoctorContext;
 use super::clients;
-use super::finding::{Finding, Remedy, word};
+use super::codes;
+use super::finding::Finding;
 use crate::agents::{Agents, how_to_get_one};
+use crate::plugin::word;
 use crate::words::counted;
-
-pub const AGENTS: Check = Check {
-    name: "agents",
-    doing: "starting every agent",
-    at_most: Duration::from_secs(30),
-    look: Look::In(agents),
-};
 
 /// An agent may be given longer by the settings; here a person waits.
 const START_MAX: Duration = Duration::from_secs(15);
 const SHOWN_MAX_CHARS: usize = 1_000;
 
-fn agents(ground: &Ground) -> Vec<Finding> {
-    let agents = Agents::find(&ground.folders);
+pub fn agents(context: &DoctorContext) -> Vec<Finding> {
+    let agents = Agents::find(&context.folders);
     let known = counted(agents.known.len(), "agent");
     let mut found = vec![match agents.default() {
-        Some(name) if !agents.known.iter().any(|agent| agent.name == name) => Finding::problem(
-            "agents",
-            "agents.no-default",
-            format!("{known} for `legwork run`, and none is called {name}, the default"),
-            Remedy::words(format!(
-                "Name another one as run.agent in {}; `legwork agents` shows them.",
-                ground.folders.config.display()
-            )),
-        ),
+        Some(name) if !agents.known.iter().any(|agent| agent.name == name) => {
+            codes::agents_no_default(known, name, context.folders.config.display())
+        }
         Some(name) => {
             Finding::good("agents", format!("{known} for `legwork run`; the default is {name}"))
         }
@@ -54,8 +43,8 @@ fn agents(ground: &Ground) -> Vec<Finding> {
         found.extend(more.map(|says| Finding::good("agents", says)));
     }
     let default = agents.default().map(str::to_owned);
-    let config = &ground.folders.config;
-    for (agent, wrong) in start_all(agents.known, &ground.folders) {
+    let config = &context.folders.config;
+    for (agent, wrong) in start_all(agents.known, &context.folders) {
         found.push(cannot_start(&agent, default.as_deref(), config, &wrong));
     }
     found
@@ -67,46 +56,25 @@ fn none(agents: &Agents) -> Finding {
     if clients::names().is_empty() {
         return Finding::good("agents", format!("{says}; `legwork agents`"));
     }
-    let remedy = match agents.installable.first() {
-        Some(one) if one.has_npm => {
-            Remedy::run(one.command(), format!("then helpers can run on {}", one.agent))
-        }
-        Some(one) => {
-            Remedy::words(format!("Run {}; then helpers can run on {}.", one.how(), one.agent))
-        }
-        None => Remedy::words(how_to_get_one()),
-    };
-    let says = format!("{says}: helpers have nothing to run on");
-    Finding::problem("agents", "agents.none", says, remedy)
+    match agents.installable.first() {
+        Some(one) if one.has_npm => codes::agents_none_but_npm(says, one.command(), &one.agent),
+        Some(one) => codes::agents_none_yet(says, one.how(), &one.agent),
+        None => codes::agents_none(says, how_to_get_one()),
+    }
 }
 
 /// One that nobody has chosen may well be half installed.
 fn cannot_start(agent: &Agent, default: Option<&str>, config: &Path, wrong: &str) -> Finding {
-    let name = &agent.name;
-    let says = format!("{name} cannot be started: {}", plain(wrong, SHOWN_MAX_CHARS));
-    let (is_ours, remedy) = match &agent.source {
-        Source::Config => (
-            true,
-            Remedy::words(format!(
-                "Correct agents.{name} in {}, or take it out; `legwork agents {name}` tries it.",
-                config.display()
-            )),
-        ),
-        Source::Path(program) => (
-            default == Some(name),
-            Remedy::words(format!(
-                "Put {} right or remove it, or name another one as run.agent in {}; `legwork \
-                 agents {name}` tries it.",
-                word(program),
-                config.display()
-            )),
-        ),
-        Source::BuiltIn => (true, Remedy::words("Install legwork again.")),
-    };
-    if is_ours {
-        return Finding::problem("agents", "agents.cannot-start", says, remedy);
+    let (name, wrong) = (&agent.name, plain(wrong, SHOWN_MAX_CHARS));
+    match &agent.source {
+        Source::Config => codes::agents_set_cannot_start(name, wrong, config.display()),
+        Source::BuiltIn => codes::agents_own_cannot_start(name, wrong),
+        Source::Path(program) => {
+            let config = config.display();
+            let found = codes::agents_found_cannot_start(name, wrong, word(program), config);
+            if default == Some(name) { found } else { found.mild() }
+        }
     }
-    Finding::mind("agents", "agents.cannot-start", says, remedy)
 }
 
 /// Starts all at once; gives back those that do not start, and why.

@@ -10,16 +10,17 @@ use legwork_config::Config;
 use legwork_machine::Folders;
 use legwork_protocol::view::DaemonView;
 
-use super::finding::{Finding, Remedy};
+use super::codes;
+use super::finding::Finding;
 use crate::progress::{Board, REDRAW, elapsed, is_live};
 use crate::table::fit;
 
-/// What takes longer than this shows that it goes on.
+/// A check that takes longer than this shows that it goes on.
 const QUIET: Duration = Duration::from_secs(1);
 
 /// What all checks look at.
 #[derive(Debug)]
-pub struct Ground {
+pub struct DoctorContext {
     pub folders: Folders,
     pub config: Config,
     /// What is wrong with the settings.
@@ -28,14 +29,12 @@ pub struct Ground {
     pub daemon: OnceLock<DaemonView>,
 }
 
+/// A check by what it needs.
 #[derive(Debug, Clone, Copy)]
-pub enum Look {
-    /// It needs nothing of legwork's own.
-    Anywhere(fn() -> Vec<Finding>),
-    /// It needs to know where legwork's folders are.
-    In(fn(&Ground) -> Vec<Finding>),
-    /// It is better off if that is known.
-    Perhaps(fn(Option<&Ground>) -> Vec<Finding>),
+pub enum Needs {
+    Nothing(fn() -> Vec<Finding>),
+    Folders(fn(&DoctorContext) -> Vec<Finding>),
+    FoldersIfAny(fn(Option<&DoctorContext>) -> Vec<Finding>),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,35 +43,37 @@ pub struct Check {
     /// What goes on, for a person who waits.
     pub doing: &'static str,
     pub at_most: Duration,
-    pub look: Look,
+    pub look: Needs,
 }
 
 impl Check {
-    /// Looks. Nothing comes of it where legwork's folders are needed and unknown.
-    pub fn run(&self, ground: Option<&Arc<Ground>>) -> Vec<Finding> {
-        let (tell, told) = mpsc::channel();
-        match (self.look, ground) {
-            (Look::Anywhere(look), _) => {
-                thread::spawn(move || tell.send(look()));
-            }
-            (Look::Perhaps(look), ground) => {
-                let ground = ground.cloned();
-                thread::spawn(move || tell.send(look(ground.as_deref())));
-            }
-            (Look::In(look), Some(ground)) => {
-                let ground = ground.clone();
-                thread::spawn(move || tell.send(look(&ground)));
-            }
-            (Look::In(_), None) => return Vec::new(),
-        }
+    pub const fn new(name: &'static str, doing: &'static str, seconds: u64, look: Needs) -> Self {
+        Self { name, doing, at_most: Duration::from_secs(seconds), look }
+    }
+
+    /// Runs the check. It finds nothing where it needs legwork's folders and they are unknown.
+    pub fn run(&self, context: Option<&Arc<DoctorContext>>) -> Vec<Finding> {
+        let (sender, found) = mpsc::channel();
+        let (look, context) = (self.look, context.cloned());
+        thread::spawn(move || {
+            sender.send(match (look, context.as_deref()) {
+                (Needs::Nothing(look), _) => look(),
+                (Needs::FoldersIfAny(look), context) => look(context),
+                (Needs::Folders(look), Some(context)) => look(context),
+                (Needs::Folders(_), None) => Vec::new(),
+            })
+        });
         let began = Instant::now();
         let mut board = None;
         loop {
-            match told.recv_timeout(REDRAW) {
+            match found.recv_timeout(REDRAW) {
                 Ok(findings) => return findings,
-                Err(RecvTimeoutError::Disconnected) => return vec![self.failed()],
+                Err(RecvTimeoutError::Disconnected) => {
+                    return vec![codes::check_failed(self.doing).about(self.name)];
+                }
                 Err(RecvTimeoutError::Timeout) if began.elapsed() > self.at_most => {
-                    return vec![self.gave_up()];
+                    let slow = codes::check_slow(self.doing, self.at_most.as_secs());
+                    return vec![slow.about(self.name)];
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -83,44 +84,31 @@ impl Check {
             }
         }
     }
-
-    fn gave_up(&self) -> Finding {
-        let says = format!("{}: not done within {} s", self.doing, self.at_most.as_secs());
-        let remedy = "A disk or a program there does not answer. Try again when it does.";
-        Finding::problem(self.name, "check.slow", says, Remedy::words(remedy))
-    }
-
-    fn failed(&self) -> Finding {
-        let says = format!("{}: the check itself failed", self.doing);
-        Finding::problem(self.name, "check.failed", says, Remedy::words("Please report this."))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(look: fn() -> Vec<Finding>, at_most: Duration) -> Vec<&'static str> {
-        let check = Check { name: "x", doing: "looking", at_most, look: Look::Anywhere(look) };
+    fn check(look: fn() -> Vec<Finding>, seconds: u64) -> Vec<&'static str> {
+        let check = Check::new("x", "looking", seconds, Needs::Nothing(look));
         check.run(None).into_iter().map(|finding| finding.code).collect()
     }
 
     #[test]
     fn p7_a_check_that_hangs_or_fails_is_a_finding_and_no_hang() {
-        let long = Duration::from_secs(60);
-        assert_eq!(check(|| vec![Finding::good("x", "y")], long), ["ok"]);
-        assert_eq!(check(|| panic!("on purpose"), long), ["check.failed"]);
+        assert_eq!(check(|| vec![Finding::good("x", "y")], 60), ["ok"]);
+        assert_eq!(check(|| panic!("on purpose"), 60), ["check.failed"]);
         let hangs = || -> Vec<Finding> {
             thread::park();
             Vec::new()
         };
-        assert_eq!(check(hangs, Duration::ZERO), ["check.slow"]);
+        assert_eq!(check(hangs, 0), ["check.slow"]);
     }
 
     #[test]
     fn what_needs_folders_says_nothing_without_them() {
-        let look = Look::In(|_| vec![Finding::good("x", "y")]);
-        let check = Check { name: "x", doing: "looking", at_most: Duration::ZERO, look };
-        assert!(check.run(None).is_empty());
+        let look = Needs::Folders(|_| vec![Finding::good("x", "y")]);
+        assert!(Check::new("x", "looking", 60, look).run(None).is_empty());
     }
 }

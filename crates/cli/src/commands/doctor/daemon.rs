@@ -7,36 +7,22 @@ use legwork_machine::{Fault as MachineFault, Folders, check_owner_of, check_priv
 use legwork_protocol::api::Request;
 use legwork_protocol::view::DaemonView;
 
-use super::check::{Check, Ground, Look};
-use super::finding::{Finding, Remedy, word};
+use super::check::DoctorContext;
+use super::codes;
+use super::finding::Finding;
 use super::plugin::is_elsewhere;
 use crate::asking::{connect_soon, get};
 use crate::fault::Fault;
+use crate::plugin::word;
 use crate::sentences;
 
-pub const DAEMON: Check = Check {
-    name: "daemon",
-    doing: "waiting for the daemon",
-    at_most: Duration::from_secs(20),
-    look: Look::In(daemon),
-};
-
-pub const HOSTS: Check = Check {
-    name: "hosts",
-    doing: "counting the connected hosts",
-    at_most: Duration::from_secs(2),
-    look: Look::In(hosts),
-};
-
-const STOP: &str = "legwork daemon stop";
-
-fn daemon(ground: &Ground) -> Vec<Finding> {
-    match ask(&ground.folders) {
+pub fn daemon(context: &DoctorContext) -> Vec<Finding> {
+    match ask(&context.folders) {
         Err(fault) => vec![unreached(&fault)],
         Ok((view, took)) => {
-            let found = vec![version(&view, took), socket(&ground.folders)];
+            let found = vec![version(&view, took), socket(&context.folders)];
             // Nobody else sets it.
-            let _ = ground.daemon.set(view);
+            let _ = context.daemon.set(view);
             found
         }
     }
@@ -49,30 +35,25 @@ fn ask(folders: &Folders) -> Result<(DaemonView, Duration), Fault> {
     Ok((view, asked.elapsed()))
 }
 
-/// Why the daemon could not be asked. The fault says what to do in words; where a command does it,
-/// that is named too.
+/// Why the daemon could not be asked.
 fn unreached(fault: &Fault) -> Finding {
     use ClientFault as F;
-    let stop = || Some(Remedy::run(STOP, "ends it; the next command starts another"));
-    let (code, remedy) = match fault {
-        Fault::Client(F::Suspended { pid }) => {
-            let command = format!("kill -CONT {pid}");
-            ("daemon.suspended", Some(Remedy::run(command, "lets it go on")))
+    let says = fault.in_full();
+    let Fault::Client(fault) = fault else { return codes::daemon_unreachable(says) };
+    match fault {
+        F::Suspended { pid } => codes::daemon_suspended(says, pid),
+        F::Silent { .. } => codes::daemon_silent(says),
+        F::TooSlow { .. } => codes::daemon_not_ready(says),
+        F::Lost { .. } => codes::daemon_lost(says),
+        F::TurnedAway { .. } => codes::daemon_other_version(says),
+        F::Garbled(_) | F::Unfitting(_) => codes::daemon_garbled(says),
+        F::Ended { .. } | F::NotStarted { .. } => codes::daemon_cannot_start(says),
+        F::Elsewhere { .. } => codes::daemon_elsewhere(says),
+        F::Machine(MachineFault::NotPrivate { folder, command, .. }) => {
+            codes::daemon_socket_folder(says, command, word(folder))
         }
-        Fault::Client(F::Silent { .. }) => ("daemon.silent", stop()),
-        Fault::Client(F::TooSlow { .. }) => ("daemon.not-ready", stop()),
-        Fault::Client(F::Lost { .. }) => ("daemon.lost", stop()),
-        Fault::Client(F::TurnedAway { .. }) => ("daemon.other-version", stop()),
-        Fault::Client(F::Garbled(_) | F::Unfitting(_)) => ("daemon.garbled", stop()),
-        Fault::Client(F::Ended { .. } | F::NotStarted { .. }) => ("daemon.cannot-start", None),
-        Fault::Client(F::Elsewhere { .. }) => ("daemon.elsewhere", None),
-        Fault::Client(F::Machine(MachineFault::NotPrivate { folder, command, .. })) => {
-            let command = format!("{command} {}", word(folder));
-            ("daemon.socket-folder", Some(Remedy::run(command, "makes it yours alone")))
-        }
-        _ => ("daemon.unreachable", None),
-    };
-    Finding { remedy, ..Finding::of_fault("daemon", code, fault) }
+        _ => codes::daemon_unreachable(says),
+    }
 }
 
 fn version(view: &DaemonView, took: Duration) -> Finding {
@@ -83,15 +64,9 @@ fn version(view: &DaemonView, took: Duration) -> Finding {
         return Finding::good("daemon", says);
     }
     if is_newer(&view.build, ours) {
-        let says = format!("{says}; this is legwork {ours}, and both work together");
-        let remedy = Remedy::run("legwork update", "says how to update this one");
-        return Finding::mind("daemon", "daemon.newer", says, remedy);
+        return codes::daemon_newer(says, ours);
     }
-    let why = format!(
-        "lets this one start, which is legwork {ours}; by itself it makes way when nothing is \
-         unfinished"
-    );
-    Finding::mind("daemon", "daemon.older", says, Remedy::run(STOP, why))
+    codes::daemon_older(says, ours)
 }
 
 /// The daemon was just asked, so it listens somewhere.
@@ -99,21 +74,15 @@ fn socket(folders: &Folders) -> Finding {
     let socket = match holder(&folders.store) {
         Ok(Holder::Daemon(Some(record))) => record.socket,
         Ok(_) => None,
-        Err(fault) => return Finding::of_fault("socket", "socket.unknown", &fault.into()),
+        Err(fault) => return codes::socket_unreadable(Fault::from(fault).in_full()),
     };
-    let Some(socket) = socket else {
-        let remedy = Remedy::run(STOP, "if its disk has room: it may be an older legwork");
-        let says = "the daemon has not written down where it listens";
-        return Finding::mind("socket", "socket.unknown", says, remedy);
-    };
+    let Some(socket) = socket else { return codes::socket_unknown() };
     let folder = folders.socket.parent().unwrap_or(&folders.socket);
     let listens = socket.display();
     if let Err(fault) = check_owner_of(folder).and_then(|()| check_private(folder))
         && socket.parent() != Some(folder)
     {
-        let says = format!("{fault} The daemon listens on {listens} instead");
-        let remedy = "That does no harm. If XDG_RUNTIME_DIR is another user's, unset it.";
-        return Finding::mind("socket", "socket.moved", says, Remedy::words(remedy));
+        return codes::socket_moved(fault, listens);
     }
     if socket == folders.socket {
         return Finding::good("socket", listens.to_string());
@@ -123,20 +92,13 @@ fn socket(folders: &Folders) -> Finding {
     Finding::good("socket", format!("{listens} (not {}, and found)", folders.socket.display()))
 }
 
-fn hosts(ground: &Ground) -> Vec<Finding> {
-    let Some(view) = ground.daemon.get() else { return Vec::new() };
+pub fn hosts(context: &DoctorContext) -> Vec<Finding> {
+    let Some(view) = context.daemon.get() else { return Vec::new() };
     if view.hosts.is_empty() && is_elsewhere() {
         return vec![Finding::good("hosts", "no OpenCode is connected, and none is needed")];
     }
     if view.hosts.is_empty() {
-        return vec![Finding::mind(
-            "hosts",
-            "hosts.none",
-            "no OpenCode is connected",
-            Remedy::words(
-                "Start OpenCode, or restart one that was open before `legwork install opencode`.",
-            ),
-        )];
+        return vec![codes::hosts_none()];
     }
     let names: Vec<String> = view.hosts.iter().map(sentences::host).collect();
     vec![Finding::good("hosts", format!("connected: {}", names.join(", ")))]

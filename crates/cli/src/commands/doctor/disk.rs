@@ -3,21 +3,15 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
 use legwork_machine::private_file;
 use rustix::fs::statvfs;
 
-use super::check::{Check, Ground, Look};
-use super::finding::{Finding, Remedy, word};
+use super::check::DoctorContext;
+use super::codes;
+use super::finding::Finding;
 use crate::bytes::size;
-
-pub const DISK: Check = Check {
-    name: "disk",
-    doing: "writing a trial file",
-    at_most: Duration::from_secs(10),
-    look: Look::In(disk),
-};
+use crate::plugin::word;
 
 /// A few results and what is written while the records are made smaller.
 const FULL_BYTES: u64 = 4 << 20;
@@ -27,39 +21,26 @@ const SCARCE_BYTES: u64 = 32 << 20;
 static TRIAL: [u8; 64 << 10] = [b'x'; 64 << 10];
 const TRIAL_NAME: &str = ".doctor-trial";
 
-fn disk(ground: &Ground) -> Vec<Finding> {
-    let folders = &ground.folders;
+pub fn disk(context: &DoctorContext) -> Vec<Finding> {
+    let folders = &context.folders;
     let log = folders.log.parent().unwrap_or(&folders.log);
     let mut least = u64::MAX;
     for folder in [folders.store.as_path(), &folders.sessions, log] {
         let Some(there) = folder.ancestors().find(|above| above.exists()) else { continue };
         if let Err(why) = try_to_write(folder) {
-            let says = format!("nothing can be written to {} ({why})", there.display());
-            return vec![full("disk.unwritable", says, there)];
+            return vec![codes::disk_unwritable(there.display(), why, word(there))];
         }
         let Ok(found) = statvfs(there) else { continue };
         let free = found.f_bavail.saturating_mul(found.f_frsize);
         if free < FULL_BYTES || (found.f_files > 0 && found.f_favail == 0) {
-            let says = format!("the disk of {} is full ({} left)", there.display(), size(free));
-            return vec![full("disk.full", says, there)];
+            return vec![codes::disk_full(there.display(), size(free), word(there))];
         }
         least = least.min(free);
     }
     if least < SCARCE_BYTES {
-        let says = format!("{} left, which is little", size(least));
-        let remedy = Remedy::run("legwork clear --finished", "forgets what is done with");
-        return vec![Finding::mind("disk", "disk.scarce", says, remedy)];
+        return vec![codes::disk_scarce(size(least))];
     }
     vec![Finding::good("disk", format!("{} left", size(least)))]
-}
-
-fn full(code: &'static str, says: String, folder: &Path) -> Finding {
-    let remedy = Remedy::words(format!(
-        "Make room there (`df -h {}` shows the disk); legwork goes on by itself, and nothing is \
-         lost meanwhile.",
-        word(folder)
-    ));
-    Finding::problem("disk", code, says, remedy)
 }
 
 /// A quota or a disk that can only be read does not show in its numbers.

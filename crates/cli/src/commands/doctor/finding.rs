@@ -1,16 +1,10 @@
-//! What a check has found, and what to do about it.
+//! A finding: its code, what is so, and what to do about it. The codes are in [`super::codes`].
 
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::fault::Fault;
 use crate::plugin::on_path_as;
-
-pub use crate::plugin::word;
-
-/// What a check that found nothing wrong is called for programs.
-const OK: &str = "ok";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -23,7 +17,7 @@ pub enum State {
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// The subject: what stands at the beginning of the line.
+    /// The subject, which stands at the beginning of the line.
     pub check: &'static str,
     /// The same in every version, for programs.
     pub code: &'static str,
@@ -33,7 +27,7 @@ pub struct Finding {
     pub remedy: Option<Remedy>,
 }
 
-/// What to do: in words, and where one command does it, that command as a shell takes it.
+/// What to do in words, and the command that does it as a shell takes it, if there is one.
 #[derive(Debug, Clone, Serialize)]
 pub struct Remedy {
     #[serde(rename = "remedy")]
@@ -43,17 +37,16 @@ pub struct Remedy {
 }
 
 impl Remedy {
-    pub fn words(says: impl Into<String>) -> Self {
-        Self { says: says.into(), command: None }
+    pub fn words(says: String) -> Self {
+        Self { says, command: None }
     }
 
-    /// A command, and what it does or what is to be known before. One of legwork's own names this
-    /// program where the PATH has none.
-    pub fn run(command: impl Into<String>, says: impl Into<String>) -> Self {
-        let command = command.into();
+    /// A command, and what it does or what is to be known before. A command of legwork's own names
+    /// this program where the PATH has none.
+    pub fn run(command: String, says: String) -> Self {
         let own = command.strip_prefix("legwork ");
         let command = own.map(|rest| format!("{} {rest}", on_path_as())).unwrap_or(command);
-        Self { says: says.into(), command: Some(command) }
+        Self { says, command: Some(command) }
     }
 }
 
@@ -69,48 +62,22 @@ impl fmt::Display for Remedy {
 
 impl Finding {
     pub fn good(check: &'static str, says: impl Into<String>) -> Self {
-        Self { check, code: OK, state: State::Good, says: says.into(), remedy: None }
+        Self { check, code: "ok", state: State::Good, says: says.into(), remedy: None }
     }
 
-    pub fn mind(
-        check: &'static str,
-        code: &'static str,
-        says: impl Into<String>,
-        remedy: Remedy,
-    ) -> Self {
-        Self { check, code, state: State::Mind, says: says.into(), remedy: Some(remedy) }
+    /// A code begins with the name of its subject.
+    pub fn of_code(code: &'static str, state: State, says: String, remedy: Option<Remedy>) -> Self {
+        let check = code.split_once('.').map_or(code, |(check, _)| check);
+        Self { check, code, state, says, remedy }
     }
 
-    pub fn problem(
-        check: &'static str,
-        code: &'static str,
-        says: impl Into<String>,
-        remedy: Remedy,
-    ) -> Self {
-        Self { check, code, state: State::Problem, says: says.into(), remedy: Some(remedy) }
+    /// The same finding about a subject that is not the one of its code.
+    pub fn about(self, check: &'static str) -> Self {
+        Self { check, ..self }
     }
 
-    /// A fault whose text says what to do.
-    pub fn of_fault(check: &'static str, code: &'static str, fault: &Fault) -> Self {
-        let says = fault.in_full();
-        Self { check, code, state: State::Problem, says, remedy: None }
-    }
-
-    pub fn is_problem(&self) -> bool {
-        self.state == State::Problem
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    #[test]
-    fn a_path_is_one_word_for_a_shell() {
-        assert_eq!(word(Path::new("/a/b-c_1.d")), "/a/b-c_1.d");
-        assert_eq!(word(Path::new("/a b")), "'/a b'");
-        assert_eq!(word(Path::new("/it's")), r"'/it'\''s'");
+    /// The same finding where it keeps nobody from working.
+    pub fn mild(self) -> Self {
+        Self { state: State::Mind, ..self }
     }
 }

@@ -4,20 +4,14 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use legwork_machine::{Fault as MachineFault, Folders, STORE_LOCK, check_owner};
 use rustix::fs::{Access, access};
 
-use super::check::{Check, Ground, Look};
-use super::finding::{Finding, Remedy, word};
-
-pub const FOLDERS: Check = Check {
-    name: "folders",
-    doing: "looking at legwork's folders",
-    at_most: Duration::from_secs(5),
-    look: Look::In(folders),
-};
+use super::check::DoctorContext;
+use super::codes;
+use super::finding::Finding;
+use crate::plugin::word;
 
 /// What others may do with a folder that is not the user's alone.
 const OTHERS_WRITE: u32 = 0o022;
@@ -25,8 +19,8 @@ const OTHERS_READ: u32 = 0o044;
 /// Files of one folder that are looked at: the modes of all are set alike.
 const FILES_MAX: usize = 10_000;
 
-fn folders(ground: &Ground) -> Vec<Finding> {
-    let folders = &ground.folders;
+pub fn folders(context: &DoctorContext) -> Vec<Finding> {
+    let folders = &context.folders;
     let found = foreign(folders)
         .or_else(|| wrong_kind(folders))
         .or_else(|| closed(folders))
@@ -37,19 +31,14 @@ fn folders(ground: &Ground) -> Vec<Finding> {
     vec![found.unwrap_or_else(well)]
 }
 
-fn problem(code: &'static str, says: String, remedy: Remedy) -> Option<Finding> {
-    Some(Finding::problem("folders", code, says, remedy))
-}
-
 fn foreign(folders: &Folders) -> Option<Finding> {
     let fault = check_owner(folders).err()?;
-    let remedy = match &fault {
+    Some(match &fault {
         MachineFault::Foreign { path, user, .. } if *user != 0 => {
-            Remedy::run(format!("sudo chown -R {user} {}", word(path)), "makes it yours")
+            codes::folders_foreign(&fault, user, word(path))
         }
-        _ => Remedy::words("Run legwork as the user whose folders these are."),
-    };
-    problem("folders.foreign", fault.to_string(), remedy)
+        _ => codes::folders_of_a_user(&fault),
+    })
 }
 
 /// A folder where a file belongs, or the other way round, keeps the daemon from starting.
@@ -64,9 +53,7 @@ fn wrong_kind(folders: &Folders) -> Option<Finding> {
     };
     let (path, wants_folder) = all.into_iter().find(is_wrong)?;
     let wanted = if wants_folder { "a folder" } else { "a file" };
-    let remedy = format!("mv {0} {0}.away", word(path));
-    let says = format!("{} is not {wanted}, so the daemon cannot start", path.display());
-    problem("folders.wrong-kind", says, Remedy::run(remedy, "legwork makes its own"))
+    Some(codes::folders_wrong_kind(path.display(), wanted, word(path)))
 }
 
 /// Whether we may write where the daemon must.
@@ -79,25 +66,19 @@ fn closed(folders: &Folders) -> Option<Finding> {
         access(nearest, wants).is_err().then_some(nearest)
     });
     if let Some(folder) = closed {
-        let says = format!("{} cannot be written, so the daemon cannot start", folder.display());
-        let remedy = Remedy::run(format!("chmod u+rwx {}", word(folder)), "opens it for you");
-        return problem("folders.closed", says, remedy);
+        return Some(codes::folders_closed(folder.display(), "rwx", word(folder)));
     }
     let files = [log.clone(), store.join("legwork.db"), store.join(STORE_LOCK)];
     let closed = files.into_iter().find(|file| {
         file.exists() && access(file.as_path(), Access::READ_OK | Access::WRITE_OK).is_err()
     })?;
-    let says = format!("{} cannot be written, so the daemon cannot start", closed.display());
-    let remedy = Remedy::run(format!("chmod u+rw {}", word(&closed)), "opens it for you");
-    problem("folders.closed", says, remedy)
+    Some(codes::folders_closed(closed.display(), "rw", word(&closed)))
 }
 
 fn writable_by_others(folders: &Folders) -> Option<Finding> {
     let above = [folders.store.parent(), folders.log.parent()];
     let open = above.into_iter().flatten().find(|folder| mode(folder) & OTHERS_WRITE != 0)?;
-    let says = format!("{} can be changed by other users", open.display());
-    let remedy = Remedy::run(format!("chmod go-w {}", word(open)), "makes it yours alone");
-    problem("folders.writable-by-others", says, remedy)
+    Some(codes::folders_writable_by_others(open.display(), word(open)))
 }
 
 /// What is in a folder that nobody else can enter cannot be read, whatever its own mode.
@@ -111,9 +92,7 @@ fn readable_by_others(folders: &Folders) -> Option<Finding> {
     let old_logs = (1..=9).map(|number| log.with_extension(format!("log.{number}")));
     let all = [store.clone(), sessions.clone(), log.clone()].into_iter().chain(old_logs);
     let open = all.chain(inside(store)).chain(inside(sessions)).find(|path| is_open(path))?;
-    let says = format!("{} can be read by other users", open.display());
-    let remedy = Remedy::run(format!("chmod -R go-rwx {}", word(&open)), "makes it yours alone");
-    problem("folders.readable-by-others", says, remedy)
+    Some(codes::folders_readable_by_others(open.display(), word(&open)))
 }
 
 fn inside(folder: &Path) -> Vec<PathBuf> {

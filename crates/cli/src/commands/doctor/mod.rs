@@ -4,15 +4,14 @@
 mod agents;
 mod check;
 mod clients;
+mod codes;
 mod daemon;
 mod disk;
 mod finding;
 mod folders;
-mod notify;
 mod opencode;
 mod plugin;
 mod program;
-mod project;
 mod records;
 mod settings;
 mod terminal_ui;
@@ -23,30 +22,42 @@ use clap::Args;
 use legwork_config::Config;
 use legwork_machine::Folders;
 
-use self::check::{Check, Ground};
+use self::check::Needs::{Folders as WithFolders, FoldersIfAny, Nothing};
+use self::check::{Check, DoctorContext};
 use self::finding::{Finding, State};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::{BAD, DIM, GOOD, MIND, Screen, paint};
 use crate::words::counted;
 
-/// In the order of a start: what the daemon needs, the daemon, what needs the daemon.
+/// In the order of a start: what the daemon needs, the daemon, what needs the daemon. With what goes
+/// on, and how many seconds it may take.
 const CHECKS: [Check; 15] = [
-    program::PROGRAM,
-    program::FILES,
-    settings::SETTINGS,
-    folders::FOLDERS,
-    disk::DISK,
-    daemon::DAEMON,
-    records::RECORDS,
-    daemon::HOSTS,
-    agents::AGENTS,
-    notify::NOTIFY,
-    plugin::PLUGIN,
-    terminal_ui::TERMINAL_UI,
-    opencode::OPENCODE,
-    project::PROJECT,
-    clients::CHECK,
+    Check::new("program", "looking for other legworks", 10, Nothing(program::program)),
+    Check::new("files", "asking for the limit on open files", 2, Nothing(program::open_files)),
+    Check::new("settings", "reading the settings", 5, WithFolders(settings::settings)),
+    Check::new("folders", "looking at legwork's folders", 5, WithFolders(folders::folders)),
+    Check::new("disk", "writing a trial file", 10, WithFolders(disk::disk)),
+    Check::new("daemon", "waiting for the daemon", 20, WithFolders(daemon::daemon)),
+    Check::new("records", "reading all records", 60, WithFolders(records::records)),
+    Check::new("hosts", "counting the connected hosts", 2, WithFolders(daemon::hosts)),
+    Check::new("agents", "starting every agent", 30, WithFolders(agents::agents)),
+    Check::new(
+        "notify",
+        "looking for the program to notify with",
+        2,
+        WithFolders(settings::notify),
+    ),
+    Check::new("plugin", "looking for the plugin", 5, FoldersIfAny(plugin::plugin)),
+    Check::new(
+        "screen",
+        "looking for the part for the terminal UI",
+        5,
+        Nothing(terminal_ui::terminal_ui),
+    ),
+    Check::new("opencode", "starting OpenCode", 130, Nothing(opencode::opencode)),
+    Check::new("project", "looking at this project", 5, Nothing(opencode::project)),
+    Check::new("clients", "starting what clients start", 60, Nothing(clients::all)),
 ];
 
 /// Check that everything works, and say what to do if not
@@ -72,22 +83,26 @@ impl Doctor {
             all.push(finding);
             shown
         };
-        let ground = match Folders::from_env() {
-            Ok(folders) => Some(Arc::new(ground(folders))),
+        let context = match Folders::from_env() {
+            Ok(folders) => {
+                let (config, mistakes) = Config::read(&folders.config);
+                let daemon = OnceLock::new();
+                Some(Arc::new(DoctorContext { folders, config, mistakes, daemon }))
+            }
             Err(fault) => {
-                add(Finding::of_fault("folders", "folders.unknown", &fault.into()))?;
+                add(codes::folders_unknown(Fault::from(fault).in_full()))?;
                 None
             }
         };
         for check in CHECKS {
-            check.run(ground.as_ref()).into_iter().try_for_each(&mut add)?;
+            check.run(context.as_ref()).into_iter().try_for_each(&mut add)?;
         }
-        let problems = all.iter().filter(|finding| finding.is_problem()).count();
+        let count = |state| all.iter().filter(|finding| finding.state == state).count();
+        let problems = count(State::Problem);
         if screen.is_json() {
             screen.value(&all)?;
         } else {
-            let warnings = all.iter().filter(|finding| finding.state == State::Mind).count();
-            let verdict = match (problems, warnings) {
+            let verdict = match (problems, count(State::Mind)) {
                 (0, 0) => paint(GOOD, "All is well."),
                 (0, some) => paint(MIND, format!("No problem, {}.", counted(some, "warning"))),
                 (some, _) => paint(BAD, format!("{}.", counted(some, "problem"))),
@@ -96,11 +111,6 @@ impl Doctor {
         }
         Ok(if problems > 0 { Exit::Refused } else { Exit::Done })
     }
-}
-
-fn ground(folders: Folders) -> Ground {
-    let (config, mistakes) = Config::read(&folders.config);
-    Ground { folders, config, mistakes, daemon: OnceLock::new() }
 }
 
 fn show(finding: &Finding, screen: &Screen) -> Result<(), Fault> {

@@ -1,37 +1,30 @@
-//! OpenCode: it starts, is new enough, and can read its own settings.
+//! OpenCode: it starts, is new enough, can read its own settings, and knows the project that one
+//! stands in by its git repository.
 
 use std::env;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use super::check::{Check, Look};
-use super::finding::{Finding, Remedy};
+use legwork_machine::var;
+
+use super::codes;
+use super::finding::Finding;
 use super::plugin::is_elsewhere;
 use crate::programs::{Said, find, said_by};
-
-pub const OPENCODE: Check = Check {
-    name: "opencode",
-    doing: "starting OpenCode",
-    at_most: Duration::from_secs(130),
-    look: Look::Anywhere(opencode),
-};
+use crate::project;
 
 /// The first OpenCode with everything that the plugin uses.
 const LEAST: (u64, u64) = (1, 18);
-/// It takes some two seconds to start, more on a busy machine.
+/// OpenCode takes some two seconds to start, more on a busy machine.
 const START_MAX: Duration = Duration::from_secs(60);
-const INSTALL: &str = "Install it from opencode.ai, version 1.18 or later.";
 
-fn opencode() -> Vec<Finding> {
+pub fn opencode() -> Vec<Finding> {
     if is_elsewhere() {
         return Vec::new();
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    let Some(program) = find("opencode", &path) else {
-        let says = "it is not on the PATH";
-        return vec![Finding::mind("opencode", "opencode.missing", says, Remedy::words(INSTALL))];
-    };
+    let Some(program) = find("opencode", &path) else { return vec![codes::opencode_missing()] };
     vec![
         version(&program)
             .and_then(|version| settings(&program, &version))
@@ -40,44 +33,28 @@ fn opencode() -> Vec<Finding> {
 }
 
 fn version(program: &Path) -> Result<String, Finding> {
-    let asked = "opencode --version";
-    let said = said_by(program, &["--version"], None, START_MAX);
-    let version = match said {
+    let version = match said_by(program, &["--version"], None, START_MAX) {
         Ok(Said { code: Some(0), out, .. }) if !out.is_empty() => out,
         said => {
-            let remedy = Remedy::words(format!(
-                "Install it again from opencode.ai; `{asked}` must print a version."
-            ));
-            let says = format!("{} does not work: {}", program.display(), how(asked, &said));
-            return Err(Finding::problem("opencode", "opencode.does-not-start", says, remedy));
+            let how = how("opencode --version", &said);
+            return Err(codes::opencode_does_not_start(program.display(), how));
         }
     };
     let version = version.trim_start_matches('v').to_owned();
     let mut numbers = version.split('.').map_while(|number| number.parse::<u64>().ok());
     let (major, minor) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    if (major, minor) < LEAST {
-        let says = format!("version {version} is too old");
-        return Err(Finding::problem("opencode", "opencode.old", says, Remedy::words(INSTALL)));
-    }
-    Ok(version)
+    if (major, minor) < LEAST { Err(codes::opencode_old(version)) } else { Ok(version) }
 }
 
-/// Whether it reads its settings, for this folder: with a mistake in them it ends at once, and says
-/// so to nobody who waits for a helper.
+/// Whether OpenCode reads its settings, for this folder: with a mistake in them it ends at once, and
+/// says so to nobody who waits for a helper.
 fn settings(program: &Path, version: &str) -> Result<Finding, Finding> {
-    let asked = "opencode debug config";
     let here = env::current_dir().ok();
     match said_by(program, &["debug", "config"], here.as_deref(), START_MAX) {
         Ok(Said { code: Some(0), .. }) => {
             Ok(Finding::good("opencode", format!("version {version}")))
         }
-        said => {
-            let remedy = Remedy::words(format!(
-                "Correct OpenCode's settings (opencode.json) until `{asked}` prints them."
-            ));
-            let says = format!("version {version} ends at once here: {}", how(asked, &said));
-            Err(Finding::problem("opencode", "opencode.ends", says, remedy))
-        }
+        said => Err(codes::opencode_ends(version, how("opencode debug config", &said))),
     }
 }
 
@@ -91,4 +68,21 @@ fn how(asked: &str, said: &io::Result<Said>) -> String {
             format!("`{asked}` ended {ended} and said: {words}")
         }
     }
+}
+
+pub fn project() -> Vec<Finding> {
+    let Ok(here) = env::current_dir() else { return vec![codes::project_gone()] };
+    if is_elsewhere() {
+        return vec![Finding::good("project", here.display().to_string())];
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    if find("git", &path).is_none() {
+        return vec![codes::project_git_missing()];
+    }
+    let root = project::root(&here);
+    let is_home = var("HOME").is_some_and(|home| Path::new(&home) == here);
+    if root.join(".git").exists() || is_home {
+        return vec![Finding::good("project", root.display().to_string())];
+    }
+    vec![codes::project_no_repository(here.display())]
 }

@@ -4,29 +4,22 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use legwork_client::is_newer;
 
-use super::check::{Check, Ground, Look};
+use super::check::DoctorContext;
 use super::clients;
-use super::finding::{Finding, Remedy, word};
+use super::codes;
+use super::finding::Finding;
 use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
 use crate::npm_entry::{NpmEntry, Pin};
 use crate::plugin::{
     Found, binary_of, file_in, global_file, is_same, is_this_program, look, text, this_file,
-    version_of,
+    version_of, word,
 };
 use crate::programs::find;
 use crate::project;
-
-pub const PLUGIN: Check = Check {
-    name: "plugin",
-    doing: "looking for the plugin",
-    at_most: Duration::from_secs(5),
-    look: Look::Perhaps(plugin),
-};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -46,15 +39,11 @@ impl Installed {
             Some(project) => format!("legwork {verb} opencode --project {}", word(project)),
         }
     }
-
-    fn update(&self) -> Remedy {
-        Remedy::run(self.command("install"), "then restart OpenCode")
-    }
 }
 
-fn plugin(ground: Option<&Ground>) -> Vec<Finding> {
+pub fn plugin(context: Option<&DoctorContext>) -> Vec<Finding> {
     let installed = match installed() {
-        Err(fault) => return vec![Finding::of_fault("plugin", "plugin.unreadable", &fault)],
+        Err(fault) => return vec![codes::plugin_unreadable(fault.in_full())],
         Ok(installed) => installed,
     };
     let here = env::current_dir().unwrap_or_default();
@@ -65,15 +54,15 @@ fn plugin(ground: Option<&Ground>) -> Vec<Finding> {
     let mut found: Vec<Finding> = installed.iter().map(one).collect();
     found.extend(entry.map(|entry| of_entry(entry, entry.is_for_all(global.as_deref()))));
     if found.is_empty() {
-        return vec![connected(ground).or_else(elsewhere).unwrap_or_else(missing)];
+        return vec![connected(context).or_else(elsewhere).unwrap_or_else(missing)];
     }
     found.extend(twice(&installed, entry));
     found
 }
 
 /// A host that is connected has a plugin, wherever it has it from.
-fn connected(ground: Option<&Ground>) -> Option<Finding> {
-    let hosts = &ground?.daemon.get()?.hosts;
+fn connected(context: Option<&DoctorContext>) -> Option<Finding> {
+    let hosts = &context?.daemon.get()?.hosts;
     let version = hosts.iter().find_map(|host| host.plugin.as_ref())?;
     Some(Finding::good("plugin", format!("a connected OpenCode has it, legwork {version}")))
 }
@@ -100,14 +89,11 @@ pub fn is_elsewhere() -> bool {
 }
 
 fn missing() -> Finding {
-    let says = "it is not installed in OpenCode";
     let is_cache = |file: PathBuf| Installation::of(&file, &legwork_machine::var).is_cache();
-    let command = match this_file().is_ok_and(is_cache) {
+    codes::plugin_missing(match this_file().is_ok_and(is_cache) {
         true => opencode_command(false),
         false => "legwork install opencode".to_owned(),
-    };
-    let remedy = Remedy::run(command, "then restart OpenCode");
-    Finding::problem("plugin", "plugin.missing", says, remedy)
+    })
 }
 
 fn twice(installed: &[Installed], entry: Option<&NpmEntry>) -> Option<Finding> {
@@ -118,9 +104,7 @@ fn twice(installed: &[Installed], entry: Option<&NpmEntry>) -> Option<Finding> {
         ([first, .., last], None) => (first, last, last.file.display().to_string()),
         _ => return None,
     };
-    let says = format!("it is installed twice: {} and {other}", first.file.display());
-    let remedy = Remedy::run(last.command("uninstall"), "leaves the other");
-    Some(Finding::mind("plugin", "plugin.twice", says, remedy))
+    Some(codes::plugin_twice(first.file.display(), other, last.command("uninstall")))
 }
 
 /// Looks where `legwork install opencode` would have put it: for everybody, and for this project.
@@ -141,27 +125,21 @@ fn installed() -> Result<Vec<Installed>, Fault> {
 
 fn one(installed: &Installed) -> Finding {
     let file = installed.file.display();
-    let again = installed.update();
+    let again = installed.command("install");
     let Some(binary) = binary_of(&installed.text) else {
-        let says = format!("{file} names no program");
-        return Finding::problem("plugin", "plugin.no-program", says, again);
+        return codes::plugin_no_program(file, again);
     };
     if !binary.exists() {
-        let says = format!("{file} starts {}, which is gone", binary.display());
-        return Finding::problem("plugin", "plugin.program-gone", says, again);
+        return codes::plugin_program_gone(file, binary.display(), again);
     }
     if let Some(newer) = version_of(&installed.text).filter(|version| is_newer(version, VERSION)) {
-        let says = format!("{file} is of legwork {newer}, and this is {VERSION}");
-        let remedy = Remedy::run("legwork update", "says how to update this one; both work");
-        return Finding::mind("plugin", "plugin.newer", says, remedy);
+        return codes::plugin_newer(file, newer, VERSION);
     }
     if text(&binary).is_ok_and(|ours| !is_same(&installed.text, &ours)) {
-        let says = format!("{file} is of another version than this legwork");
-        return Finding::problem("plugin", "plugin.outdated", says, again);
+        return codes::plugin_outdated(file, again);
     }
     if !is_this_program(&binary) {
-        let says = format!("{file} starts {}, not this one", binary.display());
-        return Finding::mind("plugin", "plugin.other-program", says, again);
+        return codes::plugin_other_program(file, binary.display(), again);
     }
     Finding::good("plugin", file.to_string())
 }
@@ -170,26 +148,16 @@ fn one(installed: &Installed) -> Finding {
 fn of_entry(npm: &NpmEntry, is_for_all: bool) -> Finding {
     let NpmEntry { file, entry } = npm;
     let says = format!("OpenCode installs {entry:?} by itself ({})", file.display());
-    let pin = match is_for_all {
-        false => Remedy::words(format!(
-            "Write \"legwork@{VERSION}\" there, for everybody who works on this project, and \
-             restart OpenCode."
-        )),
-        true => Remedy::run(opencode_command(false), "then restart OpenCode"),
-    };
+    let pin = opencode_command(false);
     match npm.pin() {
-        Pin::Loose => {
-            let says = format!("{says}; without a whole number it never updates it");
-            Finding::mind("plugin", "plugin.npm-unpinned", says, pin)
-        }
-        Pin::Exactly(theirs) if is_newer(VERSION, &theirs) => {
-            let says = format!("{says}; this is legwork {VERSION}");
-            Finding::mind("plugin", "plugin.npm-older", says, pin)
-        }
+        Pin::Loose if is_for_all => codes::plugin_npm_unpinned(says, pin),
+        Pin::Loose => codes::plugin_project_unpinned(says, VERSION),
+        Pin::Exactly(theirs) if is_newer(VERSION, &theirs) => match is_for_all {
+            true => codes::plugin_npm_older(says, VERSION, pin),
+            false => codes::plugin_project_older(says, VERSION),
+        },
         Pin::Exactly(theirs) if is_newer(&theirs, VERSION) => {
-            let says = format!("{says}; this is legwork {VERSION}");
-            let remedy = Remedy::run("legwork update", "says how to update this one; both work");
-            Finding::mind("plugin", "plugin.npm-newer", says, remedy)
+            codes::plugin_npm_newer(says, VERSION)
         }
         Pin::Exactly(_) | Pin::Elsewhere => Finding::good("plugin", says),
     }

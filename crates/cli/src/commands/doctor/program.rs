@@ -8,44 +8,27 @@ use std::time::Duration;
 use legwork_machine::on_path;
 use rustix::process::{Resource, getrlimit};
 
-use super::check::{Check, Look};
-use super::finding::{Finding, Remedy, word};
-use crate::plugin::{is_in_build_folder, this_binary};
+use super::codes;
+use super::finding::Finding;
+use crate::plugin::{is_in_build_folder, this_binary, word};
 use crate::programs::said_by;
 
-pub const PROGRAM: Check = Check {
-    name: "program",
-    doing: "looking for other legworks",
-    at_most: Duration::from_secs(10),
-    look: Look::Anywhere(program),
-};
-
-pub const FILES: Check = Check {
-    name: "files",
-    doing: "asking for the limit on open files",
-    at_most: Duration::from_secs(2),
-    look: Look::Anywhere(open_files),
-};
-
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Connections, and three pipes for each of a few hundred agents.
 const OPEN_FILES_LEAST: u64 = 1_024;
 /// Another legwork says its version at once.
 const VERSION_MAX: Duration = Duration::from_secs(5);
 
-fn program() -> Vec<Finding> {
+pub fn program() -> Vec<Finding> {
     let binary = match this_binary() {
-        Err(fault) => return vec![Finding::of_fault("program", "program.unknown", &fault)],
+        Err(fault) => return vec![codes::program_unknown(fault.in_full())],
         Ok(binary) => binary,
     };
-    let says = format!("legwork {} at {}", env!("CARGO_PKG_VERSION"), binary.display());
-    let mut found = vec![Finding::good("program", &says)];
-    if is_in_build_folder(&binary) {
-        let remedy = Remedy::run(
-            "cargo install --locked --path crates/cli",
-            "it is in a build folder, which goes with the next `cargo clean`",
-        );
-        found = vec![Finding::mind("program", "program.in-build-folder", says, remedy)];
-    }
+    let mut found = vec![if is_in_build_folder(&binary) {
+        codes::program_in_build_folder(VERSION, binary.display())
+    } else {
+        Finding::good("program", format!("legwork {VERSION} at {}", binary.display()))
+    }];
     let path = env::var_os("PATH").unwrap_or_default();
     found.extend(others(&binary, on_path("legwork", &path).collect()));
     found
@@ -60,32 +43,18 @@ fn others(this: &Path, mut found: Vec<PathBuf>) -> Option<Finding> {
     let other = found.first()?;
     let version = said_by(other, &["--version"], None, VERSION_MAX);
     let version = version.ok().filter(|said| said.code == Some(0)).map(|said| said.out);
-    let says = format!(
-        "there is another one on the PATH: {} ({})",
-        other.display(),
-        version.as_deref().unwrap_or("which does not say its version")
-    );
-    let remedy = Remedy::run(
-        format!("rm {}", word(other)),
-        "if it is left over from an earlier installation; a package manager removes its own",
-    );
-    let same = format!("legwork {}", env!("CARGO_PKG_VERSION"));
-    Some(if version.as_deref() == Some(&same) {
-        Finding::mind("program", "program.several", says, remedy)
+    let version = version.as_deref().unwrap_or("which does not say its version");
+    Some(if version == format!("legwork {VERSION}") {
+        codes::program_several(other.display(), version, word(other))
     } else {
-        Finding::problem("program", "program.other-version", says, remedy)
+        codes::program_other_version(other.display(), version, word(other))
     })
 }
 
-fn open_files() -> Vec<Finding> {
+pub fn open_files() -> Vec<Finding> {
     let most = getrlimit(Resource::Nofile).maximum;
     vec![match most {
-        Some(most) if most < OPEN_FILES_LEAST => Finding::mind(
-            "files",
-            "files.few",
-            format!("processes here may have {most} files open, too few for many helpers"),
-            Remedy::run(format!("ulimit -Hn {OPEN_FILES_LEAST}"), "as root, before the shell"),
-        ),
+        Some(most) if most < OPEN_FILES_LEAST => codes::files_few(most, OPEN_FILES_LEAST),
         Some(most) => Finding::good("files", format!("up to {most} may be open at once")),
         None => Finding::good("files", "any number may be open at once"),
     }]
