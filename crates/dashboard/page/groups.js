@@ -1,6 +1,6 @@
 // How tasks are put in groups: by whom they need, or by their project or agent.
 
-import { number } from './words.js'
+import { counted, number } from './words.js'
 
 /**
  * @typedef {import('./store.js').Item} Item
@@ -69,11 +69,11 @@ function byName(items, of) {
  */
 function inWords(need, items, counts) {
   if (need === 'asks') return number(counts.asking)
-  if (need === 'queued') return number(counts.queued)
-  if (need === 'working') {
-    return counts.slots
-      ? `${number(counts.working)} of ${number(counts.slots)} slots`
-      : number(counts.working)
+  if (need === 'working') return number(counts.working)
+  if (need === 'queued') {
+    // Each host has its own: what is at work on all of them is no part of this number.
+    const slots = counts.slots ? `, ${counted(counts.slots, 'slot')} on each host` : ''
+    return number(counts.queued) + slots
   }
   const all = counts.completed + counts.failed + counts.cancelled
   const midnight = new Date().setHours(0, 0, 0, 0)

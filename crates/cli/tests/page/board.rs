@@ -28,8 +28,9 @@ fn v2_tasks_stand_in_groups_by_whom_they_need() {
     let page = stage.open();
     for (task, name) in [
         (&asks, "Asks you 1"),
-        (&works, "Working 1 of 2 slots"),
-        (&queued, "Queued 1"),
+        (&works, "Working 1"),
+        // Each host has its own: what is at work on all of them is no part of them.
+        (&queued, "Queued 1, 2 slots on each host"),
         (&failed, "Finished 2"),
         (&done, "Finished 2"),
     ] {

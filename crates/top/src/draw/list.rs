@@ -1,21 +1,25 @@
 //! The list: groups by whom they need, each task with its sign, what it asks or does, how long it
 //! takes and when it was at work.
 
+use legwork_board::grouping::Heading;
 use legwork_board::sentences::number;
 use legwork_board::text::fit;
+use legwork_board::words::day;
 use legwork_board::{Group, Item, State};
 use legwork_protocol::amounts::{counted, duration};
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::{Canvas, state_ink};
 use super::timeline::bar;
-use crate::model::{Link, ListLine, Model, Spot};
+use crate::model::{Link, ListLine, Model, Spot, Title};
 use crate::paper::{Ink, Line, Piece, line, width};
 
 /// Columns of the bar in a row, and of the cost or the time behind it.
 const BAR: usize = 12;
 const BEHIND: usize = 9;
-/// Below this width there is no room for a bar.
+/// Columns of the time at which a task ended.
+const ENDED: usize = 7;
+/// Below this width there is no room for a bar, nor for when a task ended.
 const BAR_FROM: usize = 46;
 
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
@@ -30,7 +34,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     for (y, row) in (0..).zip(shown) {
         match row {
             ListLine::Blank => {}
-            ListLine::Title(group) => canvas.write(spot, 0, y, &title(model, *group, spot)),
+            ListLine::Title(above) => canvas.write(spot, 0, y, &title(model, above, spot)),
             ListLine::Task(id) | ListLine::Doing(id) => {
                 let Some(item) = model.item_of(*id) else { continue };
                 let is_chosen = model.selected == Some(*id);
@@ -51,11 +55,35 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     }
 }
 
-fn title(model: &Model, group: Group, spot: Spot) -> Line {
+fn title(model: &Model, above: &Title, spot: Spot) -> Line {
+    let (name, more) = match &above.heading {
+        Heading::Need(group) => (group.title().to_owned(), of_need(model, *group, above.shown)),
+        Heading::Named(name) => (name.clone(), of_name(model, above)),
+    };
+    let name = fit(&Piece::new(&name, Ink::Strong).text, usize::from(spot.width) / 2);
+    let mut pieces =
+        vec![Piece::new(&format!(" {name}"), Ink::Strong), Piece::new(&more, Ink::Faint)];
+    let topmost = model.rows.iter().skip(model.top).find_map(|row| match row {
+        ListLine::Title(title) => Some(title),
+        _ => None,
+    });
+    if topmost == Some(above) {
+        let columns = usize::from(spot.width);
+        let gap = columns.saturating_sub(width(&pieces) + BEHIND + 1);
+        let name = bar_name(model, columns);
+        if name.width() < gap {
+            let name = format!("{name:>gap$}{}", " ".repeat(BEHIND + 1));
+            pieces.push(Piece::new(&name, Ink::Faint));
+        }
+    }
+    pieces
+}
+
+/// What stands behind whom the tasks need.
+fn of_need(model: &Model, group: Group, shown: usize) -> String {
     let counts = model.board.counts();
-    let shown = model.shown(group).len();
     let finished = counts.completed + counts.failed + counts.cancelled;
-    let more = match group {
+    match group {
         _ if model.filter.is_on() => match model.filter.total {
             Some(total) if group == Group::Finished => {
                 format!(", {} found in all", number(total as u64))
@@ -70,24 +98,17 @@ fn title(model: &Model, group: Group, spot: Spot) -> Line {
             format!(", {} of {}", number(shown as u64), number(finished as u64))
         }
         _ => String::new(),
-    };
-    let mut pieces = vec![
-        Piece::new(&format!(" {}", group.title()), Ink::Strong),
-        Piece::new(&more, Ink::Faint),
-    ];
-    let is_topmost =
-        model.rows.iter().skip(model.top).find(|row| matches!(row, ListLine::Title(_)))
-            == Some(&ListLine::Title(group));
-    if is_topmost {
-        let columns = usize::from(spot.width);
-        let gap = columns.saturating_sub(width(&pieces) + BEHIND + 1);
-        let name = bar_name(model, columns);
-        if name.width() < gap {
-            let name = format!("{name:>gap$}{}", " ".repeat(BEHIND + 1));
-            pieces.push(Piece::new(&name, Ink::Faint));
-        }
     }
-    pieces
+}
+
+/// What stands behind a project or an agent.
+fn of_name(model: &Model, above: &Title) -> String {
+    let found = if model.filter.is_on() { " found" } else { "" };
+    let asking = match above.asking {
+        0 => String::new(),
+        asking => format!(", asks you {}", number(asking as u64)),
+    };
+    format!(", {}{found}{asking}", number(above.shown as u64))
 }
 
 /// What stands above the bars, as wide as they are: how much time they show.
@@ -113,7 +134,7 @@ fn bar_columns(model: &Model, columns: usize) -> usize {
     }
 }
 
-/// The sign, what it is to do, and how long it takes; of a finished one its bar too.
+/// The sign, what it is to do, and how long it takes; of a finished one when it ended, and its bar.
 fn first(model: &Model, item: &Item, columns: usize) -> Line {
     let task = &item.task;
     let run = if task.resumes > 0 { format!(" (run {})", task.resumes + 1) } else { String::new() };
@@ -121,7 +142,11 @@ fn first(model: &Model, item: &Item, columns: usize) -> Line {
     let is_over = item.row.group == Group::Finished;
     let bar_columns = if model.timeline || is_over { bar_columns(model, columns) } else { 0 };
     let behind = bar_columns + if bar_columns > 0 { 2 } else { 0 } + BEHIND + 1;
-    let room = columns.saturating_sub(behind + 3);
+    let ended = match task.ended.filter(|_| columns >= BAR_FROM) {
+        Some(ended) => format!("{:>ENDED$}", day(ended, model.now)),
+        None => String::new(),
+    };
+    let room = columns.saturating_sub(behind + ended.width() + 3);
     let name = Piece::new(&task.description, Ink::Plain).text;
     let name = format!("{}{run}", fit(&name, room.saturating_sub(run.width())));
     let gap = room.saturating_sub(name.width());
@@ -130,6 +155,7 @@ fn first(model: &Model, item: &Item, columns: usize) -> Line {
         Piece::new(&format!("{} ", item.row.state.sign()), ink),
         Piece::new(&name, Ink::Plain),
         Piece::new(&" ".repeat(gap), Ink::Plain),
+        Piece::new(&ended, Ink::Faint),
     ];
     if bar_columns > 0 {
         pieces.push(Piece::new("  ", Ink::Plain));

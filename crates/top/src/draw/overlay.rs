@@ -10,7 +10,7 @@ use crate::model::{Input, Mode, Model, Spot};
 use crate::paper::{Ink, Line, Piece, line, width};
 
 /// Every key, and what it does.
-pub const KEYS: [(&str, &str); 17] = [
+pub const KEYS: [(&str, &str); 18] = [
     ("j k ↓ ↑", "move in the list; scroll in an open task"),
     ("Enter  Esc", "open the task; back to the list"),
     ("1 2 3  Tab", "conversation, result, why it is not done"),
@@ -25,6 +25,7 @@ pub const KEYS: [(&str, &str); 17] = [
     ("R", "try a failed or cancelled task again; asks first"),
     ("C", "clear all finished tasks; asks first"),
     ("g  + -", "timeline over the whole width; its scale"),
+    ("b", "group by need, project or agent"),
     ("━ ╌ ·", "in a bar: at work, in the queue, neither"),
     ("/", "find by words, also among older tasks"),
     ("q  Ctrl-C", "quit; helpers work on"),

@@ -2,6 +2,7 @@
 
 use legwork_board::sentences::number;
 use legwork_board::text::fit;
+use legwork_board::words::clock_or_moment;
 use legwork_board::{Item, State};
 use legwork_board::{answering, ask};
 use legwork_protocol::amounts::{counted, duration};
@@ -54,6 +55,7 @@ fn facts(model: &Model, item: &Item, columns: usize) -> [Line; 3] {
     let mut figures = vec![elapsed(model, item), counted(task.tool_calls as usize, "tool call")];
     figures.extend(task.tokens.map(|tokens| format!("{} tokens", short(tokens))));
     figures.extend(item.row.cost.clone());
+    figures.extend(task.ended.map(|at| format!("ended {}", clock_or_moment(at, model.now))));
     figures.extend(task.model.clone());
     let figures = Piece::new(&figures.join("   "), Ink::Plain).text;
     [title, line(&fit(&who, columns), Ink::Faint), line(&fit(&figures, columns), Ink::Plain)]

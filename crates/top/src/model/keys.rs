@@ -59,6 +59,10 @@ impl Model {
             KeyCode::Tab => return self.show(self.next_tab()),
             KeyCode::Char('f') => self.opened.follow(!self.opened.follows),
             KeyCode::Char('g') => self.timeline = !self.timeline,
+            KeyCode::Char('b') => {
+                self.grouping = self.grouping.next();
+                self.say(&format!("Grouped by {}.", self.grouping.word()), false);
+            }
             KeyCode::Char('-') => self.scale = (self.scale + 1).min(SCALES_MIN.len() - 1),
             KeyCode::Char('+') => self.scale = self.scale.saturating_sub(1),
             KeyCode::Char('/') => {

@@ -1,17 +1,33 @@
 //! The list: which tasks are in it, which one is chosen, which lines are on the screen. The chosen
 //! task stays chosen whatever happens around it.
 
-use legwork_board::{Group, Item, State};
+use legwork_board::grouping::{Heading, Section, sections};
+use legwork_board::{Group, Item};
 use legwork_protocol::view::{TaskView, TasksView};
 use legwork_protocol::{TaskId, Time};
 
 use super::{Focus, Model};
 
+/// What stands above a group, and how many of its tasks are in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Title {
+    pub heading: Heading,
+    pub shown: usize,
+    pub asking: usize,
+}
+
+impl From<&Section<'_>> for Title {
+    fn from(section: &Section<'_>) -> Self {
+        let shown = section.items.len();
+        Self { heading: section.heading.clone(), shown, asking: section.asking() }
+    }
+}
+
 /// A line of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListLine {
     Blank,
-    Title(Group),
+    Title(Title),
     /// The first line of a task, or its only one.
     Task(TaskId),
     /// Its second line: what it asks or does.
@@ -61,10 +77,9 @@ impl Filter {
 }
 
 impl Model {
-    /// The tasks of a group that are shown, the newest launch first.
-    pub fn shown(&self, group: Group) -> Vec<&Item> {
-        let found = self.filter.found.iter().filter(|item| item.row.group == group);
-        let all = self.board.group(group).chain(found);
+    /// The tasks that are shown, the newest launch first.
+    fn shown(&self) -> Vec<&Item> {
+        let all = self.board.items().chain(&self.filter.found);
         let mut shown: Vec<&Item> = all.filter(|item| self.filter.has(&item.task)).collect();
         shown.sort_by_key(|item| std::cmp::Reverse(item.task.seq));
         shown
@@ -72,24 +87,15 @@ impl Model {
 
     pub(super) fn list_lines(&self) -> Vec<ListLine> {
         let mut lines = Vec::new();
-        for group in Group::ALL {
-            let items = self.shown(group);
-            if items.is_empty() {
-                continue;
-            }
+        for section in sections(self.shown(), self.grouping) {
             if !lines.is_empty() {
                 lines.push(ListLine::Blank);
             }
-            lines.push(ListLine::Title(group));
-            for item in items {
+            lines.push(ListLine::Title(Title::from(&section)));
+            for item in section.items {
                 let id = item.task.id;
                 lines.push(ListLine::Task(id));
-                let is_short = self.timeline
-                    || matches!(
-                        item.row.state,
-                        State::Completed | State::Failed | State::Cancelled
-                    );
-                if !is_short {
+                if !self.timeline && item.row.group != Group::Finished {
                     lines.push(ListLine::Doing(id));
                 }
             }
@@ -124,7 +130,7 @@ impl Model {
     /// Who answers one after the other in the list has the next one chosen in the place of the one
     /// that asks nothing any more.
     pub(super) fn go_on_to_the_next_question(&mut self) {
-        let asks = |id: TaskId| self.item_of(id).is_some_and(|item| item.row.state == State::Asks);
+        let asks = |id: TaskId| self.item_of(id).is_some_and(|item| item.row.group == Group::Asks);
         let Some(answered) = self.answered.filter(|id| !asks(*id)) else { return };
         let order = self.order();
         let next = self.neighbours.iter().copied().find(|id| order.contains(id) && asks(*id));

@@ -11,10 +11,11 @@ mod opened;
 pub use dialog::Mode;
 pub use input::{Input, Purpose};
 pub use layout::{Layout, Spot};
-pub use list::{Filter, ListLine};
+pub use list::{Filter, ListLine, Title};
 pub use opened::{Opened, Tab};
 
 use legwork_board::answering::Guard;
+use legwork_board::grouping::Grouping;
 use legwork_board::limits::KEYS_GUARD_MS;
 use legwork_board::{Board, Item};
 use legwork_protocol::api::board::BoardPage;
@@ -117,6 +118,7 @@ pub struct Model {
     pub opened: Opened,
     pub mode: Mode,
     pub filter: Filter,
+    pub grouping: Grouping,
     /// Whether the bars have the whole width.
     pub timeline: bool,
     scale: usize,
@@ -160,6 +162,7 @@ impl Model {
             opened: Opened::default(),
             mode: Mode::Normal,
             filter: Filter::default(),
+            grouping: Grouping::default(),
             timeline: false,
             scale: 0,
             message: None,

@@ -1,7 +1,7 @@
 //! What every important state looks like, at three sizes.
 
 use legwork_protocol::Status;
-use legwork_protocol::view::ResultView;
+use legwork_protocol::view::{ResultView, TaskView};
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::{Stage, asks, finished, log, page, question, tasks};
@@ -65,6 +65,39 @@ fn v4_two_figures_on_the_screen_do_not_disagree() {
 }
 
 #[test]
+fn v4_tasks_are_grouped_by_project_or_agent() {
+    let mut stage = Stage::new();
+    let done = finished(1, "Summarise the open issues about streaming", Status::Completed, 60_000);
+    let elsewhere =
+        TaskView { directory: "/nowhere/kestrel".to_owned(), agent: "explore".to_owned(), ..done };
+    stage.board(vec![elsewhere]);
+    let titles = |stage: &mut Stage| -> Vec<String> {
+        let screen = stage.screen(80, 40);
+        let is_title = |line: &&str| !line.starts_with("  ") && line.contains(", ");
+        let titles = screen.lines().skip(2).filter(is_title);
+        titles.filter_map(|line| line.split("  ").next()).map(str::to_owned).collect()
+    };
+    stage.keys("b");
+    assert_eq!(titles(&mut stage), [" shopfront, 8, asks you 2", " kestrel, 1"]);
+    assert!(stage.screen(80, 40).contains("Grouped by project."));
+    stage.keys("b");
+    assert_eq!(titles(&mut stage), [" general, 8, asks you 2", " explore, 1"]);
+    stage.keys("b");
+    assert!(stage.screen(80, 40).contains(" Asks you"));
+}
+
+#[test]
+fn v4_what_is_over_says_when_it_ended() {
+    let mut stage = Stage::empty();
+    let done = finished(1, "Summarise the open issues", Status::Completed, 60_000);
+    stage.hear(News::Board(Box::new(page(true, vec![done]))));
+    let screen = stage.screen(124, 38);
+    let row = screen.lines().find(|line| line.contains("✓ Summarise")).unwrap();
+    assert!(row.contains(" 14:06  ·"), "{screen}");
+    assert!(screen.contains("ended 14:06:23"), "{screen}");
+}
+
+#[test]
 fn v4_a_narrow_screen_has_the_list() {
     seen!(Stage::new(), NARROW);
 }
@@ -116,7 +149,8 @@ fn v4_a_question_has_its_options() {
 
 #[test]
 fn v4_always_asks_and_shows_what_it_would_allow() {
-    seen!(Stage::new().keys("w"), WIDE);
+    // So high that the frame cuts no time of day, which is another one in other time zones.
+    seen!(Stage::new().keys("w"), (124, 30));
 }
 
 #[test]

@@ -326,23 +326,26 @@ impl Stage {
 /// Times of day as in every time zone.
 fn same_clock(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
-    let is_time = |at: usize| {
-        chars.get(at..at + 8).is_some_and(|some| {
-            some.iter().enumerate().all(|(number, c)| match number {
-                2 | 5 => *c == ':',
-                _ => c.is_ascii_digit(),
-            })
-        })
+    let is_like = |at: usize, example: &str| {
+        let some = chars.get(at..at + example.len());
+        let is_so = |(c, like): (&char, char)| match like {
+            ':' => *c == ':',
+            _ => c.is_ascii_digit(),
+        };
+        some.is_some_and(|some| some.iter().zip(example.chars()).all(is_so))
     };
     let mut out = String::new();
     let mut at = 0;
     while at < chars.len() {
-        if is_time(at) {
-            out.push_str("14:06:23");
-            at += 8;
-        } else {
-            out.push(chars[at]);
-            at += 1;
+        match ["14:06:23", "14:06"].into_iter().find(|example| is_like(at, example)) {
+            Some(example) => {
+                out.push_str(example);
+                at += example.len();
+            }
+            None => {
+                out.push(chars[at]);
+                at += 1;
+            }
         }
     }
     out
