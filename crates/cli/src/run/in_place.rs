@@ -10,7 +10,7 @@ use legwork_protocol::api::{Answer, Ask, Refusal};
 
 use super::Event;
 use super::keys::Keys;
-use super::questions::{Asked, Questions, Typed};
+use super::questions::{self, Asked, Questions, Typed};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::progress::Board;
@@ -30,6 +30,10 @@ pub fn ask(client: &mut Client, all: &[Asked]) -> Result<Exit, Fault> {
         let Some(place) = which(&left)? else { return Ok(Exit::Done) };
         let (_, asked) = left.remove(place);
         let typed = (all.len() > 1).then(now);
+        if typed.is_some() && left.is_empty() {
+            // Nobody chose this one: what it asks stands above what was answered meanwhile.
+            questions::block(asked, Board::room().0).into_iter().for_each(remark);
+        }
         if let Some(exit) = answer(client, Questions::of(asked.clone(), typed))? {
             return Ok(exit);
         }

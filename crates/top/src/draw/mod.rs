@@ -140,18 +140,17 @@ fn notice(canvas: &mut Canvas<'_>, spot: Spot, lines: &[String], ink: Ink) {
 }
 
 fn keys(model: &Model, spot: Spot) -> Line {
-    let is_over = model.item().is_some_and(|item| !item.task.status.is_unfinished());
+    let state = model.item().map(|item| item.row.state);
     let mut keys: Vec<(&str, &str)> = match model.focus {
         _ if model.item().is_none() => vec![],
         Focus::Task => vec![("esc", "back"), ("j k", "scroll"), ("1 2 3", "tabs")],
         Focus::List => vec![("j k", "move"), ("↵", "open"), ("1 2 3", "tabs")],
     };
-    match model.item() {
-        Some(_) if model.question().is_some() => {
-            keys.extend([("o w r e", "answer"), ("x", "cancel")])
-        }
-        Some(_) if is_over => keys.push(("c", "go on")),
-        Some(_) => keys.push(("x", "cancel")),
+    match state {
+        Some(State::Asks) => keys.extend([("o w r e", "answer"), ("x", "cancel")]),
+        Some(State::Completed) => keys.push(("c", "go on")),
+        Some(State::Failed | State::Cancelled) => keys.extend([("R", "retry"), ("c", "go on")]),
+        Some(State::Working | State::Queued) => keys.push(("x", "cancel")),
         None => {}
     }
     if model.focus == Focus::List || model.is_wide() {

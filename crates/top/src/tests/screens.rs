@@ -87,6 +87,17 @@ fn v4_tasks_are_grouped_by_project_or_agent() {
 }
 
 #[test]
+fn v4_what_failed_shows_the_key_that_tries_it_again() {
+    let mut stage = Stage::empty();
+    let failed = finished(1, "Benchmark the tokenizer", Status::Error, 60_000);
+    let done = finished(2, "Summarise the open issues", Status::Completed, 90_000);
+    stage.hear(News::Board(Box::new(page(true, vec![failed, done]))));
+    assert!(!stage.screen(80, 24).contains("R retry"));
+    let screen = stage.keys("j").screen(80, 24);
+    assert!(screen.contains("R retry  c go on"), "{screen}");
+}
+
+#[test]
 fn v4_what_is_over_says_when_it_ended() {
     let mut stage = Stage::empty();
     let done = finished(1, "Summarise the open issues", Status::Completed, 60_000);
