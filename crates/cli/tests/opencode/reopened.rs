@@ -63,6 +63,8 @@ fn v5_a_helper_that_goes_on_elsewhere_is_seen_to_do_so_in_a_reopened_window() {
         screen.list().await;
         screen.tui.keys(&["Enter"]);
         screen.shows("Subagent (1 of 1)").await;
+        // Its session has been read by then: what comes later is in no event of this process.
+        screen.shows("gate work").await;
         model.open("work");
         screen.shows("foundfoundfound").await;
     });
