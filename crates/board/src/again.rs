@@ -22,13 +22,13 @@ pub fn again(task: &TaskView, runs: &[RunView], key: CallKey) -> Again {
     Again {
         go_on: task.session.is_some().then_some(go_on),
         anew: Ask::launch(prompt, task.description.clone(), task.agent.clone()),
-        model: task.model.clone().filter(|_| task.session.is_none()),
+        model: task.usage.model.as_deref().filter(|_| task.session.is_none()).map(str::to_owned),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::Time;
+    use legwork_protocol::{Time, Usage};
 
     use super::*;
     use crate::example::task;
@@ -42,20 +42,20 @@ mod tests {
             ended: None,
             outcome: None,
             tool_calls: None,
-            tokens: None,
-            cost_micros: None,
-            currency: None,
-            model: None,
+            usage: Usage::default(),
         };
         let runs = [run("first"), run("last")];
         let key = || CallKey::try_from("key-1".to_owned()).unwrap();
-        let never_began = TaskView { model: Some("large".to_owned()), ..task(1) };
+        let never_began = TaskView {
+            usage: Usage { model: Some("large".into()), ..Usage::default() },
+            ..task(1)
+        };
         let tried = again(&never_began, &runs, key());
         let anew =
             Ask::launch("last".into(), never_began.description.clone(), never_began.agent.clone());
         assert_eq!(
             tried,
-            Again { go_on: None, anew: anew.clone(), model: never_began.model.clone() }
+            Again { go_on: None, anew: anew.clone(), model: Some("large".to_owned()) }
         );
         let began = TaskView { session: Some("ses_1".parse().unwrap()), ..never_began };
         let tried = again(&began, &runs, key());

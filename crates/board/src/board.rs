@@ -148,7 +148,7 @@ impl Board {
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::Status;
+    use legwork_protocol::Outcome;
 
     use super::*;
     use crate::example::{finished, permission, task};
@@ -223,7 +223,7 @@ mod tests {
     fn v2_of_finished_tasks_the_newest_are_kept() {
         let mut board = Board::default();
         let count = FINISHED_MAX as u64 + 3;
-        let done = (1..=count).map(|number| finished(number, Status::Completed, "completed"));
+        let done = (1..=count).map(|number| finished(number, Outcome::Completed));
         let applied = board.apply(page(true, done.chain([task(count + 1)]).collect(), vec![]));
         assert_eq!(applied.gone, [3, 2, 1].map(TaskId::from_number));
         assert_eq!(applied.changed.len(), FINISHED_MAX + 1);

@@ -1,14 +1,14 @@
 //! A task to say something about, for tests.
 
 use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView, TaskView};
-use legwork_protocol::{Status, TaskId, Time};
+use legwork_protocol::{Outcome, Stage, Status, TaskId, Time, Usage};
 
 pub fn task(number: u64) -> TaskView {
     TaskView {
         id: TaskId::from_number(number),
         seq: number,
         status: Status::Running,
-        stage: "working".to_owned(),
+        stage: Stage::Working,
         description: "Review the error handling".to_owned(),
         agent: "reviewer".to_owned(),
         directory: "/nowhere/kestrel".to_owned(),
@@ -27,10 +27,7 @@ pub fn task(number: u64) -> TaskView {
         doing: None,
         activity: None,
         quiet_ms: Some(40),
-        tokens: None,
-        cost_micros: None,
-        currency: None,
-        model: None,
+        usage: Usage::default(),
         budget: None,
         runs: vec![],
         waiting: vec![],
@@ -53,6 +50,11 @@ pub fn permission(subject: &str) -> QuestionView {
     }
 }
 
-pub fn finished(number: u64, status: Status, stage: &str) -> TaskView {
-    TaskView { status, stage: stage.to_owned(), ended: Some(Time(9_000)), ..task(number) }
+pub fn finished(number: u64, outcome: Outcome) -> TaskView {
+    TaskView {
+        status: outcome.into(),
+        stage: outcome.stage(),
+        ended: Some(Time(9_000)),
+        ..task(number)
+    }
 }

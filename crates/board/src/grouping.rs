@@ -81,7 +81,7 @@ pub fn sections<'a>(items: impl IntoIterator<Item = &'a Item>, by: Grouping) -> 
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::Status;
+    use legwork_protocol::Outcome;
     use legwork_protocol::view::TaskView;
 
     use super::*;
@@ -95,9 +95,9 @@ mod tests {
         let asks = TaskView { questions: vec![permission("x")], ..task(2) };
         // The newest launch first, as a board has them.
         let items = [
-            of("general", "/nowhere/docs", finished(5, Status::Completed, "completed")),
+            of("general", "/nowhere/docs", finished(5, Outcome::Completed)),
             of("explore", "/nowhere/web", task(4)),
-            of("general", "/nowhere/shop", finished(3, Status::Error, "failed")),
+            of("general", "/nowhere/shop", finished(3, Outcome::Failed)),
             of("general", "/nowhere/shop", asks),
             of("explore", "/nowhere/shop", task(1)),
         ];

@@ -2,11 +2,11 @@
 //! what a person needs to know. A row depends on the task alone, so that it changes only when the
 //! task does; what changes with the clock is for the views to count.
 
-use legwork_protocol::Status;
 use legwork_protocol::amounts::counted;
 use legwork_protocol::money::{Cost, Currency};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{RunView, TaskView, Waiting};
+use legwork_protocol::view::{TaskView, Waiting};
+use legwork_protocol::{Stage, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::ask::Asked;
@@ -61,7 +61,7 @@ impl State {
             Status::Error => Self::Failed,
             Status::Cancelled => Self::Cancelled,
             Status::Running | Status::Resumed if !task.questions.is_empty() => Self::Asks,
-            Status::Running | Status::Resumed if task.stage == "queued" => Self::Queued,
+            Status::Running | Status::Resumed if task.stage == Stage::Queued => Self::Queued,
             Status::Running | Status::Resumed => Self::Working,
         }
     }
@@ -165,10 +165,10 @@ pub(crate) fn does(task: &TaskView) -> String {
     let doing = task.activity.as_ref().map(ToString::to_string).or_else(|| task.doing.clone());
     match (doing.as_deref().filter(said), tool) {
         (Some(only), _) | (None, Some(only)) => only.to_owned(),
-        (None, None) => match task.stage.as_str() {
-            "queued" => "queued",
-            "opening" => "opening its session",
-            "prompting" => "getting its prompt",
+        (None, None) => match task.stage {
+            Stage::Queued => "queued",
+            Stage::Opening => "opening its session",
+            Stage::Prompting => "getting its prompt",
             _ => "thinking",
         }
         .to_owned(),
@@ -177,9 +177,9 @@ pub(crate) fn does(task: &TaskView) -> String {
 
 /// What all runs have cost; of the last one only, where no others are given.
 fn cost(task: &TaskView) -> Option<Cost> {
-    let mut costs = task.runs.iter().filter_map(RunView::cost).peekable();
+    let mut costs = task.runs.iter().filter_map(|run| run.usage.cost).peekable();
     if costs.peek().is_none() {
-        return task.cost();
+        return task.usage.cost;
     }
     costs.try_fold(None, |sum: Option<Cost>, cost| match sum {
         None => Some(Some(cost)),
@@ -205,8 +205,8 @@ pub fn money(cost: Cost) -> String {
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::Time;
-    use legwork_protocol::view::Activity;
+    use legwork_protocol::view::{Activity, RunView};
+    use legwork_protocol::{Outcome, Time, Usage};
 
     use super::*;
     use crate::example::{finished, permission, task};
@@ -215,14 +215,14 @@ mod tests {
     fn v2_a_row_is_in_the_group_of_whom_it_needs_and_says_why() {
         let asks = TaskView { questions: vec![permission("bash: cargo test")], ..task(1) };
         let queued = |ahead| TaskView {
-            stage: "queued".to_owned(),
+            stage: Stage::Queued,
             waiting: vec![Waiting::Slot { ahead }],
             ..task(1)
         };
         let provider = Waiting::Provider { attempt: 3, why: "overloaded".into(), in_ms: 7 };
         let file = "crates/daemon/src/outbox.rs";
         let activity = Activity { tool: "edit".to_owned(), subject: file.to_owned() };
-        let failed = finished(1, Status::Error, "failed");
+        let failed = finished(1, Outcome::Failed);
         let all = [
             (asks, Group::Asks, '?', "may it run cargo test?"),
             (
@@ -242,7 +242,7 @@ mod tests {
             ),
             (queued(0), Group::Queued, '○', "next when a slot is free"),
             (queued(2), Group::Queued, '○', "2 tasks ahead of it"),
-            (finished(1, Status::Completed, "completed"), Group::Finished, '✓', "2 tool calls"),
+            (finished(1, Outcome::Completed), Group::Finished, '✓', "2 tool calls"),
             (failed.clone(), Group::Finished, '✕', "failed, without a reason"),
             (
                 TaskView { reason: Some("no credit".into()), ..failed },
@@ -250,7 +250,7 @@ mod tests {
                 '✕',
                 "no credit",
             ),
-            (finished(1, Status::Cancelled, "cancelled"), Group::Finished, '–', "cancelled"),
+            (finished(1, Outcome::Cancelled), Group::Finished, '–', "cancelled"),
         ];
         for (task, group, sign, line) in all {
             let row = row(&task);
@@ -280,10 +280,7 @@ mod tests {
             ended: None,
             outcome: None,
             tool_calls: None,
-            tokens: None,
-            cost_micros: Some(micros),
-            currency: Some(currency),
-            model: None,
+            usage: Usage { cost: Some(Cost { micros, currency }), ..Usage::default() },
         };
         let usd = Currency::USD;
         let two = TaskView { runs: vec![run(100_000, usd), run(50_000, usd)], ..task(1) };

@@ -76,7 +76,7 @@ fn ended(task: &TaskView, state: State) -> String {
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::Status;
+    use legwork_protocol::Outcome;
 
     use super::*;
     use crate::example::{finished, permission, task};
@@ -108,14 +108,14 @@ mod tests {
 
     #[test]
     fn v2_of_a_finished_task_it_is_what_happened() {
-        let done = finished(1, Status::Completed, "completed");
+        let done = finished(1, Outcome::Completed);
         assert_eq!(said(&done), "It completed after 2 tool calls.");
         assert_eq!(why(&done).since, Some(Time(9_000)));
         let untold = TaskView { notice_pending: true, ..done };
         assert!(said(&untold).ends_with("has not been told yet."));
         let terminal = TaskView { parent: "term_1".parse().unwrap(), ..untold };
         assert!(!said(&terminal).contains("told"));
-        let failed = finished(1, Status::Error, "failed");
+        let failed = finished(1, Outcome::Failed);
         let failed = TaskView { reason: Some("No credit.".to_owned()), ..failed };
         assert_eq!(said(&failed), "It failed after 2 tool calls: No credit.");
     }

@@ -6,7 +6,7 @@ use anstyle::Style;
 use legwork_board::State;
 use legwork_protocol::refusal::cut;
 use legwork_protocol::view::{BudgetView, RunView, TaskView};
-use legwork_protocol::{Cost, Currency, SessionId, Status, Time};
+use legwork_protocol::{Cost, Currency, Outcome, SessionId, Stage, Status, Time};
 
 use crate::screen::{BOLD, DIM, MIND, style_of};
 use crate::sentences::{self, all_waiting, number};
@@ -30,7 +30,7 @@ pub fn activity(task: &TaskView) -> String {
     }
     if !task.status.is_unfinished() {
         let calls = counted(task.tool_calls as usize, "tool call");
-        let cost = task.cost().map(|cost| format!(", {cost}")).unwrap_or_default();
+        let cost = task.usage.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
         let is_owed = task.notice_pending && !is_terminal(&task.parent);
         let untold = if is_owed { ", parent not told yet" } else { "" };
         // The sums over all runs are `legwork cost`'s.
@@ -41,7 +41,7 @@ pub fn activity(task: &TaskView) -> String {
         (Some(tool), Some(quiet)) => format!("{tool}, {}", ago(quiet)),
         (None, Some(quiet)) => format!("{}, {}", task.stage, ago(quiet)),
         (Some(tool), None) => tool.clone(),
-        (None, None) => task.stage.clone(),
+        (None, None) => task.stage.to_string(),
     }
 }
 
@@ -91,8 +91,8 @@ pub fn page(
     if let Some(quiet) = task.quiet_ms {
         facts.push(("Last active", Cell::new(ago(quiet))));
     }
-    facts.push(("Model", Cell::new(task.model.as_deref().unwrap_or(UNKNOWN))));
-    facts.push(("Tokens", Cell::new(task.tokens.map_or(UNKNOWN.to_owned(), number))));
+    facts.push(("Model", Cell::new(task.usage.model.as_deref().unwrap_or(UNKNOWN))));
+    facts.push(("Tokens", Cell::new(task.usage.tokens.map_or(UNKNOWN.to_owned(), number))));
     facts.push(("Cost", Cell::new(cost(task, runs))));
     if let Some(budget) = &task.budget {
         facts.push(("Budget", Cell::new(sentences::budget(budget)).styled(MIND)));
@@ -120,9 +120,9 @@ pub fn page(
 
 /// What the last run cost, and all of them where there are several.
 fn cost(task: &TaskView, runs: &[RunView]) -> String {
-    let last = task.cost().map_or(UNKNOWN.to_owned(), |cost| cost.to_string());
+    let last = task.usage.cost.map_or(UNKNOWN.to_owned(), |cost| cost.to_string());
     let mut all: BTreeMap<Currency, u64> = BTreeMap::new();
-    for cost in runs.iter().filter_map(RunView::cost) {
+    for cost in runs.iter().filter_map(|run| run.usage.cost) {
         let sum = all.entry(cost.currency).or_default();
         *sum = sum.saturating_add(cost.micros);
     }
@@ -142,11 +142,11 @@ fn run_table(runs: &[RunView]) -> Vec<String> {
         vec![
             Cell::new(run.run.to_string()),
             Cell::new(moment(run.started)),
-            Cell::new(run.outcome.as_deref().unwrap_or("unfinished")),
+            Cell::new(run.outcome.map_or("unfinished", Outcome::as_str)),
             known(run.tool_calls.map(|calls| calls.to_string())),
-            known(run.tokens.map(number)),
-            known(run.cost().map(|cost| cost.to_string())),
-            known(run.model.clone()),
+            known(run.usage.tokens.map(number)),
+            known(run.usage.cost.map(|cost| cost.to_string())),
+            known(run.usage.model.as_deref().map(str::to_owned)),
         ]
     }));
     table::table(&rows)
@@ -202,7 +202,7 @@ fn parent(task: &TaskView) -> String {
 /// How it is, and the stage where that says more.
 fn status(task: &TaskView) -> String {
     match State::of(task) {
-        State::Working if task.stage != "working" => format!("working ({})", task.stage),
+        State::Working if task.stage != Stage::Working => format!("working ({})", task.stage),
         state => state.word().to_owned(),
     }
 }

@@ -299,11 +299,8 @@ fn present(task: &TaskView) -> RunView {
         prompt: String::new(),
         started: task.started,
         ended: task.ended,
-        outcome: (!task.status.is_unfinished()).then(|| task.stage.clone()),
+        outcome: task.stage.outcome(),
         tool_calls: Some(task.tool_calls),
-        tokens: task.tokens,
-        cost_micros: task.cost_micros,
-        currency: task.currency,
-        model: task.model.clone(),
+        usage: task.usage.clone(),
     }
 }

@@ -12,7 +12,7 @@ use legwork_protocol::api::view::TaskView;
 use legwork_protocol::api::{Answer, Refusal};
 use legwork_protocol::limits::TRANSCRIPT_WAIT_MAX_MS;
 use legwork_protocol::line::FromDaemon;
-use legwork_protocol::{SessionId, TaskId};
+use legwork_protocol::{Outcome, SessionId, TaskId};
 use legwork_store::Prompts;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
@@ -173,7 +173,7 @@ impl Daemon {
             let Some(ended) = run.ended else { continue };
             let detail = self.shell.journal().detail(task.id, run.run);
             let detail = detail.map_err(|fault| self.cannot_read(&fault))?.unwrap_or_default();
-            let is_result = run.outcome.as_deref() == Some("completed");
+            let is_result = run.outcome == Some(Outcome::Completed);
             let kind = if is_result { EntryKind::Text } else { EntryKind::Error };
             entries.push(Entry { at: Some(ended), ..entry("end", kind, detail) });
         }

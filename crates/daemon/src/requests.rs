@@ -174,8 +174,7 @@ impl Daemon {
         let mut runs = runs.map_err(|fault| self.cannot_read(&fault))?;
         if let Some(last) = runs.last_mut().filter(|last| last.run == task.resumes) {
             (last.started, last.tool_calls) = (task.started, Some(task.tool_calls));
-            (last.tokens, last.model) = (task.tokens, task.model.clone());
-            (last.cost_micros, last.currency) = (task.cost_micros, task.currency);
+            last.usage = task.usage.clone();
         }
         Ok(runs)
     }
@@ -187,7 +186,7 @@ impl Daemon {
         let runs = self.runs_of(&task, Prompts::Without)?;
         let known = runs.into_iter().find(|known| known.run == run);
         let known = known.ok_or_else(|| Refusal::NotFound(name.to_owned()))?;
-        let (Some(ended), Some(outcome)) = (known.ended, known.outcome.clone()) else {
+        let (Some(ended), Some(outcome)) = (known.ended, known.outcome) else {
             return Err(Refusal::BadRequest("That run has not ended.".to_owned()));
         };
         let text = if self.built_in.has_told(task.id, run) {

@@ -8,7 +8,7 @@ use legwork_protocol::{
 };
 
 use crate::record::Change;
-use crate::usage::PromptUsage;
+use crate::work::PromptUsage;
 use crate::work::{Finding, HostError, Question, Work, WorkId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]

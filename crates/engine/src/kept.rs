@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use legwork_protocol::{CallKey, Cost, HostId, Place, SessionId, TaskId, Time};
+use legwork_protocol::{CallKey, Cost, HostId, Place, SessionId, TaskId, Time, Usage};
 
 use crate::task::{Asked, Outcome, Run, Stage, Task};
-use crate::usage::Usage;
 
 /// What the tasks of one conversation, or of one project, have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -22,13 +22,12 @@ mod slept;
 mod tasks;
 pub mod text;
 mod timers;
-pub mod usage;
 pub mod work;
 
 pub use engine::Engine;
 pub use input::{Caller, Headless, Hint, Input, Reaction, Say, Serves};
+pub use legwork_protocol::Usage;
 pub use record::{Change, Forget, Journal, Saved};
 pub use run::Volatile;
 pub use run::task::{self, Stage, Task};
-pub use usage::{PromptUsage, Usage};
-pub use work::{Action, Finding, HostError, Lane, Work, WorkId};
+pub use work::{Action, Finding, HostError, Lane, PromptUsage, Work, WorkId};

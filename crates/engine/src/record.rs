@@ -5,10 +5,11 @@ use std::fmt;
 
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::{BudgetView, QuestionView};
-use legwork_protocol::{CallKey, Currency, HostId, MessageId, Place, SessionId, TaskId, Time};
+use legwork_protocol::{
+    CallKey, Currency, HostId, MessageId, Place, SessionId, TaskId, Time, Usage,
+};
 
 use crate::task::{ResumedBy, StageName, Task};
-use crate::usage::Usage;
 
 /// Where a launch came from; kept for people, not needed for decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -6,12 +6,11 @@ use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, OPTIONS_MAX, SUBJECT_MAX_CHA
 use legwork_protocol::refusal::{cut, plain};
 use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 use legwork_protocol::{
-    HostId, Installable, MessageId, PartId, QuestionId, SessionId, TaskId, Time,
+    HostId, Installable, MessageId, PartId, QuestionId, SessionId, TaskId, Time, Usage,
 };
 
 use crate::record::{NoticeId, Target};
 use crate::text::pages::Excerpt;
-use crate::usage::Usage;
 
 /// Counts what is asked of hosts, so that each answer finds its question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -302,4 +301,12 @@ pub enum HostError {
     Gone,
     #[error("the host refused: {why}")]
     Rejected { why: String },
+}
+
+/// What one prompt used up so far. It names the prompt, because news may be late: what an earlier
+/// run used up is not the present one's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptUsage {
+    pub prompt: MessageId,
+    pub usage: Usage,
 }

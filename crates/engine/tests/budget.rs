@@ -75,7 +75,7 @@ fn p4_news_of_an_earlier_prompt_changes_nothing() {
     let used = Some(PromptUsage { prompt: "msg_earlier".parse().unwrap(), usage: cost(5) });
     desk.hint(Hint::Progress { session: session_id("ses_one"), tool: None, used });
     let view = desk.engine.view(&task.to_string(), desk.now).unwrap();
-    assert_eq!(view.cost(), None);
+    assert_eq!(view.usage.cost, None);
 }
 
 #[test]

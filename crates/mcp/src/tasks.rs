@@ -12,7 +12,7 @@ use legwork_protocol::api::{self, Ask, Refusal, Request};
 use legwork_protocol::ids::run_name;
 use legwork_protocol::line::Context;
 use legwork_protocol::view::{EndView, TaskView};
-use legwork_protocol::{QuestionId, TaskId, Time};
+use legwork_protocol::{Outcome, QuestionId, TaskId, Time};
 use legwork_rpc::RpcError;
 use serde_json::{Map, Value, json};
 
@@ -200,7 +200,7 @@ fn working(task: &TaskView, run: u32) -> Value {
 }
 
 fn ended_view(task: &TaskView, run: u32, end: &EndView) -> Value {
-    if end.outcome == "cancelled" {
+    if end.outcome == Outcome::Cancelled {
         let mut cancelled = view(task, run, State::Cancelled);
         cancelled["statusMessage"] = json!(end.text.lines().next().unwrap_or_default());
         return cancelled;
@@ -209,7 +209,7 @@ fn ended_view(task: &TaskView, run: u32, end: &EndView) -> Value {
     completed["lastUpdatedAt"] = json!(moment(end.ended));
     let mut result = json!({ "content": [{ "type": "text", "text": end.text }] });
     // The protocol keeps `failed` for calls that could not be made at all.
-    if end.outcome != "completed" {
+    if end.outcome != Outcome::Completed {
         result["isError"] = json!(true);
     }
     completed["result"] = result;
@@ -268,21 +268,21 @@ mod tests {
     #[test]
     fn m2_a_failure_is_a_result_and_a_cancelled_run_has_none() {
         let task = legwork_board::example::task(1);
-        let end = |outcome: &str| EndView {
+        let end = |outcome| EndView {
             task: task.id,
             run: 0,
-            outcome: outcome.to_owned(),
+            outcome,
             ended: Time(1_000),
             text: "[HEADLINE]\n\nall of it".to_owned(),
         };
-        let view = |outcome: &str| ended_view(&task, 0, &end(outcome));
-        let completed = view("completed");
+        let view = |outcome| ended_view(&task, 0, &end(outcome));
+        let completed = view(Outcome::Completed);
         assert_eq!(completed["status"], "completed");
         assert_eq!(completed["result"]["content"][0]["text"], "[HEADLINE]\n\nall of it");
         assert!(completed["result"]["isError"].is_null());
-        assert_eq!(view("failed")["status"], "completed");
-        assert_eq!(view("failed")["result"]["isError"], true);
-        let cancelled = view("cancelled");
+        assert_eq!(view(Outcome::Failed)["status"], "completed");
+        assert_eq!(view(Outcome::Failed)["result"]["isError"], true);
+        let cancelled = view(Outcome::Cancelled);
         assert_eq!(
             (&cancelled["status"], &cancelled["result"]),
             (&json!("cancelled"), &Value::Null)

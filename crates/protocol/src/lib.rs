@@ -17,6 +17,7 @@ pub mod settings;
 pub mod slips;
 pub mod status;
 pub mod tools;
+pub mod usage;
 
 pub use api::{Ask, Installable, Refusal, refusal, view};
 pub use ids::{
@@ -24,4 +25,5 @@ pub use ids::{
 };
 pub use money::{Cost, Currency};
 pub use settings::{Interrupted, Settings, WakeOn};
-pub use status::Status;
+pub use status::{Outcome, Stage, Status};
+pub use usage::Usage;

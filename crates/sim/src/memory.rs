@@ -162,7 +162,7 @@ impl Memory {
         let earlier = before.map(|before| before.run.key.clone());
         let follows = before.is_some_and(|before| {
             before.stage.name() == from
-                && from.may_resume(by)
+                && by.may_resume(from)
                 && before.run.number.checked_add(1) == Some(task.run.number)
         });
         guard(follows && !task.is_finished(), || {

@@ -64,7 +64,7 @@ pub fn resumed(
     let Some(before) = task.run.number.checked_sub(1) else {
         return Err(what("there is no run before"));
     };
-    if !from.may_resume(by) {
+    if !by.may_resume(from) {
         return Err(what("there is no such step"));
     }
     if write(tx, UPDATE, task, &[&from.as_str(), &before])? != 1 {

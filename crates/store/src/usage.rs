@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use legwork_engine::Usage;
 use legwork_engine::record::Ledger;
 use legwork_engine::task::Task;
 use legwork_protocol::api::CostBy;
 use legwork_protocol::view::{CostGroup, CostSum, CostsView, RunView};
-use legwork_protocol::{Cost, Currency, SessionId, TaskId, Time};
+use legwork_protocol::{Cost, Currency, SessionId, TaskId, Time, Usage};
 use rusqlite::{Connection, Transaction};
 
 use crate::columns::{Columns, all};
@@ -125,9 +124,11 @@ pub fn runs(db: &Connection, task: TaskId, prompts: Prompts) -> Result<Vec<RunVi
     let mut runs =
         all(db, TRIED, sql, (words::id(task), RUNS_SHOWN, prompts == Prompts::With), |row| {
             let (number, started, ended) = (row.plain()?, row.time()?, row.maybe_time()?);
-            let (outcome, tool_calls) = (row.plain()?, row.plain()?);
+            let (outcome, tool_calls) = (row.maybe_parsed()?, row.plain()?);
             let (tokens, cost) = (row.maybe_number()?, cost(row)?);
-            let (model, prompt): (_, Option<String>) = (row.plain()?, row.plain()?);
+            let model: Option<String> = row.plain()?;
+            let prompt: Option<String> = row.plain()?;
+            let usage = Usage { tokens, cost, model: model.map(Into::into) };
             Ok(RunView {
                 run: number,
                 prompt: prompt.unwrap_or_default(),
@@ -135,10 +136,7 @@ pub fn runs(db: &Connection, task: TaskId, prompts: Prompts) -> Result<Vec<RunVi
                 ended,
                 outcome,
                 tool_calls,
-                tokens,
-                cost_micros: cost.map(|cost| cost.micros),
-                currency: cost.map(|cost| cost.currency),
-                model,
+                usage,
             })
         })?;
     runs.reverse();

@@ -2,7 +2,7 @@
 //! an unknown word is a fault, never a guess.
 
 use legwork_engine::record::{About, DeliveryEnd};
-use legwork_engine::task::{Asked, Stage, StageName};
+use legwork_engine::task::{Asked, Outcome, Stage, StageName};
 use legwork_protocol::{MessageId, QuestionId, TaskId};
 
 use legwork_protocol::limits::ECHO_MAX_CHARS;
@@ -75,20 +75,18 @@ pub fn unknown(place: &str, value: &str, why: impl std::fmt::Display) -> Fault {
 }
 
 pub fn stage(word: &str, message: Option<MessageId>) -> Result<Stage, Fault> {
-    use legwork_engine::task::Outcome::{Cancelled, Completed, Failed};
-    let name = StageName::ALL.into_iter().find(|name| name.as_str() == word);
+    let name = word.parse().map_err(|why| unknown("tasks.stage", word, why))?;
     let stage = match (name, message) {
-        (Some(StageName::Queued), _) => Stage::Queued,
-        (Some(StageName::Opening), _) => Stage::Opening,
-        (Some(StageName::Prompting), Some(message)) => Stage::Prompting(message),
-        (Some(StageName::Working), Some(message)) => Stage::Working(message),
-        (Some(StageName::Completed), _) => Stage::Finished(Completed),
-        (Some(StageName::Failed), _) => Stage::Finished(Failed),
-        (Some(StageName::Cancelled), _) => Stage::Finished(Cancelled),
-        (Some(StageName::Prompting | StageName::Working), None) => {
+        (StageName::Queued, _) => Stage::Queued,
+        (StageName::Opening, _) => Stage::Opening,
+        (StageName::Prompting, Some(message)) => Stage::Prompting(message),
+        (StageName::Working, Some(message)) => Stage::Working(message),
+        (StageName::Completed, _) => Stage::Finished(Outcome::Completed),
+        (StageName::Failed, _) => Stage::Finished(Outcome::Failed),
+        (StageName::Cancelled, _) => Stage::Finished(Outcome::Cancelled),
+        (StageName::Prompting | StageName::Working, None) => {
             return Err(Fault::Unknown { what: format!("stage {word} without tasks.message") });
         }
-        (None, _) => return Err(unknown("tasks.stage", word, "no such stage")),
     };
     Ok(stage)
 }

@@ -38,7 +38,7 @@ fn q6_what_waits_is_not_begun_when_the_budget_is_used_up() {
     let (status, text) = stage.result(&second);
     assert_eq!(status, "error");
     assert!(text.starts_with("Not started: the helpers of this conversation"), "{text}");
-    assert_eq!(stage.view(&second).cost_micros, None);
+    assert_eq!(stage.view(&second).usage.cost, None);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use legwork_protocol::Stage as RunStage;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -40,7 +41,7 @@ fn x1_what_left_group_environment_and_parent_ends_with_a_cancelled_helper() {
     let other = stage.launch("spawn 601\nwait 600s");
     let task = stage.launch_as("escaper", "go");
     eventually("it has got out", || (sleeps(&work, 612) && sleeps(&work, 611)).then_some(()));
-    stage.until(&task, "it is at work", |task| task.stage == "working");
+    stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     stage.done("background_cancel", json!({ "task_id": task }));
     let is_over = || !sleeps(&work, 611) && !sleeps(&work, 612);
     eventually("only the other's is left", || is_over().then_some(()));
@@ -97,7 +98,7 @@ fn x1_what_a_helper_leaves_is_asked_to_end_and_what_others_use_is_kept() {
     let task = stage.launch_as("a", "go");
     let is_there = |name: &str| !named(&work, name).is_empty();
     eventually("all run", || names.iter().all(|name| is_there(name)).then_some(()));
-    stage.until(&task, "it is at work", |task| task.stage == "working");
+    stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     stage.done("background_cancel", json!({ "task_id": task }));
     eventually("the worker is gone", || (!is_there("worker")).then_some(()));
     eventually("the agent is gone", || (!is_there("sh")).then_some(()));
@@ -122,7 +123,7 @@ fn x1_a_real_tmux_that_a_helper_started_is_kept_with_its_windows() {
     let work = stage.home.path("work");
     let task = stage.launch_as("opener", "go");
     eventually("both sleep", || (sleeps(&work, 640) && sleeps(&work, 641)).then_some(()));
-    stage.until(&task, "it is at work", |task| task.stage == "working");
+    stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     stage.done("background_cancel", json!({ "task_id": task }));
     eventually("the agent's own is gone", || (!sleeps(&work, 641)).then_some(()));
     eventually("nothing of it runs", || (named(&work, "sh").is_empty()).then_some(()));

@@ -3,6 +3,9 @@
 
 use std::fs;
 
+use legwork_protocol::Stage as RunStage;
+use legwork_protocol::view::TaskView;
+
 use crate::home::eventually;
 use crate::stage::{Stage, first_of, kill, processes_in};
 
@@ -11,7 +14,7 @@ fn n1_k2_a_killed_agent_is_an_error_that_is_told_once() {
     let mut stage = Stage::new();
     let task = stage.launch("say on my way\nspawn 600\nwait 600s");
     let work = stage.home.path("work");
-    stage.until(&task, "it is at work", |task| task.stage == "working");
+    stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     let agent = eventually("the agent and what it started", || {
         let both = processes_in(&work);
         (both.len() >= 2).then(|| first_of(&both)).flatten()
@@ -34,7 +37,7 @@ fn n1_k2_a_killed_daemon_interrupts_what_ran_and_tells_it_once() {
     stage.finish(&done);
     let task = stage.launch("spawn 600\nwait 600s");
     let work = stage.home.path("work");
-    stage.until(&task, "it is at work", |task| task.stage == "working");
+    stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     eventually("its processes run", || (processes_in(&work).len() >= 2).then_some(()));
     stage.kill_daemon();
     let (status, text) = stage.result(&task);
@@ -64,15 +67,19 @@ fn k2_what_was_cut_off_goes_on() {
     assert!(status == "completed" && text.ends_with('2'), "{status}: {text}");
 }
 
+fn micros(task: &TaskView) -> Option<u64> {
+    task.usage.cost.map(|cost| cost.micros)
+}
+
 /// An agent tells what its conversation has cost, which it has not forgotten.
 #[test]
 fn p4_what_was_used_up_before_a_daemon_was_killed_is_counted_once() {
     let mut stage = Stage::new();
     let task = stage.launch("cost 1.10 USD\ntool a long look for 5s\nsay done");
-    stage.until(&task, "its cost is known", |task| task.cost_micros == Some(1_100_000));
+    stage.until(&task, "its cost is known", |task| micros(task) == Some(1_100_000));
     stage.kill_daemon();
     stage.finish(&task);
-    assert_eq!(stage.view(&task).cost_micros, Some(1_100_000));
+    assert_eq!(micros(&stage.view(&task)), Some(1_100_000));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use legwork_protocol::Stage as RunStage;
 use legwork_protocol::view::TaskView;
 use serde_json::json;
 
@@ -26,7 +27,7 @@ fn l7_fifty_helpers_run_eight_at_a_time_in_their_order_and_all_are_told() {
         handles = handles.max(fs::read_dir(format!("/proc/{daemon}/fd")).unwrap().count());
         // All at one moment, the first launched first.
         let views = stage.views();
-        let is_queued = |view: &&TaskView| view.stage == "queued";
+        let is_queued = |view: &&TaskView| view.stage == RunStage::Queued;
         let waiting = views.iter().skip_while(|view| !is_queued(view)).collect::<Vec<_>>();
         assert!(waiting.iter().all(is_queued), "first in, first out: {waiting:#?}");
         let running = views.iter().filter(|view| view.status.is_unfinished()).count();

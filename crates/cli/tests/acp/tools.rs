@@ -1,5 +1,6 @@
 //! The requirements of the six tools that a host can show, with agents over ACP.
 
+use legwork_protocol::{Stage as RunStage, Usage};
 use serde_json::json;
 
 use crate::home::eventually;
@@ -98,7 +99,7 @@ fn o2_what_a_helper_does_is_shown() {
 fn x1_a_cancelled_helper_is_stopped_with_its_process_and_no_notice_comes() {
     let mut stage = Stage::new();
     let task = stage.launch("spawn 600\nwait 600s\nsay late");
-    stage.until(&task, "it is at work", |task| task.stage == "working");
+    stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     let work = stage.home.path("work");
     eventually("its processes run", || {
         (crate::stage::processes_in(&work).len() >= 2).then_some(())
@@ -119,7 +120,7 @@ fn x1_one_that_ignores_being_cancelled_is_killed() {
     eventually("its process runs", || {
         (!crate::stage::processes_in(&work).is_empty()).then_some(())
     });
-    stage.until(&task, "it is at work", |task| task.stage == "working");
+    stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     stage.done("background_cancel", json!({ "task_id": task }));
     eventually("its process is gone", || {
         crate::stage::processes_in(&work).is_empty().then_some(())
@@ -200,15 +201,18 @@ fn p4_an_agent_that_tells_its_cost_has_each_run_its_own_also_after_a_kill_of_the
     let task = stage.launch("cost 0.25 EUR; tokens 300; say one");
     stage.finish(&task);
     let view = stage.view(&task);
-    assert_eq!((view.tokens, view.cost().unwrap().to_string()), (Some(300), "0.2500 EUR".into()));
+    assert_eq!(
+        (view.usage.tokens, view.usage.cost.unwrap().to_string()),
+        (Some(300), "0.2500 EUR".into())
+    );
     stage.kill_daemon();
     // The agent counts for the whole conversation.
     stage.resume(&task, "cost 0.3 EUR; cost 0.4 EUR; say two");
     stage.result(&task);
     let view = stage.view(&task);
-    let costs: Vec<_> = view.runs.iter().map(|run| run.cost().unwrap().to_string()).collect();
+    let costs: Vec<_> = view.runs.iter().map(|run| run.usage.cost.unwrap().to_string()).collect();
     assert_eq!(costs, ["0.2500 EUR", "0.1500 EUR"]);
-    let tokens: Vec<_> = view.runs.iter().map(|run| run.tokens).collect();
+    let tokens: Vec<_> = view.runs.iter().map(|run| run.usage.tokens).collect();
     assert_eq!(tokens, [Some(300), None], "what it does not tell is unknown");
 }
 
@@ -218,5 +222,5 @@ fn p4_an_agent_that_tells_nothing_has_unknown_figures() {
     let task = stage.launch("tool grep; say one");
     stage.finish(&task);
     let view = stage.view(&task);
-    assert_eq!((view.tokens, view.cost(), view.model, view.tool_calls), (None, None, None, 1));
+    assert_eq!((view.usage, view.tool_calls), (Usage::default(), 1));
 }

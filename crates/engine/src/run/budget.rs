@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use legwork_protocol::limits::{BUDGET_WARN_PERCENT, LEDGERS_MAX};
 use legwork_protocol::view::{BudgetOf, BudgetView};
-use legwork_protocol::{Cost, Currency, Place, Refusal, SessionId, TaskId};
+use legwork_protocol::{Cost, Currency, Place, Refusal, SessionId, TaskId, Usage};
 
 use super::task::Task;
 use crate::engine::Engine;
@@ -19,7 +19,7 @@ use crate::record::{Change, Ledger};
 use crate::tasks::Live;
 use crate::text::words;
 use crate::timers::Timer;
-use crate::usage::{PromptUsage, Usage};
+use crate::work::PromptUsage;
 
 const DAY: &str = "terminals_of_day_";
 const DAY_MS: u64 = 24 * 60 * 60_000;

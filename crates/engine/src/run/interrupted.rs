@@ -2,7 +2,7 @@
 //! without an answer it fails, or another host is asked to go on with it.
 
 use legwork_protocol::limits::CUT_OFF_GRACE_MS;
-use legwork_protocol::{HostId, Interrupted, QuestionId, TaskId};
+use legwork_protocol::{HostId, Interrupted, QuestionId, TaskId, Usage};
 
 use super::observe::observe_action;
 use super::task::Stage;
@@ -13,7 +13,6 @@ use crate::record::Settled;
 use crate::tasks::Live;
 use crate::text::words;
 use crate::timers::Timer;
-use crate::usage::Usage;
 use crate::work::{Finding, HostError, RunState};
 
 impl Engine {

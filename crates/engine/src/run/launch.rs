@@ -4,7 +4,7 @@
 
 use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::{CallId, CallKey, HostId, Installable, Refusal, SessionId, TaskId};
+use legwork_protocol::{CallId, CallKey, HostId, Installable, Refusal, SessionId, TaskId, Usage};
 
 use super::task::{Asked, Outcome, Run, Stage, Task};
 use super::volatile::Volatile;
@@ -13,7 +13,6 @@ use crate::hosts::Presence;
 use crate::input::Caller;
 use crate::record::{Change, Origin};
 use crate::text::words;
-use crate::usage::Usage;
 use crate::work::{Action, Finding, HostError};
 
 /// A launch whose agent is being looked up: at the asker's own host, and if that has no such agent,

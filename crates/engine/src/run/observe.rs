@@ -11,7 +11,7 @@ use super::volatile::{Activity, Handover, Stillness, Validity, pause_ms};
 use crate::engine::Engine;
 use crate::tasks::Live;
 use crate::text::words;
-use crate::usage::PromptUsage;
+use crate::work::PromptUsage;
 use crate::work::{Action, Finding, HostError, Observation, RunState};
 
 impl Engine {

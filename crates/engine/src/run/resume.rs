@@ -86,7 +86,7 @@ impl Engine {
             return Ok(Some(self.resumed(&task, own.unwrap_or(&task.run.host))));
         }
         let by = if own.is_some() { ResumedBy::Session } else { ResumedBy::Person };
-        if !task.stage.name().may_resume(by) {
+        if !by.may_resume(task.stage.name()) {
             return Err(match task.status() {
                 Status::Resumed => Refusal::BeingResumed,
                 status => Refusal::NotCompleted(status),

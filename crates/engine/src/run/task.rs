@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 use legwork_protocol::limits::CONTINUE_MAX;
 use legwork_protocol::{
-    CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId, Time,
+    CallKey, HostId, MessageId, Place, QuestionId, SessionId, Status, TaskId, Time, Usage,
 };
+pub use legwork_protocol::{Outcome, Stage as StageName};
 
 use crate::record::{About, NoticeId};
-use crate::usage::Usage;
 
 /// What is saved of a task. What a restart may forget is in [`crate::Volatile`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,23 +120,8 @@ pub enum Stage {
     Prompting(MessageId),
     /// The host has the prompt. Only a look that finds its answer, or its failure, ends this stage.
     Working(MessageId),
+    /// The result or the reason is in the store.
     Finished(Outcome),
-}
-
-/// How a run ended. The result or the reason is in the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    Completed,
-    Failed,
-    Cancelled,
-}
-
-impl Outcome {
-    /// The one that views and records call so.
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Completed, Self::Failed, Self::Cancelled];
-        all.into_iter().find(|outcome| Stage::Finished(*outcome).name().as_str() == name)
-    }
 }
 
 /// Who has a task go on. A session takes an end for what it is; a person may think otherwise.
@@ -146,28 +131,15 @@ pub enum ResumedBy {
     Person,
 }
 
-/// A stage without what it carries; guards of the store go by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum StageName {
-    Queued,
-    Opening,
-    Prompting,
-    Working,
-    Completed,
-    Failed,
-    Cancelled,
-}
-
 impl Stage {
+    /// The stage without what it carries; guards of the store go by it.
     pub fn name(&self) -> StageName {
         match self {
             Self::Queued => StageName::Queued,
             Self::Opening => StageName::Opening,
             Self::Prompting(_) => StageName::Prompting,
             Self::Working(_) => StageName::Working,
-            Self::Finished(Outcome::Completed) => StageName::Completed,
-            Self::Finished(Outcome::Failed) => StageName::Failed,
-            Self::Finished(Outcome::Cancelled) => StageName::Cancelled,
+            Self::Finished(outcome) => outcome.stage(),
         }
     }
 
@@ -184,49 +156,15 @@ impl Stage {
     }
 }
 
-impl StageName {
-    pub const ALL: [StageName; 7] = [
-        Self::Queued,
-        Self::Opening,
-        Self::Prompting,
-        Self::Working,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-    ];
-
-    /// The word in the store and in traces.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Opening => "opening",
-            Self::Prompting => "prompting",
-            Self::Working => "working",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// Whether a run may go from here to there: the arrows above, and staying.
-    pub fn may_become(self, next: StageName) -> bool {
-        use StageName::{Cancelled, Completed, Failed, Opening, Prompting, Queued, Working};
-        match self {
-            Queued => next != Working && next != Completed,
-            Opening => next != Working && next != Completed,
-            Prompting => next != Opening,
-            Working => next != Opening && next != Prompting,
-            // Only a resume leads on from an end, and it is a move of its own.
-            Completed | Failed | Cancelled => false,
-        }
-    }
-
-    /// Whether a resume may lead on from here.
-    pub fn may_resume(self, by: ResumedBy) -> bool {
-        match self {
-            Self::Completed => true,
-            Self::Failed | Self::Cancelled => by == ResumedBy::Person,
-            Self::Queued | Self::Opening | Self::Prompting | Self::Working => false,
+impl ResumedBy {
+    /// Whether a run that came so far may be resumed.
+    pub fn may_resume(self, from: StageName) -> bool {
+        match from {
+            StageName::Completed => true,
+            StageName::Failed | StageName::Cancelled => self == Self::Person,
+            StageName::Queued | StageName::Opening | StageName::Prompting | StageName::Working => {
+                false
+            }
         }
     }
 }
@@ -234,9 +172,7 @@ impl StageName {
 impl Task {
     pub fn status(&self) -> Status {
         match self.outcome() {
-            Some(Outcome::Completed) => Status::Completed,
-            Some(Outcome::Failed) => Status::Error,
-            Some(Outcome::Cancelled) => Status::Cancelled,
+            Some(outcome) => outcome.into(),
             None if self.run.number == 0 => Status::Running,
             None => Status::Resumed,
         }

@@ -111,10 +111,10 @@ fn progress(task: &TaskView) -> String {
         text.push_str(&format!("Last tools: {}\n", tools.join(", ")));
     }
     text.push_str(&format!("Last activity: {}\n", words::ago(task.quiet_ms.unwrap_or_default())));
-    if let Some(tokens) = task.tokens {
+    if let Some(tokens) = task.usage.tokens {
         text.push_str(&format!("Tokens: {tokens}\n"));
     }
-    if let Some(cost) = task.cost() {
+    if let Some(cost) = task.usage.cost {
         text.push_str(&format!("Cost: {cost}\n"));
     }
     for waiting in waiting_for(task) {

@@ -31,9 +31,8 @@ fn headline(
 
 /// The end of a run for whoever collects it: its headline, and the result as it is kept.
 pub fn end(task: &TaskView, run: &RunView, kept: &str, max_chars: u32, fence: Fence) -> String {
-    let outcome = run.outcome.as_deref().and_then(Outcome::named);
     let took = duration(run.ended.unwrap_or(run.started).since(run.started));
-    let headline = headline((outcome, run.run), (task.id, &task.description, &took));
+    let headline = headline((run.outcome, run.run), (task.id, &task.description, &took));
     let result = Excerpt { task: task.id, run: run.run, max_chars, fence }.of(kept);
     format!("{headline}\n\n{result}")
 }

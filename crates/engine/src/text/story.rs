@@ -4,12 +4,11 @@ use legwork_protocol::api::Reply;
 use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
 use legwork_protocol::refusal::{cut, plain};
 use legwork_protocol::view::{QuestionKind, QuestionView};
-use legwork_protocol::{Cost, Status, TaskId};
+use legwork_protocol::{Cost, Status, TaskId, Usage};
 
 use super::words::{self, duration};
 use crate::record::{About, Change, DeliveryEnd, Forget, Ledger, NoticeId, Settled, Target};
 use crate::task::{ResumedBy, Stage, StageName};
-use crate::usage::Usage;
 
 /// A line of a task's timeline: which task, which run, and a sentence.
 pub type Line = (TaskId, u32, String);

@@ -7,7 +7,8 @@ use super::request::{CostBy, Cursor};
 use crate::ids::{HostId, MessageId, Place, QuestionId, SessionId, TaskId, Time};
 use crate::line::HostLifetime;
 use crate::money::{Cost, Currency};
-use crate::status::Status;
+use crate::status::{Outcome, Stage, Status};
+use crate::usage::Usage;
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,8 +19,8 @@ pub struct TaskView {
     #[serde(default)]
     pub seq: u64,
     pub status: Status,
-    /// How far its run is: queued, opening, prompting, working, completed, failed, cancelled.
-    pub stage: String,
+    /// How far its run is.
+    pub stage: Stage,
     pub description: String,
     /// Who does the work.
     pub agent: String,
@@ -55,18 +56,9 @@ pub struct TaskView {
     pub activity: Option<Activity>,
     /// How long ago it last did something; of an unfinished run.
     pub quiet_ms: Option<u64>,
-    /// Tokens of its last run, where the host tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u64>,
-    /// Cost of its last run in millionths, where the host tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_micros: Option<u64>,
-    /// The currency of the cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub currency: Option<Currency>,
-    /// The model that does, or did, the run, where the host tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    /// What its last run used up.
+    #[serde(flatten)]
+    pub usage: Usage,
     /// The budget that its runs spend from, if that is nearly used up, or more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetView>,
@@ -82,13 +74,6 @@ pub struct TaskView {
     pub retrieved: Option<Time>,
     /// Whether its parent has not been told of the end of its last run yet.
     pub notice_pending: bool,
-}
-
-impl TaskView {
-    /// What its last run cost, where the host tells.
-    pub fn cost(&self) -> Option<Cost> {
-        Some(Cost { micros: self.cost_micros?, currency: self.currency? })
-    }
 }
 
 /// A tool call, on one line each.
@@ -118,26 +103,13 @@ pub struct RunView {
     pub prompt: String,
     pub started: Time,
     pub ended: Option<Time>,
-    /// How it ended: completed, failed, cancelled.
+    /// How it ended, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<String>,
+    pub outcome: Option<Outcome>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_micros: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub currency: Option<Currency>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-}
-
-impl RunView {
-    /// What it cost, where the host tells.
-    pub fn cost(&self) -> Option<Cost> {
-        Some(Cost { micros: self.cost_micros?, currency: self.currency? })
-    }
+    #[serde(flatten)]
+    pub usage: Usage,
 }
 
 /// What a budget is for.
@@ -325,8 +297,7 @@ pub struct ResultView {
 pub struct EndView {
     pub task: TaskId,
     pub run: u32,
-    /// completed, failed or cancelled.
-    pub outcome: String,
+    pub outcome: Outcome,
     pub ended: Time,
     /// The headline, and the result in its fence; or, if the model knows it, only that.
     pub text: String,

@@ -21,7 +21,7 @@ fn view(story: &mut Story, task: TaskId) -> TaskView {
 
 fn figures(story: &mut Story, task: TaskId) -> (Option<u64>, Option<String>) {
     let view = view(story, task);
-    (view.tokens, view.cost().map(|cost| cost.to_string()))
+    (view.usage.tokens, view.usage.cost.map(|cost| cost.to_string()))
 }
 
 fn up_to(max_cost_micros: u64) -> Settings {
@@ -41,7 +41,7 @@ fn p4_a_finished_run_keeps_what_it_used_up_also_after_a_restart() {
     let task = story.launch("Explore", WORK);
     story.until_status(task, Status::Completed);
     assert_eq!(figures(&mut story, task), known());
-    assert_eq!(view(&mut story, task).model.as_deref(), Some("virtual/model"));
+    assert_eq!(view(&mut story, task).usage.model.as_deref(), Some("virtual/model"));
     story.world.restart_daemon();
     story.pass(1_000);
     assert_eq!(figures(&mut story, task), known());

@@ -121,7 +121,7 @@ fn p4_of_runs_from_before_their_figures_were_kept_the_cost_is_unknown() {
         let saved = store.load().unwrap();
         assert!(saved.tasks.iter().all(|task| task.run.usage == Usage::default()));
         let runs = store.runs(saved.tasks[0].id, Prompts::With).unwrap();
-        let calls: Vec<_> = runs.iter().map(|run| (run.tool_calls, run.tokens)).collect();
+        let calls: Vec<_> = runs.iter().map(|run| (run.tool_calls, run.usage.tokens)).collect();
         assert_eq!(calls, [(None, None), (Some(4), None)], "from version {version}");
         let total = store.costs(CostBy::Day, None, &Default::default()).unwrap().total;
         assert_eq!((total.runs, total.cost_unknown, total.costs.len()), (3, 3, 0));

@@ -64,15 +64,14 @@ fn p4_every_run_of_a_task_keeps_its_figures() {
     (task.run.usage, task.run.tool_calls) = (Usage { tokens: Some(9), ..Usage::default() }, 1);
     store.save(NOW, &[Change::Ended { task, from, detail }]).unwrap();
     let figures =
-        |run: RunView| (run.run, run.outcome.clone(), run.tool_calls, run.tokens, run.cost());
+        |run: RunView| (run.run, run.outcome, run.tool_calls, run.usage.tokens, run.usage.cost);
     let runs: Vec<_> =
         store.runs(id(1), Prompts::Without).unwrap().into_iter().map(figures).collect();
-    let word = |text: &str| Some(text.to_owned());
     assert_eq!(
         runs,
         [
-            (0, word("completed"), Some(3), Some(100), Some(cost(20, "USD"))),
-            (1, word("failed"), Some(1), Some(9), None),
+            (0, Some(Outcome::Completed), Some(3), Some(100), Some(cost(20, "USD"))),
+            (1, Some(Outcome::Failed), Some(1), Some(9), None),
         ]
     );
 }
@@ -175,7 +174,7 @@ fn k4_figures_and_ledgers_survive_damage_elsewhere_and_a_bad_ledger_costs_only_i
     assert_eq!(opened.set_aside.unwrap().rescued, 1);
     let mut store = opened.store;
     assert_eq!(store.load().unwrap().ledgers, [ledger("ses_b")]);
-    assert_eq!(store.runs(id(1), Prompts::Without).unwrap()[0].tokens, Some(100));
+    assert_eq!(store.runs(id(1), Prompts::Without).unwrap()[0].usage.tokens, Some(100));
     assert_eq!(store.load().unwrap().tasks[0].run.usage, usage(100, 20));
 }
 

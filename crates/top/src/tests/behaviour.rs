@@ -4,7 +4,7 @@ use legwork_board::limits::KEYS_GUARD_MS;
 use legwork_protocol::api::Reply;
 use legwork_protocol::api::transcript::{Entry, EntryKind, Source, ToolState};
 use legwork_protocol::view::{TaskView, TasksView};
-use legwork_protocol::{Status, Time};
+use legwork_protocol::{Stage as RunStage, Status, Time};
 use ratatui::crossterm::event::KeyCode;
 
 use super::stage::{
@@ -223,7 +223,7 @@ fn v4_the_chosen_task_stays_chosen_whatever_happens_around_it() {
     stage.board(vec![task(20, "new", 10), task(21, "newer", 5)]);
     assert_eq!(stage.model.selected, chosen);
     let mut ended = stage.model.item().unwrap().task.clone();
-    (ended.status, ended.stage) = (Status::Completed, "completed".to_owned());
+    (ended.status, ended.stage) = (Status::Completed, RunStage::Completed);
     stage.board(vec![ended]);
     assert_eq!(stage.model.selected, chosen);
 }
@@ -264,7 +264,7 @@ fn v4_a_resumed_task_is_read_again() {
     stage.ordered();
     let again = TaskView {
         status: Status::Resumed,
-        stage: "working".to_owned(),
+        stage: RunStage::Working,
         resumes: 1,
         ended: None,
         ..done.clone()

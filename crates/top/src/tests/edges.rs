@@ -70,7 +70,7 @@ fn hostile() -> TaskView {
     task.agent = HOSTILE.to_owned();
     task.directory = HOSTILE.to_owned();
     task.doing = Some(HOSTILE.to_owned());
-    task.model = Some(HOSTILE.to_owned());
+    task.usage.model = Some(HOSTILE.into());
     task.questions[0].subject = format!("bash: {HOSTILE}");
     for option in &mut task.questions[0].options {
         option.label = HOSTILE.to_owned();

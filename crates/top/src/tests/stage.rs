@@ -9,7 +9,7 @@ use legwork_protocol::view::{
     Activity, News as Decision, QuestionKind, QuestionOption, QuestionView, RunView, TaskView,
     Waiting,
 };
-use legwork_protocol::{Currency, Status, TaskId, Time};
+use legwork_protocol::{Cost, Currency, Outcome, Stage as RunStage, Status, TaskId, Time, Usage};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -30,7 +30,7 @@ pub fn task(number: u64, description: &str, since_ms: u64) -> TaskView {
         id: TaskId::from_number(number * 7_919_191_919),
         seq: number,
         status: Status::Running,
-        stage: "working".to_owned(),
+        stage: RunStage::Working,
         description: description.to_owned(),
         agent: "general".to_owned(),
         directory: "/nowhere/shopfront".to_owned(),
@@ -52,10 +52,7 @@ pub fn task(number: u64, description: &str, since_ms: u64) -> TaskView {
             subject: "crates/daemon/src/outbox.rs".to_owned(),
         }),
         quiet_ms: Some(40),
-        tokens: None,
-        cost_micros: None,
-        currency: None,
-        model: None,
+        usage: Usage::default(),
         budget: None,
         runs: vec![run(0, ago(since_ms), None)],
         waiting: vec![],
@@ -71,12 +68,9 @@ fn run(run: u32, started: Time, ended: Option<Time>) -> RunView {
         prompt: String::new(),
         started,
         ended,
-        outcome: ended.map(|_| "completed".to_owned()),
+        outcome: ended.map(|_| Outcome::Completed),
         tool_calls: None,
-        tokens: None,
-        cost_micros: None,
-        currency: None,
-        model: None,
+        usage: Usage::default(),
     }
 }
 
@@ -97,9 +91,11 @@ pub fn permission(id: &str, subject: &str) -> QuestionView {
 pub fn asks() -> TaskView {
     TaskView {
         questions: vec![permission("per_1", "bash: cargo test --test login -- --test-threads 1")],
-        tokens: Some(48_211),
-        cost_micros: Some(184_999),
-        currency: Some(Currency::USD),
+        usage: Usage {
+            tokens: Some(48_211),
+            cost: Some(Cost { micros: 184_999, currency: Currency::USD }),
+            model: None,
+        },
         ..task(9, "Make the flaky login test deterministic", 4 * MINUTE + 12_000)
     }
 }
@@ -115,10 +111,11 @@ pub fn question() -> QuestionView {
 }
 
 pub fn finished(number: u64, description: &str, status: Status, ended_ms: u64) -> TaskView {
-    let stage = if status == Status::Error { "failed" } else { status.as_str() };
+    let ended_so = |outcome: &Outcome| Status::from(*outcome) == status;
+    let outcome = Outcome::ALL.into_iter().find(ended_so).unwrap();
     TaskView {
         status,
-        stage: stage.to_owned(),
+        stage: outcome.stage(),
         ended: Some(ago(ended_ms)),
         elapsed_ms: 220_000,
         runs: vec![run(0, ago(ended_ms + 220_000), Some(ago(ended_ms)))],
@@ -141,7 +138,7 @@ pub fn tasks() -> Vec<TaskView> {
     };
     let provider = Waiting::Provider { attempt: 3, why: "overloaded".into(), in_ms: 8_000 };
     let queued = TaskView {
-        stage: "queued".to_owned(),
+        stage: RunStage::Queued,
         waiting: vec![Waiting::Slot { ahead: 0 }],
         ..task(4, "Document every key of the config file", 80_000)
     };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use legwork_board::limits::KEYS_GUARD_MS;
 use legwork_protocol::view::QuestionOption;
-use legwork_protocol::{Status, Time};
+use legwork_protocol::{Stage, Status, Time, Usage};
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn task(number: u64, questions: Vec<QuestionView>) -> TaskView {
         id: TaskId::from_number(number),
         seq: 1,
         status: Status::Running,
-        stage: name(),
+        stage: Stage::Working,
         description: format!("work {number}"),
         agent: name(),
         directory: name(),
@@ -48,10 +48,7 @@ fn task(number: u64, questions: Vec<QuestionView>) -> TaskView {
         doing: None,
         activity: None,
         quiet_ms: None,
-        tokens: None,
-        cost_micros: None,
-        currency: None,
-        model: None,
+        usage: Usage::default(),
         budget: None,
         runs: Vec::new(),
         waiting: Vec::new(),
