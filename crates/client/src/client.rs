@@ -200,7 +200,7 @@ impl Client {
         self.link.send(&line(asked))?;
         loop {
             match self.link.read(Some(PATIENCE))? {
-                FromDaemon::Answer { id, text } if id == asked => return Ok(Heard::Text(text)),
+                FromDaemon::Answer { id, text, .. } if id == asked => return Ok(Heard::Text(text)),
                 FromDaemon::Data { id, data } if id == asked => return Ok(Heard::Data(data)),
                 FromDaemon::Refused { id, refusal, text } if id == asked => {
                     return Ok(Heard::Refused(refusal, text));

@@ -141,7 +141,7 @@ fn a_call_gives_signs_of_life_and_then_its_answer() {
             peer.greet();
             let (id, _) = peer.hear_call();
             peer.say(&FromDaemon::Progress { id, left: 1, waited_ms: 0, text: "still".into() });
-            peer.say(&FromDaemon::Answer { id: id + 7, text: "not yours".into() });
+            peer.say(&FromDaemon::Answer { id: id + 7, text: "not yours".into(), task: None });
             peer.say(&FromDaemon::refused(id, no()));
         }],
     );
@@ -176,7 +176,7 @@ fn l6_a_call_whose_link_breaks_is_sent_again_under_the_same_key() {
                 peer.greet();
                 for _ in 0..2 {
                     let (id, key) = peer.hear_call();
-                    peer.say(&FromDaemon::Answer { id, text: key.to_string() });
+                    peer.say(&FromDaemon::Answer { id, text: key.to_string(), task: None });
                 }
             },
         ],
@@ -213,7 +213,7 @@ fn l6_a_call_that_persists_outlives_links_and_daemons_under_one_key() {
     let answers: fn(&mut Peer) = |peer| {
         peer.greet();
         let (id, key) = peer.hear_call();
-        peer.say(&FromDaemon::Answer { id, text: key.to_string() });
+        peer.say(&FromDaemon::Answer { id, text: key.to_string(), task: None });
     };
     let second = daemon(&folders, vec![answers]);
     let (last, keys) = calling.join().unwrap();
@@ -432,7 +432,7 @@ fn what_the_daemon_would_not_read_is_not_sent() {
         vec![|peer| {
             peer.greet();
             let (id, _) = peer.hear_call();
-            peer.say(&FromDaemon::Answer { id, text: "fine".into() });
+            peer.say(&FromDaemon::Answer { id, text: "fine".into(), task: None });
         }],
     );
     let mut client = connect(&folders).unwrap();

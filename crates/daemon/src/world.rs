@@ -279,7 +279,7 @@ impl Outside for World {
                             *told = as_front_says.unwrap_or(*told);
                         }
                         let text = answers::answer(&answer, note, fence);
-                        peer.send(id, &FromDaemon::Answer { id, text });
+                        peer.send(id, &FromDaemon::Answer { id, text, task: answer.task() });
                     }
                     (Ok(answer), Form::Values) => {
                         peer.send(id, &FromDaemon::Data { id, data: fitting(answer) });

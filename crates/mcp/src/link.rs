@@ -288,7 +288,7 @@ async fn send(
 /// A line of the daemon; says how the link ended if it was its last.
 fn hear(asked: &mut Asked, line: &[u8]) -> Option<Ended> {
     let (id, heard) = match decode_from_daemon(line) {
-        Ok(FromDaemon::Answer { id, text }) => (id, Heard::Text(text)),
+        Ok(FromDaemon::Answer { id, text, .. }) => (id, Heard::Text(text)),
         Ok(FromDaemon::Data { id, data }) => (id, Heard::Data(Box::new(data))),
         Ok(FromDaemon::Refused { id, refusal, text }) => (id, Heard::Refused(refusal, text)),
         Ok(FromDaemon::Progress { id, text, .. }) => {

@@ -172,9 +172,8 @@ class Link {
         this.wanted = new Map(line.events.map((event) => [event.name, { ...event, last: new Map() }]))
         return this.screen()
       case "answer":
-        return this.calls.get(line.id)?.resolve(line.text)
       case "data":
-        return this.calls.get(line.id)?.resolve(line.data)
+        return this.calls.get(line.id)?.resolve(line)
       case "refused":
         return this.calls.get(line.id)?.reject(line.text)
       case "progress":
@@ -441,12 +440,6 @@ function attempt(what) {
   } catch {}
 }
 
-/** The task that an answer is about, for whoever draws the call. */
-function named(output) {
-  const task = /^Task ID: (bg_[0-9a-z]+)$/m.exec(output)?.[1]
-  return task ? { task } : {}
-}
-
 function sleep(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms).unref?.())
 }
@@ -519,9 +512,10 @@ export const Legwork = async (input) => {
   for (const { name, description, schema } of offered) {
     const execute = async (given, context) => {
       const args = unwrapped(given)
-      const output = await link.call(name, args, context)
+      const { text, task } = await link.call(name, args, context)
       const title = String(args.description ?? args.task_id ?? args.resume ?? "")
-      return { title, output, metadata: named(output) }
+      // Whoever draws the call finds its task here.
+      return { title, output: text, metadata: task ? { task } : {} }
     }
     tool[name] = { description, args: schema.properties ?? {}, execute }
   }

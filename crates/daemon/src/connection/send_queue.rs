@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     fn answer(text: &str) -> FromDaemon {
-        FromDaemon::Answer { id: 1, text: text.to_owned() }
+        FromDaemon::Answer { id: 1, text: text.to_owned(), task: None }
     }
 
     #[tokio::test]

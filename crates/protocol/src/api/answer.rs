@@ -7,6 +7,7 @@ use super::transcript::Transcript;
 use super::view::{
     CostsView, DaemonView, EndView, Mail, News, ResultView, RunView, TaskView, TasksView,
 };
+use crate::ids::TaskId;
 use crate::tools::OfferedAgent;
 
 /// How the end of a run reaches whoever asked for it.
@@ -93,6 +94,17 @@ pub enum Answer {
     Mail(Vec<Mail>),
     /// It was done, and there is nothing to say about it.
     Done,
+}
+
+impl Answer {
+    /// The one task that a model's call launched, resumed or looked at.
+    pub fn task(&self) -> Option<TaskId> {
+        match self {
+            Self::Launched { task, .. } | Self::Resumed { task, .. } => Some(task.id),
+            Self::Output(output) => Some(output.task.id),
+            _ => None,
+        }
+    }
 }
 
 /// A task that was waited for.

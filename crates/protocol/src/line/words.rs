@@ -10,7 +10,7 @@ use super::environment::Environment;
 use super::startup::Startup;
 use crate::api::view::News;
 use crate::api::{Answer, Refusal, Request, Told};
-use crate::ids::{CallKey, HostId, MessageId, Place, SessionId};
+use crate::ids::{CallKey, HostId, MessageId, Place, SessionId, TaskId};
 use crate::limits::{AGENT_MAX_BYTES, DIRECTORY_MAX_BYTES, WORD_MAX_BYTES};
 use crate::tools::Tool;
 
@@ -269,7 +269,13 @@ pub enum FromDaemon {
     /// Something happened that a `follow` is told of.
     News { id: u64, news: News },
     /// What came of a call.
-    Answer { id: u64, text: String },
+    Answer {
+        id: u64,
+        text: String,
+        /// The task that was launched, resumed or looked at. Older daemons do not say it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
     /// A call or request is not done.
     Refused {
         id: u64,

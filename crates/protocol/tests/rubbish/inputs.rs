@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use legwork_protocol::TaskId;
 use legwork_protocol::api::transcript::Reading;
 use legwork_protocol::api::{Answer, Ask, List, Refusal, Request};
 use legwork_protocol::line::{
@@ -141,7 +142,11 @@ fn good_from_daemon() -> Vec<FromDaemon> {
         },
         FromDaemon::Bye { why: "leaving".into(), leaving: true },
         FromDaemon::Data { id: 2, data: Answer::Cleared { tasks: 2, unfinished: 1 } },
-        FromDaemon::Answer { id: 1, text: "Task ID: bg_00000001".into() },
+        FromDaemon::Answer {
+            id: 1,
+            text: "Task ID: bg_00000001".into(),
+            task: Some(TaskId::from_number(1)),
+        },
         FromDaemon::refused(1, Refusal::NotFound("bg_1".into())),
         FromDaemon::Progress { id: 1, left: 1, waited_ms: 9, text: "…".into() },
         FromDaemon::HostCall {
