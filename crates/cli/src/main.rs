@@ -49,7 +49,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::commands::Command;
+use crate::commands::Commands;
 use crate::exit::{AFTER_HELP, Exit};
 use crate::fault::Fault;
 use crate::screen::Screen;
@@ -73,7 +73,7 @@ struct Legwork {
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Commands,
 }
 
 fn main() -> ExitCode {
@@ -93,7 +93,10 @@ fn main() -> ExitCode {
     }
     // What a person was told is for the person to see.
     let shows_mail = command.shows_mail() && !json && !inside::is_inside();
-    let ended = command.check_place().and_then(|()| command.run(&Screen::new(json)));
+    let ended = match command.acts() && inside::is_inside() {
+        true => Err(inside::refusal()),
+        false => command.run(&Screen::new(json)),
+    };
     // A closed pipe has nobody behind it, and a daemon that could not be asked has no mail.
     if shows_mail && ended.as_ref().map_or_else(Fault::exit, |_| Exit::Done) != Exit::NoDaemon {
         mail::show();

@@ -79,6 +79,15 @@ impl Screen {
         lines.into_iter().try_for_each(|line| self.line(line))
     }
 
+    /// Writes what a command has found or done: as a value for programs, in lines for people.
+    pub fn report<V: Serialize, T: Display>(
+        &self,
+        value: impl FnOnce() -> V,
+        lines: impl FnOnce() -> Vec<T>,
+    ) -> Result<(), Fault> {
+        if self.json { self.value(&value()) } else { self.lines(lines()) }
+    }
+
     /// Writes a value for programs, on many lines.
     pub fn value(&self, value: &impl Serialize) -> Result<(), Fault> {
         Self::json(serde_json::to_string_pretty(value))

@@ -65,8 +65,10 @@ enum Starts {
     Wrong { wrong: String },
 }
 
-impl Agents {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Agents {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         let known = Known::find(&folders);
         let default = known.default().map(str::to_owned);
@@ -80,16 +82,19 @@ impl Agents {
                 shown.starts = Some(starts);
             }
         }
-        if screen.is_json() {
-            screen.value(&all)?;
-        } else {
-            screen.lines(table_within(&rows(&all), screen.columns(), &YIELDING))?;
-            screen.lines(notes(&all, default.as_deref(), advice))?;
-        }
+        screen.report(
+            || &all,
+            || {
+                let table = table_within(&rows(&all), screen.columns(), &YIELDING);
+                [table, notes(&all, default.as_deref(), advice)].concat()
+            },
+        )?;
         let is_wrong = |shown: &Shown| matches!(shown.starts, Some(Starts::Wrong { .. }));
         Ok(if all.iter().any(is_wrong) { Exit::Refused } else { Exit::Done })
     }
+}
 
+impl Agents {
     fn chosen(&self, known: Known) -> Result<Vec<Agent>, Fault> {
         let Some(name) = &self.name else { return Ok(known.known) };
         let names: Vec<String> = known.names().map(str::to_owned).collect();

@@ -92,8 +92,15 @@ impl TypedValueParser for Words {
     }
 }
 
-impl Answer {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Answer {
+    const SHOWS_MAIL: bool = true;
+
+    /// Without an answer it shows the questions.
+    fn acts(&self) -> bool {
+        self.answer.is_some() || self.words.is_some()
+    }
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let reply = self.reply()?;
         let mut client = connect()?;
         let Some(typed) = &self.task else { return all(&mut client, screen) };
@@ -117,12 +124,9 @@ impl Answer {
         screen.line(sentences::replied(question, &reply))?;
         Ok(Exit::Done)
     }
+}
 
-    /// Whether it answers, instead of showing the questions.
-    pub fn acts(&self) -> bool {
-        self.answer.is_some() || self.words.is_some()
-    }
-
+impl Answer {
     fn reply(&self) -> Result<Option<Reply>, Fault> {
         let words = self.words.clone();
         match (self.answer, words) {
@@ -196,16 +200,10 @@ fn all(client: &mut Client, screen: &Screen) -> Result<Exit, Fault> {
         asking.extend(asking::list(client, list, usize::MAX)?.tasks);
     }
     asking.retain(|task| !task.questions.is_empty());
-    if screen.is_json() {
-        let all: Vec<_> = asking
-            .iter()
-            .map(|task| json!({ "task": task.id, "questions": task.questions }))
-            .collect();
-        return screen.value(&all).map(|()| Exit::Done);
-    }
-    if asking.is_empty() {
-        screen.line("Nobody waits for an answer.")?;
-        return Ok(Exit::Done);
+    if screen.is_json() || asking.is_empty() {
+        let value = |task: &TaskView| json!({ "task": task.id, "questions": task.questions });
+        let all: Vec<_> = asking.iter().map(value).collect();
+        return screen.report(|| &all, || vec!["Nobody waits for an answer."]).map(|()| Exit::Done);
     }
     asking.iter().for_each(|task| mail::seen_here(task.id));
     show(client, &asking, screen)

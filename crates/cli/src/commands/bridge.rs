@@ -23,6 +23,7 @@ use serde::Deserialize;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::identity::{self, Database};
+use crate::screen::Screen;
 use crate::{board_lines, front, headless};
 
 /// The plugin says who it is as soon as it has started us.
@@ -91,8 +92,10 @@ struct Target {
     tell: Sender<Exit>,
 }
 
-impl Bridge {
-    pub fn run(self) -> Result<Exit, Fault> {
+impl super::Command for Bridge {
+    const IS_FOR_PEOPLE: bool = false;
+
+    fn run(self, _: &Screen) -> Result<Exit, Fault> {
         if self.end == End::Board {
             return board_lines::run();
         }
@@ -118,7 +121,9 @@ impl Bridge {
             Err(fault) => bye(&fault.in_full()).map(|()| fault.exit()),
         }
     }
+}
 
+impl Bridge {
     fn connect(role: Role) -> Result<(UnixStream, Vec<u8>), Fault> {
         let client = Client::connect(&Folders::from_env()?, role, Start::IfNeeded)?;
         let (stream, read) = client.into_parts();

@@ -36,8 +36,11 @@ pub struct Cancel {
     yes: bool,
 }
 
-impl Cancel {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Cancel {
+    const ACTS: bool = true;
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let ids = match self.all {
             true => unfinished(&mut client)?,

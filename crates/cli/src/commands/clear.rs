@@ -42,8 +42,11 @@ pub struct Clear {
     yes: bool,
 }
 
-impl Clear {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Clear {
+    const ACTS: bool = true;
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let tasks = self.chosen(&mut client)?;
         if !tasks.is_empty() && !self.yes && !agreed(&tasks, screen)? {
@@ -78,7 +81,9 @@ impl Clear {
             None => Ok(Exit::Done),
         }
     }
+}
 
+impl Clear {
     fn chosen(&self, client: &mut Client) -> Result<Vec<TaskView>, Fault> {
         if !self.tasks.is_empty() {
             let ids = find_all(client, &self.tasks)?;

@@ -27,8 +27,10 @@ enum Form {
     Fish,
 }
 
-impl Complete {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Complete {
+    const IS_FOR_PEOPLE: bool = false;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut root = Legwork::command();
         root.build();
         for Candidate { word, means } in candidates(&root, &self.words, &Machine) {

@@ -1,7 +1,5 @@
 //! `legwork completions`.
 
-use std::io::{self, Write};
-
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
@@ -25,22 +23,19 @@ pub struct Completions {
     shell: Shell,
 }
 
-impl Completions {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Completions {
+    const IS_FOR_PEOPLE: bool = false;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let script = script(self.shell);
-        if screen.is_json() {
-            let shell = self.shell.to_string();
-            let script = String::from_utf8_lossy(&script);
-            screen.value(&serde_json::json!({ "shell": shell, "script": script }))?;
-        } else {
-            io::stdout().write_all(&script).map_err(Fault::Output)?;
-        }
-        Ok(Exit::Done)
+        let shell = self.shell.to_string();
+        let value = || serde_json::json!({ "shell": shell, "script": script });
+        screen.report(value, || vec![script.trim_end()]).map(|()| Exit::Done)
     }
 }
 
 /// A script that asks `legwork complete`; for other shells one that knows the commands only.
-fn script(shell: Shell) -> Vec<u8> {
+fn script(shell: Shell) -> String {
     match shell {
         Shell::Bash => BASH.into(),
         Shell::Zsh => ZSH.into(),
@@ -48,7 +43,7 @@ fn script(shell: Shell) -> Vec<u8> {
         other => {
             let mut script = Vec::new();
             clap_complete::generate(other, &mut Legwork::command(), "legwork", &mut script);
-            script
+            String::from_utf8_lossy(&script).into_owned()
         }
     }
 }

@@ -64,39 +64,43 @@ enum Action {
     Path,
 }
 
-impl ConfigCommand {
-    pub fn acts(&self) -> bool {
+impl super::Command for ConfigCommand {
+    const IS_FOR_PEOPLE: bool = false;
+
+    fn acts(&self) -> bool {
         matches!(self.action, Some(Action::Set { .. }))
     }
 
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         match self.action.unwrap_or(Action::Show) {
             Action::Show => show(&folders.config, screen),
             Action::Set { name, value } => set(&folders, &name, &value, screen),
             Action::Check => check(&folders.config, screen),
-            Action::Path if screen.is_json() => {
-                screen.value(&json!({ "file": folders.config })).map(|()| Exit::Done)
+            Action::Path => {
+                let file = &folders.config;
+                screen.report(|| json!({ "file": file }), || vec![file.display()])?;
+                Ok(Exit::Done)
             }
-            Action::Path => screen.line(folders.config.display()).map(|()| Exit::Done),
         }
     }
 }
 
 fn show(file: &Path, screen: &Screen) -> Result<Exit, Fault> {
     let (settings, mistakes) = Config::effective(file);
-    if screen.is_json() {
-        let settings: Vec<serde_json::Value> = settings.iter().map(for_programs).collect();
-        let page = json!({ "file": file, "settings": settings, "mistakes": mistakes });
-        return screen.value(&page).map(|()| Exit::Done);
+    let values: Vec<serde_json::Value> = settings.iter().map(for_programs).collect();
+    let page = || json!({ "file": file, "settings": values, "mistakes": mistakes });
+    screen.report(page, || {
+        let there = if file.exists() { "" } else { " is not there: these are the defaults" };
+        let mut rows = vec![headings(["SETTING", "VALUE", "FROM", "WHAT IT IS"])];
+        rows.extend(settings.iter().map(row));
+        let mut lines = vec![format!("{}{there}", file.display()), String::new()];
+        lines.extend(table_within(&rows, screen.columns(), &YIELDING));
+        lines
+    })?;
+    if !screen.is_json() {
+        mistakes.iter().for_each(|mistake| warn(mistake, false));
     }
-    let there = if file.exists() { "" } else { " is not there: these are the defaults" };
-    screen.line(format!("{}{there}", file.display()))?;
-    screen.line("")?;
-    let mut rows = vec![headings(["SETTING", "VALUE", "FROM", "WHAT IT IS"])];
-    rows.extend(settings.iter().map(row));
-    screen.lines(table_within(&rows, screen.columns(), &YIELDING))?;
-    mistakes.iter().for_each(|mistake| warn(mistake, false));
     Ok(Exit::Done)
 }
 
@@ -129,13 +133,13 @@ fn for_programs(setting: &Effective) -> serde_json::Value {
 
 fn check(file: &Path, screen: &Screen) -> Result<Exit, Fault> {
     let (_, mistakes) = Config::read(file);
-    if screen.is_json() {
-        screen.value(&json!({ "file": file, "mistakes": mistakes }))?;
-    } else if mistakes.is_empty() {
-        screen.line(format!("{} has no mistake.", file.display()))?;
-    } else {
-        screen.lines(&mistakes)?;
-    }
+    screen.report(
+        || json!({ "file": file, "mistakes": mistakes }),
+        || match mistakes.is_empty() {
+            true => vec![format!("{} has no mistake.", file.display())],
+            false => mistakes.clone(),
+        },
+    )?;
     Ok(if mistakes.is_empty() { Exit::Done } else { Exit::Refused })
 }
 
@@ -157,19 +161,17 @@ fn set(folders: &Folders, name: &str, typed: &str, screen: &Screen) -> Result<Ex
     let is_old = READ_AT_START.iter().any(|section| name.starts_with(section))
         && before != now
         && matches!(holder(&folders.store), Ok(Holder::Daemon(_)));
-    if screen.is_json() {
-        let page = json!({
+    let page = || {
+        json!({
             "file": file, "name": name, "value": now, "before": before, "needs_new_daemon": is_old,
-        });
-        return screen.value(&page).map(|()| Exit::Done);
-    }
-    screen.line(format!("{} (was {before})", paint(GOOD, format!("{name} = {now}"))))?;
-    if is_old {
-        screen.line(
-            "The daemon that runs has read the old settings. `legwork daemon stop` ends it; the \
-             next one reads the new.",
-        )?;
-    }
+        })
+    };
+    screen.report(page, || {
+        let done = format!("{} (was {before})", paint(GOOD, format!("{name} = {now}")));
+        let then = "The daemon that runs has read the old settings. `legwork daemon stop` ends it; \
+                    the next one reads the new.";
+        [Some(done), is_old.then(|| then.to_owned())].into_iter().flatten().collect()
+    })?;
     Ok(Exit::Done)
 }
 

@@ -40,8 +40,10 @@ enum By {
     Agent,
 }
 
-impl Cost {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Cost {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let by = match self.by {
             By::Day => CostBy::Day,
             By::Project => CostBy::Project,
@@ -49,21 +51,19 @@ impl Cost {
         };
         let mut client = connect()?;
         let costs: CostsView = get(&mut client, Request::Cost { by, since: self.since })?;
-        if screen.is_json() {
-            return screen.value(&costs).map(|()| Exit::Done);
-        }
-        if costs.total.runs == 0 {
-            screen.line("There are no runs to sum up.")?;
-            return Ok(Exit::Done);
-        }
-        screen.line(sentence(&costs.total))?;
-        if let Some(unknown) = unknown(&costs.total) {
-            screen.line(paint(DIM, unknown))?;
-        }
-        screen.line("")?;
-        screen.lines(groups(&costs, screen))?;
-        Ok(Exit::Done)
+        screen.report(|| &costs, || page(&costs, screen)).map(|()| Exit::Done)
     }
+}
+
+fn page(costs: &CostsView, screen: &Screen) -> Vec<String> {
+    if costs.total.runs == 0 {
+        return vec!["There are no runs to sum up.".to_owned()];
+    }
+    let mut lines = vec![sentence(&costs.total)];
+    lines.extend(unknown(&costs.total).map(|unknown| paint(DIM, unknown)));
+    lines.push(String::new());
+    lines.extend(groups(costs, screen));
+    lines
 }
 
 fn sentence(total: &CostSum) -> String {

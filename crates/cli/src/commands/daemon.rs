@@ -78,17 +78,16 @@ enum Action {
     },
 }
 
-impl Daemon {
-    pub fn ends_it(&self) -> bool {
+impl super::Command for Daemon {
+    fn acts(&self) -> bool {
         matches!(self.action, Some(Action::Stop { .. }))
     }
 
-    /// Whether this process is to be the daemon.
-    pub fn is_it(&self) -> bool {
-        matches!(self.action, Some(Action::Run { .. }))
+    fn is_for_people(&self) -> bool {
+        !matches!(self.action, Some(Action::Run { .. }))
     }
 
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         match self.action.unwrap_or(Action::Status) {
             Action::Status => status(&folders, screen),
@@ -136,22 +135,20 @@ fn status(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
         Err(fault) => return unreached(folders, fault, screen),
         Ok(found) => found,
     };
-    if screen.is_json() {
-        let record = record(folders);
-        let running = found.is_some();
-        screen.value(&json!({ "running": running, "daemon": found, "record": record }))?;
-        return Ok(if found.is_some() { Exit::Done } else { Exit::NoDaemon });
-    }
-    let Some(daemon) = found else {
-        screen.line("The daemon is not running. The next command that needs it starts it.")?;
-        return Ok(Exit::NoDaemon);
-    };
-    let mut page = page(&daemon);
-    if let Some(socket) = record(folders).and_then(|record| record.socket) {
-        page.push(("Socket", Cell::new(socket.display().to_string())));
-    }
-    screen.lines(table::facts(page))?;
-    Ok(Exit::Done)
+    let record = record(folders);
+    let value = || json!({ "running": found.is_some(), "daemon": found, "record": record });
+    screen.report(value, || {
+        let Some(daemon) = &found else {
+            let says = "The daemon is not running. The next command that needs it starts it.";
+            return vec![says.to_owned()];
+        };
+        let mut page = page(daemon);
+        if let Some(socket) = record.as_ref().and_then(|record| record.socket.as_ref()) {
+            page.push(("Socket", Cell::new(socket.display().to_string())));
+        }
+        table::facts(page)
+    })?;
+    Ok(if found.is_some() { Exit::Done } else { Exit::NoDaemon })
 }
 
 /// A daemon that does not answer is shown by its record.
@@ -226,12 +223,16 @@ fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
     let before = running(folders, Start::Never)?;
     let daemon = running(folders, Start::IfNeeded)?;
     let done = if before.is_some() { "already running" } else { "started" };
-    if screen.is_json() {
-        screen.value(&json!({ "done": done, "daemon": daemon }))?;
-    } else if let Some(daemon) = daemon {
-        screen.line(format!("{}: process {}.", paint(GOOD, done), daemon.pid))?;
-        screen.line("It ends by itself when nothing is connected and nothing is unfinished.")?;
-    }
+    screen.report(
+        || json!({ "done": done, "daemon": daemon }),
+        || {
+            let Some(daemon) = &daemon else { return Vec::new() };
+            vec![
+                format!("{}: process {}.", paint(GOOD, done), daemon.pid),
+                "It ends by itself when nothing is connected and nothing is unfinished.".to_owned(),
+            ]
+        },
+    )?;
     Ok(Exit::Done)
 }
 
@@ -262,14 +263,16 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
             record.end(&folders.store).map(|()| "stopped")?
         }
     };
-    if screen.is_json() {
-        screen.value(&json!({ "done": done }))?;
-    } else {
-        screen.line(format!("The daemon: {done}."))?;
-        if done == "stopped" {
-            screen.line("A host that is open starts it again at once.")?;
-        }
-    }
+    screen.report(
+        || json!({ "done": done }),
+        || {
+            let mut lines = vec![format!("The daemon: {done}.")];
+            if done == "stopped" {
+                lines.push("A host that is open starts it again at once.".to_owned());
+            }
+            lines
+        },
+    )?;
     Ok(Exit::Done)
 }
 

@@ -24,8 +24,8 @@ pub struct Demo {
     fast: bool,
 }
 
-impl Demo {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Demo {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         if screen.is_json() {
             return Err(Fault::Usage("The demo is for people: it has no JSON.".to_owned()));
         }

@@ -20,8 +20,10 @@ use legwork_protocol::{MessageId, SessionId};
 use serde_json::Value;
 
 use crate::exit::Exit;
+use crate::fault::Fault;
 use crate::hooks::{self, Hooked};
 use crate::inside;
+use crate::screen::Screen;
 
 const INPUT_MAX_BYTES: u64 = 1 << 20;
 const TIME_MAX: Duration = Duration::from_secs(1);
@@ -37,14 +39,16 @@ pub struct Hook {
     words: Vec<OsString>,
 }
 
-impl Hook {
-    pub fn run(self) -> Exit {
+impl super::Command for Hook {
+    const IS_FOR_PEOPLE: bool = false;
+
+    fn run(self, _: &Screen) -> Result<Exit, Fault> {
         let client = self.words.first().and_then(|word| Hooked::of(word.to_str()?));
         // A helper is told nothing: what came in is for whoever launched it.
         if let Some(client) = client.filter(|_| !inside::is_inside()) {
             show(client);
         }
-        Exit::Done
+        Ok(Exit::Done)
     }
 }
 

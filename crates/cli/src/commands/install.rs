@@ -81,14 +81,16 @@ struct TerminalUi {
     settings_done: &'static str,
 }
 
-impl Install {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Install {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         match clients::of(self.host) {
             Some(client) => self.in_client(client, screen),
             None => self.in_opencode(screen),
         }
     }
+}
 
+impl Install {
     fn in_client(self, client: Client, screen: &Screen) -> Result<Exit, Fault> {
         if self.no_tui {
             return Err(Fault::Usage("--no-tui is for OpenCode only.".to_owned()));

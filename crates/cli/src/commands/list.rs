@@ -99,8 +99,10 @@ fn unfinished(
     Ok(found)
 }
 
-impl List {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for List {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let most = match self.limit {
             Some(limit) => limit,
             None if self.all || screen.is_json() || screen.columns().is_none() => usize::MAX,

@@ -47,22 +47,30 @@ struct TaskLog {
     timeline: Vec<News>,
 }
 
-impl Log {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Log {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let task = find_task(&mut client, &self.task)?;
         let mut timeline: Vec<News> = get(&mut client, Request::Log { task: task.id.to_string() })?;
-        if screen.is_json() {
-            return screen.value(&TaskLog { task, timeline }).map(|()| Exit::Done);
+        if !screen.is_json() {
+            timeline.retain(|news| self.verbose || !news.detail);
         }
-        timeline.retain(|news| self.verbose || !news.detail);
-        screen.line(paint(DIM, format!("{}, launched {}", task.id, moment(task.created))))?;
-        let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, &task)).collect();
-        let columns = screen.columns().unwrap_or(usize::MAX);
-        screen.lines(hanging(&table(&rows), &timeline, columns))?;
-        screen
-            .lines(wrap(&now(&task), columns).into_iter().map(|line| paint(style(&task), line)))?;
+        let log = TaskLog { task, timeline };
+        screen.report(|| &log, || log.lines(screen.columns().unwrap_or(usize::MAX)))?;
         Ok(Exit::Done)
+    }
+}
+
+impl TaskLog {
+    fn lines(&self, columns: usize) -> Vec<String> {
+        let Self { task, timeline } = self;
+        let mut lines = vec![paint(DIM, format!("{}, launched {}", task.id, moment(task.created)))];
+        let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, task)).collect();
+        lines.extend(hanging(&table(&rows), timeline, columns));
+        lines.extend(wrap(&now(task), columns).into_iter().map(|line| paint(style(task), line)));
+        lines
     }
 }
 

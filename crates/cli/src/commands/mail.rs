@@ -21,8 +21,8 @@ Examples:
   legwork mail --json               the same for programs; it counts as unseen after that")]
 pub struct Mail {}
 
-impl Mail {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Mail {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         if screen.is_json() {
             let all: Vec<Message> = crate::asking::get(&mut client, Request::Mail)?;

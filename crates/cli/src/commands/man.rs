@@ -24,17 +24,16 @@ pub struct Man {
     pages: PathBuf,
 }
 
-impl Man {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Man {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let fault = Fault::file("write to", &self.pages);
         std::fs::create_dir_all(&self.pages).map_err(&fault)?;
         clap_mangen::generate_to(Legwork::command(), &self.pages).map_err(&fault)?;
         let first = self.pages.join("legwork.1");
-        if screen.is_json() {
-            screen.value(&json!({ "folder": self.pages }))?;
-        } else {
-            screen.line(format!("Written: {} and a page for each command.", first.display()))?;
-        }
+        screen.report(
+            || json!({ "folder": self.pages }),
+            || vec![format!("Written: {} and a page for each command.", first.display())],
+        )?;
         Ok(Exit::Done)
     }
 }

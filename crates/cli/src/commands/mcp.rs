@@ -10,6 +10,7 @@ use legwork_machine::{Folders, var};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::inside;
+use crate::screen::Screen;
 
 /// Set for the newer program that takes our place, so that two cannot pass it back and forth.
 const PASSED_ON: &str = "LEGWORK_MCP_PASSED_ON";
@@ -21,8 +22,10 @@ const PASSED_ON: &str = "LEGWORK_MCP_PASSED_ON";
 #[derive(Args)]
 pub struct Mcp {}
 
-impl Mcp {
-    pub fn run(self) -> Result<Exit, Fault> {
+impl super::Command for Mcp {
+    const IS_FOR_PEOPLE: bool = false;
+
+    fn run(self, _: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         pass_on(&folders);
         let environment =

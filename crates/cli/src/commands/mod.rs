@@ -1,4 +1,5 @@
-//! The commands, one file each. A command reads its arguments, asks, and shows the answer.
+//! The commands, one file each. A command reads its arguments, asks, and shows the answer. A new one
+//! is a file, which says what is special about it, and a row here.
 
 mod agents;
 mod answer;
@@ -37,13 +38,62 @@ use clap::Subcommand;
 
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::inside;
 use crate::screen::Screen;
 
-/// All commands, in the order of the help, which is that in which one meets them: begin, have work
-/// done, look, answer and end, keep house.
-#[derive(Subcommand)]
-pub enum Command {
+/// A command: what it does, and what is special about it.
+pub trait Command: Sized {
+    /// It changes something, which a helper in its own shell may not do.
+    const ACTS: bool = false;
+    /// A person who is there to read it gets their mail with it.
+    const SHOWS_MAIL: bool = false;
+    /// It may say on stderr what is beside the point. What another program started has its stderr
+    /// read by that program; a script for a shell is read with every new one. `doctor` and `config`
+    /// say themselves what is wrong with the settings.
+    const IS_FOR_PEOPLE: bool = true;
+
+    /// The same of the arguments that were typed.
+    fn acts(&self) -> bool {
+        Self::ACTS
+    }
+
+    /// The same of the arguments that were typed.
+    fn is_for_people(&self) -> bool {
+        Self::IS_FOR_PEOPLE
+    }
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault>;
+}
+
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident($command:ty),)*) => {
+        /// All commands, in the order of the help, which is that in which one meets them: begin,
+        /// have work done, look, answer and end, keep house.
+        #[derive(Subcommand)]
+        pub enum Commands {
+            $($(#[$attribute])* $name($command),)*
+        }
+
+        impl Commands {
+            pub fn acts(&self) -> bool {
+                match self { $(Self::$name(command) => command.acts(),)* }
+            }
+
+            pub fn is_for_people(&self) -> bool {
+                match self { $(Self::$name(command) => command.is_for_people(),)* }
+            }
+
+            pub fn shows_mail(&self) -> bool {
+                match self { $(Self::$name(_) => <$command as Command>::SHOWS_MAIL,)* }
+            }
+
+            pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+                match self { $(Self::$name(command) => command.run(screen),)* }
+            }
+        }
+    };
+}
+
+commands! {
     Demo(demo::Demo),
     Install(install::Install),
     Doctor(doctor::Doctor),
@@ -87,102 +137,44 @@ pub enum Command {
     Rehearsal(rehearsal::Rehearsal),
 }
 
-impl Command {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        match self {
-            Self::Demo(command) => command.run(screen),
-            Self::Install(command) => command.run(screen),
-            Self::Uninstall(command) => command.run(screen),
-            Self::Update(command) => command.run(screen),
-            Self::Doctor(command) => command.run(screen),
-            Self::Run(command) => command.run(screen),
-            Self::Resume(command) => command.run(screen),
-            Self::Retry(command) => command.run(screen),
-            Self::Agents(command) => command.run(screen),
-            Self::List(command) => command.run(screen),
-            Self::Show(command) => command.run(screen),
-            Self::Output(command) => command.run(screen),
-            Self::Transcript(command) => command.run(screen),
-            Self::Wait(command) => command.run(screen),
-            Self::Watch(command) => command.run(screen),
-            Self::Ui(command) => command.run(screen),
-            Self::Top(command) => command.run(screen),
-            Self::Log(command) => command.run(screen),
-            Self::Cost(command) => command.run(screen),
-            Self::Mail(command) => command.run(screen),
-            Self::Man(command) => command.run(screen),
-            Self::Answer(command) => command.run(screen),
-            Self::Cancel(command) => command.run(screen),
-            Self::Clear(command) => command.run(screen),
-            Self::Config(command) => command.run(screen),
-            Self::Daemon(command) => command.run(screen),
-            Self::Completions(command) => command.run(screen),
-            Self::Complete(command) => command.run(screen),
-            Self::Mcp(command) => command.run(),
-            Self::Bridge(command) => command.run(),
-            Self::Hook(command) => Ok(command.run()),
-            Self::Rehearsal(command) => command.run(),
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use clap::{Arg, CommandFactory};
+
+    use crate::{Legwork, docs};
+
+    const HEAD: &str = "\
+# The commands
+
+Everything that `legwork COMMAND --help` says. `legwork man DIR` writes the same as manual pages.
+";
+
+    /// What all commands have stands with the first one only.
+    fn add(page: &mut String, command: &clap::Command) {
+        let name = command.get_bin_name().unwrap_or("legwork");
+        let is_common = |arg: &Arg| arg.is_global_set() || arg.get_id() == "help";
+        let mut shown = command.clone();
+        if name != "legwork" {
+            let hide = |arg: Arg| if is_common(&arg) { arg.hide(true) } else { arg };
+            shown = shown.mut_args(hide);
         }
+        let help = shown.render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let help = lines.join("\n");
+        write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
+        let all = command.get_subcommands();
+        let all = all.filter(|command| !command.is_hide_set() && command.get_name() != "help");
+        all.for_each(|command| add(page, command));
     }
 
-    /// Refuses what acts, where only looking is allowed.
-    pub fn check_place(&self) -> Result<(), Fault> {
-        let acts = match self {
-            Self::Run(_)
-            | Self::Resume(_)
-            | Self::Retry(_)
-            | Self::Cancel(_)
-            | Self::Clear(_)
-            | Self::Ui(_)
-            | Self::Uninstall(_) => true,
-            Self::Answer(command) => command.acts(),
-            Self::Config(command) => command.acts(),
-            Self::Daemon(command) => command.ends_it(),
-            _ => false,
-        };
-        if acts && inside::is_inside() { Err(inside::refusal()) } else { Ok(()) }
-    }
-
-    /// Whether it may say on stderr what is beside the point. What another program started has its
-    /// stderr read by that program; a script for a shell is read with every new one. `doctor` and
-    /// `config` say themselves what is wrong with the settings.
-    pub fn is_for_people(&self) -> bool {
-        match self {
-            Self::Doctor(_)
-            | Self::Config(_)
-            | Self::Completions(_)
-            | Self::Complete(_)
-            | Self::Mcp(_)
-            | Self::Bridge(_)
-            | Self::Hook(_)
-            | Self::Rehearsal(_) => false,
-            Self::Daemon(command) => !command.is_it(),
-            Self::Ui(command) => !command.is_left_running(),
-            _ => true,
-        }
-    }
-
-    /// Whether a person who is there to read it gets their mail with it.
-    pub fn shows_mail(&self) -> bool {
-        !matches!(
-            self,
-            Self::Demo(_)
-                | Self::Mail(_)
-                | Self::Ui(_)
-                | Self::Top(_)
-                | Self::Install(_)
-                | Self::Uninstall(_)
-                | Self::Update(_)
-                | Self::Doctor(_)
-                | Self::Config(_)
-                | Self::Daemon(_)
-                | Self::Complete(_)
-                | Self::Completions(_)
-                | Self::Man(_)
-                | Self::Mcp(_)
-                | Self::Bridge(_)
-                | Self::Hook(_)
-                | Self::Rehearsal(_)
-        )
+    #[test]
+    fn p7_every_command_is_on_its_page_of_docs() {
+        let mut root = Legwork::command().term_width(98);
+        root.build();
+        let mut page = HEAD.to_owned();
+        add(&mut page, &root);
+        docs::check("commands.md", &page);
     }
 }

@@ -36,8 +36,10 @@ pub struct Output {
     follow: bool,
 }
 
-impl Output {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Output {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let id = find(&mut client, &self.task)?;
         let mut written = Written::default();

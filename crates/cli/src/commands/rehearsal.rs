@@ -7,6 +7,7 @@ use legwork_rehearsal::{self as rehearsal, Ending, Misbehaviour};
 
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::screen::Screen;
 
 /// Be an agent that follows a script and needs no model
 ///
@@ -24,8 +25,10 @@ pub struct Rehearsal {
     models: Vec<String>,
 }
 
-impl Rehearsal {
-    pub fn run(self) -> Result<Exit, Fault> {
+impl super::Command for Rehearsal {
+    const IS_FOR_PEOPLE: bool = false;
+
+    fn run(self, _: &Screen) -> Result<Exit, Fault> {
         match rehearsal::run(self.misbehave, self.models).map_err(Fault::Input)? {
             Ending::InputEnded => Ok(Exit::Done),
             Ending::Crashed(code) => std::process::exit(code.into()),

@@ -41,8 +41,11 @@ pub struct Resume {
     timeout: Option<Duration>,
 }
 
-impl Resume {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Resume {
+    const ACTS: bool = true;
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         // Without quotes it is one prompt all the same: there is only one task.
         let typed = [self.prompt.join(" ")];
         let prompts = prompts::read(&typed, Words::Each, &mut io::stdin())?;

@@ -33,8 +33,11 @@ pub struct Retry {
     timeout: Option<Duration>,
 }
 
-impl Retry {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Retry {
+    const ACTS: bool = true;
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         go_on(retry(&self.task)?, self.timeout, self.detach, screen)
     }
 }

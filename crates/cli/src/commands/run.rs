@@ -89,8 +89,11 @@ struct Detached {
     refused: Option<String>,
 }
 
-impl Run {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Run {
+    const ACTS: bool = true;
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let words = if self.each { Words::Each } else { Words::Suspicious };
         let dash = Path::new("-");
         let (dashes, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
@@ -116,7 +119,9 @@ impl Run {
         }
         attend(Attendant::of(session, self.timeout), &specs, screen)
     }
+}
 
+impl Run {
     fn specs(&self, prompts: Vec<String>) -> Result<Vec<LaunchSpec>, Fault> {
         if self.description.as_ref().is_some_and(|text| text.trim().is_empty()) {
             return Err(Fault::Usage("The description is empty.".to_owned()));
@@ -152,28 +157,22 @@ pub fn go_on(
 
 /// The ids, for whoever comes back.
 fn show(launched: &[Launched], specs: &[LaunchSpec], screen: &Screen) -> Result<Exit, Fault> {
-    let mut all = Vec::new();
-    for (launched, LaunchSpec { description, .. }) in launched.iter().zip(specs) {
-        match launched {
-            Ok(task) if !screen.is_json() => screen.line(task.id)?,
-            Err(why) if !screen.is_json() => {
-                remark(format!(
-                    "{} {description}: {}",
-                    paint(BAD, "✗"),
-                    harmless(&sentences::refusal(why))
-                ));
-            }
-            _ => {}
-        }
+    let refused = launched.iter().zip(specs).filter_map(|(launched, spec)| {
+        let why = harmless(&sentences::refusal(launched.as_ref().err()?));
+        Some(format!("{} {}: {why}", paint(BAD, "✗"), spec.description))
+    });
+    if !screen.is_json() {
+        refused.for_each(remark);
+    }
+    let detached = |launched: &Launched| {
         let task = launched.as_ref().ok();
-        all.push(Detached {
+        Detached {
             id: task.map(|task| task.id.to_string()),
             session: task.and_then(|task| task.session.as_ref()).map(ToString::to_string),
             refused: launched.as_ref().err().map(sentences::refusal),
-        });
-    }
-    if screen.is_json() {
-        screen.value(&all)?;
-    }
+        }
+    };
+    let all: Vec<Detached> = launched.iter().map(detached).collect();
+    screen.report(|| &all, || all.iter().filter_map(|one| one.id.as_ref()).collect())?;
     Ok(if launched.iter().any(Result::is_err) { Exit::Refused } else { Exit::Done })
 }

@@ -31,19 +31,24 @@ pub struct Show {
     verbose: bool,
 }
 
-impl Show {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Show {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let mut task = find_task(&mut client, &self.task)?;
         mail::seen_here(task.id);
         task.runs = get(&mut client, Request::Runs { task: task.id.to_string() })?;
-        if screen.is_json() {
-            return screen.value(&task).map(|()| Exit::Done);
-        }
-        let depth = Depth { full: self.full, verbose: self.verbose };
-        screen.lines(views::page(&task, &task.runs, depth, screen.columns()))?;
-        screen.line("")?;
-        screen.lines(views::next_steps(&task).into_iter().map(|step| paint(DIM, step)))?;
+        screen.report(
+            || &task,
+            || {
+                let depth = Depth { full: self.full, verbose: self.verbose };
+                let mut lines = views::page(&task, &task.runs, depth, screen.columns());
+                lines.push(String::new());
+                lines.extend(views::next_steps(&task).into_iter().map(|step| paint(DIM, step)));
+                lines
+            },
+        )?;
         Ok(Exit::Done)
     }
 }

@@ -37,8 +37,8 @@ Examples:
   legwork watch                     only the list, line by line in a pipe")]
 pub struct Top {}
 
-impl Top {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Top {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         if screen.is_json() {
             return Err(Fault::Usage(
                 "`legwork top` draws on a terminal and prints no JSON. `legwork list --json` has \

@@ -61,8 +61,10 @@ struct LastLine {
     task: TaskView,
 }
 
-impl Transcript {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Transcript {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let task = find_task(&mut connect()?, &self.task)?;
         mail::seen_here(task.id);
         let run = if self.last { Some(task.resumes) } else { self.run };

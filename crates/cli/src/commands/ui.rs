@@ -60,12 +60,14 @@ struct Whereabouts {
     pid: Option<u32>,
 }
 
-impl Ui {
-    pub fn is_left_running(&self) -> bool {
-        self.left_running
+impl super::Command for Ui {
+    const ACTS: bool = true;
+
+    fn is_for_people(&self) -> bool {
+        !self.left_running
     }
 
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
         match legwork_dashboard::find(&folders)? {
             Found::Running { pid, port, address } => {
@@ -81,7 +83,9 @@ impl Ui {
         }
         Ok(Exit::Done)
     }
+}
 
+impl Ui {
     fn serve(&self, folders: &Folders, mut place: Place, screen: &Screen) -> Result<(), Fault> {
         let front = self.bind(folders)?;
         place.take(&front)?;

@@ -45,14 +45,18 @@ pub struct Uninstall {
     force: bool,
 }
 
-impl Uninstall {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Uninstall {
+    const ACTS: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         match clients::of(self.host) {
             Some(client) => self.of_client(client, screen),
             None => self.of_opencode(screen),
         }
     }
+}
 
+impl Uninstall {
     fn of_client(self, client: Client, screen: &Screen) -> Result<Exit, Fault> {
         let target = Target { client, project: self.scope.project_folder()? };
         if self.purge {

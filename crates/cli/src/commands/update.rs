@@ -31,8 +31,8 @@ struct Shown {
     then: &'static str,
 }
 
-impl Update {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Update {
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let file = this_file()?;
         let installation = Installation::of(&file, &legwork_machine::var);
         let shown = Shown {
@@ -42,19 +42,28 @@ impl Update {
             command: installation.update(),
             then: then(&installation),
         };
-        if screen.is_json() {
-            return screen.value(&shown).map(|()| Exit::Done);
-        }
-        let Shown { version, program, command, then, .. } = &shown;
-        screen.line(format!("legwork {version}, {} ({program})", installation.says()))?;
-        match command {
-            Some(command) => screen.line(format!("To update it: {}", paint(BOLD, command)))?,
-            None => screen.line("To update it, do again what you did to install it.")?,
-        }
-        if let Installation::Project { folder } = &installation {
-            screen.line(format!("Run it in {}.", folder.display()))?;
-        }
-        screen.line(paint(DIM, then))?;
+        screen.report(
+            || &shown,
+            || {
+                let Shown { version, program, command, then, .. } = &shown;
+                let folder = match &installation {
+                    Installation::Project { folder } => {
+                        Some(format!("Run it in {}.", folder.display()))
+                    }
+                    _ => None,
+                };
+                let how = match command {
+                    Some(command) => format!("To update it: {}", paint(BOLD, command)),
+                    None => "To update it, do again what you did to install it.".to_owned(),
+                };
+                let mut lines =
+                    vec![format!("legwork {version}, {} ({program})", installation.says())];
+                lines.push(how);
+                lines.extend(folder);
+                lines.push(paint(DIM, then));
+                lines
+            },
+        )?;
         Ok(Exit::Done)
     }
 }

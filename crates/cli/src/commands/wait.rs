@@ -45,8 +45,10 @@ pub struct Wait {
     timeout: Option<Duration>,
 }
 
-impl Wait {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Wait {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let ids = find_all(&mut client, &self.tasks)?;
         // Unknown ones are refused before anything is waited for.
@@ -59,11 +61,7 @@ impl Wait {
             ended.recv().map_err(|_| worker_gone())??
         };
         tasks.iter().for_each(|task| mail::seen_here(task.id));
-        if screen.is_json() {
-            screen.value(&tasks)?;
-        } else {
-            screen.lines(listing::list(&tasks, screen))?;
-        }
+        screen.report(|| &tasks, || listing::list(&tasks, screen))?;
         let finished: Vec<&TaskView> = finished(&tasks).collect();
         let enough = self.any && !finished.is_empty();
         Ok(if enough { Exit::of_tasks(finished) } else { Exit::of_tasks(&tasks) })

@@ -52,8 +52,10 @@ pub struct Watch {
     verbose: bool,
 }
 
-impl Watch {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Watch {
+    const SHOWS_MAIL: bool = true;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         if screen.is_json() || self.verbose {
             return every_decision(screen);
         }

@@ -75,8 +75,10 @@ Examples:
   legwork doctor --json | jq '.[] | select(.state != \"good\") | {code, command}'")]
 pub struct Doctor {}
 
-impl Doctor {
-    pub fn run(self, screen: &Screen) -> Result<Exit, Fault> {
+impl super::Command for Doctor {
+    const IS_FOR_PEOPLE: bool = false;
+
+    fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut all = Vec::new();
         let mut add = |finding: Finding| {
             let shown = if screen.is_json() { Ok(()) } else { show(&finding, screen) };
