@@ -29,6 +29,12 @@ enum Kind {
     /// Money, in millionths. 0 means no limit.
     Money(fn(&mut Config) -> &mut u64),
     YesOrNo(fn(&mut Config) -> &mut bool),
+    /// One of two words.
+    Words {
+        words: [&'static str; 2],
+        set: fn(&mut Config, is_second: bool),
+        is_second: fn(&Config) -> bool,
+    },
     Own {
         read: fn(&mut Config, &DeValue<'_>) -> Result<(), String>,
         shown: fn(&Config) -> Value,
@@ -104,37 +110,24 @@ pub const SETTINGS: [Setting; 19] = [
     Setting {
         name: "notices.wake",
         about: "which notices do: each, or the last one's",
-        kind: Kind::Own {
-            read: |config, value| {
-                config.settings.wake = match value.as_str() {
-                    Some("each") => WakeOn::Each,
-                    Some("last") => WakeOn::Last,
-                    _ => return Err("expected \"each\" or \"last\"".to_owned()),
-                };
-                Ok(())
+        kind: Kind::Words {
+            words: ["each", "last"],
+            set: |config, is_last| {
+                config.settings.wake = if is_last { WakeOn::Last } else { WakeOn::Each };
             },
-            shown: |config| match config.settings.wake {
-                WakeOn::Each => Value::text("each"),
-                WakeOn::Last => Value::text("last"),
-            },
+            is_second: |config| config.settings.wake == WakeOn::Last,
         },
     },
     Setting {
         name: "recovery.interrupted",
         about: "what becomes of a helper that was cut off",
-        kind: Kind::Own {
-            read: |config, value| {
-                config.settings.interrupted = match value.as_str() {
-                    Some("fail") => Interrupted::Fail,
-                    Some("continue") => Interrupted::Continue,
-                    _ => return Err("expected \"fail\" or \"continue\"".to_owned()),
-                };
-                Ok(())
+        kind: Kind::Words {
+            words: ["fail", "continue"],
+            set: |config, goes_on| {
+                config.settings.interrupted =
+                    if goes_on { Interrupted::Continue } else { Interrupted::Fail };
             },
-            shown: |config| match config.settings.interrupted {
-                Interrupted::Fail => Value::text("fail"),
-                Interrupted::Continue => Value::text("continue"),
-            },
+            is_second: |config| config.settings.interrupted == Interrupted::Continue,
         },
     },
     Setting {
@@ -207,6 +200,11 @@ impl Setting {
                 }
                 _ => Err("expected true or false".to_owned()),
             },
+            Kind::Words { words, set, .. } => {
+                let at = words.iter().position(|word| value.as_str() == Some(word));
+                let wrong = || format!("expected {:?} or {:?}", words[0], words[1]);
+                at.map(|at| set(config, at == 1)).ok_or_else(wrong)
+            }
             Kind::Own { read, .. } => read(config, value),
         };
         read.map_err(|what| format!("{}: {what}", self.name))
@@ -218,6 +216,9 @@ impl Setting {
             Kind::Number(field) => Value::Plain(field(&mut config).to_string()),
             Kind::Money(field) => Value::Plain(money(*field(&mut config))),
             Kind::YesOrNo(field) => Value::Plain(field(&mut config).to_string()),
+            Kind::Words { words, is_second, .. } => {
+                Value::text(words[usize::from(is_second(&config))])
+            }
             Kind::Own { shown, .. } => shown(&config),
         }
     }
