@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
 
-pub const AFTER_HELP: &str = "\
+use crate::clients;
+
+const AFTER_HELP: &str = "\
 First steps:
   legwork demo                   see it at work, in ten seconds
-  legwork install opencode       or claude, codex, gemini, goose, cursor, vscode; then restart it
+  legwork install opencode       or CLIENTS; then restart it
   legwork doctor                 find what is wrong, with what to do about it
   legwork agents                 see which agents can be helpers from this terminal
   legwork run \"find the bug\"     have one of them do something; then
@@ -27,6 +29,11 @@ Exit codes:
 With --json an error is one line of JSON on stderr: {\"error\": {\"text\": …, \"exit_code\": …}},
 with the \"refusal\" and its code if there is one. What is only to be minded is a \"warning\".
 ";
+
+pub fn after_help() -> String {
+    let others: Vec<&str> = clients::over_mcp().map(|client| client.word).collect();
+    AFTER_HELP.replace("CLIENTS", &others.join(", "))
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {

@@ -19,7 +19,6 @@ mod exit;
 mod fault;
 mod front;
 mod headless;
-mod hooks;
 mod identity;
 mod inside;
 mod installation;
@@ -50,7 +49,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::commands::Commands;
-use crate::exit::{AFTER_HELP, Exit};
+use crate::exit::{Exit, after_help};
 use crate::fault::Fault;
 use crate::screen::Screen;
 
@@ -63,7 +62,7 @@ use crate::screen::Screen;
         on with its conversation, and is told once, with the whole result, when it is done. With \
         these commands a person sees and steers what the helpers do.",
     arg_required_else_help = true,
-    after_help = AFTER_HELP
+    after_help = after_help()
 )]
 struct Legwork {
     /// Do as if started in this folder

@@ -7,13 +7,14 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use legwork_machine::on_path;
 use legwork_opencode::PLUGIN;
 use legwork_protocol::tools::tools;
 use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, open, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
+use crate::clients::{self, Client, Target};
 use crate::fault::Fault;
 
 /// How a file of ours begins.
@@ -32,18 +33,6 @@ const FILE_MAX_BYTES: u64 = 1 << 20;
 /// Names that are tried for a draft: one is taken once in 2⁶⁴ times.
 const DRAFT_TRIES: u32 = 8;
 
-/// What legwork can be installed in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Host {
-    Opencode,
-    Claude,
-    Codex,
-    Gemini,
-    Goose,
-    Cursor,
-    Vscode,
-}
-
 #[derive(Debug, Args)]
 pub struct Scope {
     /// Only for the project in this folder
@@ -58,6 +47,11 @@ impl Scope {
     /// Whether it is one project alone.
     pub fn is_project(&self) -> bool {
         self.project.is_some()
+    }
+
+    /// A client, for all projects or for the one that was named.
+    pub fn target(&self, client: Client) -> Result<Target, Fault> {
+        Ok(Target { client, project: self.project_folder()? })
     }
 
     /// The plugin file, and the folder that is trusted to be where it says: the project's, or the
@@ -78,7 +72,7 @@ impl Scope {
     }
 
     /// The folder of the project, without links; nothing if it is for all of them.
-    pub fn project_folder(&self) -> Result<Option<PathBuf>, Fault> {
+    fn project_folder(&self) -> Result<Option<PathBuf>, Fault> {
         let Some(project) = &self.project else { return Ok(None) };
         let fault = Fault::file("find the project", project);
         let folder = fs::canonicalize(project).map_err(&fault)?;
@@ -111,13 +105,7 @@ fn linked(folder: &Path, file: &Path) -> Option<PathBuf> {
 }
 
 pub fn global_file() -> Result<PathBuf, Fault> {
-    let var = |name| legwork_machine::var(name).map(PathBuf::from);
-    let xdg = || var("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
-    let config = || xdg().or_else(|| Some(var("HOME")?.join(".config")));
-    let folder = var("OPENCODE_CONFIG_DIR").or_else(|| Some(config()?.join("opencode")));
-    let folder = folder.ok_or(legwork_machine::Fault::NoHome)?;
-    let absolute = std::path::absolute(&folder).map_err(Fault::file("find", &folder))?;
-    Ok(file_in(&absolute))
+    Ok(file_in(&clients::opencode().own_folder()?))
 }
 
 /// The file in a configuration folder of OpenCode, which loads it from there by itself.

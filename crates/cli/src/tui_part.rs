@@ -103,7 +103,7 @@ impl TuiPart {
     }
 
     /// Takes every mention of the file out of the settings. Gives those that were changed.
-    pub fn unlist(&self) -> Result<Vec<PathBuf>, Fault> {
+    fn unlist(&self) -> Result<Vec<PathBuf>, Fault> {
         let mut changed = Vec::new();
         for part in self.settings() {
             let Some(text) = part.text()? else { continue };
@@ -126,13 +126,15 @@ impl TuiPart {
         Ok(changed)
     }
 
-    /// Removes the file, if it is there and ours. Nobody else has a folder of our name.
-    pub fn remove(&self) -> Result<bool, Fault> {
-        let is_ours = matches!(look(&self.file)?, Found::Ours(_));
-        if is_ours {
+    /// Takes the part out. Gives the files that were removed or changed. The settings first: ones
+    /// that name a file that is not there would be a fault. Nobody else has a folder of our name.
+    pub fn take_out(&self) -> Result<Vec<PathBuf>, Fault> {
+        let mut changed = self.unlist()?;
+        if matches!(look(&self.file)?, Found::Ours(_)) {
             remove(&self.file, true)?;
+            changed.push(self.file.clone());
         }
-        Ok(is_ours)
+        Ok(changed)
     }
 }
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Target, json};
-use crate::plugin::Host;
 
+const WORD: &str = "claude";
 /// What it calls our server: that of a plugin, by the names of both.
 const SERVER: &str = "plugin:legwork:legwork";
 /// The list of what was refused.
@@ -14,7 +14,7 @@ const REFUSED: &str = "disabledMcpjsonServers";
 
 /// What a person should know before Claude Code asks, or after it has been refused.
 pub fn note(target: &Target) -> Option<String> {
-    let is_asked = target.client.host == Host::Claude && target.project.is_some();
+    let is_asked = target.client.word == WORD && target.project.is_some();
     let refused = refused_in(target).map(|file| {
         format!("This project's server was refused in Claude Code. {}", take_back(&file))
     });
@@ -29,7 +29,7 @@ const ASKS: &str = "The next start of Claude Code in this project asks about a \
 /// The settings of Claude Code in which our server of this project is refused.
 pub fn refused_in(target: &Target) -> Option<PathBuf> {
     let folder = target.folder().ok()?;
-    if target.client.host != Host::Claude || target.project.is_none() {
+    if target.client.word != WORD || target.project.is_none() {
         return None;
     }
     let own = target.client.own_folder().ok();

@@ -152,21 +152,15 @@ impl Settings {
             tree.at_way(item.way).is_some_and(|servers| servers.get(name).is_some())
         });
         match (is_taken, force) {
-            (false, _) => self.inserted(text, &tree, item, &value),
+            (false, _) => self.inserted(text, item, &value),
             (true, false) => Err(Foreign),
-            (true, true) => self.forced(text, &tree, item, &value),
+            (true, true) => self.forced(text, item, &value),
         }
     }
 
-    fn inserted(
-        &self,
-        text: &str,
-        tree: &Node,
-        item: &Item,
-        value: &Value,
-    ) -> Result<String, Unclear> {
-        let new =
-            self.format.insert(text, tree, item.way, item.name(), value).ok_or(NotUnderstood)?;
+    fn inserted(&self, text: &str, item: &Item, value: &Value) -> Result<String, Unclear> {
+        let tree = self.read(text)?;
+        let new = self.format.insert(text, &tree, item, value).ok_or(NotUnderstood)?;
         let is_in = self.read(&new).is_ok_and(|new| item.ours(&new).len() == 1);
         let is_undone = is_in && self.without(&new, item)?.as_deref() == Some(text);
         is_undone.then_some(new).ok_or(NotUnderstood)
@@ -205,14 +199,9 @@ impl Settings {
     }
 
     /// The text with ours in the place of what somebody else has under our name.
-    fn forced(
-        &self,
-        text: &str,
-        tree: &Node,
-        item: &Item,
-        value: &Value,
-    ) -> Result<String, Unclear> {
-        let containers = containers(tree, item.way).ok_or(NotUnderstood)?;
+    fn forced(&self, text: &str, item: &Item, value: &Value) -> Result<String, Unclear> {
+        let tree = self.read(text)?;
+        let containers = containers(&tree, item.way).ok_or(NotUnderstood)?;
         let members = containers.last().map_or(&[][..], |last| last.members());
         let index = members.iter().position(|member| member.name == NAME).ok_or(NotUnderstood)?;
         let new = if self.format == Format::Json {
@@ -220,7 +209,7 @@ impl Settings {
         } else {
             let cut = self.format.cut(text, &containers, item.way, index);
             let less = cut.ok_or(NotUnderstood)?;
-            self.inserted(&less, &self.read(&less)?, item, value)?
+            self.inserted(&less, item, value)?
         };
         let others = |mut tree: Node| {
             if let Some(servers) = tree.at_way_mut(item.way) {
@@ -229,7 +218,7 @@ impl Settings {
             tree
         };
         let after = self.read(&new)?;
-        let is_right = item.ours(&after).len() == 1 && others(after) == others(tree.clone());
+        let is_right = item.ours(&after).len() == 1 && others(after) == others(tree);
         is_right.then_some(new).ok_or(NotUnderstood)
     }
 
@@ -282,16 +271,11 @@ impl Format {
         }
     }
 
-    fn insert(
-        self,
-        text: &str,
-        tree: &Node,
-        way: &[&str],
-        name: Option<&str>,
-        value: &Value,
-    ) -> Option<String> {
+    fn insert(self, text: &str, tree: &Node, item: &Item, value: &Value) -> Option<String> {
+        let way = item.way;
+        let name = item.name();
         match self {
-            Self::Json => json::insert(text, tree, way, name, value),
+            Self::Json => json::insert(text, tree, item, value),
             Self::Toml => toml::insert(text, tree, way, name?, value),
             Self::Yaml => yaml::insert(text, tree, way.first()?, name?, value),
         }

@@ -12,7 +12,7 @@ use super::editor::{Left, Unclear};
 use super::ours::{Entry, NAME};
 use super::part::Part;
 use crate::fault::Fault;
-use crate::plugin::{Host, is_this_program, this_binary};
+use crate::plugin::{is_this_program, this_binary};
 use crate::programs::find;
 
 pub const UP_TO_DATE: &str = "already up to date";
@@ -144,12 +144,12 @@ fn check_folder(
     force: bool,
 ) -> Result<(), Fault> {
     let folder = target.folder()?;
-    // VS Code makes its profile itself, and would not look into another one.
-    if target.client.host == Host::Vscode && target.project.is_none() && !folder.is_dir() {
+    if target.client.makes_folder && target.project.is_none() && !folder.is_dir() {
         return Err(Fault::Refused(format!(
-            "{} is not there, so nothing was written. Start VS Code once, or install for one \
-             project with --project.",
-            folder.display()
+            "{} is not there, so nothing was written. Start {} once, or install for one project \
+             with --project.",
+            folder.display(),
+            target.client.name
         )));
     }
     // A skill of somebody's that has this name would become something else.

@@ -8,6 +8,7 @@ use jsonc_parser::{ParseOptions, parse_to_ast};
 use serde_json::Value;
 
 use super::flow::{self, Comments};
+use super::ours::Item;
 use super::tree::{Kind, Member, Node, distinct, put};
 
 /// What hosts read: comments and a comma behind the last, but nothing else that JSON has not.
@@ -64,13 +65,9 @@ fn node(value: Ast<'_>) -> Option<Node> {
 
 /// The text with this value at the end of a way: as the member of this name, or as an item of a
 /// list.
-pub fn insert(
-    text: &str,
-    tree: &Node,
-    way: &[&str],
-    name: Option<&str>,
-    value: &Value,
-) -> Option<String> {
+pub fn insert(text: &str, tree: &Node, item: &Item, value: &Value) -> Option<String> {
+    let way = item.way;
+    let name = item.name();
     let leaf = match name {
         Some(name) => format!("\"{name}\": {}", flow::json_line(value)),
         None => flow::json_line(value),

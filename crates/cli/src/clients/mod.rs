@@ -1,11 +1,12 @@
-//! The clients that start `legwork mcp`: which files of theirs name it, and what stands there. The
-//! clients are a table, and one editor changes the files of all.
+//! The clients that legwork can be installed in, and the files of theirs that start `legwork mcp`.
+//! The clients are a table, and one editor changes the files of all.
 //!
 //! An entry is the absolute path of the program and `mcp`, in every version.
 
 pub mod claude;
 mod editor;
 mod flow;
+pub mod hooks;
 mod install;
 mod json;
 mod ours;
@@ -17,19 +18,21 @@ mod yaml;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
 use self::spec::ClientSpec;
 use crate::fault::Fault;
-use crate::plugin::{Host, check_way, word};
+use crate::plugin::{check_way, word};
 
 pub use self::editor::{Format, Left, Settings};
 pub use self::install::{Change, Installed, UP_TO_DATE, add, installed, program_of, remove};
 pub use self::json::first_words;
 pub use self::ours::{Entry, Item, Leaf};
 pub use self::part::Part;
+pub use self::spec::CLIENTS;
+
 /// A row of the table.
 pub type Client = &'static ClientSpec;
-
-pub static CLIENTS: [ClientSpec; 6] = spec::CLIENTS;
 
 /// A client, for one project or for all.
 #[derive(Clone)]
@@ -39,9 +42,31 @@ pub struct Target {
     pub project: Option<PathBuf>,
 }
 
-/// Nothing for OpenCode, which has a plugin of its own.
-pub fn of(host: Host) -> Option<Client> {
-    CLIENTS.iter().find(|client| client.host == host)
+pub fn named(word: &str) -> Option<Client> {
+    CLIENTS.iter().find(|client| client.word == word)
+}
+
+/// OpenCode has a plugin of its own in place of an entry.
+pub fn opencode() -> Client {
+    &CLIENTS[0]
+}
+
+/// Those that start `legwork mcp`.
+pub fn over_mcp() -> impl Iterator<Item = Client> {
+    CLIENTS.iter().filter(|client| !client.files.is_empty())
+}
+
+/// The names of several clients in a sentence.
+pub fn one_of(names: impl Iterator<Item = &'static str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("{} or {last}", others.join(", "))
+}
+
+/// Reads the word of a client in a command.
+pub fn parser() -> impl TypedValueParser<Value = Client> {
+    let words = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.word));
+    words.try_map(|word| named(&word).ok_or("there is no such client"))
 }
 
 impl Target {

@@ -122,7 +122,7 @@ mod tests {
     fn m7_a_file_that_the_client_has_changed_meanwhile_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mcp.json");
-        let settings = CLIENTS[5].files[0].settings();
+        let settings = CLIENTS[6].files[0].settings();
         let part = Part { file: file.clone(), settings, own_folders: 0 };
         assert_eq!(part.text().unwrap(), None);
         fs::write(&file, "theirs").unwrap();

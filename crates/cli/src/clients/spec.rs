@@ -1,5 +1,6 @@
-//! The clients that start `legwork mcp`, a row each: where their settings lie, and what of ours is
-//! in them.
+//! The clients, a row each: where their settings lie, what of ours is in them, and how their hooks
+//! show a model what came in. To add a client is to add a row; one whose sessions can be woken also
+//! needs a line in `legwork_mcp`, which hears who calls.
 //!
 //! Claude Code binds an open task to command, arguments and environment of the server's entry, so
 //! these never change. The version of its plugin is not part of that.
@@ -9,31 +10,36 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::editor::{Format, Settings};
+use super::hooks::HookClient;
 use super::ours::{ARGS, Hook, Item, Leaf, NAME};
 use crate::fault::Fault;
-use crate::plugin::Host;
 
 pub struct ClientSpec {
-    pub host: Host,
     /// As it is written in a command.
     pub word: &'static str,
     /// As its makers write it.
     pub name: &'static str,
+    /// What an install writes, for the help.
+    pub writes: &'static str,
     /// What a person does after an install.
     pub next: &'static str,
     home: Folder,
+    /// The client makes its folder itself, and would not look into another one.
+    pub makes_folder: bool,
     /// Its folder in a project.
     pub project: Option<&'static str>,
-    /// The file with the entry first.
+    /// The files that name `legwork mcp`, the one with the entry first. OpenCode has none: it has a
+    /// plugin.
     pub files: &'static [FileSpec],
+    pub hooks: Option<HookClient>,
 }
 
 /// The folder of a client in a home.
 enum Folder {
     /// In the home, or where a variable says.
     Home { usual: &'static str, moved_by: Option<&'static str> },
-    /// In the folder for settings; on macOS in the home.
-    Config { usual: &'static str, macos: Option<&'static str> },
+    /// In the folder for settings, or where a variable says; on macOS in the home.
+    Config { usual: &'static str, macos: Option<&'static str>, moved_by: Option<&'static str> },
 }
 
 pub struct FileSpec {
@@ -48,11 +54,43 @@ pub struct FileSpec {
 
 const SERVERS: &[&str] = &["mcpServers"];
 
-pub const CLIENTS: [ClientSpec; 6] = [
+/// A client without anything of its own.
+const ANY: ClientSpec = ClientSpec {
+    word: "",
+    name: "",
+    writes: "",
+    next: "",
+    home: Folder::Home { usual: "", moved_by: None },
+    makes_folder: false,
+    project: None,
+    files: &[],
+    hooks: None,
+};
+
+pub static CLIENTS: [ClientSpec; 7] = [
     ClientSpec {
-        host: Host::Claude,
+        word: "opencode",
+        name: "OpenCode",
+        writes: "`plugin/legwork.js`, which OpenCode loads by itself, and `legwork/tui.js`, which \
+                 shows helpers in its terminal UI, in $OPENCODE_CONFIG_DIR, \
+                 $XDG_CONFIG_HOME/opencode or ~/.config/opencode. For the second one it adds \
+                 \"./legwork/tui.js\" to the list \"plugin\" in `tui.json`. With --project only \
+                 `plugin/legwork.js` is written, into the project: OpenCode would install a package \
+                 of its own into a project whose settings name a part for the terminal UI.",
+        next: "Restart OpenCode to use it.",
+        home: Folder::Config {
+            usual: "opencode",
+            macos: None,
+            moved_by: Some("OPENCODE_CONFIG_DIR"),
+        },
+        project: Some(".opencode"),
+        ..ANY
+    },
+    ClientSpec {
         word: "claude",
         name: "Claude Code",
+        writes: "the folder ~/.claude/skills/legwork, a plugin with the server and two hooks \
+                 ($CLAUDE_CONFIG_DIR in place of ~/.claude).",
         next: "Restart Claude Code; then ask for helpers in your own words.",
         home: Folder::Home { usual: ".claude", moved_by: Some("CLAUDE_CONFIG_DIR") },
         project: Some(".claude"),
@@ -75,11 +113,18 @@ pub const CLIENTS: [ClientSpec; 6] = [
                 own_folders: 2,
             },
         ],
+        hooks: Some(HookClient {
+            wants: |event, _| event == "UserPromptSubmit",
+            output: HookClient::in_context,
+            nothing: "",
+            sessions: Some(legwork_mcp::sessions_of_claude),
+        }),
+        ..ANY
     },
     ClientSpec {
-        host: Host::Codex,
         word: "codex",
         name: "Codex",
+        writes: "a table in ~/.codex/config.toml ($CODEX_HOME).",
         next: "Start Codex again; then ask for helpers in your own words.",
         home: Folder::Home { usual: ".codex", moved_by: Some("CODEX_HOME") },
         project: Some(".codex"),
@@ -90,11 +135,12 @@ pub const CLIENTS: [ClientSpec; 6] = [
             items: &[server(&["mcp_servers"], with_variables)],
             own_folders: 0,
         }],
+        ..ANY
     },
     ClientSpec {
-        host: Host::Gemini,
         word: "gemini",
         name: "Gemini CLI",
+        writes: "a server and two hooks in ~/.gemini/settings.json.",
         next: "Start Gemini CLI again; then ask for helpers in your own words.",
         home: Folder::Home { usual: ".gemini", moved_by: None },
         project: Some(".gemini"),
@@ -109,14 +155,20 @@ pub const CLIENTS: [ClientSpec; 6] = [
             ],
             own_folders: 0,
         }],
+        hooks: Some(HookClient {
+            wants: |event, _| matches!(event, "BeforeAgent" | "AfterTool"),
+            output: HookClient::in_context,
+            nothing: "",
+            sessions: None,
+        }),
+        ..ANY
     },
     ClientSpec {
-        host: Host::Goose,
         word: "goose",
         name: "Goose",
+        writes: "an extension in ~/.config/goose/config.yaml.",
         next: "Start a new Goose session; then ask for helpers in your own words.",
-        home: Folder::Config { usual: "goose", macos: None },
-        project: None,
+        home: Folder::Config { usual: "goose", macos: None, moved_by: None },
         files: &[FileSpec {
             path: "config.yaml",
             format: Format::Yaml,
@@ -124,11 +176,12 @@ pub const CLIENTS: [ClientSpec; 6] = [
             items: &[server(&["extensions"], extension)],
             own_folders: 0,
         }],
+        ..ANY
     },
     ClientSpec {
-        host: Host::Cursor,
         word: "cursor",
         name: "Cursor",
+        writes: "a server in ~/.cursor/mcp.json, a hook in hooks.json.",
         next: "Restart Cursor; then ask for helpers in your own words.",
         home: Folder::Home { usual: ".cursor", moved_by: None },
         project: Some(".cursor"),
@@ -148,16 +201,25 @@ pub const CLIENTS: [ClientSpec; 6] = [
                 own_folders: 0,
             },
         ],
+        // A turn that a person has broken off is not gone on with. An answer is read in any case.
+        hooks: Some(HookClient {
+            wants: |event, input| event == "stop" && input["status"] == "completed",
+            output: |_, text| json!({ "followup_message": text }),
+            nothing: "{}\n",
+            sessions: None,
+        }),
+        ..ANY
     },
     ClientSpec {
-        host: Host::Vscode,
         word: "vscode",
         name: "VS Code",
+        writes: "a server in mcp.json of the user's profile.",
         next: "Reload VS Code and let it start legwork when it asks; then ask for helpers in your \
                own words, in agent mode.",
         home: Folder::Config {
             usual: "Code/User",
             macos: Some("Library/Application Support/Code/User"),
+            moved_by: None,
         },
         project: Some(".vscode"),
         files: &[FileSpec {
@@ -167,6 +229,8 @@ pub const CLIENTS: [ClientSpec; 6] = [
             items: &[server(&["servers"], over_stdio)],
             own_folders: 0,
         }],
+        makes_folder: true,
+        ..ANY
     },
 ];
 
@@ -290,20 +354,18 @@ impl ClientSpec {
     pub fn own_folder(&self) -> Result<PathBuf, Fault> {
         let var = |name| legwork_machine::var(name).map(PathBuf::from);
         let home = || var("HOME").ok_or(legwork_machine::Fault::NoHome);
-        let folder = match self.home {
-            Folder::Home { usual, moved_by } => match moved_by.and_then(var) {
-                Some(moved) => moved,
-                None => home()?.join(usual),
-            },
-            Folder::Config { macos: Some(usual), .. } if cfg!(target_os = "macos") => {
+        let config = || var("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+        let (Folder::Home { moved_by, .. } | Folder::Config { moved_by, .. }) = self.home;
+        let folder = match (moved_by.and_then(var), &self.home) {
+            (Some(moved), _) => moved,
+            (None, Folder::Home { usual, .. }) => home()?.join(usual),
+            (None, Folder::Config { macos: Some(usual), .. }) if cfg!(target_os = "macos") => {
                 home()?.join(usual)
             }
-            Folder::Config { usual, .. } => {
-                match var("XDG_CONFIG_HOME").filter(|path| path.is_absolute()) {
-                    Some(config) => config.join(usual),
-                    None => home()?.join(".config").join(usual),
-                }
-            }
+            (None, Folder::Config { usual, .. }) => match config() {
+                Some(config) => config.join(usual),
+                None => home()?.join(".config").join(usual),
+            },
         };
         std::path::absolute(&folder).map_err(Fault::file("find", &folder))
     }

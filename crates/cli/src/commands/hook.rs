@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use legwork_client::{Client, Start};
+use legwork_client::{Client as Daemon, Start};
 use legwork_machine::Folders;
 use legwork_protocol::api::{Answer, Request};
 use legwork_protocol::line::Role;
@@ -19,9 +19,10 @@ use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, SessionId};
 use serde_json::Value;
 
+use crate::clients::hooks::{HookClient, ancestors, joined, sessions_of};
+use crate::clients::{self, CLIENTS, Client};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::hooks::{self, Hooked};
 use crate::inside;
 use crate::screen::Screen;
 
@@ -34,19 +35,27 @@ const TIME_MAX: Duration = Duration::from_secs(1);
 /// whatever happens, and starts no daemon.
 #[derive(Args)]
 pub struct Hook {
-    /// claude, gemini or cursor; another one is answered with nothing
-    #[arg(value_name = "CLIENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(help = help(), value_name = "CLIENT", trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
+}
+
+fn help() -> String {
+    let hooked = CLIENTS.iter().filter(|client| client.hooks.is_some());
+    let words = clients::one_of(hooked.map(|client| client.word));
+    format!("{words}; another one is answered with nothing")
 }
 
 impl super::Command for Hook {
     const IS_FOR_PEOPLE: bool = false;
 
     fn run(self, _: &Screen) -> Result<Exit, Fault> {
-        let client = self.words.first().and_then(|word| Hooked::of(word.to_str()?));
+        let client = self.words.first().and_then(|word| clients::named(word.to_str()?));
         // A helper is told nothing: what came in is for whoever launched it.
-        if let Some(client) = client.filter(|_| !inside::is_inside()) {
-            show(client);
+        if let Some((client, hooks)) =
+            client.and_then(|client| Some((client, client.hooks.as_ref()?)))
+            && !inside::is_inside()
+        {
+            show(client, hooks);
         }
         Ok(Exit::Done)
     }
@@ -58,7 +67,7 @@ struct Shown {
     messages: Vec<MessageId>,
 }
 
-fn show(client: Hooked) {
+fn show(client: Client, hooks: &'static HookClient) {
     let deadline = Instant::now() + TIME_MAX;
     let left = || deadline.saturating_duration_since(Instant::now());
     let (found, finds) = mpsc::channel();
@@ -66,7 +75,7 @@ fn show(client: Hooked) {
     let (marked, marks) = mpsc::channel();
     // Reading and asking may take for ever. This thread ends with the process.
     thread::spawn(move || {
-        let Some((mut daemon, shown)) = look(client) else { return drop(found) };
+        let Some((mut daemon, shown)) = look(client, hooks) else { return drop(found) };
         let messages = shown.messages.clone();
         let is_written = found.send(shown).is_ok() && writes.recv().is_ok();
         if is_written {
@@ -76,7 +85,7 @@ fn show(client: Hooked) {
         drop(marked);
     });
     let output = finds.recv_timeout(left()).map(|shown| shown.text);
-    let output = output.unwrap_or_else(|_| client.nothing().to_owned());
+    let output = output.unwrap_or_else(|_| hooks.nothing.to_owned());
     let mut out = io::stdout();
     if out.write_all(output.as_bytes()).and_then(|()| out.flush()).is_ok() {
         // Nobody hears it if there was nothing.
@@ -85,26 +94,27 @@ fn show(client: Hooked) {
     }
 }
 
-fn look(client: Hooked) -> Option<(Client, Shown)> {
+fn look(client: Client, hooks: &HookClient) -> Option<(Daemon, Shown)> {
     let mut input = Vec::new();
     io::stdin().take(INPUT_MAX_BYTES).read_to_end(&mut input).ok()?;
     let text = String::from_utf8_lossy(&input);
     // Some clients begin with a byte order mark.
     let input: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).ok()?;
-    if !client.wants(&input) {
+    if !hooks.is_wanted(&input) {
         return None;
     }
-    let sessions = hooks::sessions_of(client, &input, &hooks::ancestors());
+    let sessions = sessions_of(client, &input, &ancestors());
     let mut daemon =
-        Client::connect(&Folders::from_env().ok()?, Role::Client, Start::Never).ok()?;
+        Daemon::connect(&Folders::from_env().ok()?, Role::Client, Start::Never).ok()?;
     let mail: Vec<Mail> =
         sessions.into_iter().flat_map(|session| unread(&mut daemon, session)).collect();
-    let (text, count) = hooks::joined(&mail)?;
+    let (text, count) = joined(&mail)?;
     let messages = mail.into_iter().take(count).map(|mail| mail.message).collect();
-    Some((daemon, Shown { text: client.output(&input, &text), messages }))
+    let text = format!("{}\n", (hooks.output)(&input, &text));
+    Some((daemon, Shown { text, messages }))
 }
 
-fn unread(daemon: &mut Client, session: SessionId) -> Vec<Mail> {
+fn unread(daemon: &mut Daemon, session: SessionId) -> Vec<Mail> {
     let asked = daemon.request(Request::Unread { session });
     asked.ok().and_then(Result::ok).unwrap_or_default()
 }

@@ -9,41 +9,19 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::agents::Agents;
-use crate::clients::{self, Change, Client, Target, UP_TO_DATE};
+use crate::clients::{self, CLIENTS, Change, Client, UP_TO_DATE};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
 use crate::plugin::{
-    FOLDER_MADE, Found, Host, Scope, is_in_build_folder, is_same, look, on_path_as, overwrite,
-    text, this_binary, this_file, write,
+    FOLDER_MADE, Found, Scope, is_in_build_folder, is_same, look, on_path_as, overwrite, text,
+    this_binary, this_file, write,
 };
 use crate::screen::{DIM, GOOD, MIND, Screen, paint};
 use crate::tui_part::{NAMED, TuiPart};
 
-/// Set legwork up in OpenCode, Claude Code, Codex, Gemini CLI, Goose, Cursor or VS Code
-///
-/// Writes into the host's own files what has it load legwork. The rest of each file stays as it is,
-/// byte for byte, with its comments. Doing it again changes nothing, or repairs what is missing;
-/// `legwork uninstall` takes it out again. A file that is not understood is left alone, and what to
-/// add to it is printed.
-///
-/// opencode: `plugin/legwork.js`, which OpenCode loads by itself, and `legwork/tui.js`, which shows
-/// helpers in its terminal UI, in $OPENCODE_CONFIG_DIR, $XDG_CONFIG_HOME/opencode or
-/// ~/.config/opencode. For the second one it adds "./legwork/tui.js" to the list "plugin" in
-/// `tui.json`. With --project only `plugin/legwork.js` is written, into the project: OpenCode would
-/// install a package of its own into a project whose settings name a part for the terminal UI.
-///
-/// claude: the folder ~/.claude/skills/legwork, a plugin with the server and two hooks
-/// ($CLAUDE_CONFIG_DIR in place of ~/.claude). codex: a table in ~/.codex/config.toml
-/// ($CODEX_HOME). gemini: a server and two hooks in ~/.gemini/settings.json. goose: an extension in
-/// ~/.config/goose/config.yaml. cursor: a server in ~/.cursor/mcp.json, a hook in hooks.json.
-/// vscode: a server in mcp.json of the user's profile. All of these start `legwork mcp`, by its
-/// absolute path.
-///
-/// A legwork that lies in the cache of a package manager (npx, OpenCode's own packages) writes
-/// nothing, because the files would name it: it says how to install it instead.
 #[derive(Args)]
-#[command(after_help = "\
+#[command(about = about(), long_about = long_about(), after_help = "\
 Examples:
   legwork install opencode                  for all projects
   legwork install opencode --no-tui         without the helpers in the terminal UI
@@ -51,8 +29,8 @@ Examples:
   legwork install codex --json              what was done, for programs")]
 pub struct Install {
     /// Where to
-    #[arg(value_name = "HOST")]
-    host: Host,
+    #[arg(value_name = "HOST", value_parser = clients::parser())]
+    host: Client,
     #[command(flatten)]
     scope: Scope,
     /// Overwrite files of these names that are not ours
@@ -63,11 +41,33 @@ pub struct Install {
     no_tui: bool,
 }
 
+fn about() -> String {
+    let names = CLIENTS.iter().map(|client| client.name);
+    format!("Set legwork up in {}", clients::one_of(names))
+}
+
+fn long_about() -> String {
+    let writes = |client: Client| format!("{}: {}", client.word, client.writes);
+    let over_mcp: Vec<String> = clients::over_mcp().map(writes).collect();
+    format!(
+        "{}\n\nWrites into the host's own files what has it load legwork. The rest of each file \
+         stays as it is, byte for byte, with its comments. Doing it again changes nothing, or \
+         repairs what is missing; `legwork uninstall` takes it out again. A file that is not \
+         understood is left alone, and what to add to it is printed.\n\n{}\n\n{} All of these \
+         start `legwork mcp`, by its absolute path.\n\nA legwork that lies in the cache of a \
+         package manager (npx, OpenCode's own packages) writes nothing, because the files would \
+         name it: it says how to install it instead.",
+        about(),
+        writes(clients::opencode()),
+        over_mcp.join(" "),
+    )
+}
+
 #[derive(Serialize)]
 struct Shown {
     done: &'static str,
-    file: String,
-    binary: String,
+    file: PathBuf,
+    binary: PathBuf,
     in_build_folder: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     terminal_ui: Option<TerminalUi>,
@@ -83,98 +83,112 @@ struct TerminalUi {
 
 impl super::Command for Install {
     fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        match clients::of(self.host) {
-            Some(client) => self.in_client(client, screen),
-            None => self.in_opencode(screen),
+        match self.host.files {
+            [] => self.in_opencode(screen),
+            _ => self.in_client(screen),
         }
+        .map(|()| Exit::Done)
     }
 }
 
 impl Install {
-    fn in_client(self, client: Client, screen: &Screen) -> Result<Exit, Fault> {
+    fn in_client(self, screen: &Screen) -> Result<(), Fault> {
         if self.no_tui {
             return Err(Fault::Usage("--no-tui is for OpenCode only.".to_owned()));
         }
-        let target = Target { client, project: self.scope.project_folder()? };
+        let client = self.host;
+        let target = self.scope.target(client)?;
         check_stays(None)?;
         let (binary, files) = clients::add(&target, self.force)?;
         let is_same = files.iter().all(|change| change.done == UP_TO_DATE);
-        let done = if is_same { UP_TO_DATE } else { "installed" };
         let in_build_folder = is_in_build_folder(Path::new(&binary));
         let note = clients::claude::note(&target);
         let agents = Folders::from_env().map(|folders| Agents::find(&folders));
         let advice = agents.map(|agents| agents.advice(Some(client.word))).unwrap_or_default();
-        if screen.is_json() {
-            let shown = json!({
-                "done": done,
+        let value = || {
+            json!({
+                "done": if is_same { UP_TO_DATE } else { "installed" },
                 "client": client.word,
                 "files": files,
                 "binary": binary,
                 "in_build_folder": in_build_folder,
                 "note": note,
                 "advice": advice,
-            });
-            return screen.value(&shown).map(|()| Exit::Done);
-        }
-        let line =
-            |Change { file, done }: &Change| format!("{}: {}", file.display(), paint(GOOD, *done));
-        screen.lines(files.iter().map(line))?;
-        screen.line(format!("{} starts {binary}", client.name))?;
-        if in_build_folder {
-            screen.line(paint(MIND, build_folder_hint(client.word)))?;
-        }
-        if let Some(note) = note {
-            screen.line(paint(MIND, note))?;
-        }
-        screen.lines(advice.iter().map(|line| paint(MIND, line)))?;
-        if !is_same {
-            let legwork = on_path_as();
-            screen.line(client.next)?;
-            screen.line(format!("`{legwork} doctor` checks that it works."))?;
-        }
-        Ok(Exit::Done)
+            })
+        };
+        screen.report(value, || {
+            let done = |Change { file, done }: &Change| done_line(file, done);
+            let mut lines: Vec<String> = files.iter().map(done).collect();
+            lines.push(format!("{} starts {binary}", client.name));
+            lines.extend(in_build_folder.then(|| build_folder_hint(client)));
+            lines.extend(note.iter().chain(&advice).map(|line| paint(MIND, line)));
+            if !is_same {
+                lines.push(client.next.to_owned());
+                lines.push(format!("`{} doctor` checks that it works.", on_path_as()));
+            }
+            lines
+        })
     }
 
-    fn in_opencode(self, screen: &Screen) -> Result<Exit, Fault> {
+    fn in_opencode(self, screen: &Screen) -> Result<(), Fault> {
         let (file, from) = self.scope.file()?;
-        check_stays(Some(self.scope.is_project()))?;
+        let is_project = self.scope.is_project();
+        check_stays(Some(is_project))?;
         let binary = this_binary()?;
         let part = TuiPart::beside(&file);
-        let has_part = !self.no_tui && !self.scope.is_project();
         // Everything that may be refused comes first, so that nothing is done by halves.
         let plugin = Draft::of(&file, text(&binary)?, self.force)?;
-        let tui = if has_part {
+        let tui = if self.no_tui || is_project {
+            None
+        } else {
             part.check()?;
             Some(Draft::of(&part.file, TuiPart::text(&binary)?, self.force)?)
-        } else {
-            None
         };
         plugin.write(&file, &from)?;
-        let terminal_ui = match &tui {
-            Some(draft) => Some(add(&part, draft)?),
-            None => None,
-        };
-        let taken_out = self.no_tui && !self.scope.is_project() && take_out(&part)?;
-        let shown = Shown {
-            done: plugin.done,
-            file: file.display().to_string(),
-            binary: binary.display().to_string(),
-            in_build_folder: is_in_build_folder(&binary),
-            terminal_ui,
-        };
-        if screen.is_json() {
-            return screen.value(&shown).map(|()| Exit::Done);
-        }
-        tell(&shown, screen)?;
-        if self.scope.is_project() {
-            let why = "Helpers are shown in the terminal UI only by an install for all projects, \
-                       without --project.";
-            screen.line(paint(DIM, why))?;
-        } else if taken_out {
-            screen.line(format!("{}: removed", part.file.display()))?;
-        }
-        Ok(Exit::Done)
+        let terminal_ui = tui.as_ref().map(|draft| add(&part, draft)).transpose()?;
+        let taken_out = self.no_tui && !is_project && !part.take_out()?.is_empty();
+        let in_build_folder = is_in_build_folder(&binary);
+        let shown = Shown { done: plugin.done, file, binary, in_build_folder, terminal_ui };
+        screen.report(
+            || &shown,
+            || {
+                let mut lines = shown.lines(self.host);
+                if is_project {
+                    let why = "Helpers are shown in the terminal UI only by an install for all \
+                           projects, without --project.";
+                    lines.push(paint(DIM, why));
+                } else if taken_out {
+                    lines.push(format!("{}: removed", part.file.display()));
+                }
+                lines
+            },
+        )
     }
+}
+
+impl Shown {
+    fn lines(&self, client: Client) -> Vec<String> {
+        let mut lines = vec![done_line(&self.file, self.done)];
+        let mut is_new = self.done != UP_TO_DATE;
+        let mut starts = "It starts";
+        if let Some(ui) = &self.terminal_ui {
+            lines.push(done_line(&ui.file, ui.done));
+            lines.push(done_line(&ui.settings, ui.settings_done));
+            is_new |= ui.done != UP_TO_DATE || ui.settings_done != NAMED;
+            starts = "Both start";
+        }
+        lines.push(format!("{starts} {}", self.binary.display()));
+        lines.extend(self.in_build_folder.then(|| build_folder_hint(client)));
+        if is_new {
+            let legwork = on_path_as();
+            lines.push(format!("{} `{legwork} doctor` checks that it works.", client.next));
+        }
+        lines
+    }
+}
+
+fn done_line(file: &Path, done: &str) -> String {
+    format!("{}: {}", file.display(), paint(GOOD, done))
 }
 
 /// Refuses to write a file that would name a program in a cache. OpenCode can install it by itself,
@@ -199,32 +213,13 @@ fn check_stays(opencode: Option<bool>) -> Result<(), Fault> {
     )))
 }
 
-fn build_folder_hint(host: &str) -> String {
-    format!(
+fn build_folder_hint(client: Client) -> String {
+    let hint = format!(
         "That is a build folder: the next `cargo clean` removes it. To keep it, run `cargo install \
-         --path crates/cli` and then `legwork install {host}` again."
-    )
-}
-
-fn tell(shown: &Shown, screen: &Screen) -> Result<(), Fault> {
-    screen.line(format!("{}: {}", shown.file, paint(GOOD, shown.done)))?;
-    if let Some(ui) = &shown.terminal_ui {
-        screen.line(format!("{}: {}", ui.file.display(), paint(GOOD, ui.done)))?;
-        screen.line(format!("{}: {}", ui.settings.display(), paint(GOOD, ui.settings_done)))?;
-    }
-    let starts = if shown.terminal_ui.is_some() { "Both start" } else { "It starts" };
-    screen.line(format!("{starts} {}", shown.binary))?;
-    if shown.in_build_folder {
-        screen.line(paint(MIND, build_folder_hint("opencode")))?;
-    }
-    let is_new = |ui: &TerminalUi| ui.done != UP_TO_DATE || ui.settings_done != NAMED;
-    if shown.done != UP_TO_DATE || shown.terminal_ui.as_ref().is_some_and(is_new) {
-        let legwork = on_path_as();
-        screen.line(format!(
-            "Restart OpenCode to use it. `{legwork} doctor` checks that it works."
-        ))?;
-    }
-    Ok(())
+         --path crates/cli` and then `legwork install {}` again.",
+        client.word
+    );
+    paint(MIND, hint)
 }
 
 /// A file that is to be written, if it is not so already.
@@ -276,9 +271,4 @@ fn add(part: &TuiPart, draft: &Draft) -> Result<TerminalUi, Fault> {
     draft.write(&part.file, folder)?;
     let (settings, settings_done) = part.list()?;
     Ok(TerminalUi { done: draft.done, file: part.file.clone(), settings, settings_done })
-}
-
-fn take_out(part: &TuiPart) -> Result<bool, Fault> {
-    let changed = part.unlist()?;
-    Ok(part.remove()? || !changed.is_empty())
 }

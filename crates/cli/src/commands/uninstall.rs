@@ -1,15 +1,15 @@
 //! `legwork uninstall`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
 
-use crate::clients::{self, CLIENTS, Change, Client, Installed, Target};
+use crate::clients::{self, Change, Client, Installed, Target};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::npm_entry::NpmEntry;
-use crate::plugin::{FOLDER_MADE, Found, Host, Scope, check_no_link, global_file, look, remove};
+use crate::plugin::{FOLDER_MADE, Found, Scope, check_no_link, global_file, look, remove};
 use crate::purge::{self, Plan};
 use crate::screen::{Screen, agrees, remark};
 use crate::tui_part::TuiPart;
@@ -30,8 +30,8 @@ Examples:
   legwork uninstall opencode --purge        and everything that legwork keeps")]
 pub struct Uninstall {
     /// Where from
-    #[arg(value_name = "HOST")]
-    host: Host,
+    #[arg(value_name = "HOST", value_parser = clients::parser())]
+    host: Client,
     #[command(flatten)]
     scope: Scope,
     /// Remove everything that legwork keeps, too
@@ -49,39 +49,30 @@ impl super::Command for Uninstall {
     const ACTS: bool = true;
 
     fn run(self, screen: &Screen) -> Result<Exit, Fault> {
-        match clients::of(self.host) {
-            Some(client) => self.of_client(client, screen),
-            None => self.of_opencode(screen),
+        match self.host.files {
+            [] => self.of_opencode(screen),
+            _ => self.of_client(screen),
         }
     }
 }
 
 impl Uninstall {
-    fn of_client(self, client: Client, screen: &Screen) -> Result<Exit, Fault> {
-        let target = Target { client, project: self.scope.project_folder()? };
+    fn of_client(self, screen: &Screen) -> Result<Exit, Fault> {
+        let client = self.host;
+        let target = self.scope.target(client)?;
         if self.purge {
-            let remove = || {
-                let changes = clients::remove(&target)?;
-                Ok(changes.into_iter().map(|change| change.file).collect())
-            };
-            return self.purge(None, &remove, &[], screen);
+            return self.purge(None, &|| clients::remove(&target).map(drop), &[], screen);
         }
         let files = clients::remove(&target)?;
         let done = if files.is_empty() { "not installed" } else { "removed" };
-        if screen.is_json() {
-            let shown = json!({ "done": done, "client": client.word, "files": files });
-            return screen.value(&shown).map(|()| Exit::Done);
-        }
-        screen.lines(
-            files.iter().map(|Change { file, done }| format!("{}: {done}", file.display())),
-        )?;
-        if files.is_empty() {
-            return screen
-                .line(format!("It is not installed in {}.", client.name))
-                .map(|()| Exit::Done);
-        }
-        screen.line(format!("Restart {} to be rid of it.", client.name))?;
-        screen.line(kept(client.word))?;
+        let value = || json!({ "done": done, "client": client.word, "files": files });
+        screen.report(value, || {
+            if files.is_empty() {
+                return vec![format!("It is not installed in {}.", client.name)];
+            }
+            let line = |Change { file, done }: &Change| format!("{}: {done}", file.display());
+            files.iter().map(line).chain(rid_of(client)).collect()
+        })?;
         Ok(Exit::Done)
     }
 
@@ -101,34 +92,34 @@ impl Uninstall {
         let own = part.iter().map(|part| &part.file).chain([&file]);
         own.into_iter().try_for_each(|file| check_no_link(file))?;
         let entries = self.entries(&file);
+        let take_out = || {
+            let more = part.as_ref().map(TuiPart::take_out).transpose()?.unwrap_or_default();
+            if is_there {
+                remove(&file, is_folder_ours)?;
+            }
+            Ok(more)
+        };
         if self.purge {
-            let remove_all = || {
-                let mut all = take_out(part.as_ref())?;
-                if is_there {
-                    remove(&file, is_folder_ours)?;
-                    all.push(file.clone());
-                }
-                Ok(all)
-            };
-            return self.purge(is_there.then_some(&*file), &remove_all, &entries, screen);
+            let plugin = is_there.then_some(&*file);
+            return self.purge(plugin, &|| take_out().map(drop), &entries, screen);
         }
-        let more = take_out(part.as_ref())?;
+        let more = take_out()?;
         let done = if is_there { "removed" } else { "not installed" };
-        if is_there {
-            remove(&file, is_folder_ours)?;
-        }
-        if screen.is_json() {
-            let shown =
-                json!({ "done": done, "file": file, "terminal_ui": more, "settings": entries });
-            return screen.value(&shown).map(|()| Exit::Done);
-        }
-        screen.line(format!("{}: {done}", file.display()))?;
-        screen.lines(more.iter().map(|path| format!("{}: {}", path.display(), fate(path))))?;
-        screen.lines(entries.iter().map(to_take_out))?;
-        if is_there || !more.is_empty() || !entries.is_empty() {
-            screen.line("Restart OpenCode to be rid of it.")?;
-            screen.line(kept("opencode"))?;
-        }
+        let value =
+            || json!({ "done": done, "file": file, "terminal_ui": more, "settings": entries });
+        screen.report(value, || {
+            let fate = |path: &Path| match path.exists() {
+                true => "does not name it any more",
+                false => "removed",
+            };
+            let mut lines = vec![format!("{}: {done}", file.display())];
+            lines.extend(more.iter().map(|path| format!("{}: {}", path.display(), fate(path))));
+            lines.extend(entries.iter().map(to_take_out));
+            if is_there || !more.is_empty() || !entries.is_empty() {
+                lines.extend(rid_of(self.host));
+            }
+            lines
+        })?;
         Ok(Exit::Done)
     }
 
@@ -140,12 +131,12 @@ impl Uninstall {
         }
     }
 
-    /// Takes it out of its host and removes everything that legwork keeps. The plugin is that of
+    /// Takes legwork out of its host and removes everything that it keeps. The plugin is that of
     /// OpenCode, if it is there.
     fn purge(
         &self,
         plugin: Option<&Path>,
-        take_out: &dyn Fn() -> Result<Vec<PathBuf>, Fault>,
+        take_out: &dyn Fn() -> Result<(), Fault>,
         entries: &[NpmEntry],
         screen: &Screen,
     ) -> Result<Exit, Fault> {
@@ -161,60 +152,56 @@ impl Uninstall {
         // First, so that no window that is opened meanwhile starts the daemon again.
         take_out()?;
         let removed = plan.carry_out()?;
-        if screen.is_json() {
-            let all: Vec<&PathBuf> = removed.iter().map(|item| &item.path).collect();
-            let bytes: u64 = removed.iter().map(|item| item.bytes).sum();
-            screen.value(
-                &json!({ "done": "purged", "file": plugin, "removed": all, "bytes": bytes, "left": purge::left(&removed), "still_in": elsewhere }),
-            )?;
-        } else {
-            screen.lines(purge::lines(&removed, plugin))?;
-            screen.line("All of it is removed.")?;
-            screen.lines(purge::left(&removed))?;
-            screen.lines(entries.iter().map(to_take_out))?;
-            screen.lines(elsewhere)?;
-        }
+        let value = || {
+            json!({
+                "done": "purged",
+                "file": plugin,
+                "removed": removed.iter().map(|item| &item.path).collect::<Vec<_>>(),
+                "bytes": removed.iter().map(|item| item.bytes).sum::<u64>(),
+                "left": purge::left(&removed),
+                "still_in": elsewhere,
+            })
+        };
+        screen.report(value, || {
+            let mut lines = purge::lines(&removed, plugin);
+            lines.push("All of it is removed.".to_owned());
+            lines.extend(purge::left(&removed));
+            lines.extend(entries.iter().map(to_take_out));
+            lines.extend(elsewhere.clone());
+            lines
+        })?;
         Ok(Exit::Done)
     }
 
     /// What else still starts legwork, and how to take it out of there.
     fn elsewhere(&self) -> Vec<String> {
-        let is_other = |client: &Client| client.host != self.host;
-        let entry = |client: Client| {
+        let others = clients::over_mcp().chain([clients::opencode()]);
+        let line = |client: Client| {
             let target = Target { client, project: None };
-            let Ok(Installed::Yes { file, .. }) = clients::installed(&target) else { return None };
-            Some((client.name, file, target.command("uninstall")))
+            let file = if client.files.is_empty() {
+                global_file().ok().filter(|file| matches!(look(file), Ok(Found::Ours(_))))?
+            } else {
+                let Ok(Installed::Yes { file, .. }) = clients::installed(&target) else {
+                    return None;
+                };
+                file
+            };
+            let (file, command) = (file.display(), target.command("uninstall"));
+            Some(format!("{} still starts legwork ({file}): `{command}`.", client.name))
         };
-        let mut found: Vec<_> = CLIENTS.iter().filter(is_other).filter_map(entry).collect();
-        if self.host != Host::Opencode
-            && let Ok(file) = global_file()
-            && matches!(look(&file), Ok(Found::Ours(_)))
-        {
-            found.push(("OpenCode", file, "legwork uninstall opencode".to_owned()));
-        }
-        let line = |(name, file, command): (&str, PathBuf, String)| {
-            format!("{name} still starts legwork ({}): `{command}`.", file.display())
-        };
-        found.into_iter().map(line).collect()
+        others.filter(|client| client.word != self.host.word).filter_map(line).collect()
     }
 }
 
-fn kept(host: &str) -> String {
-    format!(
-        "Tasks are kept. To remove them and everything else of legwork's too: `legwork uninstall \
-         {host} --purge`."
-    )
-}
-
-/// Takes the part for the terminal UI out. Gives the files that were removed or changed. The
-/// settings first: ones that name a file that is not there would be a fault.
-fn take_out(part: Option<&TuiPart>) -> Result<Vec<PathBuf>, Fault> {
-    let Some(part) = part else { return Ok(Vec::new()) };
-    let mut all = part.unlist()?;
-    if part.remove()? {
-        all.push(part.file.clone());
-    }
-    Ok(all)
+fn rid_of(client: Client) -> [String; 2] {
+    [
+        format!("Restart {} to be rid of it.", client.name),
+        format!(
+            "Tasks are kept. To remove them and everything else of legwork's too: `legwork \
+             uninstall {} --purge`.",
+            client.word
+        ),
+    ]
 }
 
 fn to_take_out(NpmEntry { file, entry }: &NpmEntry) -> String {
@@ -222,8 +209,4 @@ fn to_take_out(NpmEntry { file, entry }: &NpmEntry) -> String {
         "{} names {entry:?}, so OpenCode installs it by itself. Take that out of its \"plugin\" list.",
         file.display()
     )
-}
-
-fn fate(path: &Path) -> &'static str {
-    if path.exists() { "does not name it any more" } else { "removed" }
 }

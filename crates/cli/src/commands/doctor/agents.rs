@@ -65,7 +65,8 @@ fn none(agents: &Agents) -> Finding {
 
 /// One that nobody has chosen may well be half installed.
 fn cannot_start(agent: &Agent, default: Option<&str>, config: &Path, wrong: &str) -> Finding {
-    let (name, wrong) = (&agent.name, plain(wrong, SHOWN_MAX_CHARS));
+    let name = &agent.name;
+    let wrong = plain(wrong, SHOWN_MAX_CHARS);
     match &agent.source {
         Source::Config => codes::agents_set_cannot_start(name, wrong, config.display()),
         Source::BuiltIn => codes::agents_own_cannot_start(name, wrong),

@@ -54,7 +54,8 @@ impl Check {
     /// Runs the check. It finds nothing where it needs legwork's folders and they are unknown.
     pub fn run(&self, context: Option<&Arc<DoctorContext>>) -> Vec<Finding> {
         let (sender, found) = mpsc::channel();
-        let (look, context) = (self.look, context.cloned());
+        let look = self.look;
+        let context = context.cloned();
         thread::spawn(move || {
             sender.send(match (look, context.as_deref()) {
                 (Needs::Nothing(look), _) => look(),

@@ -10,7 +10,7 @@ use legwork_client::is_newer;
 
 use super::codes;
 use super::finding::Finding;
-use crate::clients::{self, CLIENTS, Client, Entry, Installed, Target};
+use crate::clients::{self, Client, Entry, Installed, Target};
 use crate::plugin::{is_this_program, word};
 use crate::project;
 use crate::round_trip::{self, Server};
@@ -24,7 +24,7 @@ type Asked = BTreeMap<(PathBuf, Vec<String>), (Result<Server, String>, Duration)
 pub fn all() -> Vec<Finding> {
     let projects = project::folders(&env::current_dir().unwrap_or_default());
     let mut asked = Asked::new();
-    CLIENTS.iter().flat_map(|client| one(client, &projects, &mut asked)).collect()
+    clients::over_mcp().flat_map(|client| one(client, &projects, &mut asked)).collect()
 }
 
 /// The clients that have legwork, for all projects or for this one.
@@ -37,7 +37,7 @@ pub fn names() -> Vec<&'static str> {
             matches!(clients::installed(&target), Ok(Installed::Yes { .. }))
         })
     };
-    CLIENTS.iter().filter(has_it).map(|client| client.name).collect()
+    clients::over_mcp().filter(has_it).map(|client| client.name).collect()
 }
 
 fn one(client: Client, projects: &[PathBuf], asked: &mut Asked) -> Vec<Finding> {
@@ -86,7 +86,9 @@ fn started(
     lacking: Option<&Path>,
     asked: &mut Asked,
 ) -> Finding {
-    let (file, again, name) = (file.display(), target.command("install"), target.client.name);
+    let file = file.display();
+    let again = target.command("install");
+    let name = target.client.name;
     let Some(program) = clients::program_of(entry) else {
         return codes::client_program_gone(file, &entry.command, again, name);
     };

@@ -11,12 +11,13 @@ use super::check::DoctorContext;
 use super::clients;
 use super::codes;
 use super::finding::Finding;
+use crate::clients::{Target, opencode};
 use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
 use crate::npm_entry::{NpmEntry, Pin};
 use crate::plugin::{
     Found, binary_of, file_in, global_file, is_same, is_this_program, look, text, this_file,
-    version_of, word,
+    version_of,
 };
 use crate::programs::find;
 use crate::project;
@@ -27,18 +28,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 struct Installed {
     file: PathBuf,
     text: String,
-    /// The project that it is for; nothing if it is for all.
-    project: Option<PathBuf>,
-}
-
-impl Installed {
-    /// The command that writes or removes it.
-    fn command(&self, verb: &str) -> String {
-        match &self.project {
-            None => format!("legwork {verb} opencode"),
-            Some(project) => format!("legwork {verb} opencode --project {}", word(project)),
-        }
-    }
+    target: Target,
 }
 
 pub fn plugin(context: Option<&DoctorContext>) -> Vec<Finding> {
@@ -104,7 +94,7 @@ fn twice(installed: &[Installed], entry: Option<&NpmEntry>) -> Option<Finding> {
         ([first, .., last], None) => (first, last, last.file.display().to_string()),
         _ => return None,
     };
-    Some(codes::plugin_twice(first.file.display(), other, last.command("uninstall")))
+    Some(codes::plugin_twice(first.file.display(), other, last.target.command("uninstall")))
 }
 
 /// Looks where `legwork install opencode` would have put it: for everybody, and for this project.
@@ -117,7 +107,8 @@ fn installed() -> Result<Vec<Installed>, Fault> {
     for (file, project) in global.into_iter().chain(projects.iter().map(|path| of_project(path))) {
         let is_known = all.iter().any(|other| other.file == file);
         if let (false, Found::Ours(text)) = (is_known, look(&file)?) {
-            all.push(Installed { file, text, project });
+            let target = Target { client: opencode(), project };
+            all.push(Installed { file, text, target });
         }
     }
     Ok(all)
@@ -125,7 +116,7 @@ fn installed() -> Result<Vec<Installed>, Fault> {
 
 fn one(installed: &Installed) -> Finding {
     let file = installed.file.display();
-    let again = installed.command("install");
+    let again = installed.target.command("install");
     let Some(binary) = binary_of(&installed.text) else {
         return codes::plugin_no_program(file, again);
     };

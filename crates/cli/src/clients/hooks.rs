@@ -6,17 +6,24 @@ use legwork_protocol::SessionId;
 use legwork_protocol::view::Mail;
 use serde_json::{Value, json};
 
+use super::Client;
+
 /// Ancestors that are looked at; between a hook and its client are a shell or two.
 const ANCESTORS_MAX: usize = 16;
 /// What a model is shown at once; the rest waits for the next time.
 const TEXT_MAX_CHARS: usize = 60_000;
 
-/// A client that has hooks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hooked {
-    Claude,
-    Gemini,
-    Cursor,
+/// How the hooks of a client show its model what came in.
+pub struct HookClient {
+    /// Whether this event is one at which the model can be shown something.
+    pub wants: fn(&str, &Value) -> bool,
+    /// What is printed to show this.
+    pub output: fn(&Value, &str) -> Value,
+    /// What is printed to show nothing.
+    pub nothing: &'static str,
+    /// The sessions of the id that the client says. Others tell neither their hooks nor their
+    /// servers which session it is.
+    pub sessions: Option<fn(&str) -> Vec<SessionId>>,
 }
 
 /// A process above this one.
@@ -26,72 +33,34 @@ pub struct Ancestor {
     pub arguments: Vec<String>,
 }
 
-impl Hooked {
-    pub fn of(word: &str) -> Option<Self> {
-        match word {
-            "claude" => Some(Self::Claude),
-            "gemini" => Some(Self::Gemini),
-            "cursor" => Some(Self::Cursor),
-            _ => None,
-        }
+impl HookClient {
+    pub fn is_wanted(&self, input: &Value) -> bool {
+        (self.wants)(input["hook_event_name"].as_str().unwrap_or_default(), input)
     }
 
-    fn word(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Gemini => "gemini",
-            Self::Cursor => "cursor",
-        }
-    }
-
-    /// Whether this event is one at which the model can be shown something. A turn that a person
-    /// has broken off is not gone on with.
-    pub fn wants(self, input: &Value) -> bool {
-        let event = input["hook_event_name"].as_str().unwrap_or_default();
-        match self {
-            Self::Claude => event == "UserPromptSubmit",
-            Self::Gemini => matches!(event, "BeforeAgent" | "AfterTool"),
-            Self::Cursor => event == "stop" && input["status"] == "completed",
-        }
-    }
-
-    /// What is printed to show this.
-    pub fn output(self, input: &Value, text: &str) -> String {
-        let output = match self {
-            Self::Claude | Self::Gemini => json!({ "hookSpecificOutput": {
-                "hookEventName": input["hook_event_name"],
-                "additionalContext": text,
-            } }),
-            Self::Cursor => json!({ "followup_message": text }),
-        };
-        format!("{output}\n")
-    }
-
-    /// What is printed to show nothing. Cursor reads an answer in any case.
-    pub fn nothing(self) -> &'static str {
-        if self == Self::Cursor { "{}\n" } else { "" }
+    /// As Claude Code and Gemini CLI read it.
+    pub fn in_context(input: &Value, text: &str) -> Value {
+        json!({ "hookSpecificOutput": {
+            "hookEventName": input["hook_event_name"],
+            "additionalContext": text,
+        } })
     }
 }
 
-/// The sessions that the front of this client uses for whoever has run this hook. Claude Code says
-/// which one it is. The others tell their servers nothing, so the front goes by the process that
-/// started it; that is among our ancestors too.
-pub fn sessions_of(client: Hooked, input: &Value, ancestors: &[Ancestor]) -> Vec<SessionId> {
-    match client {
-        Hooked::Claude => {
-            let id = input["session_id"].as_str().filter(|id| !id.is_empty());
-            id.map(legwork_mcp::sessions_of_claude).unwrap_or_default()
-        }
-        Hooked::Gemini | Hooked::Cursor => {
-            let word = client.word();
-            let is_client = |above: &&Ancestor| above.is(word);
-            // One that starts itself again is two processes. One that was started from within
-            // another has somebody in between, and is not that one.
-            let nearest = ancestors.iter().skip_while(|above| !is_client(above));
-            let marks = nearest.take_while(is_client).filter_map(|above| process_mark(above.id));
-            marks.filter_map(|mark| legwork_mcp::session_of_process(&mark)).collect()
-        }
+/// The sessions that the front of this client uses for whoever has run this hook. Where the client
+/// does not say which one it is, the front goes by the process that started it; that is among our
+/// ancestors too.
+pub fn sessions_of(client: Client, input: &Value, ancestors: &[Ancestor]) -> Vec<SessionId> {
+    if let Some(sessions) = client.hooks.as_ref().and_then(|hooks| hooks.sessions) {
+        let id = input["session_id"].as_str().filter(|id| !id.is_empty());
+        return id.map(sessions).unwrap_or_default();
     }
+    let is_client = |above: &&Ancestor| above.is(client.word);
+    // One that starts itself again is two processes. One that was started from within another has
+    // somebody in between, and is not that one.
+    let nearest = ancestors.iter().skip_while(|above| !is_client(above));
+    let marks = nearest.take_while(is_client).filter_map(|above| process_mark(above.id));
+    marks.filter_map(|mark| legwork_mcp::session_of_process(&mark)).collect()
 }
 
 /// The processes above this one, the nearest first.
@@ -151,6 +120,15 @@ mod tests {
     use legwork_protocol::{MessageId, TaskId, Time};
 
     use super::*;
+    use crate::clients::named;
+
+    fn hooks(word: &str) -> &'static HookClient {
+        named(word).unwrap().hooks.as_ref().unwrap()
+    }
+
+    fn sessions(word: &str, input: &Value, ancestors: &[Ancestor]) -> Vec<SessionId> {
+        sessions_of(named(word).unwrap(), input, ancestors)
+    }
 
     fn mail(text: &str) -> Mail {
         let message = MessageId::make(Time(1), TaskId::from_number(7), 0, MessageUse::End);
@@ -165,41 +143,43 @@ mod tests {
     #[test]
     fn m7_a_hook_of_claude_names_its_session_and_others_the_process_of_their_client() {
         let input = json!({ "session_id": "0a-1b" });
-        let claude = sessions_of(Hooked::Claude, &input, &[]);
+        let claude = sessions("claude", &input, &[]);
         let own = ["claude_0a-1b", "claude_0a-1b_agents"].map(|name| name.parse().unwrap());
         assert_eq!(claude, own);
-        assert!(sessions_of(Hooked::Claude, &json!({}), &[]).is_empty());
+        assert!(sessions("claude", &json!({}), &[]).is_empty());
 
         let (own, parent) = (std::process::id(), std::os::unix::process::parent_id());
         let shell = above(1, &["sh", "-c", "/opt/legwork hook gemini"]);
         let gemini = above(own, &["node", "--no-warnings", "/opt/gemini-cli/index.js"]);
         let outer = above(parent, &["/usr/bin/gemini"]);
         let name = |id| legwork_mcp::session_of_process(&process_mark(id).unwrap()).unwrap();
-        let relaunched = sessions_of(Hooked::Gemini, &input, &[shell, gemini, outer]);
+        let relaunched = sessions("gemini", &input, &[shell, gemini, outer]);
         assert_eq!(relaunched, [name(own), name(parent)]);
         // One within another is not the other.
         let gemini = above(own, &["node", "/opt/gemini-cli/index.js"]);
         let between = above(1, &["bash", "-c", "gemini -p x"]);
         let outer = above(parent, &["/usr/bin/gemini"]);
-        let nested = sessions_of(Hooked::Gemini, &input, &[gemini, between, outer]);
+        let nested = sessions("gemini", &input, &[gemini, between, outer]);
         assert_eq!(nested, [name(own)]);
-        assert!(sessions_of(Hooked::Cursor, &input, &[above(own, &["node", "x"])]).is_empty());
+        assert!(sessions("cursor", &input, &[above(own, &["node", "x"])]).is_empty());
     }
 
     #[test]
     fn m7_each_client_is_told_in_its_own_form_and_only_when_it_can_show_it() {
         let event = |name: &str| json!({ "hook_event_name": name, "status": "completed" });
-        assert!(Hooked::Claude.wants(&event("UserPromptSubmit")));
-        assert!(!Hooked::Claude.wants(&event("SessionStart")));
-        assert!(Hooked::Gemini.wants(&event("AfterTool")) && Hooked::Cursor.wants(&event("stop")));
+        assert!(hooks("claude").is_wanted(&event("UserPromptSubmit")));
+        assert!(!hooks("claude").is_wanted(&event("SessionStart")));
+        assert!(
+            hooks("gemini").is_wanted(&event("AfterTool"))
+                && hooks("cursor").is_wanted(&event("stop"))
+        );
         let aborted = json!({ "hook_event_name": "stop", "status": "aborted" });
-        assert!(!Hooked::Cursor.wants(&aborted) && !Hooked::Gemini.wants(&Value::Null));
-        let said = Hooked::Gemini.output(&event("BeforeAgent"), "done");
-        let said: Value = serde_json::from_str(&said).unwrap();
+        assert!(!hooks("cursor").is_wanted(&aborted) && !hooks("gemini").is_wanted(&Value::Null));
+        let said = (hooks("gemini").output)(&event("BeforeAgent"), "done");
         assert_eq!(said["hookSpecificOutput"]["hookEventName"], "BeforeAgent");
         assert_eq!(said["hookSpecificOutput"]["additionalContext"], "done");
-        let said = Hooked::Cursor.output(&event("stop"), "done");
-        assert_eq!(said, "{\"followup_message\":\"done\"}\n");
+        let said = (hooks("cursor").output)(&event("stop"), "done");
+        assert_eq!(said.to_string(), "{\"followup_message\":\"done\"}");
     }
 
     #[test]
