@@ -1,13 +1,33 @@
 //! Which agents there are for helpers, which one `legwork run` takes, and how to get more.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use legwork_acp::agents::{Agent, REHEARSAL, installable, known, possible};
+use legwork_acp::orphans::Family;
+use legwork_acp::{Introduction, check};
 use legwork_config::Config;
 use legwork_machine::Folders;
 use legwork_protocol::Installable;
+use tokio::task::JoinSet;
 
 use crate::fault::Fault;
+
+/// An agent by its place among those that were started, and what it said of itself or what is wrong.
+pub type Started = (usize, Agent, Result<Introduction, String>);
+
+/// Starts agents all at once, asks each who it is, and ends it again.
+pub fn start_all(agents: Vec<Agent>, directory: &Path, family: &Arc<Family>) -> JoinSet<Started> {
+    let start = |(number, agent): (usize, Agent)| {
+        let directory = directory.to_owned();
+        let family = family.clone();
+        async move {
+            let said = check(&agent, &directory, &family).await;
+            (number, agent, said.map_err(|wrong| wrong.to_string()))
+        }
+    };
+    agents.into_iter().enumerate().map(start).collect()
+}
 
 #[derive(Debug)]
 pub struct Agents {

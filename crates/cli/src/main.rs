@@ -8,7 +8,6 @@
 mod agents;
 mod asking;
 mod board_lines;
-mod bytes;
 mod clients;
 mod commands;
 mod complete;

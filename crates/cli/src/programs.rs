@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,8 @@ pub fn said_by(
     Ok(Said { code: status.code(), out: first(&heard(out)), err: last(&heard(err)) })
 }
 
-fn ended(child: &mut Child, at_most: Duration) -> io::Result<std::process::ExitStatus> {
+/// Waits for the end of a program. One that takes too long is killed.
+pub fn ended(child: &mut Child, at_most: Duration) -> io::Result<ExitStatus> {
     let deadline = Instant::now() + at_most;
     loop {
         if let Some(status) = child.try_wait()? {

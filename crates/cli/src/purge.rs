@@ -12,9 +12,9 @@ use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::view::DaemonView;
 
 use crate::asking::{connect_soon, get, list};
-use crate::bytes::size;
 use crate::fault::Fault;
 use crate::words::counted;
+use crate::words::size;
 
 const SETTINGS: &str = "settings";
 

@@ -11,13 +11,14 @@ use std::time::{Duration, Instant};
 use legwork_protocol::refusal::plain;
 use serde_json::{Value, json};
 
+use crate::programs::ended;
+
 /// An answer is a few hundred bytes.
 const SAID_MAX_BYTES: u64 = 1 << 20;
 const SHOWN_MAX_CHARS: usize = 400;
 const SHOWN_MAX_LINES: usize = 4;
 /// For a server that is told to end, before it is ended.
 const END_MAX: Duration = Duration::from_millis(500);
-const PAUSE: Duration = Duration::from_millis(10);
 const NEW: &str = "2026-07-28";
 const OLD: &str = "2025-06-18";
 
@@ -34,7 +35,8 @@ pub fn ask(program: &Path, args: &[String], at_most: Duration) -> Result<Server,
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| format!("it cannot be started ({error})"))?;
     let answered = talk(&mut child, at_most);
-    end(&mut child);
+    // Its input is closed by now, which tells it to end. It has answered, however it ends.
+    let _ = ended(&mut child, END_MAX);
     answered
 }
 
@@ -106,20 +108,6 @@ fn lines_of(from: Option<impl Read + Send + 'static>) -> Receiver<String> {
         }
     });
     told
-}
-
-/// Its input is closed by now, which tells it to end.
-fn end(child: &mut Child) {
-    let deadline = Instant::now() + END_MAX;
-    while matches!(child.try_wait(), Ok(None)) {
-        if Instant::now() > deadline {
-            // Fails if it has just ended.
-            let _ = child.kill();
-            let _ = child.wait();
-            return;
-        }
-        thread::sleep(PAUSE);
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use legwork_protocol::refusal::steers;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::sentences;
 
@@ -79,13 +80,15 @@ impl Screen {
         lines.into_iter().try_for_each(|line| self.line(line))
     }
 
-    /// Writes what a command has found or done: as a value for programs, in lines for people.
+    /// Writes what a command has found or done, as a value for programs or in lines for people. That
+    /// is the end of most commands.
     pub fn report<V: Serialize, T: Display>(
         &self,
         value: impl FnOnce() -> V,
         lines: impl FnOnce() -> Vec<T>,
-    ) -> Result<(), Fault> {
-        if self.json { self.value(&value()) } else { self.lines(lines()) }
+    ) -> Result<Exit, Fault> {
+        let written = if self.json { self.value(&value()) } else { self.lines(lines()) };
+        written.map(|()| Exit::Done)
     }
 
     /// Writes a value for programs, on many lines.

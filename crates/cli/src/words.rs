@@ -57,6 +57,20 @@ fn moment_in(text: &str, now: Timestamp, zone: TimeZone) -> Result<Time, String>
     Ok(Time(u64::try_from(moment.as_millisecond()).unwrap_or(0)))
 }
 
+/// Bytes as a person says them.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "kB", "MB", "GB", "TB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 || value >= 100.0 {
+        return format!("{value:.0} {}", UNITS[unit]);
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,5 +95,15 @@ mod tests {
         for text in ["", "yesterday", "2023-13-01", "14.11.2023", "99999999999d"] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn sizes_are_said_as_people_say_them() {
+        for (bytes, said) in
+            [(0, "0 bytes"), (999, "999 bytes"), (1_500, "1.5 kB"), (123_456_789, "123 MB")]
+        {
+            assert_eq!(size(bytes), said);
+        }
+        assert!(size(u64::MAX).ends_with(" TB"));
     }
 }

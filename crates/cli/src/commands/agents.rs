@@ -6,22 +6,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use legwork_acp::Introduction;
 use legwork_acp::agents::{Agent, Source};
 use legwork_acp::orphans::Family;
-use legwork_acp::{Introduction, check};
 use legwork_machine::Folders;
 use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
 use serde::Serialize;
 use tokio::runtime::Builder;
-use tokio::task::JoinSet;
 use tokio::time::interval;
 
-use crate::agents::Agents as Known;
-use crate::exit::Exit;
-use crate::fault::Fault;
+use super::{Exit, Fault, Screen};
+use crate::agents::{Agents as Known, start_all};
 use crate::progress::{Board, REDRAW, is_live};
-use crate::screen::{BAD, DIM, GOOD, Screen, paint};
+use crate::screen::{BAD, DIM, GOOD, paint};
 use crate::sentences::unknown_agent;
 use crate::table::{Cell, fit, headings, table_within};
 
@@ -77,7 +75,7 @@ impl super::Command for Agents {
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();
         if !self.no_start {
             let family = Family::of_command(&folders.store);
-            let Some(starts) = start_all(agents, family)? else { return Ok(Exit::Interrupted) };
+            let Some(starts) = start(agents, family)? else { return Ok(Exit::Interrupted) };
             for (shown, starts) in all.iter_mut().zip(starts) {
                 shown.starts = Some(starts);
             }
@@ -135,7 +133,7 @@ fn shown(agent: &Agent, default: &Option<String>) -> Shown {
 }
 
 /// Starts all of them at once. Nothing if Ctrl-C was pressed; then they are gone too.
-fn start_all(agents: Vec<Agent>, family: Arc<Family>) -> Result<Option<Vec<Starts>>, Fault> {
+fn start(agents: Vec<Agent>, family: Arc<Family>) -> Result<Option<Vec<Starts>>, Fault> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Fault::Input)?;
     let directory = env::current_dir().map_err(Fault::Input)?;
     let found = runtime.block_on(async {
@@ -150,27 +148,20 @@ fn start_all(agents: Vec<Agent>, family: Arc<Family>) -> Result<Option<Vec<Start
 async fn start_each(agents: Vec<Agent>, directory: PathBuf, family: Arc<Family>) -> Vec<Starts> {
     let mut open: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
     let mut found: Vec<Option<Starts>> = agents.iter().map(|_| None).collect();
-    let mut starting = JoinSet::new();
-    for (number, agent) in agents.into_iter().enumerate() {
-        let (directory, family) = (directory.clone(), family.clone());
-        starting.spawn(async move {
-            let starts = match check(&agent, &directory, &family).await {
-                Ok(Introduction { name, version, loads, logins, .. }) => {
-                    Starts::Well { says: name, version, resumes: loads, logins }
-                }
-                Err(failure) => Starts::Wrong { wrong: failure.to_string() },
-            };
-            (number, agent.name, starts)
-        });
-    }
+    let mut starting = start_all(agents, &directory, &family);
     let mut board = is_live().then(Board::default);
     let mut redraw = interval(REDRAW);
     loop {
         tokio::select! {
             started = starting.join_next() => match started {
-                Some(Ok((number, name, starts))) => {
-                    open.retain(|other| *other != name);
-                    found[number] = Some(starts);
+                Some(Ok((number, agent, said))) => {
+                    open.retain(|other| *other != agent.name);
+                    found[number] = Some(match said {
+                        Ok(Introduction { name, version, loads, logins, .. }) => {
+                            Starts::Well { says: name, version, resumes: loads, logins }
+                        }
+                        Err(wrong) => Starts::Wrong { wrong },
+                    });
                 }
                 Some(Err(_)) => {}
                 None => break,

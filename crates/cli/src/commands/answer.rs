@@ -14,12 +14,11 @@ use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionKind, QuestionView, TaskView};
 use serde_json::json;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{self, connect, find_task};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::run::in_place;
 use crate::run::questions::{self, Asked};
-use crate::screen::{DIM, Report, Screen, paint};
+use crate::screen::{DIM, Report, paint};
 use crate::sentences::{self, QUESTION_MAX_CHARS};
 use crate::words::{duration, since};
 use crate::{inside, mail};
@@ -203,7 +202,7 @@ fn all(client: &mut Client, screen: &Screen) -> Result<Exit, Fault> {
     if screen.is_json() || asking.is_empty() {
         let value = |task: &TaskView| json!({ "task": task.id, "questions": task.questions });
         let all: Vec<_> = asking.iter().map(value).collect();
-        return screen.report(|| &all, || vec!["Nobody waits for an answer."]).map(|()| Exit::Done);
+        return screen.report(|| &all, || vec!["Nobody waits for an answer."]);
     }
     asking.iter().for_each(|task| mail::seen_here(task.id));
     show(client, &asking, screen)

@@ -20,10 +20,8 @@ use legwork_protocol::limits::{COMMAND_MAX_WORDS, DIRECTORY_MAX_BYTES, WORD_MAX_
 use legwork_protocol::line::{FromDaemon, HostLifetime, Role, Startup, encode};
 use serde::Deserialize;
 
-use crate::exit::Exit;
-use crate::fault::Fault;
+use super::{Exit, Fault, Screen};
 use crate::identity::{self, Database};
-use crate::screen::Screen;
 use crate::{board_lines, front, headless};
 
 /// The plugin says who it is as soon as it has started us.

@@ -6,11 +6,10 @@ use legwork_protocol::TaskId;
 use legwork_protocol::api::{Answer, Ask, List};
 use serde_json::json;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_all, list};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::mail;
-use crate::screen::{BAD, Report, Screen, agrees, paint, remark};
+use crate::screen::{BAD, Report, agrees, paint, remark};
 use crate::words::counted;
 
 /// Call tasks off

@@ -6,10 +6,9 @@ use legwork_protocol::api::{Answer, Ask, List};
 use legwork_protocol::view::TaskView;
 use serde_json::json;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_all, list, task};
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::{Report, Screen, agrees, remark};
+use crate::screen::{Report, agrees, remark};
 use crate::words::{age, counted, since};
 use crate::{listing, sentences};
 

@@ -11,10 +11,9 @@ use legwork_machine::{Folders, create_folder, if_there, private_file};
 use legwork_protocol::refusal::plain;
 use serde_json::json;
 
-use crate::exit::Exit;
-use crate::fault::Fault;
+use super::{Exit, Fault, Screen};
 use crate::plugin::overwrite;
-use crate::screen::{DIM, GOOD, Screen, paint, warn};
+use crate::screen::{DIM, GOOD, paint, warn};
 use crate::table::{Cell, headings, table_within};
 
 /// The columns that are cut on a narrow screen, each with its least width: what it is, the value.
@@ -79,8 +78,7 @@ impl super::Command for ConfigCommand {
             Action::Check => check(&folders.config, screen),
             Action::Path => {
                 let file = &folders.config;
-                screen.report(|| json!({ "file": file }), || vec![file.display()])?;
-                Ok(Exit::Done)
+                screen.report(|| json!({ "file": file }), || vec![file.display()])
             }
         }
     }
@@ -171,8 +169,7 @@ fn set(folders: &Folders, name: &str, typed: &str, screen: &Screen) -> Result<Ex
         let then = "The daemon that runs has read the old settings. `legwork daemon stop` ends it; \
                     the next one reads the new.";
         [Some(done), is_old.then(|| then.to_owned())].into_iter().flatten().collect()
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn value(file: &Path, name: &str) -> String {

@@ -5,10 +5,9 @@ use legwork_protocol::Time;
 use legwork_protocol::api::{CostBy, Request};
 use legwork_protocol::view::{CostGroup, CostSum, CostsView};
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, get};
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::{DIM, Screen, paint};
+use crate::screen::{DIM, paint};
 use crate::sentences;
 use crate::table::{self, Cell, table_within};
 use crate::words::{counted, parse_since};
@@ -51,7 +50,7 @@ impl super::Command for Cost {
         };
         let mut client = connect()?;
         let costs: CostsView = get(&mut client, Request::Cost { by, since: self.since })?;
-        screen.report(|| &costs, || page(&costs, screen)).map(|()| Exit::Done)
+        screen.report(|| &costs, || page(&costs, screen))
     }
 }
 

@@ -18,10 +18,9 @@ use legwork_protocol::api::Request;
 use legwork_protocol::view::{DaemonView, HostView};
 use serde_json::json;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect_soon, get};
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::{BAD, GOOD, Screen, agrees, paint, remark};
+use crate::screen::{BAD, GOOD, agrees, paint, remark};
 use crate::sentences;
 use crate::table::{self, Cell};
 use crate::words::{counted, moment};
@@ -232,8 +231,7 @@ fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
                 "It ends by itself when nothing is connected and nothing is unfinished.".to_owned(),
             ]
         },
-    )?;
-    Ok(Exit::Done)
+    )
 }
 
 fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
@@ -272,8 +270,7 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
             }
             lines
         },
-    )?;
-    Ok(Exit::Done)
+    )
 }
 
 fn log(path: &Path, lines: usize, follow: bool, screen: &Screen) -> Result<Exit, Fault> {

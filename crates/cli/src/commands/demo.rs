@@ -2,10 +2,8 @@
 
 use clap::Args;
 
+use super::{Exit, Fault, Screen};
 use crate::demo::Show;
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::Screen;
 
 /// See what legwork does, in ten seconds
 ///

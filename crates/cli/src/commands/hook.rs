@@ -19,12 +19,10 @@ use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, SessionId};
 use serde_json::Value;
 
+use super::{Exit, Fault, Screen};
 use crate::clients::hooks::{HookClient, ancestors, joined, sessions_of};
 use crate::clients::{self, CLIENTS, Client};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::inside;
-use crate::screen::Screen;
 
 const INPUT_MAX_BYTES: u64 = 1 << 20;
 const TIME_MAX: Duration = Duration::from_secs(1);

@@ -8,16 +8,15 @@ use legwork_machine::Folders;
 use serde::Serialize;
 use serde_json::json;
 
+use super::{Exit, Fault, Screen};
 use crate::agents::Agents;
 use crate::clients::{self, CLIENTS, Change, Client, UP_TO_DATE};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
 use crate::plugin::{
     FOLDER_MADE, Found, Scope, is_in_build_folder, is_same, look, on_path_as, overwrite, text,
     this_binary, this_file, write,
 };
-use crate::screen::{DIM, GOOD, MIND, Screen, paint};
+use crate::screen::{DIM, GOOD, MIND, paint};
 use crate::tui_part::{NAMED, TuiPart};
 
 #[derive(Args)]
@@ -87,12 +86,11 @@ impl super::Command for Install {
             [] => self.in_opencode(screen),
             _ => self.in_client(screen),
         }
-        .map(|()| Exit::Done)
     }
 }
 
 impl Install {
-    fn in_client(self, screen: &Screen) -> Result<(), Fault> {
+    fn in_client(self, screen: &Screen) -> Result<Exit, Fault> {
         if self.no_tui {
             return Err(Fault::Usage("--no-tui is for OpenCode only.".to_owned()));
         }
@@ -130,7 +128,7 @@ impl Install {
         })
     }
 
-    fn in_opencode(self, screen: &Screen) -> Result<(), Fault> {
+    fn in_opencode(self, screen: &Screen) -> Result<Exit, Fault> {
         let (file, from) = self.scope.file()?;
         let is_project = self.scope.is_project();
         check_stays(Some(is_project))?;

@@ -10,10 +10,9 @@ use legwork_protocol::Status;
 use legwork_protocol::api::{self, Cursor, Request};
 use legwork_protocol::view::{DaemonView, TasksView};
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, get, list};
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::{DIM, MIND, Screen, paint};
+use crate::screen::{DIM, MIND, paint};
 use crate::{listing, project, views};
 
 /// Tasks that are shown on a terminal unless more are asked for: some screens of them.

@@ -9,10 +9,9 @@ use legwork_protocol::view::{News, TaskView};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_task, get};
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::{DIM, MIND, Screen, paint};
+use crate::screen::{DIM, MIND, paint};
 use crate::sentences::all_waiting;
 use crate::table::{Cell, table, wrap};
 use crate::views::activity;
@@ -58,8 +57,7 @@ impl super::Command for Log {
             timeline.retain(|news| self.verbose || !news.detail);
         }
         let log = TaskLog { task, timeline };
-        screen.report(|| &log, || log.lines(screen.columns().unwrap_or(usize::MAX)))?;
-        Ok(Exit::Done)
+        screen.report(|| &log, || log.lines(screen.columns().unwrap_or(usize::MAX)))
     }
 }
 

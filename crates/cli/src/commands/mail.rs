@@ -2,11 +2,9 @@
 
 use clap::Args;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::connect;
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::mail;
-use crate::screen::Screen;
 use legwork_protocol::api::Request;
 use legwork_protocol::view::Mail as Message;
 

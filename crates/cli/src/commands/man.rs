@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 use serde_json::json;
 
+use super::{Exit, Fault, Screen};
 use crate::Legwork;
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::Screen;
 
 /// Write the manual pages into a folder
 ///
@@ -33,7 +31,6 @@ impl super::Command for Man {
         screen.report(
             || json!({ "folder": self.pages }),
             || vec![format!("Written: {} and a page for each command.", first.display())],
-        )?;
-        Ok(Exit::Done)
+        )
     }
 }

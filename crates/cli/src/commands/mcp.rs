@@ -7,10 +7,8 @@ use clap::Args;
 use legwork_client::{Newest, is_newer, own_environment};
 use legwork_machine::{Folders, var};
 
-use crate::exit::Exit;
-use crate::fault::Fault;
+use super::{Exit, Fault, Screen};
 use crate::inside;
-use crate::screen::Screen;
 
 /// Set for the newer program that takes our place, so that two cannot pass it back and forth.
 const PASSED_ON: &str = "LEGWORK_MCP_PASSED_ON";

@@ -6,7 +6,6 @@ mod answer;
 mod bridge;
 mod cancel;
 mod clear;
-mod complete;
 mod completions;
 mod config;
 mod cost;
@@ -126,7 +125,7 @@ commands! {
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
-    Complete(complete::Complete),
+    Complete(completions::Complete),
     #[command(hide = true)]
     Mcp(mcp::Mcp),
     #[command(hide = true)]

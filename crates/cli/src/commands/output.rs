@@ -5,11 +5,10 @@ use legwork_protocol::TaskId;
 use legwork_protocol::api::transcript::{Entry, EntryKind, Reading};
 use legwork_protocol::view::{ResultView, TaskView};
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find, result, task};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::mail;
-use crate::screen::{MIND, Screen, paint, remark};
+use crate::screen::{MIND, paint, remark};
 use crate::sentences;
 use crate::transcript::{Absence, Pages};
 

@@ -5,9 +5,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use legwork_rehearsal::{self as rehearsal, Ending, Misbehaviour};
 
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::Screen;
+use super::{Exit, Fault, Screen};
 
 /// Be an agent that follows a script and needs no model
 ///

@@ -6,11 +6,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::run::go_on;
-use crate::exit::Exit;
-use crate::fault::Fault;
+use super::{Exit, Fault, Screen};
 use crate::run::prompts::{self, Words};
 use crate::run::resume;
-use crate::screen::Screen;
 use crate::words::parse_duration;
 
 /// Have a task go on

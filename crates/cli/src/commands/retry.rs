@@ -5,10 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::run::go_on;
-use crate::exit::Exit;
-use crate::fault::Fault;
+use super::{Exit, Fault, Screen};
 use crate::run::retry;
-use crate::screen::Screen;
 use crate::words::parse_duration;
 
 /// Have a task try again what it did not complete

@@ -10,13 +10,12 @@ use legwork_protocol::api::Ask;
 use legwork_protocol::limits::WORD_MAX_BYTES;
 use serde::Serialize;
 
+use super::{Exit, Fault, Screen};
 use crate::agents::Agents;
 use crate::asking::connect;
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::run::prompts::{self, Words, description};
 use crate::run::{Attendant, LaunchSpec, Launched, Resume, attend, detach, resume, terminal};
-use crate::screen::{BAD, DIM, Screen, harmless, paint, remark};
+use crate::screen::{BAD, DIM, harmless, paint, remark};
 use crate::sentences;
 use crate::words::parse_duration;
 

@@ -3,11 +3,10 @@
 use clap::Args;
 use legwork_protocol::api::Request;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_task, get};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::mail;
-use crate::screen::{DIM, Screen, paint};
+use crate::screen::{DIM, paint};
 use crate::views::{self, Depth};
 
 /// Show one task
@@ -48,7 +47,6 @@ impl super::Command for Show {
                 lines.extend(views::next_steps(&task).into_iter().map(|step| paint(DIM, step)));
                 lines
             },
-        )?;
-        Ok(Exit::Done)
+        )
     }
 }

@@ -4,10 +4,8 @@ use clap::Args;
 use legwork_machine::Folders;
 use legwork_top::{Ended, Launches, Setup};
 
+use super::{Exit, Fault, Screen};
 use crate::agents::Agents;
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::Screen;
 use crate::{inside, signals};
 
 /// See and steer all helpers on one live screen

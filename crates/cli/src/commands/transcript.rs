@@ -5,11 +5,10 @@ use legwork_protocol::api::transcript::{Entry, Reading, Source, Transcript as Pa
 use legwork_protocol::view::TaskView;
 use serde::Serialize;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_task, result};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::mail;
-use crate::screen::{DIM, Screen, paint, remark};
+use crate::screen::{DIM, paint, remark};
 use crate::transcript::{Absence, Depth, Pages, Teller};
 
 /// Read what a helper said and did

@@ -11,9 +11,8 @@ use legwork_machine::{Folders, program, var};
 use serde::{Deserialize, Serialize};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::{DIM, Screen, paint, remark};
+use super::{Exit, Fault, Screen};
+use crate::screen::{DIM, paint, remark};
 
 /// See all helpers in the browser
 ///

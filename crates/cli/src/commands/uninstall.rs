@@ -5,13 +5,12 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
+use super::{Exit, Fault, Screen};
 use crate::clients::{self, Change, Client, Installed, Target};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::npm_entry::NpmEntry;
 use crate::plugin::{FOLDER_MADE, Found, Scope, check_no_link, global_file, look, remove};
 use crate::purge::{self, Plan};
-use crate::screen::{Screen, agrees, remark};
+use crate::screen::{agrees, remark};
 use crate::tui_part::TuiPart;
 
 /// Take legwork out of what it was installed in
@@ -72,8 +71,7 @@ impl Uninstall {
             }
             let line = |Change { file, done }: &Change| format!("{}: {done}", file.display());
             files.iter().map(line).chain(rid_of(client)).collect()
-        })?;
-        Ok(Exit::Done)
+        })
     }
 
     fn of_opencode(self, screen: &Screen) -> Result<Exit, Fault> {
@@ -119,8 +117,7 @@ impl Uninstall {
                 lines.extend(rid_of(self.host));
             }
             lines
-        })?;
-        Ok(Exit::Done)
+        })
     }
 
     /// What has OpenCode install legwork by itself. That is the person's own to change.
@@ -169,8 +166,7 @@ impl Uninstall {
             lines.extend(entries.iter().map(to_take_out));
             lines.extend(elsewhere.clone());
             lines
-        })?;
-        Ok(Exit::Done)
+        })
     }
 
     /// What else still starts legwork, and how to take it out of there.

@@ -3,11 +3,10 @@
 use clap::Args;
 use serde::Serialize;
 
-use crate::exit::Exit;
-use crate::fault::Fault;
+use super::{Exit, Fault, Screen};
 use crate::installation::Installation;
 use crate::plugin::this_file;
-use crate::screen::{BOLD, DIM, Screen, paint};
+use crate::screen::{BOLD, DIM, paint};
 
 /// Say how to update legwork
 ///
@@ -63,8 +62,7 @@ impl super::Command for Update {
                 lines.push(paint(DIM, then));
                 lines
             },
-        )?;
-        Ok(Exit::Done)
+        )
     }
 }
 

@@ -12,11 +12,9 @@ use legwork_protocol::limits::BLOCK_MAX_MS;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::TaskView;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_all, get, task};
-use crate::exit::Exit;
-use crate::fault::Fault;
 use crate::progress::{Board, LOOK, REDRAW, elapsed, is_live};
-use crate::screen::Screen;
 use crate::table::fit;
 use crate::views::activity;
 use crate::words::{counted, parse_duration};

@@ -11,10 +11,9 @@ use legwork_protocol::Time;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::News;
 
+use super::{Exit, Fault, Screen};
 use crate::asking::connect;
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::{BOLD, DIM, Screen, paint, remark};
+use crate::screen::{BOLD, DIM, paint, remark};
 use crate::watching::{self, Changes, Table, Told};
 use crate::words::clock;
 use crate::{mail, signals};

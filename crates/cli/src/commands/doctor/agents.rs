@@ -5,19 +5,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use legwork_acp::agents::{Agent, REHEARSAL, Source};
-use legwork_acp::check;
 use legwork_acp::orphans::Family;
 use legwork_machine::Folders;
 use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
 use tokio::runtime::Builder;
-use tokio::task::JoinSet;
 
 use super::check::DoctorContext;
 use super::clients;
 use super::codes;
 use super::finding::Finding;
-use crate::agents::{Agents, how_to_get_one};
+use crate::agents::{Agents, how_to_get_one, start_all};
 use crate::plugin::word;
 use crate::words::counted;
 
@@ -44,7 +42,7 @@ pub fn agents(context: &DoctorContext) -> Vec<Finding> {
     }
     let default = agents.default().map(str::to_owned);
     let config = &context.folders.config;
-    for (agent, wrong) in start_all(agents.known, &context.folders) {
+    for (agent, wrong) in failing(agents.known, &context.folders) {
         found.push(cannot_start(&agent, default.as_deref(), config, &wrong));
     }
     found
@@ -79,22 +77,13 @@ fn cannot_start(agent: &Agent, default: Option<&str>, config: &Path, wrong: &str
 }
 
 /// Starts all at once; gives back those that do not start, and why.
-fn start_all(agents: Vec<Agent>, folders: &Folders) -> Vec<(Agent, String)> {
+fn failing(mut agents: Vec<Agent>, folders: &Folders) -> Vec<(Agent, String)> {
     let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return Vec::new() };
     let directory = env::current_dir().unwrap_or_else(|_| "/".into());
+    agents.iter_mut().for_each(|agent| agent.start_max = agent.start_max.min(START_MAX));
     let family = Family::of_command(&folders.store);
-    runtime.block_on(async move {
-        let mut starting = JoinSet::new();
-        for (number, mut agent) in agents.into_iter().enumerate() {
-            agent.start_max = agent.start_max.min(START_MAX);
-            let (directory, family) = (directory.clone(), family.clone());
-            starting.spawn(async move {
-                let wrong = check(&agent, &directory, &family).await.err();
-                wrong.map(|wrong| (number, agent, wrong.to_string()))
-            });
-        }
-        let mut wrong: Vec<_> = starting.join_all().await.into_iter().flatten().collect();
-        wrong.sort_by_key(|(number, ..)| *number);
-        wrong.into_iter().map(|(_, agent, why)| (agent, why)).collect()
-    })
+    let mut all =
+        runtime.block_on(async { start_all(agents, &directory, &family).join_all().await });
+    all.sort_by_key(|(number, ..)| *number);
+    all.into_iter().filter_map(|(_, agent, said)| Some((agent, said.err()?))).collect()
 }

@@ -10,8 +10,8 @@ use rustix::fs::statvfs;
 use super::check::DoctorContext;
 use super::codes;
 use super::finding::Finding;
-use crate::bytes::size;
 use crate::plugin::word;
+use crate::words::size;
 
 /// A few results and what is written while the records are made smaller.
 const FULL_BYTES: u64 = 4 << 20;

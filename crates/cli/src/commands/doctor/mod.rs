@@ -25,9 +25,8 @@ use legwork_machine::Folders;
 use self::check::Needs::{Folders as WithFolders, FoldersIfAny, Nothing};
 use self::check::{Check, DoctorContext};
 use self::finding::{Finding, State};
-use crate::exit::Exit;
-use crate::fault::Fault;
-use crate::screen::{BAD, DIM, GOOD, MIND, Screen, paint};
+use super::{Exit, Fault, Screen};
+use crate::screen::{BAD, DIM, GOOD, MIND, paint};
 use crate::words::counted;
 
 /// In the order of a start: what the daemon needs, the daemon, what needs the daemon. With what goes
