@@ -1,8 +1,7 @@
 //! The agent: reads what the client says, knows the sessions, answers.
 //!
-//! One loop owns everything and never waits for its own output, so a client can cancel what floods
-//! it. Turns run beside it and tell it how they were; what a turn said is in the memory before the
-//! turn is answered.
+//! One loop owns everything and never waits for its own output, so a client can cancel a turn that
+//! writes faster than the client reads. What a turn said is in the memory before it is answered.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,15 +17,14 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::memory::{Conversation, Entry, Memory};
-use crate::misbehave::Misbehaviour;
 use crate::out::Out;
 use crate::script::Object;
-use crate::turn::{End, News, Settled, Turn, chunk, flood, session_update};
-use crate::{Ending, Options};
+use crate::turn::{End, News, Settled, Turn, chunk, session_update};
+use crate::{Ending, Extra, Options};
 use legwork_acp::agents::REHEARSAL;
 use legwork_acp::wire::{
-    ACP_VERSION, BAD_PARAMS, INTERNAL, LOGIN_NEEDED, Message, NO_SUCH_METHOD, NOT_FOUND, RpcError,
-    answer, read, refusal, request,
+    ACP_VERSION, BAD_PARAMS, INTERNAL, Message, NO_SUCH_METHOD, NOT_FOUND, RpcError, answer, read,
+    refusal, request,
 };
 
 /// JSON-RPC: this cannot be asked now.
@@ -35,11 +33,8 @@ const BAD_REQUEST: i64 = -32600;
 const LINE_MAX_BYTES: usize = 16 << 20;
 /// How long what is on its way may take at the end, if the client does not read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-const FLOOD_START_MB: u64 = 100;
-/// With which code an agent that misbehaves ends.
-const BAD_CODE: u8 = 3;
 
-/// Is the agent until the input ends or a script crashes it.
+/// Serves a client until the input ends or a script crashes it.
 pub async fn serve<I, O, E>(mut input: I, output: O, errors: E, options: Options) -> Ending
 where
     I: AsyncRead + Unpin,
@@ -48,15 +43,6 @@ where
 {
     let (out, mut written) = Out::open(output);
     let (err, _) = Out::open(errors);
-    match options.misbehave {
-        Some(Misbehaviour::Exit) => {
-            err.line("rehearsal: ending at once as told\n".to_owned()).await;
-            return Ending::Crashed(BAD_CODE);
-        }
-        Some(Misbehaviour::FloodStart) => flood(&out, FLOOD_START_MB).await,
-        Some(Misbehaviour::FloodStderr) => flood(&err, FLOOD_START_MB).await,
-        _ => {}
-    }
     let (tell, mut told) = mpsc::unbounded_channel();
     let mut agent = Agent::new(options, out, err.clone(), tell);
     let mut lines = LineReader::new(LINE_MAX_BYTES);
@@ -66,10 +52,11 @@ where
                 Ok(0) | Err(_) => break,
                 Ok(count) => {
                     lines.filled(count);
-                    iter::from_fn(|| lines.pop()).flatten().find_map(|line| agent.hear(&line))
+                    iter::from_fn(|| lines.pop()).flatten().for_each(|line| agent.on_line(&line));
+                    None
                 }
             },
-            Some(news) = told.recv() => agent.learn(news),
+            Some(news) = told.recv() => agent.on_news(news),
             _ = &mut written => return Ending::InputEnded,
         };
         if let Some(ending) = ending {
@@ -94,13 +81,13 @@ struct Session {
 }
 
 struct Agent {
-    misbehave: Option<Misbehaviour>,
     models: Vec<String>,
+    extra: Option<&'static dyn Extra>,
     memory: Memory,
     sessions: BTreeMap<String, Session>,
     sessions_made: usize,
     turns: JoinSet<()>,
-    /// Who waits for the answer to a request of ours.
+    /// The turns that wait for the answer to a request of ours.
     asked: BTreeMap<u64, oneshot::Sender<Result<Value, RpcError>>>,
     last_request: u64,
     out: Out,
@@ -111,8 +98,8 @@ struct Agent {
 impl Agent {
     fn new(options: Options, out: Out, err: Out, tell: mpsc::UnboundedSender<News>) -> Self {
         Self {
-            misbehave: options.misbehave,
             models: options.models,
+            extra: options.extra,
             memory: Memory::new(options.memory),
             sessions: BTreeMap::new(),
             sessions_made: 0,
@@ -125,50 +112,31 @@ impl Agent {
         }
     }
 
-    fn is(&self, misbehaviour: Misbehaviour) -> bool {
-        self.misbehave == Some(misbehaviour)
-    }
-
-    fn hear(&mut self, line: &[u8]) -> Option<Ending> {
-        if self.is(Misbehaviour::Silent) {
-            return None;
-        }
-        if self.is(Misbehaviour::Rubbish) {
-            self.out.post("<html>This is no message.</html>\n".to_owned());
-            return None;
-        }
-        match read(line).ok()? {
-            Message::Request { id, method, params } => self.on_request(id, &method, &params),
-            Message::Notification { method, params } => {
-                if method == "session/cancel" {
-                    self.cancel(&params);
-                }
-                None
+    fn on_line(&mut self, line: &[u8]) {
+        match read(line) {
+            Ok(Message::Request { id, method, params }) => self.on_request(id, &method, &params),
+            Ok(Message::Notification { method, params }) if method == "session/cancel" => {
+                self.cancel(&params);
             }
-            Message::Response { id, outcome } => {
+            Ok(Message::Response { id, outcome }) => {
                 if let Some(reply) = self.asked.remove(&id) {
-                    // A turn that was cancelled does not wait for it any more.
+                    // A cancelled turn does not wait for it any more.
                     let _ = reply.send(outcome);
                 }
-                None
             }
+            Ok(Message::Notification { .. }) | Err(_) => {}
         }
     }
 
-    fn on_request(&mut self, id: Value, method: &str, params: &Value) -> Option<Ending> {
-        let replay = method == "session/load";
+    fn on_request(&mut self, id: Value, method: &str, params: &Value) {
         let reply = match method {
             "initialize" => Ok(self.greeting()),
-            "session/new" if self.is(Misbehaviour::NeverNew) => return None,
             "session/new" => self.open(params),
-            "session/load" | "session/resume" if self.is(Misbehaviour::DieOnLoad) => {
-                self.err.post("rehearsal: ending in the middle of loading as told\n".to_owned());
-                return Some(Ending::Crashed(BAD_CODE));
-            }
-            "session/load" | "session/resume" if self.can_load() => self.load(params, replay),
+            "session/load" if self.memory.lasts() => self.load(params, true),
+            "session/resume" if self.memory.lasts() => self.load(params, false),
             "session/set_config_option" if !self.models.is_empty() => self.choose(params),
             "session/prompt" => match self.begin(&id, params) {
-                Ok(()) => return None,
+                Ok(()) => return,
                 Err(error) => Err(error),
             },
             _ => Err(error(NO_SUCH_METHOD, format!("There is no method {method} here"))),
@@ -177,32 +145,22 @@ impl Agent {
             Ok(result) => answer(&id, &result),
             Err(error) => refusal(&id, error.code, &error.message),
         });
-        None
-    }
-
-    fn can_load(&self) -> bool {
-        self.memory.lasts() && !self.is(Misbehaviour::NoLoad)
     }
 
     fn greeting(&self) -> Value {
-        let version = if self.is(Misbehaviour::Version) { 99 } else { ACP_VERSION };
-        let sessions = if self.can_load() { json!({ "resume": {} }) } else { json!({}) };
-        let login = json!([{ "id": "login", "name": "Log in", "description": "There is no way" }]);
+        let sessions = if self.memory.lasts() { json!({ "resume": {} }) } else { json!({}) };
         json!({
-            "protocolVersion": version,
+            "protocolVersion": ACP_VERSION,
             "agentInfo": { "name": REHEARSAL, "version": env!("CARGO_PKG_VERSION") },
             "agentCapabilities": {
-                "loadSession": self.can_load(),
+                "loadSession": self.memory.lasts(),
                 "sessionCapabilities": sessions,
             },
-            "authMethods": if self.is(Misbehaviour::NeedLogin) { login } else { json!([]) },
+            "authMethods": [],
         })
     }
 
     fn open(&mut self, params: &Value) -> Result<Value, RpcError> {
-        if self.is(Misbehaviour::NeedLogin) {
-            return Err(error(LOGIN_NEEDED, "Log in first"));
-        }
         let cwd = folder(params)?;
         if !params["mcpServers"].is_array() {
             return Err(error(BAD_PARAMS, "mcpServers has to be a list"));
@@ -210,12 +168,16 @@ impl Agent {
         self.sessions_made += 1;
         let id = new_id(self.sessions_made);
         let conversation = self.memory.begin(&id).map_err(|cause| forgetful(&cause))?;
-        let model = self.models.first().cloned();
-        let session = Session { cwd, conversation, settled: Settled::new(), model, turn: None };
-        self.sessions.insert(id.clone(), session);
+        self.keep(&id, cwd, conversation);
         let mut opened = self.offer(&id);
         opened["sessionId"] = id.into();
         Ok(opened)
+    }
+
+    fn keep(&mut self, id: &str, cwd: PathBuf, conversation: Conversation) {
+        let model = self.models.first().cloned();
+        let session = Session { cwd, conversation, settled: Settled::new(), model, turn: None };
+        self.sessions.insert(id.to_owned(), session);
     }
 
     fn load(&mut self, params: &Value, replay: bool) -> Result<Value, RpcError> {
@@ -224,9 +186,7 @@ impl Agent {
         if !self.sessions.contains_key(id) {
             let found = self.memory.find(id).map_err(|cause| forgetful(&cause))?;
             let conversation = found.ok_or_else(|| no_session(id))?;
-            let (cwd, model) = (cwd.clone(), self.models.first().cloned());
-            let session = Session { cwd, conversation, settled: Settled::new(), model, turn: None };
-            self.sessions.insert(id.to_owned(), session);
+            self.keep(id, cwd.clone(), conversation);
         }
         let session = self.sessions.get_mut(id).ok_or_else(|| no_session(id))?;
         session.cwd = cwd;
@@ -246,8 +206,8 @@ impl Agent {
             return json!({});
         }
         let current = self.sessions.get(id).and_then(|session| session.model.as_ref());
-        let options = self.models.iter().map(|name| json!({ "value": name, "name": name }));
-        let options: Vec<Value> = options.collect();
+        let options: Vec<Value> =
+            self.models.iter().map(|name| json!({ "value": name, "name": name })).collect();
         let model = json!({
             "id": "model", "name": "Model", "category": "model", "type": "select",
             "currentValue": current, "options": options,
@@ -257,9 +217,10 @@ impl Agent {
 
     fn choose(&mut self, params: &Value) -> Result<Value, RpcError> {
         let id = session_id(params)?.to_owned();
-        let model = params["value"].as_str().filter(|name| self.models.iter().any(|m| m == name));
-        let model = model.filter(|_| params["configId"] == "model");
-        let model = model.ok_or_else(|| error(BAD_PARAMS, "There is no such option here"))?;
+        let model = params["value"]
+            .as_str()
+            .filter(|name| params["configId"] == "model" && self.models.iter().any(|m| m == name))
+            .ok_or_else(|| error(BAD_PARAMS, "There is no such option here"))?;
         let session = self.sessions.get_mut(&id).ok_or_else(|| no_session(&id))?;
         session.model = Some(model.to_owned());
         Ok(self.offer(&id))
@@ -280,18 +241,20 @@ impl Agent {
         session.turn = Some(cancel.clone());
         let turn = Turn {
             session: id.to_owned(),
+            request: request.clone(),
             cwd: session.cwd.clone(),
             past,
             settled: session.settled.clone(),
             model: session.model.clone(),
             out: self.out.clone(),
             err: self.err.clone(),
+            extra: self.extra,
             tell: self.tell.clone(),
             answer: String::new(),
             calls: 0,
-            told: Object::new(),
+            result: Object::new(),
         };
-        self.turns.spawn(turn.run(request.clone(), prompt, cancel));
+        self.turns.spawn(turn.run(prompt, cancel));
         Ok(())
     }
 
@@ -302,7 +265,7 @@ impl Agent {
         }
     }
 
-    fn learn(&mut self, news: News) -> Option<Ending> {
+    fn on_news(&mut self, news: News) -> Option<Ending> {
         match news {
             News::Ask { params, reply } => {
                 self.last_request += 1;
@@ -311,35 +274,29 @@ impl Agent {
                 None
             }
             News::Over { end: End::Crash(code), .. } => Some(Ending::Crashed(code)),
-            News::Over { session, request, end, answer, settled, told } => {
-                // Those that are over; only an end of the process is waited for otherwise.
+            News::Over { turn, end } => {
+                // Drops the tasks of turns that are over.
                 while self.turns.try_join_next().is_some() {}
-                self.close(&session, &request, (end, told), answer, settled);
+                self.close(*turn, end);
                 None
             }
         }
     }
 
-    fn close(
-        &mut self,
-        id: &str,
-        request: &Value,
-        (end, mut told): (End, Object),
-        said: String,
-        settled: Settled,
-    ) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
+    fn close(&mut self, turn: Turn, end: End) {
+        let Some(session) = self.sessions.get_mut(&turn.session) else { return };
+        let Turn { request, settled, answer: said, mut result, .. } = turn;
         session.turn = None;
         session.settled = settled;
         let kept =
             if said.is_empty() { Ok(()) } else { session.conversation.keep(Entry::Answered(said)) };
         self.out.post(match (kept, end) {
-            (Err(cause), _) => refusal(request, INTERNAL, &forgetful(&cause).message),
+            (Err(cause), _) => refusal(&request, INTERNAL, &forgetful(&cause).message),
             (Ok(()), End::Stop(reason)) => {
-                told.insert("stopReason".to_owned(), reason.into());
-                answer(request, &told.into())
+                result.insert("stopReason".to_owned(), reason.into());
+                answer(&request, &result.into())
             }
-            (Ok(()), End::Failed(code, why)) => refusal(request, code, &why),
+            (Ok(()), End::Failed(code, why)) => refusal(&request, code, &why),
             (Ok(()), End::Crash(_)) => return,
         });
     }
@@ -368,8 +325,8 @@ fn folder(params: &Value) -> Result<PathBuf, RpcError> {
 
 /// The texts of a prompt; pictures and links are no part of a script.
 fn prompt_text(params: &Value) -> Result<String, RpcError> {
-    let blocks = params["prompt"].as_array();
-    let blocks = blocks.ok_or_else(|| error(BAD_PARAMS, "prompt has to be a list"))?;
+    let blocks =
+        params["prompt"].as_array().ok_or_else(|| error(BAD_PARAMS, "prompt has to be a list"))?;
     let texts: Vec<&str> = blocks
         .iter()
         .filter(|block| block["type"] == "text")

@@ -1,53 +1,41 @@
 //! One turn: a script is followed, step by step, until it ends or is cancelled.
 //!
-//! A turn keeps nothing and answers nothing: it tells the agent how it was and what it said. It
-//! runs as a task of its own, so turns of several sessions do not wait for each other.
+//! A turn runs as a task of its own, so turns of several sessions do not wait for each other. At its
+//! end it gives itself back to the agent, which keeps what was said and answers the client.
 
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::PathBuf;
-use std::process::{Stdio, id};
+use std::process::id;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use tokio::process::Command;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::sleep;
 
+use crate::Extra;
 use crate::memory::Past;
 use crate::out::Out;
 use crate::script::{self, Object, Step};
 use legwork_acp::wire::{BAD_PARAMS, INTERNAL, RpcError, notification};
 
 const CHUNKS_OF_A_TEXT: usize = 3;
-const FLOOD_CHUNK_BYTES: usize = 64 << 10;
-const FLOOD_CHUNKS_OF_A_MB: u64 = 16;
-/// An answer that floods is not what memory is for.
+/// More of an answer is not kept.
 const ANSWER_KEPT_MAX_BYTES: usize = 256 << 10;
 /// How much of a text is quoted back.
 const QUOTE_MAX_CHARS: usize = 500;
 
 #[derive(Debug)]
 pub enum News {
-    Ask {
-        params: Value,
-        reply: oneshot::Sender<Result<Value, RpcError>>,
-    },
-    Over {
-        session: String,
-        request: Value,
-        end: End,
-        answer: String,
-        settled: Settled,
-        told: Object,
-    },
+    Ask { params: Value, reply: oneshot::Sender<Result<Value, RpcError>> },
+    Over { turn: Box<Turn>, end: End },
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
     Stop(String),
     Failed(i64, String),
-    /// And the process with it.
+    /// Ends the process too.
     Crash(u8),
 }
 
@@ -57,17 +45,20 @@ pub type Settled = BTreeMap<String, bool>;
 #[derive(Debug)]
 pub struct Turn {
     pub session: String,
+    /// The id of the request for which the turn is the answer.
+    pub request: Value,
     pub cwd: PathBuf,
     pub past: Past,
     pub settled: Settled,
     pub model: Option<String>,
     pub out: Out,
     pub err: Out,
+    pub extra: Option<&'static dyn Extra>,
     pub tell: mpsc::UnboundedSender<News>,
     pub answer: String,
     pub calls: usize,
-    /// What it tells at its end beside the reason.
-    pub told: Object,
+    /// What the result says besides the stop reason.
+    pub result: Object,
 }
 
 enum Next {
@@ -77,7 +68,7 @@ enum Next {
 }
 
 impl Turn {
-    pub async fn run(mut self, request: Value, prompt: String, cancel: Arc<Notify>) {
+    pub async fn run(mut self, prompt: String, cancel: Arc<Notify>) {
         let next = tokio::select! {
             biased;
             () = cancel.notified() => Next::End(End::Stop("cancelled".to_owned())),
@@ -88,13 +79,13 @@ impl Turn {
             Next::End(end) => end,
             Next::Hang => pending().await,
         };
-        let Self { session, answer, settled, tell, told, .. } = self;
-        // Without an ear the process is about to end.
-        let _ = tell.send(News::Over { session, request, end, answer, settled, told });
+        let tell = self.tell.clone();
+        // Without a receiver the process is about to end.
+        let _ = tell.send(News::Over { turn: Box::new(self), end });
     }
 
     async fn play(&mut self, prompt: &str) -> Next {
-        let steps = match script::read(prompt) {
+        let steps = match script::read(prompt, self.extra) {
             Ok(Some(steps)) => steps,
             Ok(None) => {
                 self.say(&introduction(prompt)).await;
@@ -106,7 +97,7 @@ impl Turn {
         let mut to_do: Vec<Step> = steps.into_iter().rev().collect();
         while let Some(step) = to_do.pop() {
             if let Step::Repeat { from, to, rest } = step {
-                match script::read_turn(&rest, from) {
+                match script::read_turn(&rest, from, self.extra) {
                     Ok(steps) => {
                         if from < to {
                             to_do.push(Step::Repeat { from: from + 1, to, rest });
@@ -149,26 +140,14 @@ impl Turn {
                 self.update(usage).await;
             }
             Step::Tokens(count) => {
-                self.told.insert("usage".to_owned(), json!({ "totalTokens": count }));
+                self.result.insert("usage".to_owned(), json!({ "totalTokens": count }));
             }
-            Step::Update(update) => self.update(update.into()).await,
-            Step::Result(told) => self.told.extend(told),
             Step::Hang => return Next::Hang,
             Step::Crash(code) => {
                 self.err.line("rehearsal: crashing as told\n".to_owned()).await;
                 return Next::End(End::Crash(code));
             }
-            Step::Stderr(text) => self.err.line(format!("{text}\n")).await,
-            Step::Babble(lines) => {
-                for number in 1..=lines {
-                    self.out.line(format!("line {number} of what is no message\n")).await;
-                }
-            }
-            Step::Flood(mb) => self.flood(mb).await,
-            Step::FloodLine(mb) => flood(&self.out, mb).await,
-            Step::FloodStderr(mb) => flood(&self.err, mb).await,
             Step::Repeat { .. } => {}
-            Step::Spawn(seconds) => return self.spawn(seconds).await,
             Step::Pid => self.say(&id().to_string()).await,
             Step::Model => {
                 let model = self.model.clone().unwrap_or_else(|| "I have no model".to_owned());
@@ -179,12 +158,18 @@ impl Turn {
                 Ok(value) => self.say(&value).await,
                 Err(_) => self.say(&format!("{name} is not set")).await,
             },
+            Step::Extra { word, rest } => {
+                let Some(extra) = self.extra else { return Next::On };
+                if let Err(why) = extra.perform(&word, &rest, self).await {
+                    return failed(INTERNAL, why);
+                }
+            }
         }
         Next::On
     }
 
     /// Says a text as a paragraph of its own.
-    async fn say(&mut self, text: &str) {
+    pub async fn say(&mut self, text: &str) {
         if !self.answer.is_empty() {
             self.say_chunk("\n\n").await;
         }
@@ -194,18 +179,11 @@ impl Turn {
         }
     }
 
-    async fn say_chunk(&mut self, text: &str) {
+    pub async fn say_chunk(&mut self, text: &str) {
         if self.answer.len() + text.len() <= ANSWER_KEPT_MAX_BYTES {
             self.answer.push_str(text);
         }
         self.update(chunk("agent_message_chunk", text)).await;
-    }
-
-    async fn flood(&mut self, mb: u64) {
-        let text = filler();
-        for _ in 0..mb * FLOOD_CHUNKS_OF_A_MB {
-            self.say_chunk(&text).await;
-        }
     }
 
     async fn plan(&self, entries: &[String]) {
@@ -291,24 +269,7 @@ impl Turn {
         replied
     }
 
-    /// Left to itself on purpose: whoever ends us must see to our process group.
-    async fn spawn(&mut self, seconds: u64) -> Next {
-        let child = Command::new("sleep")
-            .arg(seconds.to_string())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn();
-        match child {
-            Ok(child) => {
-                self.say(&child.id().unwrap_or_default().to_string()).await;
-                Next::On
-            }
-            Err(error) => failed(INTERNAL, format!("`sleep` cannot be started: {error}")),
-        }
-    }
-
-    async fn update(&self, update: Value) {
+    pub async fn update(&self, update: Value) {
         self.out.line(session_update(&self.session, update)).await;
     }
 }
@@ -340,15 +301,6 @@ pub fn session_update(session: &str, update: Value) -> String {
 
 pub fn chunk(kind: &str, text: &str) -> Value {
     json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } })
-}
-
-/// So many MB without a break, then one.
-pub async fn flood(out: &Out, mb: u64) {
-    out.long_line(filler().into_bytes(), mb * FLOOD_CHUNKS_OF_A_MB).await;
-}
-
-fn filler() -> String {
-    "x".repeat(FLOOD_CHUNK_BYTES)
 }
 
 fn failed(code: i64, why: impl ToString) -> Next {

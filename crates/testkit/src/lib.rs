@@ -1,16 +1,18 @@
 //! What the tests need to speak to a real host: a model that does what the prompt says, the real
 //! OpenCode in a home of its own, a small client of its API, and the end of all of it. And a real
-//! browser, for what a person sees, and an npm registry, for what they install.
+//! browser, for what a person sees, and an npm registry, for what they install. And an agent over
+//! ACP that misbehaves.
 //!
 //! Every wait has a deadline and says what it saw. Nothing that a test starts outlives it, not even
-//! when the test is killed. Nothing here knows of legwork, and nothing of legwork may need it but
-//! its tests.
+//! when the test is killed. Nothing here but `agent` knows of legwork, and nothing of legwork may
+//! need it but its tests.
 
 #![expect(
     clippy::expect_used,
     reason = "the whole crate is a test tool: to panic is how it reports"
 )]
 
+pub mod agent;
 mod api;
 mod browser;
 mod child;

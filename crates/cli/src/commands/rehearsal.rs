@@ -2,8 +2,7 @@
 //! speaks to agents; stdout is its protocol.
 
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use legwork_rehearsal::{self as rehearsal, Ending, Misbehaviour};
+use legwork_rehearsal::{self as rehearsal, Ending};
 
 use super::{Exit, Fault, Screen};
 
@@ -15,9 +14,6 @@ use super::{Exit, Fault, Screen};
 #[derive(Args)]
 #[command(after_help = commands())]
 pub struct Rehearsal {
-    /// Be a bad agent
-    #[arg(long, value_name = "HOW", value_parser = misbehaviours())]
-    misbehave: Option<Misbehaviour>,
     /// Offer these models, the first one by default
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     models: Vec<String>,
@@ -27,7 +23,7 @@ impl super::Command for Rehearsal {
     const IS_FOR_PEOPLE: bool = false;
 
     fn run(self, _: &Screen) -> Result<Exit, Fault> {
-        match rehearsal::run(self.misbehave, self.models).map_err(Fault::Input)? {
+        match rehearsal::run(self.models).map_err(Fault::Input)? {
             Ending::InputEnded => Ok(Exit::Done),
             Ending::Crashed(code) => std::process::exit(code.into()),
         }
@@ -36,10 +32,4 @@ impl super::Command for Rehearsal {
 
 fn commands() -> String {
     format!("Commands of a script:\n{}", rehearsal::script::explained())
-}
-
-fn misbehaviours() -> impl TypedValueParser<Value = Misbehaviour> {
-    let known = Misbehaviour::ALL.map(|(_, name, does)| PossibleValue::new(name).help(does));
-    PossibleValuesParser::new(known)
-        .try_map(|name| Misbehaviour::named(&name).ok_or("there is no such way"))
 }

@@ -3,15 +3,26 @@
 
 use std::fs;
 
+use legwork_testkit::agent::{Misbehaviour, act_as_agent, agent_of};
 use serde_json::json;
 
 use crate::stage::Stage;
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 
-/// An agent that is ours, but for this.
-fn misbehaving(how: &str) -> String {
-    format!("[agents.bad]\ncommand = [{LEGWORK:?}, \"rehearsal\", \"--misbehave\", {how:?}]\n")
+/// The agent of the test kit, if this program was started as one.
+#[test]
+fn this_program_is_an_agent_if_it_is_started_as_one() {
+    act_as_agent();
+}
+
+/// An agent that does what its script says, also what no good agent does.
+pub fn bad_agent(name: &str, how: Option<Misbehaviour>) -> String {
+    agent_of(name, "bad::this_program_is_an_agent_if_it_is_started_as_one", how)
+}
+
+fn misbehaving(how: Misbehaviour) -> String {
+    bad_agent("bad", Some(how))
 }
 
 /// Launches it, and gives back the reason why it failed. A good one still works afterwards.
@@ -51,28 +62,30 @@ fn a_folder_that_is_not_there() {
 
 #[test]
 fn one_that_exits_at_once() {
-    let text = reason(&misbehaving("exit"), "say x");
+    let text = reason(&misbehaving(Misbehaviour::Exit), "say x");
     assert!(text.contains("ended (exit status: 3) while it was starting"), "{text}");
     assert!(text.contains("Its last words: "), "{text}");
 }
 
 #[test]
 fn one_that_prints_rubbish() {
-    let text = reason(&(misbehaving("rubbish") + "start_seconds = 10\n"), "say x");
+    let text = reason(&(misbehaving(Misbehaviour::Rubbish) + "start_seconds = 10\n"), "say x");
     assert!(text.contains("did not answer initialize within 10 s"), "{text}");
     assert!(text.contains("Its last words: <html>This is no message.</html>"), "{text}");
 }
 
 #[test]
 fn one_that_speaks_another_version() {
-    let text = reason(&misbehaving("version"), "say x");
+    let text = reason(&misbehaving(Misbehaviour::Version), "say x");
     assert!(text.contains("speaks version 99 of ACP, legwork speaks version 1"), "{text}");
 }
 
 #[test]
 fn one_that_never_answers() {
     // The second has to begin in time.
-    for (how, method, seconds) in [("silent", "initialize", 1), ("never-new", "session/new", 10)] {
+    for (how, method, seconds) in
+        [(Misbehaviour::Silent, "initialize", 1), (Misbehaviour::NeverNew, "session/new", 10)]
+    {
         let limit = format!("start_seconds = {seconds}\n");
         let text = reason(&(misbehaving(how) + &limit), "say x");
         assert!(text.contains(&format!("did not answer {method} within {seconds} s")), "{text}");
@@ -81,15 +94,15 @@ fn one_that_never_answers() {
 
 #[test]
 fn one_that_wants_a_login() {
-    let text = reason(&misbehaving("need-login"), "say x");
+    let text = reason(&misbehaving(Misbehaviour::NeedLogin), "say x");
     assert!(text.contains("wants somebody to log in first"), "{text}");
 }
 
 #[test]
 fn one_that_floods() {
-    let text = reason(&misbehaving("flood-start"), "say x");
+    let text = reason(&misbehaving(Misbehaviour::FloodStart), "say x");
     assert!(text.contains("a line of more than 16 MB"), "{text}");
-    let plain = format!("[agents.bad]\ncommand = [{LEGWORK:?}, \"rehearsal\"]\n");
+    let plain = bad_agent("bad", None);
     let text = reason(&plain, "flood 100");
     assert!(text.contains("an answer of more than 8 MB"), "{text}");
     let text = reason(&plain, "flood-line 100");
@@ -98,14 +111,14 @@ fn one_that_floods() {
 
 #[test]
 fn one_that_floods_its_stderr_does_no_harm() {
-    let mut stage = Stage::with(&misbehaving("flood-stderr"));
+    let mut stage = Stage::with(&misbehaving(Misbehaviour::FloodStderr));
     let task = stage.launch_as("bad", "say fine");
     assert_eq!(stage.result(&task), ("completed".to_owned(), "fine".to_owned()));
 }
 
 #[test]
 fn one_that_babbles_a_little_is_put_up_with() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::with(&bad_agent("rehearsal", None));
     let task = stage.launch("babble 5\nsay fine");
     assert_eq!(stage.result(&task), ("completed".to_owned(), "fine".to_owned()));
     let task = stage.launch("babble 500\nsay fine");
@@ -115,7 +128,7 @@ fn one_that_babbles_a_little_is_put_up_with() {
 
 #[test]
 fn one_that_crashes_in_the_middle_says_its_last_words() {
-    let plain = format!("[agents.bad]\ncommand = [{LEGWORK:?}, \"rehearsal\"]\n");
+    let plain = bad_agent("bad", None);
     let text = reason(&plain, "say half of\nstderr out of cheese\ncrash 7");
     assert!(text.contains("ended (exit status: 7) in the middle of a turn"), "{text}");
     assert!(text.contains("out of cheese") && text.contains("half of"), "{text}");
@@ -144,7 +157,7 @@ fn piece(text: &str) -> String {
 
 #[test]
 fn d3_a_turn_that_codex_says_has_failed_is_an_error_with_its_cause() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::with(&bad_agent("rehearsal", None));
     let why = "exceeded retry limit, last status: 429 Too Many Requests\n\n";
     let lines = [CODEX_ACTIVE, &piece("half of it"), CODEX_FAILED, &piece(why)];
     let task = stage.launch(&lines.join("\n"));
@@ -158,7 +171,7 @@ fn d3_a_turn_that_codex_says_has_failed_is_an_error_with_its_cause() {
 
 #[test]
 fn d3_a_turn_that_codex_says_went_well_is_its_answer() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::with(&bad_agent("rehearsal", None));
     // It failed once, and went on by itself.
     let lines = [CODEX_FAILED, CODEX_ACTIVE, "say all is well", CODEX_IDLE];
     let task = stage.launch(&lines.join("\n"));
@@ -174,7 +187,7 @@ fn gemini_end(tokens: u64) -> String {
 
 #[test]
 fn d3_a_turn_of_gemini_whose_stream_was_cut_is_an_error_with_what_it_said() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::with(&bad_agent("rehearsal", None));
     let task = stage.launch(&format!("say partial\n{}", gemini_end(0)));
     let (status, text) = stage.result(&task);
     assert_eq!(status, "error", "{text}");

@@ -37,7 +37,7 @@ fn contained(home: &Home, script: &str) -> Option<Container> {
 #[test]
 fn k5_a_daemon_leaves_the_helpers_of_another_container_alone() {
     let inner = Home::new();
-    inner.configure("");
+    inner.configure(&crate::bad::bad_agent("rehearsal", None));
     std::fs::create_dir(inner.path("work")).unwrap();
     let legwork = env!("CARGO_BIN_EXE_legwork");
     let script = format!(

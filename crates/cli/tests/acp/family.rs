@@ -7,6 +7,7 @@ use legwork_protocol::Stage as RunStage;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use crate::bad::bad_agent;
 use crate::home::eventually;
 use crate::shell::agent;
 use crate::stage::{Stage, processes_in};
@@ -35,7 +36,8 @@ fn named(folder: &Path, name: &str) -> Vec<u32> {
 #[test]
 fn x1_what_left_group_environment_and_parent_ends_with_a_cancelled_helper() {
     let script = format!("{}\nsleep 612", escape(2));
-    let mut stage = Stage::with(&agent("escaper", &script));
+    let settings = agent("escaper", &script) + &bad_agent("rehearsal", None);
+    let mut stage = Stage::with(&settings);
     let work = stage.home.path("work");
     // Another helper is at work meanwhile, and keeps what is its own.
     let other = stage.launch("spawn 601\nwait 600s");

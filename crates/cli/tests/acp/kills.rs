@@ -6,12 +6,13 @@ use std::fs;
 use legwork_protocol::Stage as RunStage;
 use legwork_protocol::view::TaskView;
 
+use crate::bad::bad_agent;
 use crate::home::eventually;
 use crate::stage::{Stage, first_of, kill, processes_in};
 
 #[test]
 fn n1_k2_a_killed_agent_is_an_error_that_is_told_once() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::with(&bad_agent("rehearsal", None));
     let task = stage.launch("say on my way\nspawn 600\nwait 600s");
     let work = stage.home.path("work");
     stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
@@ -32,7 +33,10 @@ fn n1_k2_a_killed_agent_is_an_error_that_is_told_once() {
 
 #[test]
 fn n1_k2_a_killed_daemon_interrupts_what_ran_and_tells_it_once() {
-    let mut stage = Stage::with("[recovery]\ninterrupted = \"fail\"\n");
+    let mut stage = Stage::with(&format!(
+        "[recovery]\ninterrupted = \"fail\"\n{}",
+        bad_agent("rehearsal", None)
+    ));
     let done = stage.launch("say early");
     stage.finish(&done);
     let task = stage.launch("spawn 600\nwait 600s");

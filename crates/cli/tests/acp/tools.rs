@@ -97,7 +97,7 @@ fn o2_what_a_helper_does_is_shown() {
 
 #[test]
 fn x1_a_cancelled_helper_is_stopped_with_its_process_and_no_notice_comes() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::with(&crate::bad::bad_agent("rehearsal", None));
     let task = stage.launch("spawn 600\nwait 600s\nsay late");
     stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     let work = stage.home.path("work");

@@ -3,12 +3,25 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use legwork_testkit::agent::{Misbehaviour, act_as_agent, agent_of};
+
 use crate::home::Home;
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 
-fn bad(name: &str, how: &str) -> String {
-    format!("[agents.{name}]\ncommand = [{LEGWORK:?}, \"rehearsal\", \"--misbehave\", {how:?}]\n")
+/// The agent of the test kit, if this program was started as one.
+#[test]
+fn this_program_is_an_agent_if_it_is_started_as_one() {
+    act_as_agent();
+}
+
+/// An agent that does what its script says, also what no good agent does.
+pub fn bad_agent(name: &str, how: Option<Misbehaviour>) -> String {
+    agent_of(name, "agents::this_program_is_an_agent_if_it_is_started_as_one", how)
+}
+
+fn bad(name: &str, how: Misbehaviour) -> String {
+    bad_agent(name, Some(how))
 }
 
 #[test]
@@ -17,9 +30,9 @@ fn each_agent_says_who_it_is_or_what_is_wrong() {
     home.configure(&format!(
         "[agents.gone]\ncommand = [\"/nowhere/x\"]\n{}{}{}start_seconds = 1\n\
          [run]\nagent = \"rehearsal\"\n",
-        bad("ends", "exit"),
-        bad("other", "version"),
-        bad("mute", "silent")
+        bad("ends", Misbehaviour::Exit),
+        bad("other", Misbehaviour::Version),
+        bad("mute", Misbehaviour::Silent)
     ));
     let ran = home.run(["agents"]).with_code(1);
     let line = |name: &str| ran.out.lines().find(|line| line.starts_with(name)).unwrap();
@@ -40,7 +53,7 @@ fn each_agent_says_who_it_is_or_what_is_wrong() {
 #[test]
 fn programs_get_the_same_and_nothing_is_started_if_not_wanted() {
     let home = Home::new();
-    home.configure(&bad("ends", "exit"));
+    home.configure(&bad("ends", Misbehaviour::Exit));
     let all = home.run(["agents", "--json"]).with_code(1).json();
     assert_eq!((&all[0]["name"], &all[0]["default"]), (&"ends".into(), &true.into()));
     assert!(all[0]["starts"]["wrong"].as_str().unwrap().contains("ends"), "{all}");
@@ -53,7 +66,7 @@ fn programs_get_the_same_and_nothing_is_started_if_not_wanted() {
 #[test]
 fn g1_agents_that_somebody_else_could_have_written_are_not_started_and_it_is_said() {
     let home = Home::new();
-    home.configure(&bad("planted", "exit"));
+    home.configure(&bad("planted", Misbehaviour::Exit));
     let config = home.path("legwork/config.toml");
     fs::set_permissions(&config, PermissionsExt::from_mode(0o666)).unwrap();
     let remedy = format!("chmod go-w {}", config.display());

@@ -6,6 +6,7 @@ use std::process::{ChildStdout, Command};
 use legwork_testkit::{Patient, output_of};
 use serde_json::Value;
 
+use crate::agents::bad_agent;
 use crate::home::{Home, Ran, eventually, ran};
 use crate::running::{Running, kill_daemon, launch, until_asked, until_finished};
 
@@ -202,6 +203,7 @@ fn p3_a_daemon_that_is_killed_is_not_the_end_of_following() {
 #[test]
 fn p3_a_long_conversation_is_read_whole_and_a_closed_pipe_ends_it_quietly() {
     let home = Home::new();
+    home.configure(&bad_agent("rehearsal", None));
     let task = launch(&home, "repeat 40: tool read; say line {i}\nflood 2");
     until_finished(&home, &task);
     let shown = transcript(&home, &task, &[]).with_code(0).out;
@@ -258,6 +260,7 @@ fn p3_the_plan_of_an_agent_is_shown_as_it_goes_on() {
         format!("update {}", serde_json::json!({ "sessionUpdate": "plan", "entries": entries }))
     };
     let home = Home::new();
+    home.configure(&bad_agent("rehearsal", None));
     let script = [
         &plan("pending", "pending"),
         &plan("in_progress", "pending"),

@@ -5,7 +5,7 @@ use legwork_rehearsal::Ending;
 use serde_json::json;
 use tokio::time::{Duration, Instant};
 
-use crate::client::Client;
+use legwork_testkit::agent::AgentClient as Client;
 
 #[tokio::test(start_paused = true)]
 async fn say_streams_paragraphs() {
@@ -179,40 +179,6 @@ async fn crash_ends_the_process_after_what_was_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn stderr_and_babble_are_no_messages() {
-    let (mut client, session) = Client::ready().await;
-    let prompt = client.send_prompt(&session, "stderr oh no; babble 2").await;
-    for number in [1, 2] {
-        let line = client.line().await.unwrap();
-        assert_eq!(line, format!("line {number} of what is no message\n"));
-    }
-    assert_eq!(client.hear(prompt).await.stop_reason(), "end_turn");
-    assert_eq!(client.leave().await, (Ending::InputEnded, "oh no\n".to_owned()));
-}
-
-#[tokio::test(start_paused = true)]
-async fn floods_are_as_large_as_told() {
-    let (mut client, session) = Client::ready().await;
-    let heard = client.prompt(&session, "flood 2").await;
-    let chunks = heard.texts("agent_message_chunk");
-    assert!(chunks.len() == 32 && chunks.iter().all(|chunk| chunk.len() == 64 << 10));
-    let prompt = client.send_prompt(&session, "flood-line 2; say a").await;
-    assert_eq!(client.line().await.unwrap().len(), (2 << 20) + 1);
-    assert_eq!(client.hear(prompt).await.said(), "a");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_flood_of_stderr_waits_for_its_reader() {
-    let (mut client, session) = Client::ready().await;
-    let prompt = client.send_prompt(&session, "flood-stderr 1; crash").await;
-    assert_eq!(client.line().await, None, "nobody reads stderr: {prompt}");
-    let (other, said) = (client.open().await, "others go on");
-    assert_eq!(client.prompt(&other, &format!("say {said}")).await.said(), said);
-    assert_eq!(client.drain_errors((1 << 20) + 1).await.last(), Some(&b'\n'));
-    assert_eq!(client.end().await.0, Ending::Crashed(1));
-}
-
-#[tokio::test(start_paused = true)]
 async fn repeat_counts() {
     let (mut client, session) = Client::ready().await;
     let heard = client.prompt(&session, "repeat 3: say {i}; count\nsay end").await;
@@ -235,21 +201,6 @@ async fn facts_of_the_process_are_said() {
     let pid = std::process::id();
     let said = format!("{pid}\n\n/p\n\nlegwork-rehearsal\n\nLEGWORK_NEVER_SET is not set");
     assert_eq!(heard.said(), said);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_child_is_left_in_the_same_group() {
-    let (mut client, session) = Client::ready().await;
-    let child = client.prompt(&session, "spawn 600").await.said();
-    assert_eq!(client.leave().await.0, Ending::InputEnded);
-    let group = |pid: &str| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        let after_name = stat.rsplit_once(')').unwrap().1;
-        after_name.split_whitespace().nth(2).unwrap().to_owned()
-    };
-    assert_eq!(group(&child), group("self"));
-    let pid = rustix::process::Pid::from_raw(child.parse().unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,11 +5,10 @@
     clippy::unwrap_used,
     reason = "a test ends at the first thing that is not as it should be"
 )]
-#![expect(clippy::expect_used, reason = "the same, with words")]
 
 mod cancel;
-mod client;
 mod commands;
 mod memory;
-mod misbehave;
+mod memory_files;
+mod script;
 mod sessions;

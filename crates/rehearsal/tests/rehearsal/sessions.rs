@@ -4,7 +4,7 @@ use legwork_acp::wire::{BAD_PARAMS, Message, NO_SUCH_METHOD, NOT_FOUND};
 use legwork_rehearsal::{Ending, Options};
 use serde_json::json;
 
-use crate::client::Client;
+use legwork_testkit::agent::AgentClient as Client;
 
 #[tokio::test(start_paused = true)]
 async fn the_greeting_is_the_same_for_every_version() {
@@ -103,6 +103,6 @@ async fn the_agent_ends_with_its_input_after_its_last_words() {
     assert_eq!(client.end().await, (Ending::InputEnded, String::new()));
 
     let (mut client, session) = Client::ready().await;
-    client.send_prompt(&session, "flood 100").await;
+    client.send_prompt(&session, "repeat 1000000: say x").await;
     assert_eq!(client.leave().await.0, Ending::InputEnded, "nobody reads");
 }

@@ -1,9 +1,10 @@
-//! A client that sees every line.
+//! A client that sees every line of an agent in the same process.
 
+use std::future::Future;
 use std::time::Duration;
 
 use legwork_acp::wire::{self, Message, RpcError};
-use legwork_rehearsal::{Ending, Misbehaviour, Options, serve};
+use legwork_rehearsal::{Ending, Options, serve};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
@@ -12,11 +13,17 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::{Bad, Misbehaviour, serve_badly};
+
 /// Virtual, and longer than any script: when nothing can happen any more, it is over at once.
 const FOREVER: Duration = Duration::from_secs(60_000_000);
 const PIPE_BYTES: usize = 64 << 10;
 
-pub struct Client {
+type Input = ReadHalf<DuplexStream>;
+type Output = WriteHalf<DuplexStream>;
+
+#[derive(Debug)]
+pub struct AgentClient {
     to: WriteHalf<DuplexStream>,
     from: BufReader<ReadHalf<DuplexStream>>,
     errors: DuplexStream,
@@ -31,25 +38,42 @@ pub struct Heard {
     pub outcome: Result<Value, RpcError>,
 }
 
-impl Client {
+impl AgentClient {
     pub fn with(options: Options) -> Self {
+        Self::of(|input, output, errors| serve(input, output, errors, options))
+    }
+
+    /// Of an agent with the commands that only tests need.
+    pub fn of_bad(options: Options, misbehaviour: Option<Misbehaviour>) -> Self {
+        let options = Options { extra: Some(&Bad), ..options };
+        match misbehaviour {
+            Some(how) => Self::of(move |input, output, errors| {
+                serve_badly(input, output, errors, options, how)
+            }),
+            None => Self::with(options),
+        }
+    }
+
+    fn of<F>(agent: impl FnOnce(Input, Output, DuplexStream) -> F) -> Self
+    where
+        F: Future<Output = Ending> + Send + 'static,
+    {
         let (ours, theirs) = duplex(PIPE_BYTES);
         let (errors, their_errors) = duplex(PIPE_BYTES);
         let (input, output) = split(theirs);
-        let agent = tokio::spawn(serve(input, output, their_errors, options));
+        let agent = tokio::spawn(agent(input, output, their_errors));
         let (from, to) = split(ours);
         Self { to, from: BufReader::new(from), errors, agent, last_id: 0 }
     }
 
-    pub fn misbehaving(misbehave: Misbehaviour) -> Self {
-        Self::with(Options { misbehave: Some(misbehave), ..Options::default() })
-    }
-
     /// With a session open.
     pub async fn ready() -> (Self, String) {
-        let mut client = Self::with(Options::default());
-        let session = client.open().await;
-        (client, session)
+        Self::with(Options::default()).opened().await
+    }
+
+    pub async fn opened(mut self) -> (Self, String) {
+        let session = self.open().await;
+        (self, session)
     }
 
     pub async fn send(&mut self, method: &str, params: Value) -> u64 {
@@ -59,7 +83,7 @@ impl Client {
     }
 
     pub async fn write(&mut self, line: &str) {
-        self.to.write_all(line.as_bytes()).await.unwrap();
+        self.to.write_all(line.as_bytes()).await.expect("the agent reads");
     }
 
     pub async fn cancel(&mut self, session: &str) {
@@ -70,8 +94,8 @@ impl Client {
     /// The next line; nothing if none can come any more.
     pub async fn line(&mut self) -> Option<String> {
         let mut line = Vec::new();
-        let read = timeout(FOREVER, self.from.read_until(b'\n', &mut line)).await.ok()?.unwrap();
-        (read > 0).then(|| String::from_utf8(line).unwrap())
+        let read = timeout(FOREVER, self.from.read_until(b'\n', &mut line)).await.ok()?;
+        (read.expect("a line") > 0).then(|| String::from_utf8(line).expect("a text"))
     }
 
     pub async fn message(&mut self) -> Option<Message> {
@@ -101,12 +125,12 @@ impl Client {
     }
 
     pub async fn initialize(&mut self) -> Value {
-        self.call("initialize", json!({ "protocolVersion": 1 })).await.outcome.unwrap()
+        self.call("initialize", json!({ "protocolVersion": 1 })).await.outcome.expect("a greeting")
     }
 
     pub async fn open(&mut self) -> String {
         let opened = self.call("session/new", json!({ "cwd": "/p", "mcpServers": [] })).await;
-        opened.outcome.unwrap()["sessionId"].as_str().unwrap().to_owned()
+        opened.outcome.expect("a session")["sessionId"].as_str().expect("a text").to_owned()
     }
 
     pub async fn send_prompt(&mut self, session: &str, script: &str) -> u64 {
@@ -125,7 +149,7 @@ impl Client {
             Some(Message::Request { id, method, params })
                 if method == "session/request_permission" =>
             {
-                (id.as_u64().unwrap(), params)
+                (id.as_u64().expect("a number"), params)
             }
             other => panic!("no question: {other:?}"),
         }
@@ -140,19 +164,22 @@ impl Client {
     pub async fn drain_errors(&mut self, bytes: usize) -> Vec<u8> {
         let mut read = vec![0; bytes];
         let done = timeout(FOREVER, self.errors.read_exact(&mut read)).await;
-        done.expect("so much is written").unwrap();
+        done.expect("so much is written").expect("an open stream");
         read
     }
 
     pub async fn close_input(&mut self) {
-        self.to.shutdown().await.unwrap();
+        self.to.shutdown().await.expect("an open stream");
     }
 
     /// What the agent has written to stderr, at its end.
     pub async fn end(mut self) -> (Ending, String) {
-        let ending = timeout(FOREVER, &mut self.agent).await.expect("the agent ends").unwrap();
+        let ending = timeout(FOREVER, &mut self.agent)
+            .await
+            .expect("the agent ends")
+            .expect("it does not panic");
         let mut errors = String::new();
-        self.errors.read_to_string(&mut errors).await.unwrap();
+        self.errors.read_to_string(&mut errors).await.expect("a text");
         (ending, errors)
     }
 
@@ -165,17 +192,17 @@ impl Client {
     /// As kill -9 does.
     pub async fn kill(self) {
         self.agent.abort();
-        assert!(self.agent.await.unwrap_err().is_cancelled());
+        assert!(self.agent.await.expect_err("a killed agent does not end").is_cancelled());
     }
 }
 
 impl Heard {
     pub fn stop_reason(&self) -> &str {
-        self.outcome.as_ref().unwrap()["stopReason"].as_str().unwrap()
+        self.outcome.as_ref().expect("a result")["stopReason"].as_str().expect("a reason")
     }
 
     pub fn error(&self) -> (i64, &str) {
-        let error = self.outcome.as_ref().unwrap_err();
+        let error = self.outcome.as_ref().expect_err("it is refused");
         (error.code, &error.message)
     }
 
@@ -188,7 +215,7 @@ impl Heard {
         self.updates
             .iter()
             .filter(|update| update["sessionUpdate"] == kind)
-            .map(|update| update["content"]["text"].as_str().unwrap())
+            .map(|update| update["content"]["text"].as_str().expect("a text"))
             .collect()
     }
 }

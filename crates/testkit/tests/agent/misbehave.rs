@@ -1,35 +1,53 @@
 //! Bad agents.
 
+use std::path::Path;
+
 use legwork_acp::wire::{LOGIN_NEEDED, NO_SUCH_METHOD};
-use legwork_rehearsal::{Ending, Misbehaviour, Options};
+use legwork_rehearsal::{Ending, Options};
+use legwork_testkit::agent::{AgentClient, Misbehaviour};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::client::Client;
+fn misbehaving(how: Misbehaviour) -> AgentClient {
+    AgentClient::of_bad(Options::default(), Some(how))
+}
+
+fn with_memory(folder: &Path, how: Misbehaviour) -> AgentClient {
+    let memory = Some(folder.to_owned());
+    AgentClient::of_bad(Options { memory, ..Options::default() }, Some(how))
+}
+
+#[test]
+fn every_name_leads_back_to_its_own() {
+    for (one, name) in Misbehaviour::ALL {
+        assert_eq!((Misbehaviour::named(name), one.name()), (Some(one), name));
+    }
+    assert_eq!(Misbehaviour::named("well"), None);
+}
 
 #[tokio::test(start_paused = true)]
 async fn one_ends_at_once() {
-    let (ending, errors) = Client::misbehaving(Misbehaviour::Exit).end().await;
+    let (ending, errors) = misbehaving(Misbehaviour::Exit).end().await;
     assert_eq!(ending, Ending::Crashed(3));
     assert_eq!(errors, "rehearsal: ending at once as told\n");
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_answers_with_rubbish() {
-    let mut client = Client::misbehaving(Misbehaviour::Rubbish);
+    let mut client = misbehaving(Misbehaviour::Rubbish);
     client.send("initialize", json!({ "protocolVersion": 1 })).await;
     assert_eq!(client.line().await.unwrap(), "<html>This is no message.</html>\n");
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_claims_another_version() {
-    let mut client = Client::misbehaving(Misbehaviour::Version);
+    let mut client = misbehaving(Misbehaviour::Version);
     assert_eq!(client.initialize().await["protocolVersion"], 99);
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_is_silent() {
-    let mut client = Client::misbehaving(Misbehaviour::Silent);
+    let mut client = misbehaving(Misbehaviour::Silent);
     client.send("initialize", json!({ "protocolVersion": 1 })).await;
     assert_eq!(client.line().await, None);
     assert_eq!(client.leave().await.0, Ending::InputEnded);
@@ -37,7 +55,7 @@ async fn one_is_silent() {
 
 #[tokio::test(start_paused = true)]
 async fn one_opens_no_session() {
-    let mut client = Client::misbehaving(Misbehaviour::NeverNew);
+    let mut client = misbehaving(Misbehaviour::NeverNew);
     client.initialize().await;
     client.send("session/new", json!({ "cwd": "/p", "mcpServers": [] })).await;
     assert_eq!(client.line().await, None);
@@ -46,7 +64,7 @@ async fn one_opens_no_session() {
 
 #[tokio::test(start_paused = true)]
 async fn one_demands_a_login() {
-    let mut client = Client::misbehaving(Misbehaviour::NeedLogin);
+    let mut client = misbehaving(Misbehaviour::NeedLogin);
     assert_eq!(client.initialize().await["authMethods"][0]["id"], "login");
     let heard = client.call("session/new", json!({ "cwd": "/p", "mcpServers": [] })).await;
     assert_eq!(heard.error().0, LOGIN_NEEDED);
@@ -55,12 +73,7 @@ async fn one_demands_a_login() {
 #[tokio::test(start_paused = true)]
 async fn one_cannot_load() {
     let home = TempDir::new().unwrap();
-    let memory = Some(home.path().to_owned());
-    let mut client = Client::with(Options {
-        memory,
-        misbehave: Some(Misbehaviour::NoLoad),
-        ..Options::default()
-    });
+    let mut client = with_memory(home.path(), Misbehaviour::NoLoad);
     let can = json!({ "loadSession": false, "sessionCapabilities": {} });
     assert_eq!(client.initialize().await["agentCapabilities"], can);
     let session = client.open().await;
@@ -73,12 +86,7 @@ async fn one_cannot_load() {
 async fn one_dies_when_it_is_to_load() {
     let home = TempDir::new().unwrap();
     for method in ["session/load", "session/resume"] {
-        let memory = Some(home.path().to_owned());
-        let mut client = Client::with(Options {
-            memory,
-            misbehave: Some(Misbehaviour::DieOnLoad),
-            ..Options::default()
-        });
+        let mut client = with_memory(home.path(), Misbehaviour::DieOnLoad);
         assert_eq!(client.initialize().await["agentCapabilities"]["loadSession"], true);
         client.send(method, json!({ "sessionId": "x", "cwd": "/p" })).await;
         let (ending, errors) = client.end().await;
@@ -89,7 +97,7 @@ async fn one_dies_when_it_is_to_load() {
 
 #[tokio::test(start_paused = true)]
 async fn one_begins_with_a_flood() {
-    let mut client = Client::misbehaving(Misbehaviour::FloodStart);
+    let mut client = misbehaving(Misbehaviour::FloodStart);
     let id = client.send("initialize", json!({ "protocolVersion": 1 })).await;
     assert_eq!(client.line().await.unwrap().len(), (100 << 20) + 1);
     assert!(client.hear(id).await.outcome.is_ok());
@@ -97,7 +105,7 @@ async fn one_begins_with_a_flood() {
 
 #[tokio::test(start_paused = true)]
 async fn one_begins_with_a_flood_of_stderr() {
-    let mut client = Client::misbehaving(Misbehaviour::FloodStderr);
+    let mut client = misbehaving(Misbehaviour::FloodStderr);
     let id = client.send("initialize", json!({ "protocolVersion": 1 })).await;
     assert_eq!(client.line().await, None, "nobody reads stderr");
     client.drain_errors((100 << 20) + 1).await;
