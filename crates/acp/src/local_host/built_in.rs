@@ -58,7 +58,7 @@ pub fn opening(
             known(settings().agents, &folders, path.as_deref())
         });
         let host = LocalHost::open(&sessions, Setup { agents, family, outside })?;
-        if let Err(error) = host.0.kept.remove_old_terminals(TERMINALS_KEPT) {
+        if let Err(error) = host.0.log.remove_old_terminals(TERMINALS_KEPT) {
             host.0.trouble(&format!("old sessions cannot be removed: {error}"));
         }
         Ok(Arc::new(host))
@@ -73,11 +73,11 @@ impl LocalHost {
         directory: &str,
         model: Option<&str>,
     ) -> std::io::Result<()> {
-        if self.0.kept.has(session)? {
+        if self.0.log.has(session)? {
             return Ok(());
         }
         let (directory, model) = (directory.into(), model.map(str::to_owned));
-        self.0.kept.append(session, &Line::Terminal { directory, model })
+        self.0.log.append(session, &Line::Terminal { directory, model })
     }
 
     /// Removes the sessions and the mail of these tasks. The session of one that is still at work
@@ -89,7 +89,7 @@ impl LocalHost {
             if self.0.turns.of(&session).is_none() {
                 // First, because the session names it.
                 self.remove_memory(&session)?;
-                self.0.kept.remove(&session)?;
+                self.0.log.remove(&session)?;
                 gone.push(*task);
             }
         }
@@ -101,11 +101,11 @@ impl LocalHost {
 impl LocalHost {
     /// Removes what the built-in agent remembers of a session. Other agents keep their own.
     fn remove_memory(&self, session: &SessionId) -> std::io::Result<()> {
-        let lines = self.0.kept.read(session)?.unwrap_or_default();
+        let lines = self.0.log.read(session)?.unwrap_or_default();
         let is_built_in =
             |line: &Line| matches!(line, Line::Helper { agent, .. } if agent == REHEARSAL);
         match bound(&lines).filter(|_| lines.iter().any(is_built_in)) {
-            Some((name, _)) => self.0.kept.remove_in(REHEARSAL, name),
+            Some((name, _)) => self.0.log.remove_in(REHEARSAL, name),
             None => Ok(()),
         }
     }
@@ -144,7 +144,7 @@ impl Host for LocalHost {
     }
 
     fn follow(&self, session: &SessionId) -> Option<watch::Receiver<u64>> {
-        Some(self.0.said.follow(session))
+        Some(self.0.records.follow(session))
     }
 }
 

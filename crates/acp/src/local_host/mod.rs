@@ -31,8 +31,8 @@ use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::orphans::{Family, own_mark};
 use crate::session::session_log::{End, Line, SessionLog, bound};
 use crate::turn::active_turn::{Turns, now};
-use crate::turn::conversation::{Command, Commands, Conversation, Facts};
-use crate::turn::said::Said;
+use crate::turn::conversation::{Command, Commands, Conversation, SessionInfo};
+use crate::turn::record::Records;
 
 pub use built_in::{AgentSettings, opening};
 
@@ -55,9 +55,9 @@ pub struct Setup {
 pub struct LocalHost(Arc<Inner>);
 
 pub struct Inner {
-    pub kept: SessionLog,
+    pub log: SessionLog,
     pub turns: Turns,
-    pub said: Said,
+    pub records: Records,
     mail: Mutex<Mailbox>,
     live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
     /// Those whose process only waits; the one that waits longest first.
@@ -75,7 +75,7 @@ impl fmt::Debug for Inner {
 }
 
 /// A helper's session, as kept.
-type KeptSession = (Facts, Vec<Line>);
+type KeptSession = (SessionInfo, Vec<Line>);
 
 impl LocalHost {
     pub fn open(folder: &Path, setup: Setup) -> std::io::Result<Self> {
@@ -84,9 +84,9 @@ impl LocalHost {
             return Err(std::io::Error::other("this process has no usable name"));
         };
         Ok(Self(Arc::new(Inner {
-            kept: SessionLog::open(folder)?,
+            log: SessionLog::open(folder)?,
             turns: Turns::default(),
-            said: Said::default(),
+            records: Records::default(),
             mail: Mutex::new(Mailbox::open(&folder.join("mail"))?),
             live: Mutex::default(),
             idle: Mutex::default(),
@@ -208,7 +208,7 @@ impl LocalHost {
     /// Writes the prompt down first: one that is there is not handed over again, even if a crash
     /// came in between, because the agent may have begun.
     async fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
-        let (facts, mut lines) = self.helper(session)?;
+        let (info, mut lines) = self.helper(session)?;
         let is_it = |line: &Line| matches!(line, Line::Prompt { message: id, .. } if id == message);
         if lines.iter().any(is_it) {
             return Ok(Finding::Done);
@@ -220,16 +220,16 @@ impl LocalHost {
             self.sync(session).await;
         } else {
             // All that is new, at once: a disk does it in the time of one.
-            let kept = self.0.kept.clone();
-            let names = blocking(move || kept.sync_names());
-            let (_, _, names) = tokio::join!(self.sync(session), self.sync(&facts.parent), names);
+            let log = self.0.log.clone();
+            let names = blocking(move || log.sync_names());
+            let (_, _, names) = tokio::join!(self.sync(session), self.sync(&info.parent), names);
             self.synced(session, names);
         }
         lines.push(line);
         let (message, text) = (message.clone(), text.to_owned());
         // Seen at once, so that no look finds it idle.
         self.0.turns.begin(session, message.clone());
-        self.send((facts, lines), Command::Prompt { message, text });
+        self.send((info, lines), Command::Prompt { message, text });
         Ok(Finding::Done)
     }
 
@@ -304,7 +304,7 @@ impl LocalHost {
         let lines = self.read(&session)?.unwrap_or_default();
         let is_prompt = |line: &Line| matches!(line, Line::Prompt { .. });
         if *target != Target::Session(session.clone()) && !lines.iter().any(is_prompt) {
-            self.0.kept.remove(&session).map_err(|_| HostError::Busy)?;
+            self.0.log.remove(&session).map_err(|_| HostError::Busy)?;
         }
         Ok(Finding::Quiet)
     }
@@ -321,8 +321,8 @@ impl LocalHost {
 
     /// Passes a command to the session's conversation, or begins one. Under the lock, so that one
     /// that is about to end sees it.
-    fn send(&self, (facts, lines): KeptSession, command: Command) {
-        let session = &facts.session;
+    fn send(&self, (info, lines): KeptSession, command: Command) {
+        let session = &info.session;
         let mut live = lock(&self.0.live);
         lock(&self.0.idle).retain(|idle| idle != session);
         if let Some(conversation) = live.get(session) {
@@ -334,7 +334,7 @@ impl LocalHost {
         let _ = commands.send(command);
         live.insert(session.clone(), commands);
         let commands = Commands::new(incoming);
-        tokio::spawn(Conversation::new(self.0.clone(), facts, commands, &lines).run());
+        tokio::spawn(Conversation::new(self.0.clone(), info, commands, &lines).run());
     }
 
     fn helper(&self, session: &SessionId) -> Result<KeptSession, HostError> {
@@ -343,15 +343,15 @@ impl LocalHost {
             return Err(HostError::Gone);
         };
         let (session, hints) = (session.clone(), self.0.setup.outside.hints.clone());
-        Ok((Facts { session, parent, agent, directory, hints }, lines))
+        Ok((SessionInfo { session, parent, agent, directory, hints }, lines))
     }
 
     fn read(&self, session: &SessionId) -> Result<Option<Vec<Line>>, HostError> {
-        self.0.kept.read(session).map_err(|error| self.cannot("read", session, &error))
+        self.0.log.read(session).map_err(|error| self.cannot("read", session, &error))
     }
 
     fn append(&self, session: &SessionId, line: &Line) -> Result<(), HostError> {
-        let done = self.0.kept.append(session, line);
+        let done = self.0.log.append(session, line);
         done.map_err(|error| self.cannot("written", session, &error))
     }
 
@@ -383,8 +383,9 @@ impl Inner {
     }
 
     pub async fn sync(&self, session: &SessionId) -> std::io::Result<()> {
-        let (kept, session) = (self.kept.clone(), session.clone());
-        blocking(move || kept.sync(&session)).await
+        let log = self.log.clone();
+        let session = session.clone();
+        blocking(move || log.sync(&session)).await
     }
 
     pub fn trouble(&self, what: &str) {

@@ -7,6 +7,7 @@ use tokio::task::spawn_blocking;
 
 use super::LocalHost;
 use crate::session::session_log::{End, Line};
+use crate::turn::record::TurnRecord;
 
 /// What is not in the log yet.
 #[derive(Default)]
@@ -19,14 +20,15 @@ struct Unwritten {
 impl LocalHost {
     pub async fn read_conversation(&self, session: &SessionId) -> Result<Vec<Entry>, HostError> {
         // Before the log, so that what is written meanwhile is there twice and not missing.
-        let going = self.0.turns.of(session);
-        let end = going.and_then(|going| Some((going.message, going.end?)));
-        let unwritten = Unwritten { open: self.0.said.open(session), end };
-        let (kept, id) = (self.0.kept.clone(), session.clone());
-        let read = spawn_blocking(move || kept.read(&id)).await;
-        let read = read.unwrap_or_else(|error| Err(std::io::Error::other(error)));
-        let lines = read.map_err(|error| self.cannot("read", session, &error))?;
-        Ok(entries(lines.ok_or(HostError::Gone)?, unwritten))
+        let end = self.0.turns.of(session).and_then(|turn| Some((turn.message, turn.end?)));
+        let open = self.0.records.read(session, TurnRecord::open).unwrap_or_default();
+        let log = self.0.log.clone();
+        let id = session.clone();
+        let lines = spawn_blocking(move || log.read(&id))
+            .await
+            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
+            .map_err(|error| self.cannot("read", session, &error))?;
+        Ok(entries(lines.ok_or(HostError::Gone)?, Unwritten { open, end }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is going on at this moment in the sessions: the turns under way. Shared between those who
+//! What goes on at this moment in the sessions: the turns under way. Shared between those who
 //! work and those who look; a restart forgets it, because nothing goes on after one.
 
 use std::collections::BTreeMap;
@@ -28,40 +28,48 @@ pub struct Turns(Mutex<BTreeMap<SessionId, ActiveTurn>>);
 
 impl Turns {
     pub fn begin(&self, session: &SessionId, message: MessageId) {
-        let (moved, questions) = (now(), Vec::new());
-        let (used, end) = (Used::default(), None);
-        let going = ActiveTurn { message, tool_calls: 0, used, moved, questions, end };
-        lock(&self.0).insert(session.clone(), going);
+        let turn = ActiveTurn {
+            message,
+            tool_calls: 0,
+            used: Used::default(),
+            moved: now(),
+            questions: Vec::new(),
+            end: None,
+        };
+        lock(&self.0).insert(session.clone(), turn);
     }
 
     pub fn moved(&self, session: &SessionId, tool_calls: u32) {
-        self.change(session, |going| (going.moved, going.tool_calls) = (now(), tool_calls));
+        self.change(session, |turn| {
+            turn.moved = now();
+            turn.tool_calls = tool_calls;
+        });
     }
 
     pub fn used(&self, session: &SessionId, used: Used) {
-        self.change(session, |going| going.used = used);
+        self.change(session, |turn| turn.used = used);
     }
 
     pub fn asked(&self, session: &SessionId, question: Question) {
-        self.change(session, |going| going.questions.push(question));
+        self.change(session, |turn| turn.questions.push(question));
     }
 
     pub fn answered(&self, session: &SessionId, question: &QuestionId) {
-        self.change(session, |going| going.questions.retain(|open| open.id != *question));
+        self.change(session, |turn| turn.questions.retain(|open| open.id != *question));
     }
 
     /// It has ended, and that is not written down yet.
     pub fn ended(&self, session: &SessionId, end: End) {
-        self.change(session, |going| {
-            going.questions.clear();
-            going.end = Some(end);
+        self.change(session, |turn| {
+            turn.questions.clear();
+            turn.end = Some(end);
         });
     }
 
     /// Its end is written down. The next one may have begun already: its end was seen before.
     pub fn forget(&self, session: &SessionId, message: &MessageId) {
         let mut all = lock(&self.0);
-        if all.get(session).is_some_and(|going| going.message == *message) {
+        if all.get(session).is_some_and(|turn| turn.message == *message) {
             all.remove(session);
         }
     }
@@ -73,13 +81,13 @@ impl Turns {
     /// All sessions in which something goes on.
     pub fn list(&self) -> Vec<(SessionId, ActiveTurn)> {
         let all = lock(&self.0);
-        let at_work = all.iter().filter(|(_, going)| going.end.is_none());
-        at_work.map(|(session, going)| (session.clone(), going.clone())).collect()
+        let at_work = all.iter().filter(|(_, turn)| turn.end.is_none());
+        at_work.map(|(session, turn)| (session.clone(), turn.clone())).collect()
     }
 
     fn change(&self, session: &SessionId, change: impl FnOnce(&mut ActiveTurn)) {
-        if let Some(going) = lock(&self.0).get_mut(session) {
-            change(going);
+        if let Some(turn) = lock(&self.0).get_mut(session) {
+            change(turn);
         }
     }
 }
@@ -101,7 +109,7 @@ mod tests {
         turns.ended(&session, End::Answered { text: "done".to_owned() });
         turns.begin(&session, next.clone());
         turns.forget(&session, &first);
-        assert_eq!(turns.of(&session).map(|going| going.message), Some(next.clone()));
+        assert_eq!(turns.of(&session).map(|turn| turn.message), Some(next.clone()));
         turns.forget(&session, &next);
         assert!(turns.of(&session).is_none());
     }

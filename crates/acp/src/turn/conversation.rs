@@ -41,13 +41,13 @@ pub enum Command {
 #[derive(Debug)]
 pub struct Commands {
     incoming: mpsc::UnboundedReceiver<Command>,
-    /// Those that came during a turn and wait for its end.
+    /// Commands that came during a turn and wait for its end.
     later: VecDeque<Command>,
 }
 
-/// What does not change about a session.
+/// The fixed properties of a session.
 #[derive(Debug, Clone)]
-pub struct Facts {
+pub struct SessionInfo {
     pub session: SessionId,
     pub parent: SessionId,
     pub agent: String,
@@ -58,17 +58,17 @@ pub struct Facts {
 pub struct Conversation {
     commands: Commands,
     agent: AgentSession,
-    /// What its turns have cost, as the agent counts them.
+    /// The cost of all its turns, as the agent counts them.
     session_cost: Option<Cost>,
 }
 
 /// All but the commands, which can come while it starts.
 struct AgentSession {
     host: Arc<Inner>,
-    facts: Facts,
-    /// The agent's id for the session, once it has one.
-    theirs: Option<String>,
-    talk: Option<AgentConnection>,
+    info: SessionInfo,
+    /// The agent's id for the session; none before the first turn.
+    agent_session: Option<String>,
+    connection: Option<AgentConnection>,
 }
 
 impl Commands {
@@ -76,7 +76,7 @@ impl Commands {
         Self { incoming, later: VecDeque::new() }
     }
 
-    /// The next one that concerns a turn under way. Can be dropped and called again.
+    /// The next command for a turn under way. The future can be dropped and made again.
     pub async fn next_in_turn(&mut self) -> Option<Command> {
         loop {
             match self.incoming.recv().await? {
@@ -93,7 +93,7 @@ impl Commands {
         }
     }
 
-    /// The next one, if it is there already.
+    /// The next command, if it is there already.
     pub fn try_next(&mut self) -> Option<Command> {
         self.later.pop_front().or_else(|| self.incoming.try_recv().ok())
     }
@@ -113,18 +113,22 @@ impl Commands {
     }
 }
 
-impl Facts {
+impl SessionInfo {
     pub fn hint(&self, hint: Hint) {
-        // Without the loop nobody is left to hear it.
+        // Nobody receives hints while the daemon stops.
         let _ = self.hints.send(hint);
     }
 }
 
 impl Conversation {
-    pub fn new(host: Arc<Inner>, facts: Facts, commands: Commands, lines: &[Line]) -> Self {
-        let theirs = bound(lines).map(|(session, _)| session.to_owned());
+    pub fn new(host: Arc<Inner>, info: SessionInfo, commands: Commands, lines: &[Line]) -> Self {
+        let agent_session = bound(lines).map(|(session, _)| session.to_owned());
         let session_cost = session_cost(lines);
-        Self { commands, session_cost, agent: AgentSession { host, facts, theirs, talk: None } }
+        Self {
+            commands,
+            session_cost,
+            agent: AgentSession { host, info, agent_session, connection: None },
+        }
     }
 
     pub async fn run(mut self) {
@@ -151,17 +155,17 @@ impl Conversation {
     async fn next(&mut self) -> Option<Command> {
         let Self { commands, agent, .. } = self;
         loop {
-            let Some(talk) = &mut agent.talk else {
-                return agent.host.retire(&agent.facts.session, commands);
+            let Some(connection) = &mut agent.connection else {
+                return agent.host.retire(&agent.info.session, commands);
             };
-            let loads = talk.introduction.loads;
+            let loads = connection.introduction.loads;
             let waits = async {
                 if loads { sleep(LOADED_MAX).await } else { std::future::pending().await }
             };
             tokio::select! {
                 command = commands.next() => return command,
-                // Whatever it says now is not wanted; that it ended is.
-                said = talk.process.next("while it had nothing to do") => if said.is_err() {
+                // Its messages are dropped. Its end is not.
+                said = connection.process.next("while it had nothing to do") => if said.is_err() {
                     agent.end().await;
                 },
                 () = waits => agent.end().await,
@@ -170,26 +174,30 @@ impl Conversation {
     }
 
     async fn turn(&mut self, message: MessageId, text: String) {
-        let (host, session) = (self.agent.host.clone(), self.agent.facts.session.clone());
+        let host = self.agent.host.clone();
+        let session = self.agent.info.session.clone();
         host.turns.begin(&session, message.clone());
-        host.said.begin(&session, &message);
+        host.records.begin(&session, &message);
         let end = self.work(message.clone(), &text).await;
-        let going = host.turns.of(&session).map(|going| (going.tool_calls, going.used));
-        let (tool_calls, used) = going.unwrap_or_default();
+        let used = host.turns.of(&session).map(|turn| turn.used).unwrap_or_default();
         self.session_cost = used.session_cost.or(self.session_cost);
         let is_over = !matches!(end, End::Answered { .. });
         host.turns.ended(&session, end.clone());
-        for entry in host.said.end(&session, end.text()) {
-            // For people to read; the end itself is tried until it is written.
-            let _ = host.kept.append(&session, &Line::Said { entry });
+        let ended =
+            host.records.change(&session, |record| (record.end(end.text()), record.tool_calls));
+        let (entries, tool_calls) = ended.unwrap_or_default();
+        for entry in entries {
+            // An entry is only for people to read; writing the end itself is tried until it is done.
+            let _ = host.log.append(&session, &Line::Said { entry });
         }
+        let message_ended = message.clone();
         let at = Some(now());
-        let end = Line::End { message: message.clone(), end, tool_calls, used, at };
-        self.agent.save(&end).await;
+        self.agent.save(&Line::End { message: message_ended, end, tool_calls, used, at }).await;
         host.turns.forget(&session, &message);
-        host.said.forget(&session, &message);
-        self.agent.facts.hint(Hint::Changed { session: session.clone() });
-        let resumes = self.agent.talk.as_ref().is_none_or(|talk| talk.introduction.resumes);
+        host.records.forget(&session, &message);
+        self.agent.info.hint(Hint::Changed { session: session.clone() });
+        let resumes =
+            self.agent.connection.as_ref().is_none_or(|connection| connection.introduction.resumes);
         if is_over || resumes {
             self.agent.end().await;
         } else {
@@ -207,18 +215,24 @@ impl Conversation {
         if let Err(failure) = started {
             return End::Failed { reason: failure.to_string() };
         }
-        let AgentSession { host, facts, theirs: Some(theirs), talk: Some(talk) } = &mut self.agent
+        let AgentSession {
+            host,
+            info,
+            agent_session: Some(agent_session),
+            connection: Some(connection),
+        } = &mut self.agent
         else {
             return End::Failed { reason: "The agent has no session.".to_owned() };
         };
-        let prompt = (message, self.session_cost);
-        let shared = (&host.turns, (&host.said, &host.kept));
-        Turn::new(facts, shared, talk, theirs, prompt).run(text, &mut self.commands).await
+        Turn::new(host, info, connection, agent_session, message, self.session_cost)
+            .run(text, &mut self.commands)
+            .await
     }
 }
 
 impl AgentSession {
-    /// Starts it, and waits while the system has no file or process left for it: others will end.
+    /// Starts the agent, and waits while the system has no file or process left for it, because others
+    /// will end.
     async fn start_in_time(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + START_AGAIN_MAX;
         let mut is_said = false;
@@ -226,7 +240,7 @@ impl AgentSession {
             match self.start().await {
                 Err(failure) if failure.is_shortage() && Instant::now() < deadline => {
                     if !std::mem::replace(&mut is_said, true) {
-                        let session = &self.facts.session;
+                        let session = &self.info.session;
                         self.host.trouble(&format!("{session} has to wait. {failure}"));
                     }
                     sleep(START_AGAIN).await;
@@ -236,57 +250,57 @@ impl AgentSession {
         }
     }
 
-    /// Sees to it that the agent is there and has the session open.
+    /// Starts the agent and opens the session in it, if that is not done yet.
     async fn start(&mut self) -> Result<(), Failure> {
-        if self.talk.is_some() {
+        if self.connection.is_some() {
             return Ok(());
         }
-        let Self { host, facts, .. } = self;
-        let environment = host.environments.of([&facts.session, &facts.parent]);
+        let Self { host, info, .. } = self;
+        let environment = host.environments.of([&info.session, &info.parent]);
         let environment = environment.as_deref();
         let path = environment.and_then(|environment| environment.get("PATH"));
-        let agent = host.agent(&facts.agent, path).ok_or_else(|| not_there(&facts.agent))?;
+        let agent = host.agent(&info.agent, path).ok_or_else(|| not_there(&info.agent))?;
         let family = &host.setup.family;
-        let mut new = AgentConnection::begin(&agent, &facts.directory, environment, family).await?;
-        let model = host.kept.chosen_model(&facts.parent);
-        if let Some(session) = &self.theirs {
-            new.take_up(session, &facts.directory, model.as_deref()).await?;
+        let mut new = AgentConnection::begin(&agent, &info.directory, environment, family).await?;
+        let model = host.log.chosen_model(&info.parent);
+        if let Some(session) = &self.agent_session {
+            new.take_up(session, &info.directory, model.as_deref()).await?;
         } else {
-            let session = new.open(&facts.directory, model.as_deref()).await?;
+            let session = new.open(&info.directory, model.as_deref()).await?;
             let loads = new.introduction.loads;
             let bound = Line::Bound { session: session.clone(), loads };
             // Without this line the conversation cannot be taken up later, which is then said.
-            if let Err(error) = host.kept.append(&facts.session, &bound) {
-                let session = &facts.session;
+            if let Err(error) = host.log.append(&info.session, &bound) {
+                let session = &info.session;
                 host.trouble(&format!("the agent's id of {session} cannot be kept: {error}"));
             }
-            self.theirs = Some(session);
+            self.agent_session = Some(session);
         }
-        self.talk = Some(new);
+        self.connection = Some(new);
         Ok(())
     }
 
-    /// Writes a line down, however long that takes: an end must not be lost because a disk is full.
+    /// Writes a line, however long that takes: an end must not be lost because a disk is full.
     async fn save(&self, line: &Line) {
-        let session = &self.facts.session;
-        while let Err(error) = self.host.kept.append(session, line) {
+        let session = &self.info.session;
+        while let Err(error) = self.host.log.append(session, line) {
             self.host.trouble(&format!("the end of a turn in {session} cannot be kept: {error}"));
             sleep(SAVE_AGAIN).await;
         }
-        // Written it is, and a kill of the daemon does not lose it.
+        // The line is written; only a power cut could lose it now.
         if let Err(error) = self.host.sync(session).await {
             self.host.trouble(&format!("{session} cannot be synced to the disk: {error}"));
         }
     }
 
     async fn end(&mut self) {
-        if let Some(talk) = self.talk.take() {
-            talk.process.end().await;
+        if let Some(connection) = self.connection.take() {
+            connection.process.end().await;
         }
     }
 }
 
-/// It was there when the task was launched.
+/// The failure of an agent that was known when the task was launched.
 fn not_there(name: &str) -> Failure {
     Failure::new(name, What::Stopped("is not known any more.".to_owned()), "")
 }

@@ -4,7 +4,7 @@
 use legwork_protocol::refusal::plain;
 use serde_json::Value;
 
-use super::transcript::Transcript;
+use super::answer::Answer;
 
 /// Characters of the agent's own words for what went wrong.
 const CAUSE_MAX_CHARS: usize = 1_000;
@@ -19,17 +19,17 @@ pub struct Failed {
     pub said: String,
 }
 
-/// Whether the turn for this prompt, which was answered so, has failed.
-pub fn failed(turn: &Transcript, answer: &Value, prompt: &str) -> Option<Failed> {
-    of_codex(turn).or_else(|| of_gemini(turn, answer, prompt))
+/// The failure of the turn for this prompt, which ended with this result, if it has failed.
+pub fn failed(answer: &Answer, result: &Value, prompt: &str) -> Option<Failed> {
+    of_codex(answer).or_else(|| of_gemini(answer, result, prompt))
 }
 
 /// Codex (codex-acp 2.6.0) says that its thread has an error, and the cause as its last message.
-fn of_codex(turn: &Transcript) -> Option<Failed> {
-    if !turn.is_broken {
+fn of_codex(answer: &Answer) -> Option<Failed> {
+    if !answer.is_broken {
         return None;
     }
-    let (before, cause) = turn.last_piece();
+    let (before, cause) = answer.last_piece();
     let why = match plain(cause.trim(), CAUSE_MAX_CHARS) {
         none if none.is_empty() => "failed and did not say why.".to_owned(),
         cause => format!("failed: {cause}"),
@@ -39,15 +39,15 @@ fn of_codex(turn: &Transcript) -> Option<Failed> {
 
 /// Gemini (0.61.0) counts no tokens of a response that was cut, or that its provider has blocked,
 /// after the last try as well. What it counted in earlier requests of the turn hides that.
-fn of_gemini(turn: &Transcript, answer: &Value, prompt: &str) -> Option<Failed> {
-    let count = answer["_meta"]["quota"]["token_count"].as_object()?;
+fn of_gemini(answer: &Answer, result: &Value, prompt: &str) -> Option<Failed> {
+    let count = result["_meta"]["quota"]["token_count"].as_object()?;
     let is_counted = count.values().any(|tokens| tokens.as_u64() != Some(0));
     if is_counted || count.is_empty() || prompt.trim_start().starts_with(COMMANDS_OF_GEMINI) {
         return None;
     }
     let why = "ended its turn without a whole answer of its model: the answer may have been cut \
                off, or its provider has blocked it.";
-    Some(Failed { why: why.to_owned(), said: turn.answer().to_owned() })
+    Some(Failed { why: why.to_owned(), said: answer.text().to_owned() })
 }
 
 #[cfg(test)]
@@ -56,39 +56,31 @@ mod tests {
 
     use super::*;
 
-    fn said(pieces: &[&str]) -> Transcript {
-        let mut turn = Transcript::default();
-        for text in pieces {
-            let content = json!({ "type": "text", "text": text });
-            turn.take(&json!({ "sessionUpdate": "agent_message_chunk", "content": content }));
-        }
-        turn
-    }
-
-    fn status(turn: &mut Transcript, status: &str) {
-        let meta = json!({ "codex": { "threadStatus": { "type": status } } });
-        turn.take(&json!({ "sessionUpdate": "session_info_update", "_meta": meta }));
+    fn said(pieces: &[&str]) -> Answer {
+        let mut answer = Answer::default();
+        pieces.iter().for_each(|piece| answer.push(piece));
+        answer
     }
 
     #[test]
     fn d3_codex_has_failed_if_its_thread_has_at_last() {
         let end = json!({ "stopReason": "end_turn" });
         let mut turn = said(&["half ", "of it ", "no luck\n"]);
-        status(&mut turn, "systemError");
+        turn.is_broken = true;
         let (why, said) = ("failed: no luck".to_owned(), "half of it".to_owned());
         assert_eq!(failed(&turn, &end, "x"), Some(Failed { why, said }));
-        status(&mut turn, "idle");
+        turn.is_broken = false;
         assert_eq!(failed(&turn, &end, "x"), None);
-        let mut silent = Transcript::default();
-        status(&mut silent, "systemError");
+        let mut silent = Answer::default();
+        silent.is_broken = true;
         assert!(failed(&silent, &end, "x").unwrap().why.contains("did not say why"));
     }
 
     #[test]
     fn d3_a_cause_after_a_tool_call_is_not_taken_for_what_was_said_before() {
         let mut turn = said(&["Let me look."]);
-        turn.take(&json!({ "sessionUpdate": "tool_call", "toolCallId": "1" }));
-        status(&mut turn, "systemError");
+        turn.tool_began();
+        turn.is_broken = true;
         let failed = of_codex(&turn).unwrap();
         assert_eq!((failed.why.contains("not say why"), &*failed.said), (true, "Let me look."));
     }

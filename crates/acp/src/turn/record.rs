@@ -1,5 +1,6 @@
-//! What is said and done in the turns under way, for people who read it. What is complete goes into
-//! the session log; what is not yet is kept here until it is.
+//! The record of a turn under way: its answer, its tool calls, and what was said and done in it for
+//! people who read the conversation. Complete entries go into the session log; the others are kept
+//! here until they are complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
@@ -8,143 +9,161 @@ use std::sync::Mutex;
 use legwork_machine::lock;
 use legwork_protocol::api::transcript::{Cut, Entry, EntryKind, PlanStep, ToolState, ToolUse};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::{MessageId, SessionId};
+use legwork_protocol::{Cost, MessageId, SessionId};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use super::active_turn::now;
-use super::plan;
-use super::transcript::tool_title;
+use super::answer::Answer;
+use super::update::{Update, plan_text, tool_title};
 use crate::limits::{
     NAME_MAX_CHARS, SAID_MAX_BYTES, SAID_MAX_ENTRIES, SAID_MAX_OPEN, THOUGHT_MAX_BYTES,
-    TOOL_TEXT_MAX_BYTES,
+    TOOL_CALLS_MAX, TOOL_TEXT_MAX_BYTES,
 };
 
-/// All sessions with a turn under way, and those that somebody follows.
+/// The records of all sessions with a turn under way, and the followers of sessions.
 #[derive(Debug, Default)]
-pub struct Said(Mutex<Known>);
+pub struct Records(Mutex<Shared>);
 
 #[derive(Debug, Default)]
-struct Known {
-    turns: BTreeMap<SessionId, TurnSaid>,
+struct Shared {
+    turns: BTreeMap<SessionId, TurnRecord>,
     followed: BTreeMap<SessionId, watch::Sender<u64>>,
 }
 
 #[derive(Debug)]
-struct TurnSaid {
+pub struct TurnRecord {
+    /// The prompt of the turn.
     message: MessageId,
-    /// What is not complete, oldest first, each with a hash of the agent's id if it has one.
+    pub answer: Answer,
+    pub tool_calls: u32,
+    /// Entries that are not complete, oldest first, each with the hash of its tool call's id.
     open: Vec<(Option<u64>, Entry)>,
+    /// The hashes of the ids of all tool calls.
+    calls: BTreeSet<u64>,
     /// Tool calls that a person allowed. Some agents say no more of such a call.
     allowed: BTreeSet<u64>,
     hasher: RandomState,
-    /// The plan as it was told last.
+    /// The plan as the agent sent it last.
     plan: Vec<PlanStep>,
     count: usize,
     bytes: usize,
     left_out: usize,
 }
 
-impl Said {
-    /// A turn begins that answers this prompt.
+/// What follows from an update.
+#[derive(Debug, Default, PartialEq)]
+pub struct Taken {
+    /// Entries that the update has completed.
+    pub complete: Vec<Entry>,
+    pub progress: Progress,
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub enum Progress {
+    /// A tool call has begun.
+    Tool(String),
+    /// What the session has cost so far.
+    Cost(Cost),
+    #[default]
+    Life,
+}
+
+impl From<Vec<Entry>> for Taken {
+    fn from(complete: Vec<Entry>) -> Self {
+        Self { complete, progress: Progress::Life }
+    }
+}
+
+impl Records {
     pub fn begin(&self, session: &SessionId, message: &MessageId) {
-        let turn = TurnSaid {
-            message: message.clone(),
-            open: Vec::new(),
-            allowed: BTreeSet::new(),
-            hasher: RandomState::new(),
-            plan: Vec::new(),
-            count: 0,
-            bytes: 0,
-            left_out: 0,
-        };
-        lock(&self.0).turns.insert(session.clone(), turn);
+        lock(&self.0).turns.insert(session.clone(), TurnRecord::new(message.clone()));
         self.tell(session);
     }
 
-    /// Takes in an update of the agent. Gives back what is complete by it.
-    pub fn hear(&self, session: &SessionId, update: &Value) -> Vec<Entry> {
-        self.take_in(session, |turn| turn.hear(update))
-    }
-
-    /// The same for a tool call that the agent only mentions.
-    pub fn mentioned(&self, session: &SessionId, call: &Value) -> Vec<Entry> {
-        self.take_in(session, |turn| turn.tool(call))
-    }
-
-    /// A person has answered what this tool call waited for.
-    pub fn answered(&self, session: &SessionId, call: &str, is_allowed: bool) {
-        if let Some(turn) = lock(&self.0).turns.get_mut(session) {
-            turn.answered(call, is_allowed);
-        }
-        self.tell(session);
-    }
-
-    fn take_in(
+    /// Changes the record of the turn under way, and tells the session's followers.
+    pub fn change<T>(
         &self,
         session: &SessionId,
-        what: impl FnOnce(&mut TurnSaid) -> Vec<Entry>,
-    ) -> Vec<Entry> {
-        let complete = match lock(&self.0).turns.get_mut(session) {
-            Some(turn) => what(turn),
-            None => return Vec::new(),
-        };
+        change: impl FnOnce(&mut TurnRecord) -> T,
+    ) -> Option<T> {
+        let changed = lock(&self.0).turns.get_mut(session).map(change);
         self.tell(session);
-        complete
+        changed
     }
 
-    /// The turn is over. Gives back the rest; the text that is its answer has the log already.
-    pub fn end(&self, session: &SessionId, answer: &str) -> Vec<Entry> {
-        let mut known = lock(&self.0);
-        let Some(turn) = known.turns.get_mut(session) else { return Vec::new() };
-        turn.end(answer)
+    pub fn read<T>(&self, session: &SessionId, read: impl FnOnce(&TurnRecord) -> T) -> Option<T> {
+        lock(&self.0).turns.get(session).map(read)
     }
 
-    /// What it said is in the log.
+    /// Drops the record of this prompt's turn, because the log has it.
     pub fn forget(&self, session: &SessionId, message: &MessageId) {
-        let mut known = lock(&self.0);
-        if known.turns.get(session).is_some_and(|turn| turn.message == *message) {
-            known.turns.remove(session);
-        }
-        drop(known);
+        lock(&self.0).turns.retain(|id, turn| id != session || turn.message != *message);
         self.tell(session);
-    }
-
-    /// What is not in the log yet.
-    pub fn open(&self, session: &SessionId) -> Vec<Entry> {
-        let known = lock(&self.0);
-        let open = known.turns.get(session).map(|turn| turn.open.iter());
-        open.into_iter().flatten().map(|(_, entry)| entry.clone()).collect()
     }
 
     pub fn follow(&self, session: &SessionId) -> watch::Receiver<u64> {
-        let mut known = lock(&self.0);
-        known.followed.retain(|_, changed| changed.receiver_count() > 0);
-        let changed = known.followed.entry(session.clone());
+        let mut shared = lock(&self.0);
+        shared.followed.retain(|_, changed| changed.receiver_count() > 0);
+        let changed = shared.followed.entry(session.clone());
         changed.or_insert_with(|| watch::channel(0).0).subscribe()
     }
 
-    /// Those who follow it are told that it has changed.
-    pub fn tell(&self, session: &SessionId) {
+    fn tell(&self, session: &SessionId) {
         if let Some(changed) = lock(&self.0).followed.get(session) {
             changed.send_modify(|count| *count += 1);
         }
     }
 }
 
-impl TurnSaid {
-    fn hear(&mut self, update: &Value) -> Vec<Entry> {
-        let text = || update["content"]["text"].as_str().unwrap_or_default();
-        match update["sessionUpdate"].as_str() {
-            Some("agent_message_chunk") => self.write(EntryKind::Text, text()),
-            Some("agent_thought_chunk") => self.write(EntryKind::Thought, text()),
-            Some("tool_call" | "tool_call_update") => self.tool(update),
-            Some("plan") => self.plan(plan::steps(update)),
-            _ => Vec::new(),
+impl TurnRecord {
+    pub fn new(message: MessageId) -> Self {
+        Self {
+            message,
+            answer: Answer::default(),
+            tool_calls: 0,
+            open: Vec::new(),
+            calls: BTreeSet::new(),
+            allowed: BTreeSet::new(),
+            hasher: RandomState::new(),
+            plan: Vec::new(),
+            count: 0,
+            bytes: 0,
+            left_out: 0,
         }
     }
 
-    /// A piece of a text. It goes on with the last one of its kind, unless something came between.
+    /// Takes in an update of the agent.
+    pub fn take(&mut self, update: &Value) -> Taken {
+        match Update::read(update) {
+            Update::Text(piece) => {
+                self.answer.push(piece);
+                self.write(EntryKind::Text, piece).into()
+            }
+            Update::Thought(piece) => self.write(EntryKind::Thought, piece).into(),
+            Update::Plan(steps) => self.plan(steps).into(),
+            Update::Tool { call, begins } => self.tool(call, begins),
+            Update::Cost(cost) => Taken { complete: Vec::new(), progress: Progress::Cost(cost) },
+            Update::Thread { is_broken } => {
+                self.answer.is_broken = is_broken;
+                Taken::default()
+            }
+            Update::Life => Taken::default(),
+        }
+    }
+
+    /// Takes in a tool call that the agent mentions. Gemini (seen in 0.61.0) does not announce a
+    /// call for which it wants a permission.
+    pub fn mentioned(&mut self, call: &Value) -> Taken {
+        self.tool(call, false)
+    }
+
+    /// The entries that are not complete.
+    pub fn open(&self) -> Vec<Entry> {
+        self.open.iter().map(|(_, entry)| entry.clone()).collect()
+    }
+
+    /// Adds a piece of a text to the last entry, or to a new one if the last is of another kind.
     fn write(&mut self, kind: EntryKind, piece: &str) -> Vec<Entry> {
         if piece.is_empty() {
             return Vec::new();
@@ -161,27 +180,50 @@ impl TurnSaid {
         complete
     }
 
-    /// The plan as it is now. It stands where it was last changed.
+    /// Takes in the plan as it is now. Its entry stands where the plan last changed.
     fn plan(&mut self, steps: Vec<PlanStep>) -> Vec<Entry> {
         if steps.is_empty() || self.plan == steps {
             return Vec::new();
         }
         self.plan = steps.clone();
-        let text = plan::told(&steps).into();
+        let text = plan_text(&steps).into();
         if let Some((_, last)) = self.open.last_mut().filter(|(_, last)| last.is_plan()) {
-            (last.plan, last.text) = (steps, text);
+            last.plan = steps;
+            last.text = text;
             return Vec::new();
         }
         let complete = self.close_texts();
         let mut entry = self.entry(EntryKind::Thought);
-        (entry.plan, entry.text) = (steps, text);
+        entry.plan = steps;
+        entry.text = text;
         self.open.push((None, entry));
         complete
     }
 
-    fn tool(&mut self, update: &Value) -> Vec<Entry> {
-        let id = update["toolCallId"].as_str().filter(|id| !id.is_empty());
-        let id = id.map(|id| self.hasher.hash_one(id));
+    fn tool(&mut self, call: &Value, begins: bool) -> Taken {
+        let id = call["toolCallId"].as_str().filter(|id| !id.is_empty());
+        let hash = id.map(|id| self.hasher.hash_one(id));
+        let progress = if self.is_new_call(hash, begins) {
+            self.tool_calls += 1;
+            self.answer.tool_began();
+            Progress::Tool(tool_title(call))
+        } else {
+            Progress::Life
+        };
+        Taken { complete: self.tool_entry(hash, call), progress }
+    }
+
+    /// True if a call with this hash of its id is counted. Without an id, or when no more calls are
+    /// told apart, only an announced call is.
+    fn is_new_call(&mut self, hash: Option<u64>, begins: bool) -> bool {
+        match hash {
+            Some(hash) if self.calls.contains(&hash) => false,
+            Some(hash) if self.calls.len() < TOOL_CALLS_MAX => self.calls.insert(hash),
+            _ => begins,
+        }
+    }
+
+    fn tool_entry(&mut self, id: Option<u64>, update: &Value) -> Vec<Entry> {
         let mut complete = Vec::new();
         let known = self.open.iter().position(|(open, _)| id.is_some() && *open == id);
         let at = known.unwrap_or_else(|| {
@@ -193,7 +235,7 @@ impl TurnSaid {
         });
         let (_, entry) = &mut self.open[at];
         if let Some(tool) = &mut entry.tool {
-            tell_tool(tool, update);
+            update_tool(tool, update);
             if tool.state.is_over() {
                 let (_, entry) = self.open.remove(at);
                 complete.extend(self.close(entry));
@@ -206,9 +248,9 @@ impl TurnSaid {
         complete
     }
 
-    /// A call that is refused is over. One that is allowed is at work, and is over with the turn if
-    /// the agent does not say so before.
-    fn answered(&mut self, call: &str, is_allowed: bool) {
+    /// A person has answered the question about this tool call. A refused call is over. An allowed
+    /// call runs, and ends with the turn if the agent does not say so before.
+    pub fn answered(&mut self, call: &str, is_allowed: bool) {
         let id = self.hasher.hash_one(call);
         let open = self.open.iter_mut().find(|(open, _)| *open == Some(id));
         let Some(tool) = open.and_then(|(_, entry)| entry.tool.as_mut()) else { return };
@@ -221,7 +263,9 @@ impl TurnSaid {
         }
     }
 
-    fn end(&mut self, answer: &str) -> Vec<Entry> {
+    /// Ends the turn and returns the entries that were open. The text that is the answer is left out,
+    /// because the log has it already.
+    pub fn end(&mut self, answer: &str) -> Vec<Entry> {
         let open = std::mem::take(&mut self.open);
         let mut complete = Vec::new();
         for (id, mut entry) in open {
@@ -255,7 +299,7 @@ impl TurnSaid {
         texts.into_iter().filter_map(|entry| self.close(entry)).collect()
     }
 
-    /// An entry as it is kept; nothing if there are too many.
+    /// Shortens an entry for the log. None if there are too many.
     fn close(&mut self, mut entry: Entry) -> Option<Entry> {
         if self.count > SAID_MAX_ENTRIES {
             self.left_out += 1;
@@ -275,7 +319,8 @@ impl TurnSaid {
                 self.bytes += text.text.len();
             }
         }
-        (entry.open, entry.ended) = (false, Some(now()));
+        entry.open = false;
+        entry.ended = Some(now());
         Some(entry)
     }
 
@@ -287,7 +332,7 @@ impl TurnSaid {
     }
 }
 
-/// Of an answer the agent is ended before it is too long; of thoughts only so much is kept.
+/// Adds a piece. Only thoughts are shortened, because an agent that answers too much is ended.
 fn add(text: &mut Cut, piece: &str, kind: EntryKind) {
     if text.left_out > 0 {
         text.left_out += piece.chars().count() as u64;
@@ -299,8 +344,8 @@ fn add(text: &mut Cut, piece: &str, kind: EntryKind) {
     }
 }
 
-/// What an update says of a tool call.
-fn tell_tool(tool: &mut ToolUse, update: &Value) {
+/// Changes a tool call as an update says.
+fn update_tool(tool: &mut ToolUse, update: &Value) {
     if update["title"].is_string() {
         tool.title = tool_title(update);
     }
@@ -318,17 +363,17 @@ fn tell_tool(tool: &mut ToolUse, update: &Value) {
     if let Some(input) = update.get("rawInput").filter(|input| !input.is_null()) {
         tool.input = bounded(input.to_string());
     }
-    let told = output(update);
-    if !told.is_empty() {
-        if tool.state == ToolState::Failed {
-            tool.error = bounded(told);
-        } else {
-            tool.output = bounded(told);
-        }
+    let output = output(update);
+    if !output.is_empty() {
+        let place = match tool.state {
+            ToolState::Failed => &mut tool.error,
+            _ => &mut tool.output,
+        };
+        *place = bounded(output);
     }
 }
 
-/// What a tool gave back: texts, and which files it changed.
+/// The output of a tool: texts, and which files it changed.
 fn output(update: &Value) -> String {
     let content = update["content"].as_array().into_iter().flatten();
     let pieces = content.filter_map(|piece| match piece["type"].as_str()? {
