@@ -55,15 +55,15 @@ pub const END_MAX: Duration = Duration::from_secs(2);
 /// What an agent has left, and was asked to end (SIGTERM), is to end within this time; then it is
 /// killed. Long enough to write a file, short enough that a person who cancels does not wait.
 pub const LEAVE_MAX: Duration = Duration::from_secs(1);
-/// How often it is looked whether it has ended. Reading the process table takes milliseconds.
+/// Interval for checking whether it has ended. Reading the process table takes milliseconds.
 pub const LEAVE_LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How often what does not stop starting processes is killed again.
 pub const WALKS_MAX: usize = 5;
-/// While agents run it is looked this often who has started what: what is orphaned within this time
-/// is known by its beginning only.
+/// Interval for scanning the process tree while agents run. Processes orphaned within one interval
+/// are attributed by start time only.
 ///
-/// On macOS a look runs `ps`, which takes some 20 ms.
-pub const LOOK_AROUND_EVERY: Duration =
+/// On macOS a scan runs `ps`, which takes some 20 ms.
+pub const SCAN_EVERY: Duration =
     Duration::from_millis(if cfg!(target_os = "macos") { 2_000 } else { 500 });
 /// When the system has no file or process left for an agent, it is tried again this often.
 pub const START_AGAIN: Duration = Duration::from_secs(1);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use legwork_acp::agents::{Agent, REHEARSAL, installable, known, possible};
-use legwork_acp::orphans::Family;
+use legwork_acp::orphans::ProcessTree;
 use legwork_acp::{Introduction, check};
 use legwork_config::Config;
 use legwork_machine::Folders;
@@ -17,12 +17,16 @@ use crate::fault::Fault;
 pub type Started = (usize, Agent, Result<Introduction, String>);
 
 /// Starts agents all at once, asks each who it is, and ends it again.
-pub fn start_all(agents: Vec<Agent>, directory: &Path, family: &Arc<Family>) -> JoinSet<Started> {
+pub fn start_all(
+    agents: Vec<Agent>,
+    directory: &Path,
+    processes: &Arc<ProcessTree>,
+) -> JoinSet<Started> {
     let start = |(number, agent): (usize, Agent)| {
         let directory = directory.to_owned();
-        let family = family.clone();
+        let processes = processes.clone();
         async move {
-            let said = check(&agent, &directory, &family).await;
+            let said = check(&agent, &directory, &processes).await;
             (number, agent, said.map_err(|wrong| wrong.to_string()))
         }
     };

@@ -14,7 +14,7 @@ use crate::agent::model::Offer;
 use crate::agent::process::Process;
 use crate::agents::Agent;
 use crate::limits::{LOGINS_MAX, NAME_MAX_CHARS, QUIET_MAX};
-use crate::orphans::Family;
+use crate::orphans::ProcessTree;
 use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
 use legwork_rpc::ID_MAX_BYTES;
 
@@ -48,11 +48,11 @@ pub struct Introduction {
 pub async fn check(
     agent: &Agent,
     directory: &Path,
-    family: &Arc<Family>,
+    processes: &Arc<ProcessTree>,
 ) -> Result<Introduction, Failure> {
-    let talk = AgentConnection::begin(agent, directory, None, family).await?;
-    let introduction = talk.introduction.clone();
-    talk.process.end().await;
+    let connection = AgentConnection::begin(agent, directory, None, processes).await?;
+    let introduction = connection.introduction.clone();
+    connection.process.end().await;
     Ok(introduction)
 }
 
@@ -61,13 +61,17 @@ impl AgentConnection {
         agent: &Agent,
         directory: &Path,
         environment: Option<&Environment>,
-        family: &Arc<Family>,
+        processes: &Arc<ProcessTree>,
     ) -> Result<Self, Failure> {
-        let process = Process::start(agent, directory, environment, family)?;
-        let deadline = Instant::now() + agent.start_max;
-        let (introduction, agent) = (Introduction::default(), agent.clone());
-        let (model, last_id) = (None, 0);
-        let mut talk = Self { process, introduction, model, last_id, agent, deadline };
+        let process = Process::start(agent, directory, environment, processes)?;
+        let mut connection = Self {
+            process,
+            introduction: Introduction::default(),
+            model: None,
+            last_id: 0,
+            agent: agent.clone(),
+            deadline: Instant::now() + agent.start_max,
+        };
         let params = json!({
             "protocolVersion": ACP_VERSION,
             "clientInfo": { "name": "legwork", "version": env!("CARGO_PKG_VERSION") },
@@ -77,10 +81,10 @@ impl AgentConnection {
                 "terminal": false,
             },
         });
-        let answer =
-            talk.call("initialize", &params).await?.map_err(|e| talk.refused("initialize", &e))?;
-        talk.introduction = talk.introduced(&answer)?;
-        Ok(talk)
+        let answer = connection.call("initialize", &params).await?;
+        let answer = answer.map_err(|error| connection.refused("initialize", &error))?;
+        connection.introduction = connection.introduced(&answer)?;
+        Ok(connection)
     }
 
     /// Opens a session in this folder, with this model if one was chosen. Returns the agent's id
@@ -133,8 +137,10 @@ impl AgentConnection {
         self.model = offer.current();
         let Some(wanted) = wanted else { return Ok(()) };
         let Some(model) = offer.find(wanted) else {
-            let (model, offered) = (plain(wanted, NAME_MAX_CHARS), offer.named());
-            return Err(self.process.failure(What::NoSuchModel { model, offered }));
+            return Err(self.process.failure(What::NoSuchModel {
+                model: plain(wanted, NAME_MAX_CHARS),
+                offered: offer.named(),
+            }));
         };
         if !offer.is_current(model) {
             let (method, params) = offer.choosing(session, model);

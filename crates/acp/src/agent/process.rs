@@ -18,7 +18,7 @@ use crate::agent::environment::give;
 use crate::agent::failure::{Failure, What};
 use crate::agents::Agent;
 use crate::limits::{END_MAX, LINE_MAX_BYTES, OUTGOING_MAX_BYTES, RUBBISH_MAX_LINES, TAIL_BYTES};
-use crate::orphans::{Family, INSIDE, Pace};
+use crate::orphans::{INSIDE, Pace, ProcessTree};
 use crate::wire::{self, Message, Unread};
 
 /// A running agent. Dropped, it is killed with all that it started.
@@ -27,7 +27,7 @@ pub struct Process {
     child: Child,
     /// Its number, also when it has ended.
     id: u32,
-    family: Arc<Family>,
+    processes: Arc<ProcessTree>,
     /// What it started bears this, until that is ended.
     mark: Option<String>,
     /// What is to be written; closed, its stdin is too.
@@ -49,7 +49,7 @@ impl Process {
         agent: &Agent,
         directory: &Path,
         environment: Option<&Environment>,
-        family: &Arc<Family>,
+        processes: &Arc<ProcessTree>,
     ) -> Result<Self, Failure> {
         let not_started = |source| {
             let command = agent.command.join(" ");
@@ -75,7 +75,7 @@ impl Process {
             .process_group(0)
             .kill_on_drop(true);
         let mask = environment.and_then(Environment::umask);
-        let started = family.start(|mark| {
+        let started = processes.start(|mark| {
             // Settings may take the mark away, for an agent that is to be like any other program.
             if !agent.env.contains_key(INSIDE) {
                 command.env(INSIDE, mark);
@@ -83,20 +83,20 @@ impl Process {
             inherited::spawning(mask, || command.spawn())
         });
         let (mut child, mark) = started.map_err(not_started)?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr), Some(id)) =
-            (pipes.0, pipes.1, pipes.2, child.id())
-        else {
-            return Err(not_started(std::io::Error::other("it has no pipes")));
-        };
-        let (tail, unwritten) = (Arc::default(), Arc::new(AtomicUsize::new(0)));
+        let no_pipes = || not_started(std::io::Error::other("it has no pipes"));
+        let id = child.id().ok_or_else(no_pipes)?;
+        let stdin = child.stdin.take().ok_or_else(no_pipes)?;
+        let stdout = child.stdout.take().ok_or_else(no_pipes)?;
+        let stderr = child.stderr.take().ok_or_else(no_pipes)?;
+        let tail = Arc::default();
+        let unwritten = Arc::new(AtomicUsize::new(0));
         let (outgoing, lines) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, lines, unwritten.clone()));
         let tail_is_whole = tokio::spawn(keep_tail(stderr, Arc::clone(&tail)));
         Ok(Self {
             agent: agent.name.clone(),
             id,
-            family: family.clone(),
+            processes: processes.clone(),
             mark: Some(mark),
             child,
             outgoing: Some(outgoing),
@@ -155,11 +155,11 @@ impl Process {
         Failure::new(&self.agent, what, &lock(&self.tail).text())
     }
 
-    /// Ends it: gently first, then with all that it started.
+    /// Ends the agent, gently first, and then all processes that it started.
     pub async fn end(mut self) {
-        let family = self.family.clone();
-        // What it has started is still below it, and will not be when it has ended.
-        let _ = spawn_blocking(move || family.look_around()).await;
+        let processes = self.processes.clone();
+        // Its descendants have their ancestor only as long as it runs.
+        let _ = spawn_blocking(move || processes.scan()).await;
         self.outgoing = None;
         let _ = timeout(END_MAX, self.child.wait()).await;
         self.end_all().await;
@@ -168,10 +168,10 @@ impl Process {
 
     async fn end_all(&mut self) {
         if let Some(mark) = self.mark.take() {
-            let (family, id) = (self.family.clone(), self.id);
-            // It reads the process table, and waits.
-            let ended = spawn_blocking(move || family.end_left_by(&mark, id, Pace::Gently));
-            let _ = ended.await;
+            let processes = self.processes.clone();
+            let id = self.id;
+            // This reads the process table, and waits.
+            let _ = spawn_blocking(move || processes.end_left_by(&mark, id, Pace::Gently)).await;
         }
     }
 
@@ -204,9 +204,9 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if let Some(mark) = self.mark.take() {
-            self.family.end_left_by(&mark, self.id, Pace::AtOnce);
+            self.processes.end_left_by(&mark, self.id, Pace::AtOnce);
         }
-        self.family.forget(self.id);
+        self.processes.forget(self.id);
     }
 }
 

@@ -21,7 +21,7 @@ use super::{LocalHost, Setup, marked};
 use crate::KIND;
 use crate::agents::{Agent, REHEARSAL, known};
 use crate::limits::TERMINALS_KEPT;
-use crate::orphans::{Family, own_mark};
+use crate::orphans::{ProcessTree, own_mark};
 use crate::session::session_log::{Line, bound};
 
 /// The sessions of terminals are told from those of hosts by how they begin.
@@ -41,23 +41,24 @@ pub fn opening(
     folders: &Folders,
     settings: impl Fn() -> AgentSettings + Send + Sync + 'static,
 ) -> Opening {
-    let (folders, settings) = (folders.clone(), Arc::new(settings));
+    let folders = folders.clone();
+    let settings = Arc::new(settings);
     Box::new(move |outside| {
-        let for_family = settings.clone();
-        let keep = Box::new(move || for_family().keep);
-        let family = Family::new(&folders.store, keep, outside.detached.clone());
-        let ended = family.end_all_left();
+        let keep_settings = settings.clone();
+        let keep = Box::new(move || keep_settings().keep);
+        let processes = ProcessTree::new(&folders.store, keep, outside.detached.clone());
+        let ended = processes.end_all_left();
         if ended > 0 {
             (outside.warn)(&format!("ended {ended} processes that an earlier daemon had left"));
         }
-        family.adopt();
-        tokio::spawn(family.clone().tend());
+        processes.become_subreaper();
+        tokio::spawn(processes.clone().tend());
         let sessions = folders.sessions.clone();
         let agents = Box::new(move |path: Option<&str>| {
             let path = path.map(OsString::from).or_else(|| env::var_os("PATH"));
             known(settings().agents, &folders, path.as_deref())
         });
-        let host = LocalHost::open(&sessions, Setup { agents, family, outside })?;
+        let host = LocalHost::open(&sessions, Setup { agents, processes, outside })?;
         if let Err(error) = host.0.log.remove_old_terminals(TERMINALS_KEPT) {
             host.0.trouble(&format!("old sessions cannot be removed: {error}"));
         }
@@ -76,8 +77,8 @@ impl LocalHost {
         if self.0.log.has(session)? {
             return Ok(());
         }
-        let (directory, model) = (directory.into(), model.map(str::to_owned));
-        self.0.log.append(session, &Line::Terminal { directory, model })
+        let line = Line::Terminal { directory: directory.into(), model: model.map(str::to_owned) };
+        self.0.log.append(session, &line)
     }
 
     /// Removes the sessions and the mail of these tasks. The session of one that is still at work
@@ -205,7 +206,7 @@ impl BuiltIn for LocalHost {
     }
 
     fn is_mark(&self, mark: &str) -> bool {
-        self.0.setup.family.is_mark(mark)
+        self.0.setup.processes.is_mark(mark)
     }
 
     fn at_work(&self) -> usize {
@@ -230,7 +231,7 @@ mod tests {
         let (hints, _) = mpsc::unbounded_channel();
         let setup = Setup {
             agents: Box::new(|_| Vec::new()),
-            family: Family::new(home.path(), Box::new(Vec::new), Arc::default()),
+            processes: ProcessTree::new(home.path(), Box::new(Vec::new), Arc::default()),
             outside: legwork_host::Outside {
                 hints,
                 warn: Arc::new(|what| panic!("{what}")),

@@ -28,7 +28,7 @@ use crate::agent::environment::Environments;
 use crate::agent::failure::What;
 use crate::agents::{Agent, REHEARSAL, installable};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
-use crate::orphans::{Family, own_mark};
+use crate::orphans::{ProcessTree, own_mark};
 use crate::session::session_log::{End, Line, SessionLog, bound};
 use crate::turn::active_turn::{Turns, now};
 use crate::turn::conversation::{Command, Commands, Conversation, SessionInfo};
@@ -46,7 +46,7 @@ pub type Agents = Box<dyn Fn(Option<&str>) -> Vec<Agent> + Send + Sync>;
 pub struct Setup {
     /// Reads which agents there are, at this moment, for somebody with this PATH.
     pub agents: Agents,
-    pub family: Arc<Family>,
+    pub processes: Arc<ProcessTree>,
     pub outside: Outside,
 }
 
@@ -74,8 +74,11 @@ impl fmt::Debug for Inner {
     }
 }
 
-/// A helper's session, as kept.
-type KeptSession = (SessionInfo, Vec<Line>);
+/// A helper's session as it is in the log.
+struct KeptSession {
+    info: SessionInfo,
+    lines: Vec<Line>,
+}
 
 impl LocalHost {
     pub fn open(folder: &Path, setup: Setup) -> std::io::Result<Self> {
@@ -161,7 +164,7 @@ impl LocalHost {
     async fn probe(&self, session: &SessionId) -> Found {
         let helper = self.helper(session)?;
         let is_live = lock(&self.0.live).contains_key(session);
-        if bound(&helper.1).is_some_and(|(_, loads)| !loads) && !is_live {
+        if bound(&helper.lines).is_some_and(|(_, loads)| !loads) && !is_live {
             return Err(HostError::Gone);
         }
         let (done, loaded) = oneshot::channel();
@@ -208,13 +211,13 @@ impl LocalHost {
     /// Writes the prompt down first: one that is there is not handed over again, even if a crash
     /// came in between, because the agent may have begun.
     async fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
-        let (info, mut lines) = self.helper(session)?;
+        let KeptSession { info, mut lines } = self.helper(session)?;
         let is_it = |line: &Line| matches!(line, Line::Prompt { message: id, .. } if id == message);
         if lines.iter().any(is_it) {
             return Ok(Finding::Done);
         }
-        let (at, text_kept) = (Some(now()), text.to_owned());
-        let line = Line::Prompt { message: message.clone(), text: text_kept, at };
+        let line =
+            Line::Prompt { message: message.clone(), text: text.to_owned(), at: Some(now()) };
         self.append(session, &line)?;
         if lines.iter().any(|line| matches!(line, Line::Prompt { .. })) {
             self.sync(session).await;
@@ -226,19 +229,21 @@ impl LocalHost {
             self.synced(session, names);
         }
         lines.push(line);
-        let (message, text) = (message.clone(), text.to_owned());
-        // Seen at once, so that no look finds it idle.
+        // At once, so that no observation finds the session idle.
         self.0.turns.begin(session, message.clone());
-        self.send((info, lines), Command::Prompt { message, text });
+        let command = Command::Prompt { message: message.clone(), text: text.to_owned() };
+        self.send(KeptSession { info, lines }, command);
         Ok(Finding::Done)
     }
 
     fn look(&self, session: &SessionId, message: &MessageId) -> Found {
         if let Some(going) = self.0.turns.of(session).filter(|going| going.message == *message) {
-            let state = going.end.map_or(RunState::Busy, run_state);
-            let (tool_calls, moved) = (going.tool_calls, Some(going.moved));
-            let usage = going.used.usage();
-            return Ok(Finding::Observed(Observation { state, tool_calls, usage, moved }));
+            return Ok(Finding::Observed(Observation {
+                state: going.end.map_or(RunState::Busy, run_state),
+                tool_calls: going.tool_calls,
+                usage: going.used.usage(),
+                moved: Some(going.moved),
+            }));
         }
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
         let end = lines.into_iter().find_map(|line| match line {
@@ -275,11 +280,19 @@ impl LocalHost {
         if notices.iter().all(|id| id.about == About::Unread) {
             return Ok(Finding::Delivered);
         }
-        let shown = parts.iter().filter(|part| part.shown == Shown::ToAll);
-        let text = shown.map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
-        let (message, addressee) = (message.clone(), session.clone());
-        // Which tasks it is about is kept beside it.
-        let mail = Mail { message, session: addressee, at: now(), text, tasks: Vec::new() };
+        let texts: Vec<&str> = parts
+            .iter()
+            .filter(|part| part.shown == Shown::ToAll)
+            .map(|part| part.text.as_str())
+            .collect();
+        let mail = Mail {
+            message: message.clone(),
+            session: session.clone(),
+            at: now(),
+            text: texts.join("\n"),
+            // The delivery has them.
+            tasks: Vec::new(),
+        };
         let delivery = Delivery { mail, tasks: Some(notices.iter().map(|id| id.task).collect()) };
         let path = {
             let mut mailbox = lock(&self.0.mail);
@@ -321,7 +334,8 @@ impl LocalHost {
 
     /// Passes a command to the session's conversation, or begins one. Under the lock, so that one
     /// that is about to end sees it.
-    fn send(&self, (info, lines): KeptSession, command: Command) {
+    fn send(&self, helper: KeptSession, command: Command) {
+        let KeptSession { info, lines } = helper;
         let session = &info.session;
         let mut live = lock(&self.0.live);
         lock(&self.0.idle).retain(|idle| idle != session);
@@ -342,8 +356,9 @@ impl LocalHost {
         let Some(Line::Helper { parent, agent, directory, .. }) = lines.first().cloned() else {
             return Err(HostError::Gone);
         };
-        let (session, hints) = (session.clone(), self.0.setup.outside.hints.clone());
-        Ok((SessionInfo { session, parent, agent, directory, hints }, lines))
+        let hints = self.0.setup.outside.hints.clone();
+        let info = SessionInfo { session: session.clone(), parent, agent, directory, hints };
+        Ok(KeptSession { info, lines })
     }
 
     fn read(&self, session: &SessionId) -> Result<Option<Vec<Line>>, HostError> {

@@ -26,12 +26,13 @@ pub const KEPT: [&str; 15] = [
 /// Linux cuts the names of programs.
 const NAME_MAX_BYTES: usize = 15;
 
-/// Whether a process is kept, or is below one that is. The agent itself never is.
+/// True if a process or one of its ancestors below the agent is a kept service.
 pub fn is_kept(table: &Table, id: u32, agent: u32, keep: &[String]) -> bool {
     let ourselves = std::process::id();
-    let line = table.line_of(id).take_while(|(above, _)| ![agent, ourselves, 1].contains(above));
-    let mut line = line.filter(|(above, _)| *above != agent);
-    line.any(|(above, entry)| has_name(above, entry, keep))
+    table
+        .line_of(id)
+        .take_while(|(above, _)| ![agent, ourselves, 1].contains(above))
+        .any(|(above, entry)| has_name(above, entry, keep))
 }
 
 fn has_name(id: u32, entry: &Entry, keep: &[String]) -> bool {

@@ -2,10 +2,10 @@
 //! SIGKILL. Services that others use as well are kept.
 //!
 //! Which process is whose is known by its group, by a variable in its environment, and by its
-//! ancestors: the daemon is the subreaper of all that it starts, so that what has lost its parent
-//! becomes a child of the daemon and cannot get out of sight. (On Linux. Elsewhere there is no
-//! such thing: what has lost its parent between two looks and hides its variables, as Apple's own
-//! programs do, is not found. Without a process table the group and the closed stdin have to do.)
+//! ancestors: the daemon is the subreaper of all that it starts, so an orphan becomes a child of the
+//! daemon and cannot get out of sight. (On Linux. Elsewhere there are no subreapers: a process that is
+//! orphaned between two scans and hides its variables, as Apple's own programs do, is not found.
+//! Without a process table only the group is ended.)
 
 mod keep;
 
@@ -30,12 +30,12 @@ use tokio::task::spawn_blocking;
 
 pub use self::keep::KEPT;
 use self::keep::is_kept;
-use crate::limits::{LEAVE_LOOK_EVERY, LEAVE_MAX, LOOK_AROUND_EVERY, WALKS_MAX};
+use crate::limits::{LEAVE_LOOK_EVERY, LEAVE_MAX, SCAN_EVERY, WALKS_MAX};
 
 /// Names that are kept, read when they are needed.
 pub type Keep = Box<dyn Fn() -> Vec<String> + Send + Sync>;
 
-/// Our own process, for good.
+/// The identity of this process.
 pub fn own_mark() -> String {
     process_mark(std::process::id()).unwrap_or_else(|| "unknown".to_owned())
 }
@@ -48,34 +48,34 @@ pub fn store_name(folder: &Path) -> String {
     }
 }
 
-/// How what is left ends.
+/// How the processes that an agent has left are ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// It is asked to, and has a moment.
+    /// SIGTERM, and SIGKILL after a moment.
     Gently,
-    /// It is killed: nobody can wait.
+    /// SIGKILL, because nobody can wait.
     AtOnce,
 }
 
 /// All agents of this process, and what they have started.
-pub struct Family {
-    /// This process and its store: what is left by another daemon is none of ours.
+pub struct ProcessTree {
+    /// The identity of this process and the name of its store, with which every mark begins.
     own: String,
     store: String,
     next: AtomicU64,
-    adopts: AtomicBool,
+    is_subreaper: AtomicBool,
     keep: Keep,
-    /// Children of this process that are nobody's agents.
+    /// Children of this process that no agent has started.
     detached: Arc<Detached>,
-    known: Mutex<Known>,
+    known: Mutex<Ancestry>,
     started: Notify,
 }
 
 #[derive(Default)]
-struct Known {
-    /// The agents' own processes. They are waited for elsewhere.
+struct Ancestry {
+    /// The agents' own processes. Their exit codes are collected elsewhere.
     agents: BTreeMap<u32, Started>,
-    /// What was seen below an agent, by number and beginning, with that agent's mark.
+    /// Descendants of an agent by process id and start time, with that agent's mark.
     seen: BTreeMap<(u32, u64), String>,
 }
 
@@ -84,43 +84,50 @@ struct Started {
     at: u64,
 }
 
-impl Family {
+impl ProcessTree {
     pub fn new(store: &Path, keep: Keep, detached: Arc<Detached>) -> Arc<Self> {
         let store = store_name(store);
         let own = format!("{}-{store}", own_mark());
-        let (next, adopts, known) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default());
-        let started = Notify::new();
-        Arc::new(Self { own, store, next, adopts, keep, detached, known, started })
+        Arc::new(Self {
+            own,
+            store,
+            next: AtomicU64::new(0),
+            is_subreaper: AtomicBool::new(false),
+            keep,
+            detached,
+            known: Mutex::default(),
+            started: Notify::new(),
+        })
     }
 
-    /// Of a command that starts agents to look at them, and keeps what is kept by default.
+    /// For a command that starts agents to look at them, and keeps the default services.
     pub fn of_command(store: &Path) -> Arc<Self> {
         Self::new(store, Box::new(|| KEPT.map(str::to_owned).to_vec()), Arc::default())
     }
 
-    /// Makes orphans our children from now on. Whoever calls this has no children but agents in
+    /// Makes orphans children of this process from now on. The caller has no children but agents in
     /// process groups of their own.
-    pub fn adopt(&self) {
+    pub fn become_subreaper(&self) {
         #[cfg(target_os = "linux")]
         if rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok() {
-            self.adopts.store(true, Ordering::Relaxed);
+            self.is_subreaper.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether this is the mark of an agent of our store, of whichever daemon.
+    /// True if this is the mark of an agent of our store, also of an earlier daemon.
     pub fn is_mark(&self, mark: &str) -> bool {
         self.daemon_in(mark).is_some()
     }
 
-    /// The daemon's mark in that of an agent of our store.
+    /// The daemon's identity in the mark of an agent of our store.
     fn daemon_in<'a>(&self, mark: &'a str) -> Option<&'a str> {
         let (daemon, _) = mark.rsplit_once('-')?;
         let (daemon, store) = daemon.rsplit_once('-')?;
         (store == self.store).then_some(daemon)
     }
 
-    /// Starts an agent under a new mark. Under the lock, so that nobody who looks around takes the
-    /// new process for one that has lost its parent.
+    /// Starts an agent under a new mark. The lock is held, so that no scan takes the new process for
+    /// an orphan.
     pub fn start(
         &self,
         spawn: impl FnOnce(&str) -> std::io::Result<Child>,
@@ -136,26 +143,26 @@ impl Family {
         Ok((child, mark))
     }
 
-    /// This agent's process has ended and nobody waits for it any more.
+    /// Removes an agent whose process has ended and was waited for.
     pub fn forget(&self, agent: u32) {
         lock(&self.known).agents.remove(&agent);
     }
 
-    /// Looks around as long as agents run, and whenever a child has ended. Never ends.
+    /// Scans at intervals while agents run, and whenever a child has ended. Never returns.
     pub async fn tend(self: Arc<Self>) {
         let Ok(mut children) = listen(SignalKind::child()) else { return };
         loop {
             let is_busy = self.is_busy();
-            // Where nobody is adopted there is nobody to bury, and where looking takes a child, the
-            // end of that one would be the reason for the next look.
-            let buries = self.adopts.load(Ordering::Relaxed);
+            // Without a subreaper there is nothing to reap, and a scan that starts a child (`ps`) would
+            // be the reason for the next scan.
+            let reaps = self.is_subreaper.load(Ordering::Relaxed);
             tokio::select! {
-                _ = children.recv(), if buries => {}
+                _ = children.recv(), if reaps => {}
                 () = self.started.notified(), if !is_busy => {}
-                () = tokio::time::sleep(LOOK_AROUND_EVERY), if is_busy => {}
+                () = tokio::time::sleep(SCAN_EVERY), if is_busy => {}
             }
-            let family = self.clone();
-            let _ = spawn_blocking(move || family.look_around()).await;
+            let processes = self.clone();
+            let _ = spawn_blocking(move || processes.scan()).await;
         }
     }
 
@@ -163,18 +170,18 @@ impl Family {
         !lock(&self.known).agents.is_empty()
     }
 
-    /// Notes who has started what, before parents are gone, and reaps orphans that became ours.
-    pub fn look_around(&self) {
+    /// Records the ancestors of processes before those end, and reaps orphans.
+    pub fn scan(&self) {
         if let Some(table) = Table::below(std::process::id()) {
             let mut known = lock(&self.known);
-            known.look(&table);
-            if self.adopts.load(Ordering::Relaxed) {
-                known.bury(&table);
+            known.record(&table);
+            if self.is_subreaper.load(Ordering::Relaxed) {
+                known.reap(&table);
             }
         }
     }
 
-    /// Ends what this agent has left, and the agent itself if it still runs.
+    /// Ends the processes of this agent, and the agent itself if it still runs. Returns how many.
     pub fn end_left_by(&self, mark: &str, agent: u32, pace: Pace) -> usize {
         if cfg!(not(target_os = "linux")) && Table::read().is_none() {
             end_group(agent, pace);
@@ -183,33 +190,36 @@ impl Family {
         self.end_where(pace, |table, keep| self.left_by(table, mark, agent, keep))
     }
 
-    /// Ends what daemons of our store that are no more have left. Gives back how many processes
-    /// that were.
+    /// Kills processes left behind by dead daemons of this store. Returns how many.
     pub fn end_all_left(&self) -> usize {
         self.end_where(Pace::Gently, |table, keep| {
             let is_left = |mark: &String| self.daemon_in(mark).is_some_and(has_ended_here);
             let mut marked = marks(table, |_| true);
             marked.retain(|_, mark| is_left(mark));
             let below = |id: u32| table.line_of(id).any(|(above, _)| marked.contains_key(&above));
-            let left = table.0.keys().copied().filter(|id| below(*id));
-            left.filter(|id| !is_kept(table, *id, 0, keep)).collect()
+            table
+                .0
+                .keys()
+                .copied()
+                .filter(|id| below(*id) && !is_kept(table, *id, 0, keep))
+                .collect()
         })
     }
 
     fn left_by(&self, table: &Table, mark: &str, agent: u32, keep: &[String]) -> Vec<u32> {
-        let adopts = self.adopts.load(Ordering::Relaxed);
-        // What we adopt is known by its ancestors, and nothing else is looked at. Before the lock
-        // is taken, because a process that hangs in the kernel may keep us waiting here.
-        let marks = marks(table, |entry| !adopts || entry.parent == std::process::id());
+        let is_subreaper = self.is_subreaper.load(Ordering::Relaxed);
+        // A subreaper knows processes by their ancestors, and reads the variables of orphans only. They
+        // are read before the lock is taken, because a process that hangs in the kernel blocks the read.
+        let marks = marks(table, |entry| !is_subreaper || entry.parent == std::process::id());
         let mut known = lock(&self.known);
-        known.look(table);
-        if adopts {
-            known.bury(table);
-            known.claim(table, mark, &marks, &self.detached);
-            known.look(table);
+        known.record(table);
+        if is_subreaper {
+            known.reap(table);
+            known.attribute(table, mark, &marks, &self.detached);
+            known.record(table);
         }
         let begun = known.agents.get(&agent).map_or(0, |agent| agent.at);
-        // Its number may be another process's by now, and then its group is.
+        // The agent's process id may belong to another process by now, and then its group does too.
         let is_used_again = table.0.get(&agent).is_some_and(|entry| entry.start != begun);
         let is_its = |id: &u32| {
             let Some(entry) = table.0.get(id) else { return false };
@@ -220,22 +230,25 @@ impl Family {
                 || seen.is_none() && marks.get(id).is_some_and(|bears| bears == mark)
         };
         let is_other = |id: &u32| *id != agent && known.agents.contains_key(id);
-        let its = table.0.keys().copied().filter(|id| is_its(id) && !is_other(id));
-        let its: Vec<u32> = its.collect();
+        let mut its: Vec<u32> =
+            table.0.keys().copied().filter(|id| is_its(id) && !is_other(id)).collect();
         drop(known);
-        its.into_iter().filter(|id| !is_kept(table, *id, agent, keep)).collect()
+        its.retain(|id| !is_kept(table, *id, agent, keep));
+        its
     }
 
-    /// Walks again as long as there is something to end: it may have started more meanwhile.
+    /// Repeats as long as there is something to end, because it may have started more meanwhile.
     fn end_where(&self, pace: Pace, left: impl Fn(&Table, &[String]) -> Vec<u32>) -> usize {
-        let (keep, ourselves) = ((self.keep)(), std::process::id());
+        let keep = (self.keep)();
         let deadline = Instant::now() + LEAVE_MAX;
-        let (mut asked, mut ended, mut walks) = (BTreeSet::new(), BTreeSet::new(), 0);
+        let mut asked = BTreeSet::new();
+        let mut ended = BTreeSet::new();
+        let mut walks = 0;
         while walks < WALKS_MAX {
             let Some(table) = Table::read() else { break };
             let is_alive = |id: &u32| table.0.get(id).is_some_and(|entry| !entry.is_zombie());
-            let left = left(&table, &keep).into_iter();
-            let left: Vec<u32> = left.filter(|id| *id != ourselves && is_alive(id)).collect();
+            let mut left = left(&table, &keep);
+            left.retain(|id| *id != std::process::id() && is_alive(id));
             if left.is_empty() {
                 break;
             }
@@ -257,9 +270,10 @@ impl Family {
     }
 }
 
-impl Known {
-    /// Remembers what is below an agent, or below what was; forgets what is no more.
-    fn look(&mut self, table: &Table) {
+impl Ancestry {
+    /// Records the descendants of live and recently exited agents, and drops entries of dead
+    /// processes.
+    fn record(&mut self, table: &Table) {
         let mut seen = BTreeMap::new();
         for (id, entry) in &table.0 {
             let agent = |id: &u32, at: u64| self.agents.get(id).filter(|agent| agent.at == at);
@@ -274,7 +288,7 @@ impl Known {
                 seen.insert((*id, entry.start), by.clone());
             }
         }
-        // What is missing in a table need not be gone.
+        // A process that is missing in a partial table may be alive.
         let before = std::mem::replace(&mut self.seen, seen);
         let is_there = |(id, start): &(u32, u64)| {
             let elsewhere = || if table::IS_PARTIAL { table::entry(*id) } else { None };
@@ -284,9 +298,9 @@ impl Known {
         self.seen.extend(before.into_iter().filter(|(process, _)| is_there(process)));
     }
 
-    /// What has become our child and was never seen below its agent is taken for one of this
-    /// agent's, unless another one that runs may have started it.
-    fn claim(
+    /// Attributes orphans without a recorded ancestor to this agent, unless another agent that runs
+    /// may have started them.
+    fn attribute(
         &mut self,
         table: &Table,
         mark: &str,
@@ -313,20 +327,20 @@ impl Known {
         }
     }
 
-    /// Collects the exit codes of orphans that became our children. Those of agents are tokio's.
-    fn bury(&self, table: &Table) {
+    /// Collects the exit codes of orphans that became our children. Tokio collects those of agents.
+    fn reap(&self, table: &Table) {
         for (id, entry) in &table.0 {
             let is_ours = entry.parent == std::process::id() && !self.agents.contains_key(id);
             if is_ours && !is_own_child(*id) && entry.is_zombie() {
                 let id = i32::try_from(*id).ok().and_then(Pid::from_raw);
-                // It is no child of ours any more if somebody was quicker.
+                // This fails if the exit code was collected meanwhile.
                 let _ = id.map(|id| waitpid(Some(id), WaitOptions::NOHANG));
             }
         }
     }
 }
 
-/// The marks of processes, where they are wanted.
+/// The marks in the environments of these processes.
 fn marks(table: &Table, is_wanted: impl Fn(&Entry) -> bool) -> BTreeMap<u32, String> {
     let alive = table.0.iter().filter(|(_, entry)| !entry.is_zombie() && is_wanted(entry));
     variables(alive.map(|(id, _)| *id), INSIDE)
@@ -334,12 +348,12 @@ fn marks(table: &Table, is_wanted: impl Fn(&Entry) -> bool) -> BTreeMap<u32, Str
 
 fn signal(id: u32, signal: Signal) {
     if let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) {
-        // Fails if it has just ended, which is what is wanted.
+        // This fails if the process has just ended.
         let _ = kill_process(id, signal);
     }
 }
 
-/// Where there is no table, nothing is known but the group.
+/// Ends the agent's process group, for systems without a process table.
 fn end_group(agent: u32, pace: Pace) {
     let Some(group) = i32::try_from(agent).ok().and_then(Pid::from_raw) else { return };
     if pace == Pace::Gently && kill_process_group(group, Signal::TERM).is_ok() {

@@ -260,8 +260,9 @@ impl AgentSession {
         let environment = environment.as_deref();
         let path = environment.and_then(|environment| environment.get("PATH"));
         let agent = host.agent(&info.agent, path).ok_or_else(|| not_there(&info.agent))?;
-        let family = &host.setup.family;
-        let mut new = AgentConnection::begin(&agent, &info.directory, environment, family).await?;
+        let processes = &host.setup.processes;
+        let mut new =
+            AgentConnection::begin(&agent, &info.directory, environment, processes).await?;
         let model = host.log.chosen_model(&info.parent);
         if let Some(session) = &self.agent_session {
             new.take_up(session, &info.directory, model.as_deref()).await?;

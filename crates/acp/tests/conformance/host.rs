@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
 use legwork_acp::agents::{Agent, Source};
-use legwork_acp::orphans::Family;
+use legwork_acp::orphans::ProcessTree;
 use legwork_acp::{LocalHost, Setup};
 use legwork_engine::record::Target;
 use legwork_engine::work::{Observation, Question, RunState, Scope, Tried};
@@ -68,7 +68,7 @@ fn open(home: &Path, agent: &[&str]) -> (LocalHost, mpsc::UnboundedReceiver<Hint
     let (hints, heard) = mpsc::unbounded_channel();
     let setup = Setup {
         agents: Box::new(move |_| vec![agent.clone()]),
-        family: Family::new(home, Box::new(Vec::new), Arc::default()),
+        processes: ProcessTree::new(home, Box::new(Vec::new), Arc::default()),
         outside: Outside {
             hints,
             warn: Arc::new(|what| panic!("{what}")),

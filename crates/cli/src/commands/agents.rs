@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use legwork_acp::Introduction;
 use legwork_acp::agents::{Agent, Source};
-use legwork_acp::orphans::Family;
+use legwork_acp::orphans::ProcessTree;
 use legwork_machine::Folders;
 use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
@@ -74,8 +74,8 @@ impl super::Command for Agents {
         let agents = self.chosen(known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();
         if !self.no_start {
-            let family = Family::of_command(&folders.store);
-            let Some(starts) = start(agents, family)? else { return Ok(Exit::Interrupted) };
+            let processes = ProcessTree::of_command(&folders.store);
+            let Some(starts) = start(agents, processes)? else { return Ok(Exit::Interrupted) };
             for (shown, starts) in all.iter_mut().zip(starts) {
                 shown.starts = Some(starts);
             }
@@ -133,22 +133,26 @@ fn shown(agent: &Agent, default: &Option<String>) -> Shown {
 }
 
 /// Starts all of them at once. Nothing if Ctrl-C was pressed; then they are gone too.
-fn start(agents: Vec<Agent>, family: Arc<Family>) -> Result<Option<Vec<Starts>>, Fault> {
+fn start(agents: Vec<Agent>, processes: Arc<ProcessTree>) -> Result<Option<Vec<Starts>>, Fault> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Fault::Input)?;
     let directory = env::current_dir().map_err(Fault::Input)?;
     let found = runtime.block_on(async {
         tokio::select! {
-            found = start_each(agents, directory, family) => Ok(Some(found)),
+            found = start_each(agents, directory, processes) => Ok(Some(found)),
             pressed = tokio::signal::ctrl_c() => pressed.map(|()| None),
         }
     });
     found.map_err(|error: io::Error| Fault::Input(error))
 }
 
-async fn start_each(agents: Vec<Agent>, directory: PathBuf, family: Arc<Family>) -> Vec<Starts> {
+async fn start_each(
+    agents: Vec<Agent>,
+    directory: PathBuf,
+    processes: Arc<ProcessTree>,
+) -> Vec<Starts> {
     let mut open: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
     let mut found: Vec<Option<Starts>> = agents.iter().map(|_| None).collect();
-    let mut starting = start_all(agents, &directory, &family);
+    let mut starting = start_all(agents, &directory, &processes);
     let mut board = is_live().then(Board::default);
     let mut redraw = interval(REDRAW);
     loop {

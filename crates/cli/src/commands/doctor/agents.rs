@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use legwork_acp::agents::{Agent, REHEARSAL, Source};
-use legwork_acp::orphans::Family;
+use legwork_acp::orphans::ProcessTree;
 use legwork_machine::Folders;
 use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
@@ -81,9 +81,9 @@ fn failing(mut agents: Vec<Agent>, folders: &Folders) -> Vec<(Agent, String)> {
     let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return Vec::new() };
     let directory = env::current_dir().unwrap_or_else(|_| "/".into());
     agents.iter_mut().for_each(|agent| agent.start_max = agent.start_max.min(START_MAX));
-    let family = Family::of_command(&folders.store);
+    let processes = ProcessTree::of_command(&folders.store);
     let mut all =
-        runtime.block_on(async { start_all(agents, &directory, &family).join_all().await });
+        runtime.block_on(async { start_all(agents, &directory, &processes).join_all().await });
     all.sort_by_key(|(number, ..)| *number);
     all.into_iter().filter_map(|(_, agent, said)| Some((agent, said.err()?))).collect()
 }
