@@ -18,6 +18,7 @@ use crate::cache::followed::Followed;
 use crate::cache::link_cache::LinkCache;
 use crate::operations::{self, agents, toast};
 use crate::wire::entries::{self, message_of};
+use crate::wire::event::{Event, EventKind};
 use crate::wire::transport::Transport;
 use crate::wire::{events, history};
 use crate::{KIND, headless};
@@ -36,8 +37,13 @@ impl Kind for OpenCode {
         // What happened before the link stood was told to nobody.
         self.0.forget();
         let cache = LinkCache::with(self.0.clone());
-        let (followed, draws_helpers) = (Followed::default(), AtomicBool::new(false));
-        Arc::new(Connected { id, link, cache, followed, draws_helpers })
+        Arc::new(Connected {
+            id,
+            link,
+            cache,
+            followed: Followed::default(),
+            draws_helpers: AtomicBool::new(false),
+        })
     }
 
     fn start_headless(&self, place: &Place, how: &HowToStart) -> Option<Starting> {
@@ -106,20 +112,23 @@ impl Host for Connected {
     }
 
     fn hints(&self, name: &str, properties: &Value) -> Vec<Hint> {
-        if name == events::SCREEN {
+        let event = Event::read(name, properties);
+        if let EventKind::Screen = event.kind {
             self.draws_helpers.store(true, Ordering::Relaxed);
         }
-        let heard = self.followed.hear(name, properties);
+        let heard = self.followed.hear(&event);
         if heard.others {
             self.want_events();
         }
         if heard.is_spare {
             return Vec::new();
         }
-        let used = self.cache.event_cache.hear(name, properties);
-        let used =
-            used.map(|(session, used)| Hint::Progress { session, tool: None, used: Some(used) });
-        used.into_iter().chain(events::hints(&self.id, name, properties)).collect()
+        let used = self.cache.event_cache.hear(&event).map(|(session, used)| Hint::Progress {
+            session,
+            tool: None,
+            used: Some(used),
+        });
+        used.into_iter().chain(events::hints(&self.id, &event)).collect()
     }
 
     fn toast<'a>(&'a self, toast: &'a Toast) -> HostFuture<'a, ()> {

@@ -22,13 +22,14 @@ pub const PLUGIN: &str = include_str!("../plugin/legwork.js");
 /// The text of its part for the terminal UI, with the same holes.
 pub const TUI_PLUGIN: &str = include_str!("../plugin/tui.js");
 
-pub use cache::event_cache::{EventCache, MISSED};
+pub use cache::event_cache::EventCache;
 pub use cache::link_cache::LinkCache;
 pub use headless::STARTED;
 pub use host::OpenCode;
 pub use operations::perform;
 pub use operations::toast::toast;
 pub use wire::error::Fault;
+pub use wire::event::{Event, MISSED};
 pub use wire::events::{hints, project, wanted};
 pub use wire::remote::{DEFAULT_USER, Remote};
 pub use wire::stream::{Events, Heard};

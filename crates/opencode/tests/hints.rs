@@ -3,12 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use legwork_engine::Hint;
-use legwork_opencode::{hints, project, wanted};
+use legwork_opencode::{Event, project, wanted};
 use legwork_protocol::HostId;
 use serde_json::{Value, json};
 
 fn host() -> HostId {
     "opencode-1".parse().unwrap()
+}
+
+fn hints(host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
+    legwork_opencode::hints(host, &Event::read(name, properties))
 }
 
 fn recorded() -> Vec<(String, Value)> {

@@ -8,7 +8,7 @@ use legwork_engine::Action;
 use legwork_engine::record::Target;
 use legwork_engine::work::{Part, Scope, Shown, Tried, Wake};
 use legwork_host::{Request, Unreachable};
-use legwork_opencode::{Transport, hints, perform, project, wanted};
+use legwork_opencode::{Event, Transport, hints, perform, project, wanted};
 use legwork_protocol::TaskId;
 use legwork_protocol::api::Reply;
 use legwork_protocol::line::HostReply;
@@ -170,8 +170,8 @@ proptest! {
         let name = &wanted[number].name;
         let kept = project(&wanted, name, &properties).unwrap();
         let host = "opencode-1".parse().unwrap();
-        drop(hints(&host, name, &properties));
-        drop(hints(&host, name, &kept));
+        drop(hints(&host, &Event::read(name, &properties)));
+        drop(hints(&host, &Event::read(name, &kept)));
     }
 }
 

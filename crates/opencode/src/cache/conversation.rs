@@ -11,8 +11,8 @@ use legwork_protocol::SessionId;
 use serde_json::Value;
 
 use crate::wire::choice::Choice;
+use crate::wire::event::EventKind;
 use crate::wire::history;
-use crate::wire::mark;
 use crate::wire::message;
 use crate::wire::transport::{Transport, ask, session_path};
 
@@ -70,23 +70,20 @@ impl SessionCache {
         Some(Self { session, written: None, by_person: None })
     }
 
-    pub fn hear(&mut self, name: &str, properties: &Value) {
-        let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
-        match name {
-            "session.updated" => {
-                if let Some(told) = Self::by(&properties["info"]) {
+    pub fn hear(&mut self, event: &EventKind<'_>) {
+        match event {
+            EventKind::SessionUpdated { info } => {
+                if let Some(told) = Self::by(info) {
                     self.session = told.session;
                 }
             }
-            "message.updated" if word("/info/role") == Some("user") => {
-                if let Some(message) = word("/info/id").filter(|id| !mark::is_our_message(id)) {
-                    self.wrote(message, Choice::read(&properties["info"]));
-                }
+            EventKind::MessageUpdated(message) if message.is_by_another_user() => {
+                self.wrote(message.id().unwrap_or_default(), message.choice());
             }
-            "message.part.updated" if message::is_persons_text(&properties["part"]) => {
-                self.shown(word("/part/messageID"));
+            EventKind::PartUpdated(part) if message::is_persons_text(part) => {
+                self.shown(part["messageID"].as_str());
             }
-            "message.removed" => self.removed(word("/messageID")),
+            EventKind::MessageRemoved { message } => self.removed(*message),
             _ => {}
         }
     }

@@ -15,16 +15,14 @@ use crate::cache::conversation::{Conversation, SessionCache};
 use crate::cache::link_cache::keep;
 use crate::cache::reply_builder::ReplyBuilder;
 use crate::limits::{CONVERSATIONS_KEPT, REPLIES_KEPT};
+use crate::wire::event::{Event, EventKind};
 use crate::wire::usage::Spending;
 
-/// An event of our own: the front may have missed some of OpenCode's.
-pub const MISSED: &str = "legwork.events.missed";
+#[derive(Debug, Default)]
+pub struct EventCache(Mutex<CachedSessions>);
 
 #[derive(Debug, Default)]
-pub struct EventCache(Mutex<Known>);
-
-#[derive(Debug, Default)]
-struct Known {
+struct CachedSessions {
     /// Sessions with a person.
     conversations: BTreeMap<SessionId, SessionCache>,
     /// Sessions that were prompted.
@@ -32,34 +30,32 @@ struct Known {
 }
 
 impl EventCache {
-    /// Gives back what a prompt in the session used up so far, if that is news.
-    pub fn hear(&self, name: &str, properties: &Value) -> Option<(SessionId, PromptUsage)> {
-        if name == MISSED {
+    /// Returns what a prompt in the session has used so far, if the event changes that.
+    pub fn hear(&self, event: &Event<'_>) -> Option<(SessionId, PromptUsage)> {
+        if let EventKind::Missed = event.kind {
             self.forget();
             return None;
         }
-        let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
-        let session = word("/sessionID").or_else(|| word("/info/id"));
-        let session: SessionId = session?.parse().ok()?;
+        let session = event.session.as_ref()?;
         let mut known = lock(&self.0);
-        if name == "session.deleted" {
-            known.conversations.remove(&session);
-            known.replies.remove(&session);
-        } else if let Some(awaited) = known.replies.get_mut(&session) {
-            return awaited.hear(name, properties).map(|used| (session, used));
-        } else if let Some(told) = known.conversations.get_mut(&session) {
-            told.hear(name, properties);
-        } else if name == "session.updated"
-            && let Some(told) = SessionCache::by(&properties["info"])
+        if let EventKind::SessionDeleted = event.kind {
+            known.conversations.remove(session);
+            known.replies.remove(session);
+        } else if let Some(reply) = known.replies.get_mut(session) {
+            return reply.hear(&event.kind).map(|used| (session.clone(), used));
+        } else if let Some(conversation) = known.conversations.get_mut(session) {
+            conversation.hear(&event.kind);
+        } else if let EventKind::SessionUpdated { info } = event.kind
+            && let Some(conversation) = SessionCache::by(info)
         {
-            keep(&mut known.conversations, CONVERSATIONS_KEPT, session, told);
+            keep(&mut known.conversations, CONVERSATIONS_KEPT, session.clone(), conversation);
         }
         None
     }
 
     /// Events may have been missed.
     pub fn forget(&self) {
-        *lock(&self.0) = Known::default();
+        *lock(&self.0) = CachedSessions::default();
     }
 
     /// From now on the reply to this prompt is collected.

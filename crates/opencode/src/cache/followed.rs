@@ -12,9 +12,9 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::cache::event_cache::MISSED;
 use crate::limits::{DELTA_EVERY, FOLLOW_LINGER, FOLLOWED_MAX, LIVE_MAX_BYTES};
 use crate::wire::entries::message_of;
+use crate::wire::event::{DeltaText, Event, EventKind};
 
 #[derive(Debug, Default)]
 pub struct Followed(Mutex<BTreeMap<SessionId, Following>>);
@@ -85,26 +85,19 @@ impl Followed {
         lock(&self.0).clear();
     }
 
-    pub fn hear(&self, name: &str, properties: &Value) -> Heard {
+    pub fn hear(&self, event: &Event<'_>) -> Heard {
         let mut all = lock(&self.0);
-        if all.is_empty() {
-            return Heard::default();
-        }
-        if name == MISSED {
+        if let EventKind::Missed = event.kind {
             all.values_mut().for_each(Following::missed);
             return Heard::default();
         }
-        let session = properties["sessionID"].as_str().and_then(|id| id.parse::<SessionId>().ok());
-        let Some((session, following)) =
-            session.and_then(|session| Some((session.clone(), all.get_mut(&session)?)))
-        else {
-            return Heard::default();
-        };
+        let Some(session) = &event.session else { return Heard::default() };
+        let Some(following) = all.get_mut(session) else { return Heard::default() };
         if following.is_left() {
-            all.remove(&session);
+            all.remove(session);
             return Heard { others: true, is_spare: false };
         }
-        Heard { others: false, is_spare: following.hear(name, properties) }
+        Heard { others: false, is_spare: following.hear(&event.kind) }
     }
 
     /// What was read last, if it holds this message and is still so.
@@ -146,23 +139,21 @@ impl Following {
         self.changed.receiver_count() == 0 && self.asked.elapsed() > FOLLOW_LINGER
     }
 
-    /// Says whether it was one of many.
-    fn hear(&mut self, name: &str, properties: &Value) -> bool {
-        if name != "message.part.delta" {
+    /// Returns whether the event is one of many.
+    fn hear(&mut self, event: &EventKind<'_>) -> bool {
+        let EventKind::Delta { text } = event else {
             self.outdate();
-            if name == "message.part.updated" {
-                self.part(&properties["part"]);
+            if let EventKind::PartUpdated(part) = event {
+                self.part(part);
             }
             self.tell();
             return false;
-        }
-        let word = |key: &str| properties[key].as_str();
-        if let (Some(part), Some("text"), Some(delta)) =
-            (word("partID"), word("field"), word("delta"))
-            && self.live_bytes + delta.len() <= LIVE_MAX_BYTES
+        };
+        if let Some(DeltaText { part, text }) = text
+            && self.live_bytes + text.len() <= LIVE_MAX_BYTES
         {
-            self.live_bytes += delta.len();
-            self.live.entry(part.to_owned()).or_default().text.push_str(delta);
+            self.live_bytes += text.len();
+            self.live.entry((*part).to_owned()).or_default().text.push_str(text);
             self.tell();
         }
         let is_due = self.passed_on.is_none_or(|at| at.elapsed() >= DELTA_EVERY);
@@ -184,7 +175,8 @@ impl Following {
     }
 
     fn outdate(&mut self) {
-        (self.read, self.version) = (None, self.version + 1);
+        self.read = None;
+        self.version += 1;
     }
 
     fn missed(&mut self) {
@@ -226,12 +218,12 @@ mod tests {
     #[tokio::test]
     async fn p3_a_text_is_there_while_it_is_written() {
         let followed = Followed::default();
-        followed.hear("message.part.delta", &delta("unheard"));
+        followed.hear(&Event::read("message.part.delta", &delta("unheard")));
         let (mut changes, is_new) = followed.follow(&session());
         assert!(is_new && !followed.follow(&session()).1);
-        followed.hear("message.part.updated", &begun());
-        followed.hear("message.part.delta", &delta("one "));
-        followed.hear("message.part.delta", &delta("two"));
+        followed.hear(&Event::read("message.part.updated", &begun()));
+        followed.hear(&Event::read("message.part.delta", &delta("one ")));
+        followed.hear(&Event::read("message.part.delta", &delta("two")));
         assert!(changes.has_changed().unwrap());
         changes.mark_unchanged();
         let entry = shown(&followed);
@@ -242,10 +234,13 @@ mod tests {
     async fn p3_who_comes_late_is_told_that_the_beginning_is_missing() {
         let followed = Followed::default();
         let _changes = followed.follow(&session()).0;
-        followed.hear("message.part.delta", &delta("the end"));
+        followed.hear(&Event::read("message.part.delta", &delta("the end")));
         assert!(shown(&followed).beginning_missing);
         let stored = json!({ "id": "prt_1", "type": "text", "text": "this is the end" });
-        followed.hear("message.part.updated", &json!({ "sessionID": "ses_1", "part": stored }));
+        followed.hear(&Event::read(
+            "message.part.updated",
+            &json!({ "sessionID": "ses_1", "part": stored }),
+        ));
         assert!(shown(&followed).text.is_empty(), "it is read from now on");
     }
 
@@ -254,9 +249,12 @@ mod tests {
         let followed = Followed::default();
         let (changes, _) = followed.follow(&session());
         tokio::time::advance(FOLLOW_LINGER * 2).await;
-        assert!(!followed.hear("message.part.delta", &delta("x")).others, "somebody waits");
+        assert!(
+            !followed.hear(&Event::read("message.part.delta", &delta("x"))).others,
+            "somebody waits"
+        );
         drop(changes);
-        assert!(followed.hear("message.part.delta", &delta("x")).others);
+        assert!(followed.hear(&Event::read("message.part.delta", &delta("x"))).others);
         assert!(followed.sessions().is_empty());
     }
 
@@ -265,7 +263,7 @@ mod tests {
         let followed = Followed::default();
         let _changes = followed.follow(&session()).0;
         for _ in 0..9 {
-            followed.hear("message.part.delta", &delta(&"x".repeat(1 << 20)));
+            followed.hear(&Event::read("message.part.delta", &delta(&"x".repeat(1 << 20))));
         }
         assert_eq!(shown(&followed).text.text.len(), LIVE_MAX_BYTES);
         for number in 0..100 {
@@ -284,7 +282,7 @@ mod tests {
         followed.keep(&session(), began, read());
         assert!(followed.known(&session(), "msg_1").is_some());
         assert!(followed.known(&session(), "msg_0").is_none());
-        followed.hear("message.updated", &json!({ "sessionID": "ses_1" }));
+        followed.hear(&Event::read("message.updated", &json!({ "sessionID": "ses_1" })));
         assert!(followed.known(&session(), "msg_1").is_none());
         followed.keep(&session(), began, read());
         assert!(followed.known(&session(), "msg_1").is_none(), "it was read before that");

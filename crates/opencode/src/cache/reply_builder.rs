@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::limits::REPLY_MAX_BYTES;
 use crate::operations::observe;
-use crate::wire::message::Message;
+use crate::wire::event::EventKind;
 use crate::wire::usage::Spending;
 
 /// A prompt that was handed over, and the newest reply to it.
@@ -43,18 +43,21 @@ impl ReplyBuilder {
         Self { spending, told, only_counts: true, ..Self::new(prompt) }
     }
 
-    /// Gives back what the prompt used up so far, if that is news.
-    pub fn hear(&mut self, name: &str, properties: &Value) -> Option<PromptUsage> {
-        match name {
-            "message.updated" if Message::read(properties).answers(self.prompt.as_str()) => {
-                self.announced(&properties["info"]);
+    /// Returns what the prompt has used so far, if the event changes that.
+    pub fn hear(&mut self, event: &EventKind<'_>) -> Option<PromptUsage> {
+        match event {
+            EventKind::MessageUpdated(message) => {
+                if message.answers(self.prompt.as_str()) {
+                    self.announced(message.info());
+                }
+                let usage = self.count(message.info())?;
+                return Some(PromptUsage { prompt: self.prompt.clone(), usage });
             }
-            "message.part.updated" => self.part(&properties["part"]),
-            "message.removed" | "message.part.removed" => self.give_up(),
+            EventKind::PartUpdated(part) => self.part(part),
+            EventKind::MessageRemoved { .. } | EventKind::PartRemoved => self.give_up(),
             _ => {}
         }
-        let used = if name == "message.updated" { self.count(&properties["info"]) } else { None };
-        used.map(|usage| PromptUsage { prompt: self.prompt.clone(), usage })
+        None
     }
 
     /// Replies to other prompts count too, if they come after this one: they overtook it, or

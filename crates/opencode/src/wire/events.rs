@@ -8,18 +8,13 @@ use legwork_machine::epoch_ms;
 use legwork_protocol::ids::made_at;
 use legwork_protocol::line::{Closely, Wanted};
 use legwork_protocol::view::Activity;
-use legwork_protocol::{HostId, QuestionId, SessionId, Time};
+use legwork_protocol::{HostId, SessionId, Time};
 use serde_json::{Value, json};
 
 use crate::limits::{DELTA_EVERY, REPLY_MAX_BYTES};
 use crate::wire::entries::{self, SUBJECTS};
 use crate::wire::error;
-use crate::wire::mark;
-use crate::wire::message::Message;
-use crate::wire::question;
-
-/// An event of our own: the part for the terminal UI draws helpers and shows this session, or none.
-pub const SCREEN: &str = "legwork.screen";
+use crate::wire::event::{Event, EventKind, SCREEN};
 
 /// The events to pass on, and what of each.
 pub fn wanted() -> Vec<Wanted> {
@@ -99,85 +94,56 @@ fn put(kept: &mut Value, path: &str, found: &Value) {
     *place = found.clone();
 }
 
-/// What an event of this host hints at. Of one that is not known, or not understood, nothing.
-pub fn hints(host: &HostId, name: &str, properties: &Value) -> Vec<Hint> {
-    match name {
-        "session.updated" => updated(host, properties).unwrap_or_default(),
-        _ => hint(host, name, properties).into_iter().collect(),
-    }
+/// The hints that follow from an event of this host.
+pub fn hints(host: &HostId, event: &Event<'_>) -> Vec<Hint> {
+    let Some(session) = event.session.clone() else { return Vec::new() };
+    let host = host.clone();
+    let hint = match &event.kind {
+        EventKind::Idle => Hint::Changed { session },
+        EventKind::Failed(error) => Hint::Errored { session, why: error::reason(error) },
+        EventKind::SessionDeleted => Hint::Deleted { host, session },
+        EventKind::SessionUpdated { info } => return updated(host, session, info),
+        // The turn is over, or nearly: the answer can be read.
+        EventKind::MessageUpdated(message) if message.is_last_reply() => Hint::Changed { session },
+        EventKind::MessageUpdated(message) if message.is_by_another_user() => {
+            Hint::Used { host, session }
+        }
+        EventKind::Screen => Hint::Shown { host, session },
+        EventKind::PartUpdated(part) => part_hint(session, part),
+        EventKind::Delta { .. } => Hint::Progress { session, tool: None, used: None },
+        EventKind::Asked(question) => Hint::Asked { session, question: question.clone() },
+        EventKind::Answered { question, reply } => {
+            Hint::Answered { session, question: question.clone(), reply: reply.clone() }
+        }
+        _ => return Vec::new(),
+    };
+    vec![hint]
 }
 
-fn hint(host: &HostId, name: &str, properties: &Value) -> Option<Hint> {
-    let word = |path: &str| properties.pointer(path).and_then(Value::as_str);
-    let session = || -> Option<SessionId> { word("/sessionID")?.parse().ok() };
-    Some(match name {
-        "session.idle" => Hint::Changed { session: session()? },
-        // A provider that is tried again is shown by the next poll.
-        "session.status" if word("/status/type") == Some("idle") => {
-            Hint::Changed { session: session()? }
+/// A tool call is announced as pending once, as running again and again.
+fn part_hint(session: SessionId, part: &Value) -> Hint {
+    let tool = part["tool"].as_str().filter(|_| part["type"] == "tool");
+    let state = part["state"]["status"].as_str();
+    match (tool, state, entries::subject(&part["state"])) {
+        (Some(tool), Some("running"), Some(subject)) => {
+            let what = Activity { tool: tool.to_owned(), subject: subject.to_owned() };
+            Hint::Doing { session, what }
         }
-        "session.error" => {
-            let why = error::reason(&properties["error"]);
-            Hint::Errored { session: session()?, why }
+        _ => {
+            let tool = tool.filter(|_| state == Some("pending")).map(str::to_owned);
+            Hint::Progress { session, tool, used: None }
         }
-        "session.deleted" => {
-            let session = word("/sessionID").or(word("/info/id"))?.parse().ok()?;
-            Hint::Deleted { host: host.clone(), session }
-        }
-        // Its turn is over, or nearly: the answer can be read.
-        "message.updated" if Message::read(properties).is_last_reply() => {
-            Hint::Changed { session: session()? }
-        }
-        "message.updated" if word("/info/role") == Some("user") => {
-            if mark::is_our_message(word("/info/id")?) {
-                return None;
-            }
-            Hint::Used { host: host.clone(), session: session()? }
-        }
-        SCREEN => Hint::Shown { host: host.clone(), session: session()? },
-        // A call is announced as pending once, as running again and again.
-        "message.part.updated" => {
-            let (name, state) = (word("/part/tool"), word("/part/state/status"));
-            let name = name.filter(|_| word("/part/type") == Some("tool"));
-            let about = entries::subject(&properties["part"]["state"]);
-            match (name, state, about) {
-                (Some(name), Some("running"), Some(about)) => {
-                    let what = Activity { tool: name.to_owned(), subject: about.to_owned() };
-                    Hint::Doing { session: session()?, what }
-                }
-                _ => {
-                    let tool = name.filter(|_| state == Some("pending")).map(str::to_owned);
-                    Hint::Progress { session: session()?, tool, used: None }
-                }
-            }
-        }
-        "message.part.delta" => Hint::Progress { session: session()?, tool: None, used: None },
-        "permission.asked" | "question.asked" => {
-            let (session, question) = question::read(properties)?;
-            Hint::Asked { session, question }
-        }
-        "permission.replied" | "question.replied" | "question.rejected" => {
-            let question: QuestionId = word("/requestID")?.parse().ok()?;
-            Hint::Answered {
-                session: session()?,
-                question,
-                reply: question::reply(name, properties),
-            }
-        }
-        _ => return None,
-    })
+    }
 }
 
 /// A session with a parent is a helper's, and says at every step that it goes on. One without may
-/// say that something was undone there, or is no more: that is not told in any other way.
-fn updated(host: &HostId, properties: &Value) -> Option<Vec<Hint>> {
-    let session: SessionId = properties["sessionID"].as_str()?.parse().ok()?;
-    let info = properties.get("info")?;
+/// say that something was undone there, or that an undo is over; no other event says that.
+fn updated(host: HostId, session: SessionId, info: &Value) -> Vec<Hint> {
     if !info["parentID"].is_null() {
-        return Some(vec![Hint::Progress { session, tool: None, used: None }]);
+        return vec![Hint::Progress { session, tool: None, used: None }];
     }
-    let undone = info["revert"]["messageID"].as_str();
-    let since = undone.and_then(|message| made_at(message, Time(epoch_ms())));
-    let undone = Hint::Undone { host: host.clone(), session: session.clone(), since };
-    Some(vec![Hint::Changed { session }, undone])
+    let since =
+        info["revert"]["messageID"].as_str().and_then(|message| made_at(message, Time(epoch_ms())));
+    let undone = Hint::Undone { host, session: session.clone(), since };
+    vec![Hint::Changed { session }, undone]
 }

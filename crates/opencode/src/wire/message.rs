@@ -118,6 +118,11 @@ impl<'a> Message<'a> {
             && self.parts.iter().any(is_persons_text)
     }
 
+    /// True if it was sent to a model by somebody else than us.
+    pub fn is_by_another_user(&self) -> bool {
+        self.word("role") == Some("user") && self.id().is_some_and(|id| !mark::is_our_message(id))
+    }
+
     pub fn choice(&self) -> Choice {
         Choice::read(self.info)
     }

@@ -3,6 +3,7 @@
 pub mod choice;
 pub mod entries;
 pub mod error;
+pub mod event;
 pub mod events;
 pub mod history;
 pub mod mark;

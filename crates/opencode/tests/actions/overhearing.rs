@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use legwork_engine::Finding;
 use legwork_engine::work::{RunState, Tried, Wake};
-use legwork_opencode::{EventCache, MISSED, project, wanted};
+use legwork_opencode::{Event, EventCache, MISSED, project, wanted};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, fixture, messages};
@@ -14,7 +14,7 @@ use crate::telling::tell;
 
 /// Hears what the plugin would pass on.
 fn hear(event_cache: &EventCache, name: &str, properties: &Value) {
-    event_cache.hear(name, &project(&wanted(), name, properties).unwrap());
+    event_cache.hear(&Event::read(name, &project(&wanted(), name, properties).unwrap()));
 }
 
 fn session(event_cache: &EventCache, info: &Value) {
@@ -115,7 +115,7 @@ fn what_is_not_certain_any_more_is_read() {
     let taken_back = host(|heard| hear(heard, "message.removed", &removed));
     let deleted = json!({ "sessionID": "ses_parent", "info": { "id": "ses_parent" } });
     let deleted = host(|heard| hear(heard, "session.deleted", &deleted));
-    let missed = host(|heard| drop(heard.hear(MISSED, &Value::Null)));
+    let missed = host(|heard| drop(heard.hear(&Event::read(MISSED, &Value::Null))));
     for host in [taken_back, deleted, missed, host(EventCache::forget)] {
         assert_eq!(told(&host), (json!("plan"), 2));
     }
@@ -226,9 +226,12 @@ fn rubbish_tells_nothing() {
         let names =
             ["session.updated", "message.updated", "message.part.updated", "message.removed"];
         for name in names {
-            heard.hear(name, &Value::Null);
-            heard.hear(name, &json!({ "sessionID": 7, "info": [], "part": "x" }));
-            heard.hear(name, &json!({ "sessionID": "ses_parent", "info": null, "part": [] }));
+            heard.hear(&Event::read(name, &Value::Null));
+            heard.hear(&Event::read(name, &json!({ "sessionID": 7, "info": [], "part": "x" })));
+            heard.hear(&Event::read(
+                name,
+                &json!({ "sessionID": "ses_parent", "info": null, "part": [] }),
+            ));
         }
     });
     assert_eq!(told(&rubbish).0, json!("plan"));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use legwork_engine::work::{RunState, Tried};
 use legwork_engine::{Finding, Usage};
-use legwork_opencode::{EventCache, project, wanted};
+use legwork_opencode::{Event, EventCache, project, wanted};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, messages};
@@ -15,7 +15,7 @@ use crate::opening::prompt;
 fn hear(event_cache: &EventCache, told: &Value) -> Option<u64> {
     let properties = json!({ "sessionID": "ses_helper", "info": told["info"] });
     let passed_on = project(&wanted(), "message.updated", &properties).unwrap();
-    event_cache.hear("message.updated", &passed_on)?.1.usage.tokens
+    event_cache.hear(&Event::read("message.updated", &passed_on))?.1.usage.tokens
 }
 
 /// A reply to the recorded prompt that calls a tool.
@@ -95,7 +95,7 @@ fn p4_what_was_heard_is_told_with_the_answer_and_while_the_run_goes_on() {
     for part in last["parts"].as_array().unwrap() {
         let properties = json!({ "sessionID": "ses_helper", "part": part });
         let passed_on = project(&wanted(), "message.part.updated", &properties).unwrap();
-        event_cache.hear("message.part.updated", &passed_on);
+        event_cache.hear(&Event::read("message.part.updated", &passed_on));
     }
     let before = host.reads().len();
     let seen = observe_at(&host, PROMPT);

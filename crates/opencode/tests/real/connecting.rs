@@ -2,7 +2,7 @@
 
 use legwork_engine::text::toast::{Toast, ToastKind};
 use legwork_engine::{Action, Finding, Hint, HostError};
-use legwork_opencode::{DEFAULT_USER, Events, Heard, Remote, hints, perform, toast, wanted};
+use legwork_opencode::{DEFAULT_USER, Event, Events, Heard, Remote, hints, perform, toast, wanted};
 use legwork_testkit::{DEADLINE, Home, Model, block_on, script};
 use serde_json::json;
 use tokio::time::timeout;
@@ -51,7 +51,7 @@ async fn until_heard(events: &mut Events, wanted: impl Fn(&Heard) -> bool) -> Ve
 fn all_hints(heard: &[Heard]) -> Vec<Hint> {
     let host = "opencode-1".parse().unwrap();
     let of = |heard: &Heard| match heard {
-        Heard::Event { name, properties } => hints(&host, name, properties),
+        Heard::Event { name, properties } => hints(&host, &Event::read(name, properties)),
         Heard::Opened | Heard::Closed { .. } => Vec::new(),
     };
     heard.iter().flat_map(of).collect()
