@@ -114,9 +114,14 @@ pub async fn cancel(world: &World) -> Done<()> {
     window.say(&[&work.launch(), "say going on"]).await?;
     world.task("off", "it works", |task| task["status"] == "running").await?;
     let cancel = call("background_cancel", &json!({ "task_id": "{{last_task}}" }));
-    window.say(&[&cancel, "say it is off"]).await?;
+    let asked = window.say(&[&cancel, "say it is off"]).await?;
     world.task("off", "it is called off", |task| task["status"] == "cancelled").await?;
-    exactly(&window, world, &[(&work.mark(), 0)]).await
+    exactly(&window, world, &[(&work.mark(), 0)]).await?;
+    // One for the answer to the call, and one for what was said last.
+    match world.requests_after(MAIN, &asked) {
+        2 => Ok(()),
+        found => Err(Fault::new(format!("{found} requests to the model, not 2, after the call"))),
+    }
 }
 
 /// Claude Code's own tool ends a task of a server, by the name that Claude Code has given it.

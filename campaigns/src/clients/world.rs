@@ -79,6 +79,15 @@ impl World {
         self.terminal.model.look(|all| all.iter().rfind(of).cloned())
     }
 
+    /// How often the model was asked in this conversation after this request.
+    pub fn requests_after(&self, conversation: &str, request: &Request) -> usize {
+        let mark = heading(conversation);
+        let is_later = |one: &&Request| {
+            one.number > request.number && !one.tools.is_empty() && one.said("user", &mark)
+        };
+        self.terminal.model.look(|all| all.iter().filter(is_later).count())
+    }
+
     /// How often a text stands in the newest request of a conversation.
     pub fn times(&self, conversation: &str, text: &str) -> usize {
         self.newest(conversation).map_or(0, |request| request.times(text))

@@ -19,6 +19,8 @@ use crate::tasks;
 const TASK: &str = "background_task";
 const OUTPUT: &str = "background_output";
 const BLOCK: &str = "background_block";
+const CANCEL: &str = "background_cancel";
+const CLEAR: &str = "background_clear";
 
 /// Text for the model, with what is to be done once it has been given.
 #[derive(Default)]
@@ -49,6 +51,7 @@ impl Server {
         let progress = Progress::of(params);
         let mut text = match tool {
             BLOCK => self.block(&asker, arguments.clone(), progress).await,
+            CANCEL | CLEAR => self.ending_call(&asker, tool, arguments.clone(), progress).await,
             _ => self.plain_call(&asker, tool, arguments.clone(), progress).await,
         };
         if tool == TASK && client.has_forms() && !text.is_error {
@@ -91,6 +94,28 @@ impl Server {
             Ok(Said { refused, text }) => Text { said: text, is_error: refused, ..Text::default() },
             Err(trouble) => Text { said: words(&trouble), is_error: true, ..Text::default() },
         }
+    }
+
+    /// A call that ends runs, of the task that it names or of all. It is answered once the client has
+    /// heard of these ends by its polls.
+    async fn ending_call(
+        &self,
+        asker: &Asker,
+        tool: &str,
+        arguments: Value,
+        progress: Progress<'_>,
+    ) -> Text {
+        let task = arguments["task_id"].as_str().map(str::parse::<TaskId>);
+        // A name that is no id the daemon refuses, or knows.
+        let Ok(task) = task.transpose() else {
+            return self.plain_call(asker, tool, arguments, progress).await;
+        };
+        let is_polled = self.polls.are_of(task);
+        let text = self.plain_call(asker, tool, arguments, progress).await;
+        if is_polled && !text.is_error {
+            self.polls.have_ends(task).await;
+        }
+        text
     }
 
     /// A launch or a resume whose end the client polls for.

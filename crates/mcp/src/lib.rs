@@ -17,6 +17,7 @@ mod era;
 mod forms;
 mod limits;
 mod link;
+mod polls;
 mod questions;
 mod server;
 mod tasks;

@@ -22,6 +22,7 @@ use crate::asker::Surroundings;
 use crate::era::{self, Client, bad, unknown};
 use crate::limits::{AGENTS_MAX, LINE_MAX_BYTES, OPEN_MAX, TELL_TRIES};
 use crate::link::{Daemon, Trouble};
+use crate::polls::Polls;
 use crate::tools;
 
 /// What the command knows and this does not.
@@ -42,8 +43,7 @@ pub struct Server {
     introduced: Mutex<Option<Client>>,
     /// Whether some request has shown that its client has tasks.
     pub knows_tasks: AtomicBool,
-    /// The questions that the client knows, of each task that it has polled for.
-    pub polled: Mutex<BTreeMap<(TaskId, u32), Vec<legwork_protocol::QuestionId>>>,
+    pub polls: Polls,
     /// Requests of ours that the client has not answered.
     asked: Mutex<BTreeMap<u64, oneshot::Sender<Result<Value, RpcError>>>>,
     last_id: AtomicU64,
@@ -91,7 +91,7 @@ pub fn run(options: Options) -> io::Result<()> {
             inside,
             introduced: Mutex::default(),
             knows_tasks: AtomicBool::new(false),
-            polled: Mutex::default(),
+            polls: Polls::default(),
             asked: Mutex::default(),
             last_id: AtomicU64::new(0),
             shows: Arc::default(),
@@ -278,6 +278,7 @@ impl Server {
             let request = match what {
                 After::Shown(messages) => Request::MailShown { messages },
                 After::HandedOver { task, run } => {
+                    self.polls.has_end((task, run));
                     Request::Ask(Ask::HandedOver { task: task.to_string(), run })
                 }
             };

@@ -6,7 +6,6 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use legwork_machine::lock;
 use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::{self, Ask, Refusal, Request};
 use legwork_protocol::ids::run_name;
@@ -61,7 +60,7 @@ impl Server {
     pub async fn get_task(&self, client: &Client, params: &Value) -> Result<Answer, RpcError> {
         let Run(id, run) = named(client, params)?;
         // The first answer is immediate, so that the client has something to show.
-        let known = lock(&self.polled).get(&(id, run)).cloned();
+        let known = self.polls.known((id, run));
         let wait_ms = if known.is_some() { POLL_HOLD_MS } else { 0 };
         let questions = known.unwrap_or_default();
         let poll = Ask::Collect { task: id.to_string(), run, questions, wait_ms };
@@ -82,7 +81,7 @@ impl Server {
         };
         if !ended {
             let asked: Vec<QuestionId> = task.questions.iter().map(|q| q.id.clone()).collect();
-            lock(&self.polled).insert((id, run), asked);
+            self.polls.goes_on((id, run), asked);
             return Ok(working(&task, run).into());
         }
         let end = loop {
@@ -97,7 +96,6 @@ impl Server {
                 Err(Trouble::Away(_)) => {}
             }
         };
-        lock(&self.polled).remove(&(id, run));
         let after = vec![After::HandedOver { task: id, run }];
         Ok(Answer { result: ended_view(&task, run, &end), after, shows: None })
     }
@@ -218,7 +216,8 @@ fn ended_view(task: &TaskView, run: u32, end: &EndView) -> Value {
 
 /// A task that was forgotten is never an error: the client would take its end for unknown.
 fn cleared(id: TaskId, run: u32) -> Answer {
-    bare(id, run, State::Cancelled, "It was cleared, and nothing is kept of it.")
+    let bare = bare(id, run, State::Cancelled, "It was cleared, and nothing is kept of it.");
+    Answer { after: vec![After::HandedOver { task: id, run }], ..bare }
 }
 
 /// What is said of a run that nothing is known of at the moment.

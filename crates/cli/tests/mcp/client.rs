@@ -90,6 +90,12 @@ impl Client {
         self.until("the answer", |line| line["id"] == id && line["method"].is_null())
     }
 
+    /// The answer that comes first of those to these requests.
+    pub fn first_answer(&mut self, ids: &[u64]) -> Value {
+        let is_one = |line: &Value| line["id"].as_u64().is_some_and(|id| ids.contains(&id));
+        self.until("an answer", |line| is_one(line) && line["method"].is_null())
+    }
+
     /// The next request or notification of the server's.
     pub fn asked(&mut self, method: &str) -> Value {
         self.until(method, |line| line["method"] == method)

@@ -127,6 +127,32 @@ fn x3_who_cancels_what_its_client_polls_for_is_told_what_follows() {
     assert!(said.contains("No notification follows."), "{said}");
 }
 
+/// What comes before the answer of the call Claude Code tells its model with that answer; what
+/// comes later begins a turn of its own.
+#[test]
+fn x3_a_call_that_ends_a_task_is_answered_after_the_poll_for_it() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    for tool in ["background_cancel", "background_clear"] {
+        let task = client.launch_task("hang");
+        client.get(&task);
+        let names =
+            if tool == "background_cancel" { json!({ "task_id": task }) } else { json!({}) };
+        let call = client.send("tools/call", json!({ "name": tool, "arguments": names }));
+        // Between two polls.
+        let poll = client.send("tasks/get", json!({ "taskId": task }));
+        let first = client.first_answer(&[poll, call]);
+        assert_eq!(first["result"]["status"], "cancelled", "{tool}: {first}");
+        let said = text(&client.answer(call)["result"]);
+        assert!(said.starts_with("Cancelled"), "{said}");
+    }
+    // One that nobody polls for any more holds nothing up.
+    let task = client.launch_task("hang");
+    client.get(&task);
+    let said = client.says("background_cancel", json!({ "task_id": task }));
+    assert!(said.starts_with("Cancelled"), "{said}");
+}
+
 #[test]
 fn m2_a_resume_is_a_run_of_its_own() {
     let home = Home::new();
