@@ -268,9 +268,21 @@ impl BuiltIn for Clients {
         Ok(true)
     }
 
+    fn takes_over(&self, session: &SessionId, task: TaskId) -> Result<(), String> {
+        let kept = lock(&self.sessions).take_over(session, task);
+        kept.map_err(|error| format!("legwork cannot keep whose task it is: {error}"))
+    }
+
+    fn taken_over(&self, session: &SessionId) -> Vec<TaskId> {
+        let sessions = lock(&self.sessions);
+        sessions.taken_over(session).into_iter().flatten().copied().collect()
+    }
+
     fn forget(&self, tasks: &[TaskId]) -> Vec<TaskId> {
-        let forgotten =
-            lock(&self.mail).forget(tasks).and_then(|()| lock(&self.told).forget(tasks));
+        let forgotten = lock(&self.mail)
+            .forget(tasks)
+            .and_then(|()| lock(&self.told).forget(tasks))
+            .and_then(|()| lock(&self.sessions).forget(&tasks.iter().copied().collect()));
         match forgotten {
             Ok(()) => tasks.to_vec(),
             Err(error) => {

@@ -18,3 +18,6 @@ pub const CODEX_ITEMS: u32 = 100;
 pub const CODEX_MESSAGE_MAX_BYTES: usize = 64 << 20;
 /// The longest text that is handed to `codex queue`, whose arguments the system bounds.
 pub const CODEX_ARGUMENT_MAX_BYTES: usize = 100 << 10;
+/// Tasks that a session has taken over. A client takes over what is unfinished, and only the newest
+/// are worth listing.
+pub const TAKEN_OVER_MAX: usize = 200;

@@ -96,7 +96,8 @@ impl Daemon {
             None => self.built_in.keeper(&context).map_err(Refusal::BadRequest)?,
         };
         let Context { session, message, agent, directory, .. } = context;
-        Ok(Caller::Session { host, session, key, message, agent, directory })
+        let taken_over = self.built_in.taken_over(&session);
+        Ok(Caller::Session { host, session, key, message, agent, directory, taken_over })
     }
 
     /// Whether a person at this host's screen may decide this: what concerns helpers of its place,
@@ -123,6 +124,25 @@ impl Daemon {
         let hosts: Vec<u32> = hosts.filter_map(id).filter(|id| *id != std::process::id()).collect();
         let detached = &self.shell.outside().headless.detached;
         origin.standing(|mark| self.built_in.is_mark(mark), &hosts, detached)
+    }
+
+    /// A session that polls for a task of another one has taken it over.
+    fn goes_on_with(&mut self, caller: &Caller, ask: &Ask) -> Result<(), Refusal> {
+        let (Ask::Collect { task, .. }, Caller::Session { host, session, .. }) = (ask, caller)
+        else {
+            return Ok(());
+        };
+        if !self.built_in.contains(host) {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        match self.shell.read(now, |engine| engine.view(task, now)) {
+            Some(Ok(task)) if task.parent != *session => {
+                self.built_in.takes_over(session, task.id).map_err(Refusal::BadRequest)
+            }
+            // What is not there is refused as any other.
+            _ => Ok(()),
+        }
     }
 
     /// What is launched or resumed by this call is to have this environment. A task that somebody
@@ -183,6 +203,7 @@ impl Daemon {
             self.check_kept(task)?;
         }
         self.comes_with(&caller, &ask, environment);
+        self.goes_on_with(&caller, &ask)?;
         let call = self.shell.outside().open_call(connection, id, form);
         self.step(Input::Ask { call, caller, ask, spare: spare() });
         Ok(())

@@ -215,6 +215,7 @@ fn caller(session: &str, key: &str) -> Caller {
         message: "msg_call".parse().unwrap(),
         agent: "build".to_owned(),
         directory: "/project".to_owned(),
+        taken_over: Vec::new(),
     }
 }
 

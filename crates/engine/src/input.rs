@@ -50,6 +50,8 @@ pub enum Caller {
         message: MessageId,
         agent: String,
         directory: String,
+        /// Tasks of other sessions that its client has gone on with in this one.
+        taken_over: Vec<TaskId>,
     },
     /// A person, at the command line or the dashboard: sees everything and is nobody's parent.
     Person,

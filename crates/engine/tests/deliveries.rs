@@ -36,6 +36,7 @@ fn launch() -> Input {
         message: "msg_call".parse().unwrap(),
         agent: "build".to_owned(),
         directory: "project".to_owned(),
+        taken_over: Vec::new(),
     };
     let ask = Ask::Launch {
         prompt: "look".to_owned(),

@@ -51,6 +51,19 @@ pub trait BuiltIn: Host {
         Ok(false)
     }
 
+    /// The client of this session polls for a task of another session: it has gone on with the
+    /// task in this one, as Claude Code does after `/clear`. The error is for the caller to read.
+    fn takes_over(&self, session: &SessionId, task: TaskId) -> Result<(), String> {
+        let _ = (session, task);
+        Ok(())
+    }
+
+    /// The tasks that this session has taken over.
+    fn taken_over(&self, session: &SessionId) -> Vec<TaskId> {
+        let _ = session;
+        Vec::new()
+    }
+
     /// What this session launches from now on gets this environment.
     fn launches_with(&self, session: &SessionId, environment: Arc<Environment>) {
         let _ = (session, environment);

@@ -167,6 +167,7 @@ impl World {
                 message: name("msg_tool"),
                 agent: "build".to_owned(),
                 directory: "project".to_owned(),
+                taken_over: Vec::new(),
             },
         };
         let ask = call.ask.clone();

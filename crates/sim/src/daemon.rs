@@ -64,7 +64,7 @@ impl World {
     }
 
     pub(crate) fn arrives(&mut self, ms: u64, input: Input) {
-        self.plan(ms, Happening::Arrives(self.life, input));
+        self.plan(ms, Happening::Arrives(self.life, Box::new(input)));
     }
 
     pub(crate) fn daemon_step(&mut self, input: Input) {

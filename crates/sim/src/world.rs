@@ -86,7 +86,7 @@ pub enum Keys {
 #[derive(Debug)]
 pub(crate) enum Happening {
     /// Something reaches the daemon of this life.
-    Arrives(u32, Input),
+    Arrives(u32, Box<Input>),
     Alarm(u32),
     /// The host begins with a piece of work.
     Reads(u32, WorkId),
@@ -257,7 +257,7 @@ impl World {
         match what {
             Happening::Arrives(life, input) => {
                 if life == self.life {
-                    self.daemon_step(input);
+                    self.daemon_step(*input);
                 }
             }
             Happening::Alarm(life) => {

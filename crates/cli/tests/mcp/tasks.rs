@@ -10,7 +10,7 @@ fn result(view: &Value) -> String {
     text(&view["result"])
 }
 
-fn kill_daemon(home: &Home) {
+pub fn kill_daemon(home: &Home) {
     let daemon = home.run(["daemon", "status", "--json"]).json()["daemon"]["pid"].as_u64();
     let pid = Pid::from_raw(i32::try_from(daemon.unwrap()).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();

@@ -15,6 +15,15 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, gated, open};
 use crate::home::{Home, PATIENCE, eventually};
+use crate::tasks::kill_daemon;
+
+/// This very process as a Claude Code notes that it has this session now.
+fn has_session(home: &Home, session: &str) {
+    let folder = home.path("home/.claude");
+    let (pid, socket) = (std::process::id(), folder.join("inbox"));
+    let note = json!({ "pid": pid, "sessionId": session, "messagingSocketPath": socket });
+    fs::write(folder.join(format!("sessions/{pid}.json")), note.to_string()).unwrap();
+}
 
 /// This very process as a Claude Code with a session in this home: what it notes of itself, and
 /// its inbox.
@@ -22,9 +31,7 @@ fn claude(home: &Home) -> (Command, Receiver<Value>) {
     let folder = home.path("home/.claude");
     fs::create_dir_all(folder.join("sessions")).unwrap();
     let socket = folder.join("inbox");
-    let pid = std::process::id();
-    let note = json!({ "pid": pid, "sessionId": "5e55-1", "messagingSocketPath": socket });
-    fs::write(folder.join(format!("sessions/{pid}.json")), note.to_string()).unwrap();
+    has_session(home, "5e55-1");
     let listener = UnixListener::bind(&socket).unwrap();
     let (say, heard) = mpsc::channel();
     std::thread::spawn(move || {
@@ -209,4 +216,37 @@ fn m4_a_thread_of_codex_is_woken_through_its_queue() {
     });
     assert!(queued.starts_with("queue\n--thread\n01a1\n--message\n[BACKGROUND TASK"), "{queued}");
     assert!(!client.says("background_list", json!({})).contains("begin words of"));
+}
+
+/// After `/clear` Claude Code polls on for what it has launched, under another id.
+#[test]
+fn s4_a_session_has_the_tasks_that_its_client_has_gone_on_with_as_its_own() {
+    let home = Home::new();
+    let (command, _inbox) = claude(&home);
+    let mut client = Client::modern_as(command, "claude-code");
+    let before: Vec<String> = (0..3).map(|_| client.launch_task("hang")).collect();
+    before.iter().for_each(|task| drop(client.get(task)));
+    has_session(&home, "5e55-2");
+    assert_eq!(client.says("background_list", json!({})), "No background tasks found.");
+    let own = client.launch_task("hang");
+    before[..2].iter().for_each(|task| drop(client.get(task)));
+    let listed = |client: &mut Client| -> Vec<String> {
+        let said = client.says("background_list", json!({}));
+        said.lines().filter_map(|line| line.split("  ").next()).map(str::to_owned).collect()
+    };
+    let all = [&own, &before[1], &before[0]].map(String::clone);
+    assert_eq!(listed(&mut client), all, "newest first");
+    // Another daemon and another front know it too.
+    client.leave();
+    kill_daemon(&home);
+    let mut client = Client::modern_as(home.command(["mcp"]), "claude-code");
+    assert_eq!(listed(&mut client), all);
+    let cancelled = client.says("background_cancel", json!({ "task_id": before[0] }));
+    assert!(!cancelled.contains("Its parent is told"), "{cancelled}");
+    let cleared = client.says("background_clear", json!({}));
+    assert_eq!(cleared, "Cancelled 2 unfinished tasks and cleared 3 tasks.");
+    assert_eq!(client.says("background_list", json!({})), "No background tasks found.");
+    // What it did not go on with is the other session's.
+    has_session(&home, "5e55-1");
+    assert_eq!(listed(&mut client), [before[2].clone()]);
 }

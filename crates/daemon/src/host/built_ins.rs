@@ -61,6 +61,14 @@ impl BuiltIns {
         Err("No host keeps sessions of this name. That of a terminal begins with term_.".to_owned())
     }
 
+    pub fn takes_over(&self, session: &SessionId, task: TaskId) -> Result<(), String> {
+        self.iter().try_for_each(|one| one.takes_over(session, task))
+    }
+
+    pub fn taken_over(&self, session: &SessionId) -> Vec<TaskId> {
+        self.iter().flat_map(|one| one.taken_over(session)).collect()
+    }
+
     pub fn launches_with(&self, session: &SessionId, environment: Environment) {
         let environment = Arc::new(environment);
         self.iter().for_each(|one| one.launches_with(session, environment.clone()));

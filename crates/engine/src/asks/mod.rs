@@ -38,6 +38,24 @@ impl Engine {
         }
     }
 
+    /// The tasks of other sessions that this one has gone on with, those of them that are in this
+    /// part of a listing, in no order.
+    pub(crate) fn taken_over_by(
+        &self,
+        caller: &Caller,
+        part: Part,
+    ) -> impl Iterator<Item = Cow<'_, Task>> {
+        let own = caller.session().cloned();
+        let named: BTreeSet<TaskId> = match caller {
+            Caller::Session { taken_over, .. } => taken_over.iter().copied().collect(),
+            Caller::Person => BTreeSet::new(),
+        };
+        let tasks = named.into_iter().filter_map(|id| self.tasks.get(id));
+        tasks.filter(move |task| {
+            Some(&task.parent) != own.as_ref() && part.before.is_none_or(|before| task.seq < before)
+        })
+    }
+
     pub(crate) fn launched(&self, task: &Task, own: &HostId) -> Answer {
         Answer::Launched { task: Box::new(self.view_of(task, self.now)), told: self.told(own) }
     }
@@ -79,7 +97,9 @@ impl Engine {
             return Err(Refusal::CannotCancel(task.status()));
         }
         let (notify, why) = match caller {
-            Caller::Session { session, .. } if *session == task.run.asker => {
+            Caller::Session { session, taken_over, .. }
+                if *session == task.run.asker || taken_over.contains(&task.id) =>
+            {
                 (Notify::No, words::CANCELLED_BY_PARENT)
             }
             Caller::Session { .. } => (Notify::Yes, words::CANCELLED_BY_SESSION),
@@ -94,7 +114,15 @@ impl Engine {
 
     pub(crate) fn clear(&mut self, caller: &Caller) -> Answered {
         let Caller::Session { session, .. } = caller else { return Err(Refusal::NotASession) };
-        let (tasks, unfinished) = self.forget_family(session, Forget::Cleared);
+        let (mut tasks, mut unfinished) = self.forget_family(session, Forget::Cleared);
+        let taken_over = self.taken_over_by(caller, Part::ALL);
+        for (id, is_finished) in
+            taken_over.map(|task| (task.id, task.is_finished())).collect::<Vec<_>>()
+        {
+            tasks += 1;
+            unfinished += usize::from(!is_finished);
+            self.forget(id, Forget::Cleared);
+        }
         Ok(Some(Answer::Cleared { tasks, unfinished }))
     }
 

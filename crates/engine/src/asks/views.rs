@@ -113,10 +113,13 @@ impl Engine {
             Caller::Session { session, .. } if !list.all => {
                 let own = |part| {
                     let all = self.tasks.members(session, part);
+                    let all = all.chain(self.taken_over_by(caller, part));
                     all.filter(|task| has_status(task.status()))
                 };
                 let page = Part { most: usize::MAX, ..part(false) };
-                let tasks = own(page).take(part(false).most).collect();
+                let mut tasks: Vec<_> = own(page).collect();
+                tasks.sort_unstable_by_key(|task| std::cmp::Reverse(task.seq));
+                tasks.truncate(part(false).most);
                 vec![(false, tasks, own(Part::ALL).count())]
             }
             Caller::Session { host, .. } => {

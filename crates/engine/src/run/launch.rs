@@ -52,7 +52,7 @@ impl Engine {
         launch: Launch,
         spare: TaskId,
     ) -> Answered {
-        let Caller::Session { host, session, key, message, agent, directory } = caller else {
+        let Caller::Session { host, session, key, message, agent, directory, .. } = caller else {
             return Err(Refusal::NotASession);
         };
         if let Some(known) = self.tasks.by_key(&key) {

@@ -198,6 +198,7 @@ pub fn session(name: &str, key: &str) -> Caller {
         message: "msg_call".parse().unwrap(),
         agent: "build".to_owned(),
         directory: "/project".to_owned(),
+        taken_over: Vec::new(),
     }
 }
 

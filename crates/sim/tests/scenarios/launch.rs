@@ -160,6 +160,7 @@ fn l2_the_callers_message_agent_call_directory_and_time_are_saved_with_the_task(
         message: name("msg_with_the_call"),
         agent: "plan".to_owned(),
         directory: "/projects/one/part".to_owned(),
+        taken_over: Vec::new(),
     };
     let ask = ToolCall::read("background_task", launch("Explore", "look")).unwrap().ask;
     let mut engine = Engine::new(Settings::default());
@@ -457,6 +458,7 @@ fn answer_to_one_shot(settings: Settings) -> String {
         message: name("msg_1"),
         agent: "build".to_owned(),
         directory: "/projects/one".to_owned(),
+        taken_over: Vec::new(),
     };
     let ask = ToolCall::read("background_task", launch("Explore", "look")).unwrap().ask;
     let mut engine = Engine::new(settings);

@@ -71,6 +71,7 @@ impl Bare {
             message: name("msg_tool"),
             agent: "build".to_owned(),
             directory: "project".to_owned(),
+            taken_over: Vec::new(),
         };
         let spare = TaskId::from_number(self.calls);
         self.on(Input::Ask { call: CallId(self.calls), caller, ask, spare })

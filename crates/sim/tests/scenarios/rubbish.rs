@@ -84,6 +84,7 @@ impl Bare {
             message: name("msg_tool"),
             agent: "build".to_owned(),
             directory: "project".to_owned(),
+            taken_over: Vec::new(),
         };
         let spare = TaskId::from_number(self.calls);
         (call, self.step(Input::Ask { call, caller, ask, spare }))
