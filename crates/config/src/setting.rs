@@ -99,7 +99,7 @@ pub const SETTINGS: [Setting; 19] = [
     },
     Setting {
         name: "notices.max_result_chars",
-        about: "of one result in a notice",
+        about: "of all results in one notice",
         kind: Kind::Number(|config| &mut config.settings.max_result_chars),
     },
     Setting {

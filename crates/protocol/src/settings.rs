@@ -24,7 +24,7 @@ pub struct Settings {
     pub max_cost_per_run_micros: u64,
     /// `limits.max_cost_per_day`: what all runs that terminals ask for may cost in a day (UTC).
     pub max_cost_per_day_micros: u64,
-    /// `notices.max_result_chars`: characters of one result in a notice.
+    /// `notices.max_result_chars`: characters of the results in one notice.
     pub max_result_chars: u32,
     /// `notices.start_turns`: whether a notice may start a turn in an idle parent.
     pub start_turns: bool,

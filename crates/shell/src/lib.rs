@@ -8,6 +8,7 @@ mod degraded;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use legwork_engine::text::pages::Room;
 use legwork_engine::{Action, Engine, Headless, Hint, HostError, Input, Journal, Say, Work};
 use legwork_protocol::api::Answer;
 use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, POLL_EVERY_MS};
@@ -169,6 +170,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
 
     fn work(&mut self, mut work: Work) {
         if let Action::Deliver { parts, .. } = &mut work.action {
+            let mut room = Room::of(parts.iter().filter_map(|part| part.result.as_ref()));
             for part in parts {
                 let Some(excerpt) = part.result.take() else { continue };
                 let Some(kept) = self.result(excerpt.task, excerpt.run) else {
@@ -176,7 +178,7 @@ impl<J: Journal, O: Outside> Shell<J, O> {
                     let found = Err(HostError::Busy);
                     return self.own.push_back(Input::Found { work: work.id, found });
                 };
-                part.text.push_str(&excerpt.of(&kept));
+                part.text.push_str(&room.fill(excerpt, &kept));
             }
         }
         self.outside.start(work);

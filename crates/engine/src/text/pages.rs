@@ -57,6 +57,40 @@ impl Excerpt {
     }
 }
 
+/// The room that the results of one delivery share, in characters. What one leaves is for those
+/// behind it.
+#[derive(Debug)]
+pub struct Room {
+    /// 0 is no limit.
+    chars: u32,
+    results: u32,
+}
+
+impl Room {
+    /// For all of these.
+    pub fn of<'a>(excerpts: impl Iterator<Item = &'a Excerpt>) -> Self {
+        let none = Self { chars: 0, results: 0 };
+        excerpts.fold(none, |room, excerpt| Self {
+            chars: excerpt.max_chars,
+            results: room.results + 1,
+        })
+    }
+
+    /// The next of them, with its share of what is left.
+    pub fn fill(&mut self, excerpt: Excerpt, kept: &str) -> String {
+        if self.chars == 0 {
+            return excerpt.of(kept);
+        }
+        // A share of none would be no limit, as would nothing left.
+        let share = (self.chars / self.results.max(1)).max(1);
+        let shown = kept.chars().take(share as usize).count();
+        let shown = u32::try_from(shown).unwrap_or(share);
+        self.chars = self.chars.saturating_sub(shown).max(1);
+        self.results = self.results.saturating_sub(1);
+        Excerpt { max_chars: share, ..excerpt }.of(kept)
+    }
+}
+
 struct Most {
     chars: usize,
     /// As shown, with marks.
@@ -127,6 +161,24 @@ mod tests {
         assert_eq!(start("hello", 5), fenced("hello"));
         assert_eq!(start("hello", 0), fenced("hello"));
         assert_eq!(page("", 0), fenced(""));
+    }
+
+    #[test]
+    fn q8_the_results_of_a_delivery_share_its_room_and_leave_what_they_do_not_need() {
+        let shown = |max_chars: u32, results: &[usize]| -> Vec<usize> {
+            let excerpt = || Excerpt { task: task(), run: 0, max_chars, fence: fence() };
+            let all: Vec<Excerpt> = results.iter().map(|_| excerpt()).collect();
+            let mut room = Room::of(all.iter());
+            let fill =
+                |(excerpt, chars): (Excerpt, &usize)| room.fill(excerpt, &"é".repeat(*chars));
+            let texts = all.into_iter().zip(results).map(fill);
+            texts.map(|text| text.matches('é').count()).collect()
+        };
+        assert_eq!(shown(30, &[100, 100, 100]), [10, 10, 10]);
+        assert_eq!(shown(30, &[4, 100, 100]), [4, 13, 13]);
+        assert_eq!(shown(30, &[100]), [30]);
+        assert_eq!(shown(2, &[5, 5, 5]), [1, 1, 1], "one of each at least");
+        assert_eq!(shown(0, &[100, 100]), [100, 100]);
     }
 
     #[test]

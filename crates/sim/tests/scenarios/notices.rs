@@ -262,6 +262,24 @@ fn n2_a_long_result_is_cut_at_the_limit_with_the_call_that_reads_the_rest() {
 }
 
 #[test]
+fn q8_the_results_of_one_message_share_the_limit() {
+    let settings = Settings { max_result_chars: 20, ..Settings::default() };
+    let mut story = Story::with(settings, Nasty::calm());
+    let end = story.world.now.plus(10_000);
+    for long in ["ééé".to_owned(), "é".repeat(100)] {
+        let wait = end.since(story.world.now);
+        story.launch("Explore", &format!("wait {wait}; say {long}"));
+    }
+    story.until_settled();
+    assert_eq!(story.told().len(), 1);
+    let mut shown: Vec<usize> =
+        story.told()[0].results.iter().map(|text| text.matches('é').count()).collect();
+    shown.sort_unstable();
+    // Who comes second has what the first has left.
+    assert!(shown == [3, 17] || shown == [3, 10], "{shown:?}");
+}
+
+#[test]
 fn n2_a_result_as_long_as_the_limit_is_told_in_full() {
     for (max_result_chars, length) in [(30_000, 30_000), (0, 100_000)] {
         let settings = Settings { max_result_chars, ..Settings::default() };
