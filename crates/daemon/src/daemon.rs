@@ -363,8 +363,10 @@ impl Daemon {
             }
         }
         self.notify(&changes, now);
-        let forgets =
-            |change: &Change| matches!(change, Change::Forgotten { .. } | Change::StopDone { .. });
+        let forgets = |change: &Change| {
+            use Change::{Cleared, Forgotten, StopDone};
+            matches!(change, Forgotten { .. } | Cleared { .. } | StopDone { .. })
+        };
         if changes.iter().any(forgets) {
             self.remove_forgotten();
         }

@@ -59,6 +59,9 @@ struct Kept {
 pub(crate) struct KeptTasks {
     tasks: BTreeMap<TaskId, Box<Kept>>,
     commons: BTreeSet<Arc<Common>>,
+    /// How often a whole task was made again.
+    #[cfg(test)]
+    unfolded: std::cell::Cell<usize>,
 }
 
 impl KeptTasks {
@@ -67,6 +70,8 @@ impl KeptTasks {
     }
 
     pub fn get(&self, id: TaskId) -> Option<Task> {
+        #[cfg(test)]
+        self.unfolded.set(self.unfolded.get() + 1);
         self.tasks.get(&id)?.task(id)
     }
 
@@ -219,9 +224,13 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::{Currency, MessageId};
+    use legwork_protocol::api::List;
+    use legwork_protocol::{Ask, CallId, Currency, MessageId, Settings};
 
     use super::*;
+    use crate::engine::Engine;
+    use crate::input::{Caller, Input};
+    use crate::record::Saved;
 
     fn finished(number: u64) -> Task {
         let parent: SessionId = "ses_parent".parse().unwrap();
@@ -283,6 +292,47 @@ mod tests {
         assert!(kept.retrieve(plain.id, Time(10)) && !kept.retrieve(plain.id, Time(11)));
         assert_eq!(kept.remove(plain.id), Some(Task { retrieved: Some(Time(10)), ..plain }));
         assert_eq!((kept.remove(rare.id), kept.commons.len()), (Some(rare), 0));
+    }
+
+    /// An engine that keeps so many, and their names.
+    fn keeping(count: u64) -> (Engine, Vec<String>) {
+        let tasks: Vec<Task> = (1..=count).map(finished).collect();
+        let names = tasks.iter().map(|task| task.id.to_string()).collect();
+        let saved = Saved { tasks, ..Saved::default() };
+        (Engine::restore(Settings::default(), saved, Time(10), 0), names)
+    }
+
+    #[test]
+    fn p5_every_page_of_a_listing_looks_only_at_the_tasks_on_it() {
+        for count in [100, 1_000] {
+            let (engine, _) = keeping(count);
+            let before = engine.tasks.kept.unfolded.get();
+            let (mut pages, mut listed) = (0, 0);
+            let mut list = List { limit: Some(20), ..List::default() };
+            while pages == 0 || list.after.is_some() {
+                let page = engine.list(&Caller::Person, &list);
+                (pages, listed, list.after) = (pages + 1, listed + page.tasks.len(), page.next);
+            }
+            assert_eq!((pages, listed), (count as usize / 20, count as usize));
+            // One more tells whether there is a next page.
+            let looked = engine.tasks.kept.unfolded.get() - before;
+            assert_eq!(looked, listed + pages - 1, "of {count}");
+        }
+    }
+
+    #[test]
+    fn p8_clearing_looks_as_often_at_each_task_however_many_there_are() {
+        let looks = [100, 1_000].map(|count| {
+            let (mut engine, tasks) = keeping(count);
+            let before = engine.tasks.kept.unfolded.get();
+            let (call, spare) = (CallId(1), TaskId::from_number(0));
+            let (caller, ask) = (Caller::Person, Ask::Forget { tasks });
+            let reaction = engine.on(Input::Ask { call, caller, ask, spare }, Time(11));
+            assert_eq!(reaction.save.len(), 1, "one change for all");
+            assert_eq!(engine.tally().tasks, 0);
+            (engine.tasks.kept.unfolded.get() - before) as f64 / count as f64
+        });
+        assert_eq!(looks[0], looks[1]);
     }
 
     #[test]

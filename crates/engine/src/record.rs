@@ -200,6 +200,11 @@ pub enum Change {
         task: TaskId,
         why: Forget,
     },
+    /// Several are, because a person asked for it. One change, because there may be a hundred
+    /// thousand of them.
+    Cleared {
+        tasks: Vec<TaskId>,
+    },
     /// A session is to be told something. Fails if there was a notice with this id before.
     Enqueued(Notice),
     /// A notice that is in no delivery is not needed any more: its result was read, its question

@@ -57,7 +57,7 @@ struct Family {
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     live: BTreeMap<TaskId, Live>,
-    kept: KeptTasks,
+    pub kept: KeptTasks,
     /// Sessions of unfinished tasks: every hint asks for one.
     live_sessions: BTreeMap<Quick<SessionId>, TaskId>,
     /// Sessions of finished tasks, by a hash of each.

@@ -166,6 +166,7 @@ impl Audit {
                 }
                 self.forgotten(*task);
             }
+            Change::Cleared { tasks } => tasks.iter().for_each(|task| self.forgotten(*task)),
             Change::Enqueued(notice) => {
                 self.pending.insert(notice.id);
                 self.pending_for.insert(notice.id, notice.to.clone());

@@ -90,11 +90,8 @@ impl Figures {
                 self.over_with(task.id);
                 *self.spent.entry(task.root.clone()).or_default() += micros(&task.run.usage);
             }
-            Change::Forgotten { task, .. } => {
-                if let Some(cost) = self.over_with(*task) {
-                    *self.spent.entry(cost.root).or_default() += cost.micros;
-                }
-            }
+            Change::Forgotten { task, .. } => self.forgotten(*task),
+            Change::Cleared { tasks } => tasks.iter().for_each(|task| self.forgotten(*task)),
             Change::LedgerKept { ledger, .. } => {
                 self.ledgers.insert(ledger.root.clone(), ledger.micros);
             }
@@ -103,6 +100,12 @@ impl Figures {
                 self.spent.remove(root);
             }
             _ => {}
+        }
+    }
+
+    fn forgotten(&mut self, task: TaskId) {
+        if let Some(cost) = self.over_with(task) {
+            *self.spent.entry(cost.root).or_default() += cost.micros;
         }
     }
 

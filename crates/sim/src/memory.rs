@@ -131,6 +131,7 @@ impl Memory {
             Change::LedgerForgotten { root } => self.ledger_forgotten(root),
             Change::Retrieved { task, at } => self.retrieved(*task, *at),
             Change::Forgotten { task, .. } => self.forgotten(*task),
+            Change::Cleared { tasks } => tasks.iter().try_for_each(|task| self.forgotten(*task)),
             Change::Enqueued(notice) => self.pending(notice),
             Change::Withdrawn(id) => self.withdrawn(*id),
             Change::DeliveryCreated(delivery) => self.delivery_created(delivery),

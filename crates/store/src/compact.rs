@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use crate::clear;
 use crate::fault::Fault;
 use crate::open::BUSY;
 
@@ -33,8 +34,10 @@ pub fn compact(db: &Connection) -> Result<(), Fault> {
     let all = number(db, "PRAGMA page_count")? * page;
     let free = number(db, "PRAGMA freelist_count")? * page;
     let live = all - free;
-    let much = free >= FREE_MIN_BYTES && free >= all / FREE_MIN_PART && live <= LIVE_MAX_BYTES;
-    if much || live <= LIVE_SMALL_BYTES {
+    let much = free >= FREE_MIN_BYTES && free >= all / FREE_MIN_PART;
+    // What was emptied as a whole still stands in the free pages.
+    let emptied = || Ok(number(db, "SELECT count(*) FROM removals")? >= clear::GO_MIN as i64);
+    if live <= LIVE_SMALL_BYTES || live <= LIVE_MAX_BYTES && (much || emptied()?) {
         db.execute_batch("VACUUM").map_err(Fault::when(TRIED))?;
     }
     // Whoever reads the file is not waited for: everybody else would wait too.

@@ -7,6 +7,7 @@
 //! The crate makes no decisions and has no clock. It never repairs a file that it cannot read: it
 //! sets such a file aside under another name.
 
+mod clear;
 mod columns;
 mod compact;
 mod fault;

@@ -1,12 +1,12 @@
 //! Saving: the changes of one reaction in one transaction. Each statement is guarded so that it can
 //! only touch the rows that its change names; one that touches others, or none, rolls back all.
 
-use legwork_engine::record::Change;
-use legwork_protocol::Time;
+use legwork_engine::record::{Change, Forget};
+use legwork_protocol::{TaskId, Time};
 use rusqlite::{Connection, Params, Transaction, TransactionBehavior};
 
 use crate::fault::Fault;
-use crate::{outbox, tasks, timeline, usage, words};
+use crate::{clear, outbox, tasks, timeline, usage, words};
 
 pub const TRIED: &str = "save a change";
 
@@ -16,9 +16,24 @@ pub fn begin<'d>(db: &'d mut Connection, tried: &'static str) -> Result<Transact
 }
 
 pub fn save(db: &mut Connection, at: Time, changes: &[Change]) -> Result<(), Fault> {
+    match clear::staying(db, changes)? {
+        Some(staying) => clear::unguarded(db, |db| save_all(db, at, changes, Some(&staying))),
+        None => save_all(db, at, changes, None),
+    }
+}
+
+fn save_all(
+    db: &mut Connection,
+    at: Time,
+    changes: &[Change],
+    staying: Option<&[TaskId]>,
+) -> Result<(), Fault> {
     let tx = begin(db, TRIED)?;
     for change in changes {
-        apply(&tx, at, change)?;
+        match (change, staying) {
+            (Change::Cleared { tasks }, Some(staying)) => clear::all_but(&tx, tasks, staying)?,
+            _ => apply(&tx, at, change)?,
+        }
         timeline::append(&tx, at, change)?;
     }
     tx.commit().map_err(Fault::when(TRIED))
@@ -40,6 +55,9 @@ pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Faul
         Change::LedgerForgotten { root } => usage::ledger_forgotten(tx, root),
         Change::Retrieved { task, at } => tasks::retrieved(tx, *task, *at),
         Change::Forgotten { task, why } => tasks::forgotten(tx, at, *task, *why),
+        Change::Cleared { tasks } => {
+            tasks.iter().try_for_each(|task| tasks::forgotten(tx, at, *task, Forget::Cleared))
+        }
         Change::Enqueued(notice) => outbox::pending(tx, notice),
         Change::Withdrawn(notice) => outbox::withdrawn(tx, *notice),
         Change::DeliveryCreated(delivery) => outbox::delivery_created(tx, delivery),

@@ -1,13 +1,17 @@
 //! What only the inside of the store can bring about: a full disk, and a save that is cut off.
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use legwork_engine::record::Journal;
+use legwork_engine::record::{Change, Journal};
 use legwork_engine::task::Outcome;
 use rusqlite::TransactionBehavior;
 use tempfile::TempDir;
 
-use crate::common::{NOW, end_of, ended, finish, id, launched, made, open, pending, task};
+use legwork_engine::task::Task;
+
+use crate::common::{NOW, done, end_of, ended, finish, id, launched, made, open, pending, task};
 use crate::{Fault, Store};
 
 fn pages(store: &Store, pragma: &str) -> u32 {
@@ -105,4 +109,121 @@ fn n3_a_kill_in_the_middle_of_a_save_leaves_none_of_it() {
     let saved = open(copy.path()).load().unwrap();
     assert_eq!((saved.tasks.len(), saved.notices.len()), (1, 1));
     assert_eq!(saved.tasks, [first], "what was saved is there without a clean end");
+}
+
+/// Saves so many finished tasks, all of which were delivered. Gives them back.
+fn fill(store: &mut Store, count: u64) -> Vec<Task> {
+    let mut changes = Vec::new();
+    let tasks = (1..=count).map(|number| {
+        let mut task = task(number);
+        changes.extend(finish(&mut task, &format!("secret of {number}: {}", "x".repeat(300))));
+        let (end, delivery) = (end_of(&task), format!("msg_{number}"));
+        changes.extend([pending(end), made(&delivery, &[end]), done(&delivery)]);
+        task
+    });
+    let tasks = tasks.collect();
+    store.save(NOW, &changes).unwrap();
+    tasks
+}
+
+fn cleared(tasks: &[Task]) -> Change {
+    Change::Cleared { tasks: tasks.iter().map(|task| task.id).collect() }
+}
+
+/// How many steps SQLite makes for something.
+fn steps(store: &mut Store, work: impl FnOnce(&mut Store)) -> u64 {
+    let steps = Arc::new(AtomicU64::new(0));
+    let counted = steps.clone();
+    let count = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    store.db.progress_handler(1, Some(count)).unwrap();
+    work(store);
+    store.db.progress_handler(0, None::<fn() -> bool>).unwrap();
+    steps.load(Ordering::Relaxed)
+}
+
+#[test]
+fn p8_clearing_takes_as_many_steps_for_each_task_however_many_there_are() {
+    // Some of a few and some of many, then all of a few and all of many.
+    for cases in [[(50, 100), (50, 500)], [(100, 100), (600, 600)]] {
+        let each = cases.map(|(going, count)| {
+            let home = TempDir::new().unwrap();
+            let mut store = open(home.path());
+            let tasks = fill(&mut store, count);
+            let clear = |store: &mut Store| {
+                store.save(NOW, &[cleared(&tasks[..going])]).unwrap();
+            };
+            steps(&mut store, clear) / going as u64
+        });
+        assert!(each[1] <= each[0] + each[0] / 10, "{each:?} steps for each of {cases:?}");
+    }
+}
+
+#[test]
+fn p8_clearing_nearly_all_leaves_the_others_whole_and_nothing_of_the_cleared() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    store.load().unwrap();
+    let mut deleted = task(2_000);
+    // What is left of a deleted session, so that little of the file becomes free.
+    store.save(NOW, &finish(&mut deleted, &"long ".repeat(1 << 20))).unwrap();
+    let why = legwork_engine::record::Forget::ParentDeleted;
+    store.save(NOW, &[Change::Forgotten { task: deleted.id, why }]).unwrap();
+    store.compact().unwrap();
+    store.removed(&[deleted.id]).unwrap();
+    let tasks = fill(&mut store, 520);
+    let mut working = task(1_000);
+    let (first, both) = (end_of(&tasks[0]), [end_of(&tasks[1]), end_of(&tasks[2])]);
+    let notice = |mut id: legwork_engine::record::NoticeId| {
+        id.about = legwork_engine::record::About::Question(1);
+        id
+    };
+    let carried = [notice(first), notice(both[0]), notice(both[1])];
+    store.save(NOW, &[launched(&working)]).unwrap();
+    store.save(NOW, &carried.map(pending)).unwrap();
+    store
+        .save(NOW, &[made("gone", &carried[1..2]), made("left", &[carried[0], carried[2]])])
+        .unwrap();
+    let (stays, going) = (&tasks[..1], &tasks[1..]);
+    let before = store.load().unwrap();
+    let told = store.timeline(stays[0].id).unwrap();
+
+    store.save(NOW, &[cleared(going)]).unwrap();
+    assert_eq!(store.to_remove().unwrap().len(), going.len());
+    store.compact().unwrap();
+    let after = store.load().unwrap();
+    assert_eq!(after.tasks, [stays[0].clone(), working.clone()]);
+    assert_eq!(after.tasks[1], *before.tasks.last().unwrap());
+    assert_eq!(after.notices, [before.notices[0].clone()]);
+    assert_eq!(after.deliveries.len(), 1);
+    assert_eq!(store.timeline(stays[0].id).unwrap(), told);
+    assert!(store.detail(stays[0].id, 0).unwrap().is_some_and(|text| text.starts_with("secret")));
+    for entry in fs::read_dir(home.path()).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
+        let left = going.iter().find(|task| text.contains(&format!("secret of {}:", task.seq)));
+        assert_eq!(left.map(|task| task.id), None, "is still in the files");
+    }
+    let orphans = "SELECT count(*) FROM pragma_foreign_key_check";
+    assert_eq!(store.db.query_row(orphans, (), |row| row.get::<_, u32>(0)).unwrap(), 0);
+    // References are followed again.
+    store.save(NOW, &[ended(&mut working, Outcome::Failed, "why")]).unwrap();
+    store.save(NOW, &[cleared(&[working])]).unwrap();
+    assert_eq!(pages(&store, "foreign_keys"), 1);
+    let runs: u32 = store.db.query_row("SELECT count(*) FROM runs", (), |row| row.get(0)).unwrap();
+    assert_eq!(runs, 1);
+}
+
+#[test]
+fn p8_clearing_tasks_of_which_one_is_not_there_changes_nothing() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let tasks = fill(&mut store, 510);
+    let before = store.load().unwrap();
+    let unknown = task(9_999);
+    let change = cleared(&[&tasks[..], &[unknown]].concat());
+    assert!(store.save(NOW, &[change]).is_err());
+    assert_eq!(store.load().unwrap(), before);
 }

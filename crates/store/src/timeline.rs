@@ -19,6 +19,10 @@ pub const TIMELINE_MAX_LINES: u32 = 500;
 pub type Entry = (Time, u32, String);
 
 pub fn append(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fault> {
+    if matches!(change, Change::Forgotten { .. } | Change::Cleared { .. }) {
+        // Their histories went with them.
+        return Ok(());
+    }
     // A helper may ask the same thing twice, and be answered twice.
     let again = matches!(change, Change::Asked { .. } | Change::Answered { .. });
     story::lines(change).into_iter().try_for_each(|line| append_line(tx, at, line, again))
@@ -32,7 +36,7 @@ fn append_line(
 ) -> Result<(), Fault> {
     let (task, run_number, line) = line;
     let id = words::id(task);
-    // A task that was just forgotten has no history any more. What goes round in circles (a notice
+    // A stop may outlive its task, which then has no history any more. What goes round in circles (a notice
     // held back by an undo is tried every few seconds) is told once.
     let number: Option<i64> = tx
         .prepare_cached(

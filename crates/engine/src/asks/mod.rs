@@ -131,10 +131,9 @@ impl Engine {
         let named = names.iter().filter_map(|name| self.find(caller, name).ok());
         let tasks: BTreeSet<TaskId> = named.map(|task| task.id).collect();
         let unfinished = tasks.iter().filter(|id| self.tasks.live(**id).is_some()).count();
-        for id in &tasks {
-            self.forget(*id, Forget::Cleared);
-        }
-        Ok(Some(Answer::Cleared { tasks: tasks.len(), unfinished }))
+        let count = tasks.len();
+        self.forget_all(tasks);
+        Ok(Some(Answer::Cleared { tasks: count, unfinished }))
     }
 
     /// What a person sees as finished is forgotten; what ended since then, or in that very moment,
@@ -145,17 +144,33 @@ impl Engine {
         }
         let (kept, _) = self.tasks.shelf(None, |status| !status.is_unfinished(), Part::ALL);
         let ended = kept.into_iter().filter(|task| task.run.ended.is_some_and(|end| end < by));
-        let tasks: Vec<TaskId> = ended.map(|task| task.id).collect();
-        for id in &tasks {
-            self.forget(*id, Forget::Cleared);
+        let tasks: BTreeSet<TaskId> = ended.map(|task| task.id).collect();
+        let count = tasks.len();
+        self.forget_all(tasks);
+        Ok(Some(Answer::Cleared { tasks: count, unfinished: 0 }))
+    }
+
+    /// Forgets the tasks of a person's choice.
+    fn forget_all(&mut self, tasks: BTreeSet<TaskId>) {
+        let gone: Vec<TaskId> = tasks.into_iter().filter(|id| self.let_go(*id)).collect();
+        match gone.as_slice() {
+            [] => {}
+            [task] => self.save(Change::Forgotten { task: *task, why: Forget::Cleared }),
+            _ => self.save(Change::Cleared { tasks: gone }),
         }
-        Ok(Some(Answer::Cleared { tasks: tasks.len(), unfinished: 0 }))
     }
 
     /// Forgets a task with everything that belongs to it. Its session is stopped if it may be at
     /// work, and whoever waits for it is answered.
     pub(crate) fn forget(&mut self, id: TaskId, why: Forget) {
-        let Some(task) = self.tasks.get(id).map(Cow::into_owned) else { return };
+        if self.let_go(id) {
+            self.save(Change::Forgotten { task: id, why });
+        }
+    }
+
+    /// Does all of that but save it. Says whether the task was there.
+    fn let_go(&mut self, id: TaskId) -> bool {
+        let Some(task) = self.tasks.get(id).map(Cow::into_owned) else { return false };
         if !task.is_finished() {
             self.hosts.release(&task);
             self.request_stop(&task);
@@ -166,11 +181,11 @@ impl Engine {
             self.settle_cost(&task);
         }
         self.tasks.remove(id);
-        self.save(Change::Forgotten { task: id, why });
         self.end_waits(id);
         self.forget_collects(id);
         self.soon(Timer::Gather(task.run.asker));
         self.soon(Timer::Gather(task.parent));
         self.soon(Timer::Start(task.run.host));
+        true
     }
 }

@@ -20,6 +20,9 @@ pub fn lines(change: &Change) -> Vec<Line> {
         Change::DeliveryCreated(delivery) => (&delivery.notices, ON_ITS_WAY.to_owned()),
         Change::DeliveryWithdrawn { notices, .. } => (notices, NOT_SENT.to_owned()),
         Change::DeliveryDone { notices, end, .. } => (notices, delivery_end(*end).to_owned()),
+        Change::Cleared { tasks } => {
+            return tasks.iter().map(|task| (*task, 0, FORGOTTEN.to_owned())).collect();
+        }
         other => return line(other, Ids::Hidden).into_iter().collect(),
     };
     notices.iter().map(|id| (id.task, id.run, format!("{}: {line}", about(*id)))).collect()
@@ -40,6 +43,7 @@ const PROMPTED: &str = "the host has the prompt";
 const TO_BE_STOPPED: &str = "its session is to be stopped";
 const TO_BE_DELETED: &str = "what was opened for it is to be deleted";
 const STOPPED: &str = "nothing of it runs any more";
+const FORGOTTEN: &str = "forgotten";
 const NOTICE: &str = "notice of its ";
 const ON_ITS_WAY: &str = "on its way";
 const QUEUED: &str = "queued";
@@ -83,7 +87,7 @@ fn line(change: &Change, ids: Ids) -> Option<Line> {
         Change::Retrieved { task, .. } => Some((*task, 0, "its result was read".to_owned())),
         Change::Forgotten { task, why } => {
             let why = match why {
-                Forget::Cleared => "forgotten",
+                Forget::Cleared => FORGOTTEN,
                 Forget::ParentDeleted => {
                     "forgotten, because the session that launched it was deleted"
                 }
@@ -111,6 +115,7 @@ fn line(change: &Change, ids: Ids) -> Option<Line> {
         Change::Used { .. }
         | Change::LedgerKept { .. }
         | Change::LedgerForgotten { .. }
+        | Change::Cleared { .. }
         | Change::DeliveryCreated(_)
         | Change::DeliveryWithdrawn { .. }
         | Change::DeliveryDone { .. }
@@ -162,6 +167,11 @@ pub fn sentence(change: &Change) -> String {
                 Cost { micros: *micros, currency: *currency }
             )
         }
+        Change::Cleared { tasks } => match tasks.as_slice() {
+            [first, _] => format!("{first} and another: {FORGOTTEN}"),
+            [first, others @ ..] => format!("{first} and {} others: {FORGOTTEN}", others.len()),
+            [] => FORGOTTEN.to_owned(),
+        },
         Change::LedgerForgotten { root } => format!("{root}: its costs are forgotten"),
         Change::ParentForgotten { session } => format!("{session} has nothing to expect"),
         other => format!("{other:?}"),

@@ -86,10 +86,8 @@ impl Desk {
                 self.details.insert((task.id, task.run.number), detail.clone());
                 self.tasks.insert(task.id, task.clone());
             }
-            Change::Forgotten { task, .. } => {
-                self.tasks.remove(task);
-                self.pending.retain(|id, _| id.task != *task);
-            }
+            Change::Forgotten { task, .. } => self.forgotten(*task),
+            Change::Cleared { tasks } => tasks.iter().for_each(|task| self.forgotten(*task)),
             Change::Enqueued(notice) => {
                 self.pending.insert(notice.id, notice.clone());
             }
@@ -117,6 +115,11 @@ impl Desk {
             | Change::ParentKnown(_)
             | Change::ParentForgotten { .. } => {}
         }
+    }
+
+    fn forgotten(&mut self, task: TaskId) {
+        self.tasks.remove(&task);
+        self.pending.retain(|id, _| id.task != task);
     }
 
     /// Time passes; everything that falls due has its turn at its moment.

@@ -177,6 +177,7 @@ fn changes() -> Vec<Change> {
         Change::Asked { task: id, run: 1, question: question(QuestionKind::Question) },
         Change::Forgotten { task: id, why: Forget::Cleared },
         Change::Forgotten { task: id, why: Forget::ParentDeleted },
+        Change::Cleared { tasks: vec![id, task_id(2)] },
     ];
     all.extend(notices());
     all.extend(answers().map(|how| Change::Answered {
@@ -213,6 +214,7 @@ fn name(change: &Change) -> &'static str {
         Change::LedgerForgotten { .. } => "ledger forgotten",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
+        Change::Cleared { .. } => "cleared",
         Change::Enqueued(_) => "pending",
         Change::Withdrawn(_) => "withdrawn",
         Change::DeliveryCreated(_) => "delivery made",

@@ -120,6 +120,7 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
         3..=6 => step(dice, task, from),
         7 => Change::Retrieved { task: task.id, at: Time(dice.below(1 << 40)) },
         8 if dice.chance(25) => Change::Forgotten { task: task.id, why: Forget::ParentDeleted },
+        8 if dice.chance(25) => Change::Cleared { tasks: vec![task.id, some_task(dice, saved).id] },
         8 | 9 => {
             let about = if dice.chance(50) { About::End } else { About::Question(1) };
             pending(NoticeId { task: task.id, run: task.run.number, about })
@@ -167,6 +168,7 @@ fn kind(change: &Change) -> &'static str {
         Change::LedgerForgotten { .. } => "ledger forgotten",
         Change::Retrieved { .. } => "retrieved",
         Change::Forgotten { .. } => "forgotten",
+        Change::Cleared { .. } => "cleared",
         Change::Enqueued(_) => "pending",
         Change::Withdrawn(_) => "withdrawn",
         Change::DeliveryCreated(_) => "delivery made",
@@ -211,5 +213,5 @@ fn memory_and_store_agree_on_every_change_of_a_long_history() {
         let always = ["parent known", "ledger kept"].contains(kind);
         assert!(*refused > 0 || always, "{kind} was never refused: {seen:?}");
     }
-    assert_eq!(seen.len(), 18, "{seen:?}");
+    assert_eq!(seen.len(), 19, "{seen:?}");
 }
