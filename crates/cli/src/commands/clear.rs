@@ -12,10 +12,13 @@ use crate::screen::{Report, agrees, remark};
 use crate::words::{age, counted, since};
 use crate::{listing, sentences};
 
-/// Tasks that are forgotten with one request. Each takes the daemon a tenth of a second or two, in
-/// which it does nothing else; many small ones would write the same pages of the records again and
-/// again.
+/// Tasks that are forgotten with one request, where others stay. Each takes the daemon a tenth of a
+/// second or two, in which it does nothing else; many small ones would write the same pages of the
+/// records again and again.
 const AT_ONCE: usize = 2_000;
+/// The same where hardly any stay: the records are emptied as a whole, which takes little more for
+/// many. The line holds their names.
+const ALL_AT_ONCE: usize = 200_000;
 /// Tasks that are shown one by one before the person is asked.
 const SHOWN_MAX: usize = 5;
 
@@ -56,7 +59,8 @@ impl super::Command for Clear {
         let mut ids: Vec<String> = tasks.iter().map(|task| task.id.to_string()).collect();
         ids.sort_unstable();
         let (mut forgotten, mut called_off, mut refusal) = (0, 0, None);
-        for some in ids.chunks(AT_ONCE) {
+        let at_once = if self.tasks.is_empty() { ALL_AT_ONCE } else { AT_ONCE };
+        for some in ids.chunks(at_once) {
             match client.request::<Answer>(Ask::Forget { tasks: some.to_vec() })? {
                 Ok(Answer::Cleared { unfinished, .. }) => called_off += unfinished,
                 Ok(_) => {}
