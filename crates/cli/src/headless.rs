@@ -5,7 +5,7 @@
 //! Whoever started us reads the number of the process, and then `started` or why not.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use legwork_client::{Client, Start};
 use legwork_host::Request as HttpRequest;
 use legwork_machine::process::process_mark;
-use legwork_machine::{Folders, private_file};
+use legwork_machine::{Folders, private_file, random_hex};
 use legwork_opencode::{DEFAULT_USER, KIND, Remote, STARTED, Transport};
 use legwork_protocol::api::Request;
 use legwork_protocol::line::Role;
@@ -38,6 +38,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(1);
 const LAST_WORDS_MAX_CHARS: usize = 300;
 /// The plugin takes this for itself and hides it from what OpenCode starts.
 const HEADLESS: &str = "LEGWORK_HEADLESS";
+/// The length of the password of a headless OpenCode, before it is written in hexadecimal digits.
+const PASSWORD_BYTES: usize = 64;
 const PASSWORD: &str = "OPENCODE_SERVER_PASSWORD";
 const USER: &str = "OPENCODE_SERVER_USERNAME";
 
@@ -74,7 +76,8 @@ struct Server {
 
 impl Server {
     fn spawn(program: &[String], directory: &str) -> Result<Self, Fault> {
-        let password = secret().map_err(|error| cannot("get a password", &error))?;
+        let password =
+            random_hex::<PASSWORD_BYTES>().map_err(|error| cannot("get a password", &error))?;
         let port = free_port().map_err(|error| cannot("listen on loopback", &error))?;
         let (log, file) = log_file().map_err(|error| cannot("write its log", &error))?;
         let second = file.try_clone().map_err(|error| cannot("write its log", &error))?;
@@ -154,13 +157,6 @@ fn is_attached(host: &HostId) -> Result<bool, Fault> {
     let mut client = Client::connect(&Folders::from_env()?, Role::Client, Start::IfNeeded)?;
     let daemon: DaemonView = get(&mut client, Request::Status)?;
     Ok(daemon.hosts.iter().any(|here| here.host == *host))
-}
-
-/// Half a kilobit of the system's own dice.
-fn secret() -> io::Result<String> {
-    let mut dice = [0; 64];
-    File::open("/dev/urandom")?.read_exact(&mut dice)?;
-    Ok(dice.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// One that nobody listens on. OpenCode's own choice would be the port that people use.

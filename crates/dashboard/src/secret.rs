@@ -1,9 +1,10 @@
-//! Secrets: made from the system's dice, compared without telling how much of them was right, and
+//! Secrets: made from the system's random source, compared without telling how much of them was right, and
 //! never shown by accident.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
+
+use legwork_machine::random_hex;
 
 const BYTES: usize = 32;
 
@@ -13,9 +14,7 @@ pub struct Secret(String);
 
 impl Secret {
     pub fn new() -> io::Result<Self> {
-        let mut bytes = [0; BYTES];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        random_hex::<BYTES>().map(Self)
     }
 
     /// Whether this is it. Takes the same time wherever they differ.

@@ -20,6 +20,7 @@ pub mod process;
 mod program;
 #[cfg(any(test, not(target_os = "linux")))]
 mod ps;
+mod random;
 pub mod table;
 
 pub use clock::{epoch_ms, since_epoch};
@@ -32,3 +33,4 @@ pub use missing::if_there;
 pub use owner::{check_owner, check_owner_of};
 pub use private::{check_private, create_folder, make_private, private_file, protect};
 pub use program::{is_program, on_path, program};
+pub use random::random_hex;

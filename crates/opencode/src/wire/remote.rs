@@ -14,6 +14,7 @@ use hyper_util::rt::TokioIo;
 use legwork_host::{Request, Unreachable};
 use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{HostReply, Method, repair_surrogates};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
@@ -25,6 +26,9 @@ use crate::wire::transport::Transport;
 pub const DEFAULT_USER: &str = "opencode";
 
 const HTTP_PORT: u16 = 80;
+
+/// All but the unreserved characters of RFC 3986.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 #[derive(Debug, Clone)]
 pub struct Remote {
@@ -154,14 +158,6 @@ fn read(body: &[u8]) -> Value {
     serde_json::from_slice(&repair_surrogates(body)).unwrap_or_else(|_| text())
 }
 
-fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            encoded.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    encoded
+fn encoded(text: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(text, ESCAPED)
 }
