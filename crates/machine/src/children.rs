@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::lock::lock;
+use crate::lock;
 
 static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 

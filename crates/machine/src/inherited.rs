@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use rustix::fs::{Mode, RawMode};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 
-use crate::lock::lock;
+use crate::lock;
 
 /// Nobody but the user gets at anything that the daemon makes.
 const PRIVATE: RawMode = 0o077;
