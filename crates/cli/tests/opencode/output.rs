@@ -3,6 +3,7 @@
 use legwork_testkit::{Call, block_on, call, script};
 use serde_json::{Value, json};
 
+use crate::processes::daemon;
 use crate::stage::{Stage, Task, launch, until};
 
 async fn output(stage: &Stage, session: &str, task: &Task) -> Call {
@@ -224,5 +225,36 @@ fn o5_a_result_that_was_read_is_not_told_any_more() {
         assert_eq!(stage.notices(&parent).await.len(), 1);
         let withdrawn = "notice of its end not needed any more";
         assert!(timeline(stage, &first).iter().any(|line| line == withdrawn));
+    });
+}
+
+#[test]
+fn o6_what_a_helper_uses_up_is_counted_on_when_another_window_opens() {
+    block_on(async {
+        let stage = Stage::new().await;
+        let parent = stage.parent().await;
+        let bash = call("bash", &json!({ "command": "true", "description": "Nothing" }));
+        let steps = [&*bash, &format!("gate window\n{bash}"), "gate end\nsay done"];
+        let task = stage.launch(&parent, "Explore", &steps).await;
+        let tokens = |count: u64| {
+            let (stage, task) = (&stage, &task);
+            async move {
+                until(&format!("{count} tokens"), async || {
+                    (stage.view(&task.id)["tokens"] == count).then_some(())
+                })
+                .await;
+            }
+        };
+        tokens(101).await;
+        let _window = stage.home.serve().await;
+        until("its link", async || {
+            let hosts = &daemon(&stage.home)["hosts"];
+            hosts.as_array().is_some_and(|hosts| hosts.len() == 2).then_some(())
+        })
+        .await;
+        stage.model.open("window");
+        tokens(202).await;
+        stage.model.open("end");
+        stage.until_notices(&parent, 1).await;
     });
 }

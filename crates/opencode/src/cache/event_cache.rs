@@ -1,6 +1,6 @@
 //! What the events of all OpenCode processes have told. They share one cache, because one session
-//! may be open in two windows. When events may have been missed, because a link came or went, it is
-//! cleared. It only saves requests: what is not in it is read.
+//! may be open in two windows. When events may have been missed, because a link came or went, only
+//! what prompts used up is kept. It only saves requests: what is not in it is read.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -53,9 +53,12 @@ impl EventCache {
         None
     }
 
-    /// Events may have been missed.
+    /// Events may have been missed: no answer is put together from those before and after. What
+    /// prompts used up is counted on, because the links of other processes have missed nothing.
     pub fn forget(&self) {
-        *lock(&self.0) = CachedSessions::default();
+        let mut known = lock(&self.0);
+        known.conversations.clear();
+        known.replies.values_mut().for_each(ReplyBuilder::only_count);
     }
 
     /// From now on the reply to this prompt is collected.
@@ -101,5 +104,42 @@ impl EventCache {
     /// The conversation, if all that must be known of it was announced.
     pub(crate) fn conversation(&self, session: &SessionId) -> Option<Conversation> {
         lock(&self.0).conversations.get(session)?.whole()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn reply(id: &str, tokens: u64) -> Value {
+        json!({
+            "sessionID": "ses_1",
+            "info": {
+                "id": id, "role": "assistant", "parentID": "msg_1",
+                "tokens": { "input": tokens }, "cost": 0,
+            },
+        })
+    }
+
+    /// Also of one whose step ended unheard, once it is read.
+    #[test]
+    fn o6_what_a_prompt_used_up_is_counted_on_when_another_link_comes_or_goes() {
+        let cache = EventCache::default();
+        let (session, prompt) = ("ses_1".parse().unwrap(), "msg_1".parse().unwrap());
+        cache.listen(&session, &prompt);
+        let hear = |id, tokens| {
+            let used = cache.hear(&Event::read("message.updated", &reply(id, tokens)));
+            used.and_then(|(_, used)| used.usage.tokens)
+        };
+        assert_eq!(hear("msg_2", 100), Some(100));
+        hear("msg_3", 0);
+        cache.forget();
+        assert_eq!(cache.answer(&session, &prompt), None);
+        assert_eq!(hear("msg_4", 100), Some(200));
+        let read = [reply("msg_2", 100), reply("msg_3", 100), reply("msg_4", 0)];
+        cache.count(&session, &prompt, Spending::of(read.iter().map(|told| &told["info"])));
+        assert_eq!(hear("msg_5", 100), Some(400));
     }
 }

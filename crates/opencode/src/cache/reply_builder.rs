@@ -43,6 +43,13 @@ impl ReplyBuilder {
         Self { spending, told, only_counts: true, ..Self::new(prompt) }
     }
 
+    /// Puts no answer together any more, because a part of it may be missing.
+    pub fn only_count(&mut self) {
+        self.only_counts = true;
+        self.reply = Value::Null;
+        self.bytes = 0;
+    }
+
     /// Returns what the prompt has used so far, if the event changes that.
     pub fn hear(&mut self, event: &EventKind<'_>) -> Option<PromptUsage> {
         match event {

@@ -89,10 +89,13 @@ impl Spending {
         Spent::read(info).is_none_or(|spent| known == Some(&spent))
     }
 
-    /// What was read, where nothing was heard.
+    /// What was read, where less was heard: a reply that was told of anew may have been missed.
     pub fn learn(&mut self, read: Self) {
         for (id, spent) in read.replies {
-            self.replies.entry(id).or_insert(spent);
+            let known = self.replies.entry(id).or_default();
+            if spent.tokens >= known.tokens {
+                *known = spent;
+            }
         }
     }
 
