@@ -52,10 +52,11 @@ fn facts(model: &Model, item: &Item, columns: usize) -> [Line; 3] {
         asker.unwrap_or_default()
     );
     let who = Piece::new(&who, Ink::Faint).text;
-    let mut figures = vec![elapsed(model, item), counted(task.tool_calls as usize, "tool call")];
+    let mut figures = vec![elapsed(model, item)];
+    figures.extend(task.ended.map(|at| format!("ended {}", clock_or_moment(at, model.now))));
+    figures.push(counted(task.tool_calls as usize, "tool call"));
     figures.extend(task.usage.tokens.map(|tokens| format!("{} tokens", short(tokens))));
     figures.extend(item.row.cost.clone());
-    figures.extend(task.ended.map(|at| format!("ended {}", clock_or_moment(at, model.now))));
     figures.extend(task.usage.model.as_deref().map(str::to_owned));
     let figures = Piece::new(&figures.join("   "), Ink::Plain).text;
     [title, line(&fit(&who, columns), Ink::Faint), line(&fit(&figures, columns), Ink::Plain)]
