@@ -103,7 +103,7 @@ impl<'a> Window<'a> {
         found.map_err(|fault| Fault::trying(fault, format!("\n{}", self.screen())))
     }
 
-    /// Presses a key, by its tmux name, until the screen is so.
+    /// Presses a key, by its name, until the screen is so.
     ///
     /// # Errors
     /// When that does not happen in time.

@@ -27,7 +27,7 @@ const BYTES_MAX: usize = 400_000;
 
 /// Record the picture of the README: the real OpenCode, with helpers
 ///
-/// Needs tmux. The exit code is 1 if the picture is larger than 400 KB. Look at it in a browser
+/// The exit code is 1 if the picture is larger than 400 KB. Look at it in a browser
 /// before it goes in.
 #[derive(Args)]
 #[command(after_help = "\

@@ -73,7 +73,7 @@ impl HomeBuilder {
             fs::write(&empty, "{}").expect("an empty catalogue");
             home.set_env("OPENCODE_MODELS_PATH", &empty.to_string_lossy());
         }
-        for folder in ["home/.config/opencode", "project/.opencode/plugin", "logs", "tmp", "tmux"] {
+        for folder in ["home/.config/opencode", "project/.opencode/plugin", "logs", "tmp"] {
             fs::create_dir_all(home.root().join(folder)).expect("a folder of the home");
         }
         let settings = home.project().join("opencode.json");
@@ -201,8 +201,7 @@ impl Home {
             .env("XDG_STATE_HOME", home.join(".local/state"))
             .env("XDG_CACHE_HOME", home.join(".cache"))
             // Every start leaves some 10 MB of unpacked libraries there (seen in 1.18.33).
-            .env("TMPDIR", self.root().join("tmp"))
-            .env("TMUX_TMPDIR", self.root().join("tmux"));
+            .env("TMPDIR", self.root().join("tmp"));
         for name in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE"] {
             command.env(format!("OPENCODE_DISABLE_{name}"), "1");
         }

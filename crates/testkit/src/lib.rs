@@ -4,8 +4,8 @@
 //! ACP that misbehaves.
 //!
 //! Every wait has a deadline and says what it saw. Nothing that a test starts outlives it, not even
-//! when the test is killed. Nothing here but `agent` knows of legwork, and nothing of legwork may
-//! need it but its tests.
+//! when the test is killed. Nothing here but [`agent`] and [`legwork`] knows of legwork, and nothing
+//! of legwork may need it but its tests.
 
 #![expect(
     clippy::expect_used,
@@ -21,10 +21,12 @@ mod home;
 mod http;
 mod install;
 mod kit;
+pub mod legwork;
 mod mcp_client;
 mod message;
 mod model;
 mod process;
+mod pty;
 mod script;
 mod shelf;
 mod sweep;
@@ -42,6 +44,7 @@ pub use mcp_client::McpClient;
 pub use message::{Call, parts, texts};
 pub use model::{End, Model, Offered, Request, Said};
 pub use process::{Output, Run, Serve};
+pub use pty::Terminal;
 pub use script::{Line, call, parse, script};
 pub use shelf::{Registry, Shelf, nowhere};
 pub use tui::Tui;

@@ -4,14 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
 use std::env;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
 
+use legwork_testkit::Terminal;
+use legwork_testkit::legwork::eventually;
 use legwork_top::terminal::Taken;
-use tempfile::TempDir;
 
-const PATIENCE: Duration = Duration::from_secs(180);
 /// Says to the second run where to panic.
 const WHERE: &str = "LEGWORK_TEST_PANICS_IN";
 
@@ -31,51 +30,24 @@ fn child() {
     }
 }
 
-struct Tmux(TempDir);
-
-impl Tmux {
-    fn run(&self, args: &[&str]) -> Output {
-        let socket = self.0.path().join("tmux");
-        let mut tmux = Command::new("tmux");
-        tmux.env("TERM", "xterm-256color").env("LANG", "C.UTF-8").env_remove("TMUX");
-        tmux.args(["-u", "-f", "/dev/null", "-S", socket.to_str().unwrap()]).args(args);
-        tmux.output().unwrap()
-    }
-
-    fn says(&self, args: &[&str]) -> String {
-        String::from_utf8_lossy(&self.run(args).stdout).into_owned()
-    }
-}
-
-impl Drop for Tmux {
-    fn drop(&mut self) {
-        self.run(&["kill-server"]);
-    }
-}
-
 /// The screen after the program has panicked there.
 fn after_a_panic(place: &str) -> String {
-    let tmux = Tmux(tempfile::tempdir().unwrap());
     let this = env::current_exe().unwrap();
     let script = format!(
         "echo before; was=$(stty -g); {WHERE}={place} RUST_BACKTRACE=0 {this:?} --exact child \
          --nocapture --test-threads 1; \
          [ \"$was\" = \"$(stty -g)\" ] && echo whole. || echo spoiled.; exec cat"
     );
-    let new = ["new-session", "-d", "-x", "100", "-y", "40", "--", "sh", "-c", &script];
-    assert!(tmux.run(&new).status.success());
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let screen = tmux.says(&["capture-pane", "-p"]);
-        if screen.contains("whole.") || screen.contains("spoiled.") {
-            let state = tmux.says(&["display-message", "-p", "#{alternate_on}#{cursor_flag}"]);
-            assert_eq!(state.trim(), "01", "the alternate screen is on, or the cursor is hidden");
-            return screen;
-        }
-        assert!(Instant::now() < deadline, "{screen}");
-        // Else looking takes the processor from what is waited for.
-        thread::sleep(Duration::from_millis(5));
-    }
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]);
+    let terminal = Terminal::run(shell, (100, 40));
+    let screen = eventually("the program has ended", || {
+        let screen = terminal.screen();
+        (screen.contains("whole.") || screen.contains("spoiled.")).then_some(screen)
+    });
+    assert!(!terminal.is_alternate(), "the alternate screen is on: {screen}");
+    assert!(terminal.shows_cursor(), "the cursor is hidden: {screen}");
+    screen
 }
 
 #[test]

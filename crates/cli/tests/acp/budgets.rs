@@ -1,6 +1,7 @@
 //! Budgets: of a run, and of the day, from which every command spends.
 
-use crate::home::Home;
+use legwork_testkit::legwork::Home;
+
 use crate::stage::Stage;
 
 #[test]

@@ -4,8 +4,8 @@
 use std::process::{Child, Command, Stdio};
 
 use legwork_machine::process::{is_alive, mark_in, pid_here};
+use legwork_testkit::legwork::{Home, eventually};
 
-use crate::home::{Home, eventually};
 use crate::stage::processes_in;
 
 /// A container with processes of its own. Ends with all that is in it.

@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use crate::home::{Home, ran};
-use crate::shell::agent;
+use legwork_testkit::legwork::{Home, ran, script_agent};
 
 const SECRET: &str = "sk-0123456789-very-secret";
 
 fn home() -> Home {
     let home = Home::new();
     let work = r#"say "[$OWN][$CLAUDECODE][$TMUX][$OPENCODE_PID][$(umask)]""#;
-    home.configure(&agent("teller", work));
+    home.configure(&script_agent("teller", work));
     let mut daemon = home.command(["daemon", "start"]);
     daemon.env("OWN", "of the daemon").env("CLAUDECODE", "1").env("OPENCODE_PID", "1");
     ran(daemon).with_code(0);

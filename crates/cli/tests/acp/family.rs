@@ -4,12 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use legwork_protocol::Stage as RunStage;
+use legwork_testkit::legwork::{eventually, script_agent};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::bad::bad_agent;
-use crate::home::eventually;
-use crate::shell::agent;
 use crate::stage::{Stage, processes_in};
 
 /// Leaves its group, its session, its environment and, when that has waited so long, its parent.
@@ -36,7 +35,7 @@ fn named(folder: &Path, name: &str) -> Vec<u32> {
 #[test]
 fn x1_what_left_group_environment_and_parent_ends_with_a_cancelled_helper() {
     let script = format!("{}\nsleep 612", escape(2));
-    let settings = agent("escaper", &script) + &bad_agent("rehearsal", None);
+    let settings = script_agent("escaper", &script) + &bad_agent("rehearsal", None);
     let mut stage = Stage::with(&settings);
     let work = stage.home.path("work");
     // Another helper is at work meanwhile, and keeps what is its own.
@@ -56,7 +55,7 @@ fn x1_what_left_group_environment_and_parent_ends_with_a_cancelled_helper() {
 #[cfg(target_os = "linux")]
 #[test]
 fn x1_what_escaped_ends_with_a_completed_helper_and_leaves_no_zombie() {
-    let mut stage = Stage::with(&agent("escaper", &format!("{}\nsay done", escape(0))));
+    let mut stage = Stage::with(&script_agent("escaper", &format!("{}\nsay done", escape(0))));
     let work = stage.home.path("work");
     let task = stage.launch_as("escaper", "go");
     assert_eq!(stage.result(&task), ("completed".to_owned(), "done".to_owned()));
@@ -82,7 +81,7 @@ fn service(folder: &Path, name: &str) -> String {
                   while :; do sleep 600 & wait; done\n";
     fs::write(&path, script).unwrap();
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    format!("setsid {} </dev/null >/dev/null 2>&1 &\n", path.display())
+    format!("setsid '{}' </dev/null >/dev/null 2>&1 &\n", path.display())
 }
 
 #[cfg(target_os = "linux")]
@@ -94,7 +93,7 @@ fn x1_what_a_helper_leaves_is_asked_to_end_and_what_others_use_is_kept() {
     let all = names.map(|name| service(&folder, name)).concat();
     let work = format!("{all}\nsleep 0.3\nsay done\nsleep 600");
     let settings =
-        format!("[agents]\nkeep = [\"gpg-agent\", \"my-service\"]\n{}", agent("a", &work));
+        format!("[agents]\nkeep = [\"gpg-agent\", \"my-service\"]\n{}", script_agent("a", &work));
     let mut stage = Stage::with(&settings);
     let work = stage.home.path("work");
     let task = stage.launch_as("a", "go");
@@ -116,21 +115,24 @@ fn x1_what_a_helper_leaves_is_asked_to_end_and_what_others_use_is_kept() {
     }
 }
 
+/// With what runs in its windows. `cargo xtask adversary` does the same with the real one.
 #[cfg(target_os = "linux")]
 #[test]
-fn x1_a_real_tmux_that_a_helper_started_is_kept_with_its_windows() {
-    let tmux = "TMUX_TMPDIR=$PWD tmux -L kept -f /dev/null";
-    let work = format!("{tmux} new-session -d 'sleep 640'\nsay started\nsleep 641");
-    let mut stage = Stage::with(&agent("opener", &work));
+fn x1_a_server_that_is_called_as_tmux_calls_its_own_is_kept_with_its_windows() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let server = "tmux: server";
+    let work = format!("{}say started\nsleep 641", service(&folder, server));
+    let mut stage = Stage::with(&script_agent("opener", &work));
     let work = stage.home.path("work");
     let task = stage.launch_as("opener", "go");
-    eventually("both sleep", || (sleeps(&work, 640) && sleeps(&work, 641)).then_some(()));
+    eventually("both sleep", || (sleeps(&work, 600) && sleeps(&work, 641)).then_some(()));
     stage.until(&task, "it is at work", |task| task.stage == RunStage::Working);
     stage.done("background_cancel", json!({ "task_id": task }));
     eventually("the agent's own is gone", || (!sleeps(&work, 641)).then_some(()));
-    eventually("nothing of it runs", || (named(&work, "sh").is_empty()).then_some(()));
-    assert!(sleeps(&work, 640));
-    let end = format!("{tmux} kill-server");
-    let ended = std::process::Command::new("sh").args(["-c", &end]).current_dir(&work).status();
-    assert!(ended.unwrap().success(), "the server was there");
+    eventually("nothing else of it runs", || (named(&work, "sh").is_empty()).then_some(()));
+    assert!(sleeps(&work, 600) && named(&work, server).len() == 1);
+    for id in processes_in(&work) {
+        let _ = kill_process(Pid::from_raw(id.cast_signed()).unwrap(), Signal::KILL);
+    }
 }

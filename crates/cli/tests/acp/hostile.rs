@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::shell::agent;
+use legwork_testkit::legwork::script_agent;
+
 use crate::stage::Stage;
 
 /// More than the daemon needs for anything that an agent may send, and far less than what it sends
@@ -18,7 +19,7 @@ fn most_memory_kb(process: u32) -> u64 {
 #[test]
 fn g2_half_an_emoji_costs_that_half_and_nothing_else() {
     let work = r#"say 'one \ud83d'; say '\ude00 two'; say ' \ud83d\ude00'"#;
-    let mut stage = Stage::with(&agent("cutter", work));
+    let mut stage = Stage::with(&script_agent("cutter", work));
     let task = stage.launch_as("cutter", "go");
     let text = "one \u{fffd}\u{fffd} two \u{1f600}".to_owned();
     assert_eq!(stage.result(&task), ("completed".to_owned(), text));
@@ -26,7 +27,7 @@ fn g2_half_an_emoji_costs_that_half_and_nothing_else() {
 
 #[test]
 fn g2_bytes_that_are_no_text_cost_those_bytes_only() {
-    let mut stage = Stage::with(&agent("raw", r#"say "one $(printf '\355\240\275') two""#));
+    let mut stage = Stage::with(&script_agent("raw", r#"say "one $(printf '\355\240\275') two""#));
     let task = stage.launch_as("raw", "go");
     let (status, text) = stage.result(&task);
     assert_eq!(status, "completed");
@@ -37,7 +38,7 @@ fn g2_bytes_that_are_no_text_cost_those_bytes_only() {
 fn g2_a_line_that_cannot_be_read_is_told_with_the_result() {
     let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
     let work = format!("say 'all is well'\nline '{{\"method\":\"x\",\"params\":{deep}}}'");
-    let mut stage = Stage::with(&agent("deep", &work));
+    let mut stage = Stage::with(&script_agent("deep", &work));
     let task = stage.launch_as("deep", "go");
     let (status, text) = stage.result(&task);
     assert_eq!(status, "completed");
@@ -47,7 +48,7 @@ fn g2_a_line_that_cannot_be_read_is_told_with_the_result() {
 
 #[test]
 fn g2_an_error_that_is_no_object_ends_the_turn_all_the_same() {
-    let mut stage = Stage::with(&agent("odd", r#"line '{"id":3,"error":"out of tea"}'"#));
+    let mut stage = Stage::with(&script_agent("odd", r#"line '{"id":3,"error":"out of tea"}'"#));
     let task = stage.launch_as("odd", "go");
     let (status, text) = stage.result(&task);
     assert!(status == "error" && text.contains("out of tea"), "{status}: {text}");
@@ -56,7 +57,7 @@ fn g2_an_error_that_is_no_object_ends_the_turn_all_the_same() {
 #[test]
 fn g3_an_agent_that_asks_and_never_reads_is_ended_before_memory_is() {
     let work = r#"yes '{"id":1,"method":"unknown/method/of/a/long/name"}' | head -n 2000000"#;
-    let mut stage = Stage::with(&agent("deaf", work));
+    let mut stage = Stage::with(&script_agent("deaf", work));
     let task = stage.launch_as("deaf", "go");
     let (status, text) = stage.result(&task);
     assert_eq!(status, "error", "{text}");
@@ -72,7 +73,7 @@ fn g3_long_ids_of_tool_calls_are_not_kept() {
         "long=$(head -c 4000000 /dev/zero | tr '\\0' x)\n\
          for number in $(seq 60); do update '{call}'; done\nsay done"
     );
-    let mut stage = Stage::with(&agent("caller", &work));
+    let mut stage = Stage::with(&script_agent("caller", &work));
     let task = stage.launch_as("caller", "go");
     assert_eq!(stage.result(&task), ("completed".to_owned(), "done".to_owned()));
     assert_eq!(stage.view(&task).tool_calls, 60);
@@ -92,7 +93,7 @@ fn g3_what_is_asked_at_length_is_not_kept_whole() {
          for number in $(seq 30); do line '{ask}'; done\n\
          read -r answer"
     );
-    let mut stage = Stage::with(&agent("asker", &work));
+    let mut stage = Stage::with(&script_agent("asker", &work));
     let task = stage.launch_as("asker", "go");
     stage.until(&task, "it asks all", |task| task.questions.len() == 30);
     let most = most_memory_kb(stage.daemon().pid);

@@ -1,9 +1,8 @@
 //! A helper has the program that people use on its PATH, and must not use it as they do.
 
+use legwork_testkit::legwork::{eventually, script_agent};
 use serde_json::json;
 
-use crate::home::eventually;
-use crate::shell::agent;
 use crate::stage::Stage;
 
 /// Runs a command with our home, and says what came of it.
@@ -26,7 +25,7 @@ fn try_all(prefix: &str, home: &str, task: &str, victim: &str) -> String {
 
 /// The settings cannot name tasks that are not there yet, so the script is read when it is needed.
 fn tries_what(prefix: &str) {
-    let mut stage = Stage::with(&agent("sly", ". ./script\nsay done"));
+    let mut stage = Stage::with(&script_agent("sly", ". ./script\nsay done"));
     let asking = stage.launch("ask remove everything\nsay done");
     let victim = stage.launch("wait 600s");
     stage.until(&asking, "it asks", |task| !task.questions.is_empty());

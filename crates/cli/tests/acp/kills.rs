@@ -5,9 +5,9 @@ use std::fs;
 
 use legwork_protocol::Stage as RunStage;
 use legwork_protocol::view::TaskView;
+use legwork_testkit::legwork::eventually;
 
 use crate::bad::bad_agent;
-use crate::home::eventually;
 use crate::stage::{Stage, first_of, kill, processes_in};
 
 #[test]

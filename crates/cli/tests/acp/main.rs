@@ -14,14 +14,11 @@ mod budgets;
 mod elsewhere;
 mod environment;
 mod family;
-#[path = "../cli/home.rs"]
-mod home;
 mod hostile;
 mod inside;
 mod kills;
 mod many;
 mod opencode;
-mod shell;
 mod stage;
 mod tools;
 mod words;

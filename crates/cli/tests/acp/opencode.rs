@@ -3,10 +3,10 @@
 
 use std::process::Command;
 
+use legwork_testkit::legwork::eventually;
 use legwork_testkit::{Home, Model, Request, block_on, call, script};
 use serde_json::{Value, json};
 
-use crate::home::eventually;
 use crate::stage::{Stage, first_of, kill, processes_in};
 
 const EXPIRED: &str = "Session expired or was deleted. Start a new background_task to continue.";

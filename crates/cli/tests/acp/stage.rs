@@ -8,10 +8,9 @@ use legwork_machine::process::{is_alive, process_mark};
 use legwork_protocol::api::{Ask, List, Request};
 use legwork_protocol::line::{Context, Role};
 use legwork_protocol::view::{DaemonView, Mail, ResultView, TaskView, TasksView};
+use legwork_testkit::legwork::{Home, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-
-use crate::home::{Home, eventually};
 
 /// Milliseconds that a blocked call waits at the most: longer than anything here takes.
 const LONG_MS: u64 = 180_000;

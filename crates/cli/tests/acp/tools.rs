@@ -1,16 +1,17 @@
 //! The requirements of the six tools that a host can show, with agents over ACP.
 
 use legwork_protocol::{Stage as RunStage, Usage};
+use legwork_testkit::legwork::{eventually, script_agent};
 use serde_json::json;
 
-use crate::home::eventually;
-use crate::shell::agent;
 use crate::stage::{Stage, task_in};
 
 #[test]
 fn l3_n1_n2_a_launch_is_answered_at_once_and_its_end_is_told_once() {
-    let mut stage =
-        Stage::with(&agent("gated", "until [ -e open ]; do sleep 0.05; done\nsay 'all is well'"));
+    let mut stage = Stage::with(&script_agent(
+        "gated",
+        "until [ -e open ]; do sleep 0.05; done\nsay 'all is well'",
+    ));
     let arguments = json!({ "prompt": "go", "description": "Look", "agent": "gated" });
     let answer = stage.done("background_task", arguments);
     let task = task_in(&answer);

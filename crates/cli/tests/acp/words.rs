@@ -1,8 +1,8 @@
 //! What the six tools say to a terminal, word for word where the words are fixed.
 
+use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
-use crate::home::eventually;
 use crate::stage::{Stage, task_in};
 
 #[test]

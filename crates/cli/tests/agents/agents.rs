@@ -4,8 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use legwork_testkit::agent::{Misbehaviour, act_as_agent, agent_of};
-
-use crate::home::Home;
+use legwork_testkit::legwork::Home;
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 

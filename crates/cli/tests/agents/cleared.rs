@@ -5,10 +5,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use legwork_testkit::legwork::{Home, eventually, ran};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::home::{Home, eventually, ran};
 use crate::running::{until_all_is_told, until_finished};
 
 const SECRET: &str = "prefix-of-a-secret";

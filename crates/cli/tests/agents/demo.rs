@@ -5,9 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::process::Command;
 
 use legwork_testkit::ended;
+use legwork_testkit::legwork::{Home, eventually, ran};
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::home::{Home, eventually, ran};
 
 /// The demo, whose home is among the temporary files of this home.
 fn demo(home: &Home) -> Command {

@@ -4,7 +4,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use crate::home::{Home, Ran, ran};
+use legwork_testkit::legwork::{Home, Ran, ran};
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 const CLAUDE: &str = "npm install -g @agentclientprotocol/claude-agent-acp";

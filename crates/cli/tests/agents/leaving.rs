@@ -1,8 +1,8 @@
 //! Ending a `legwork run` before its helpers have: they go on.
 
+use legwork_testkit::legwork::{Home, eventually};
 use rustix::process::Signal;
 
-use crate::home::Home;
 use crate::running::Running;
 
 fn leave(signal: Signal, code: i32) {
@@ -18,7 +18,7 @@ fn leave(signal: Signal, code: i32) {
         assert!(again.contains(task.as_str()), "{left:?}");
         let shown = home.run(["show", task, "--json"]).json();
         assert_eq!(shown["status"], "running");
-        crate::home::eventually("it asks", || {
+        eventually("it asks", || {
             let shown = home.run(["show", task, "--json"]).json();
             (shown["questions"] != serde_json::json!([])).then_some(())
         });

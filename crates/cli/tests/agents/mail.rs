@@ -1,8 +1,8 @@
 //! What a terminal is told when nobody waits there any more.
 
+use legwork_testkit::legwork::{Home, eventually, ran};
 use legwork_testkit::{Lines, ended};
 
-use crate::home::{Home, eventually};
 use crate::running::{until_all_is_told, until_finished};
 
 const APART: &str = "since you last looked";
@@ -21,7 +21,7 @@ fn n1_what_nobody_waited_for_is_shown_once_by_the_next_command_for_people() {
     until_all_is_told(&home);
     for not_for_people in [&["list", "--json"][..], &["daemon", "status"], &["completions", "bash"]]
     {
-        let ran = crate::home::ran(home.command(not_for_people)).with_code(0);
+        let ran = ran(home.command(not_for_people)).with_code(0);
         assert!(!ran.err.contains(APART), "{not_for_people:?}: {ran:?}");
     }
     let first = home.run(["list"]).with_code(0);
@@ -110,7 +110,7 @@ fn p10_at_most_ten_lines_of_news_stand_under_a_command_and_the_rest_is_counted()
     let prompts: Vec<String> = (0..15).map(|number| format!("say number {number}")).collect();
     let mut args = vec!["run", "--agent", "rehearsal", "--detach"];
     args.extend(prompts.iter().map(String::as_str));
-    let ids = crate::home::ran(home.command(args)).with_code(0).out;
+    let ids = ran(home.command(args)).with_code(0).out;
     ids.lines().for_each(|id| until_finished(&home, id));
     until_all_is_told(&home);
     let first = home.run(["list"]).with_code(0).err;

@@ -2,18 +2,12 @@
 //! the real binary, the real daemon, and the agent that is built in, which follows the script in
 //! its prompt.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test reports by panicking and printing"
-)]
+#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
 mod agents;
 mod cleared;
 mod demo;
 mod first_use;
-#[path = "../cli/home.rs"]
-mod home;
 mod leaving;
 mod mail;
 mod notify;

@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use legwork_testkit::legwork::{Home, eventually, ran};
 use serde_json::Value;
 
-use crate::home::{Home, eventually, ran};
 use crate::running::until_finished;
 
 fn program(home: &Home, name: &str, script: &str) -> PathBuf {

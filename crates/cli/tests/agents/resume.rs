@@ -1,8 +1,8 @@
 //! A person has tasks go on.
 
+use legwork_testkit::legwork::Home;
 use serde_json::json;
 
-use crate::home::Home;
 use crate::running::{
     Running, kill_daemon, launch, until_all_is_told, until_asked, until_finished,
 };

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
+use legwork_testkit::legwork::{Home, Ran, eventually, ran};
 use legwork_testkit::output_of;
 
-use crate::home::{Home, Ran, eventually, ran};
 use crate::running::{Running, kill_daemon, until_all_is_told};
 
 #[test]

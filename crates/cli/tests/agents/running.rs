@@ -6,9 +6,9 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 
 use legwork_machine::process::{is_alive, process_mark};
+use legwork_testkit::DEADLINE;
+use legwork_testkit::legwork::{Home, Ran, eventually};
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::home::{Home, PATIENCE, Ran, eventually};
 
 pub struct Running {
     child: Child,
@@ -69,7 +69,7 @@ impl Running {
 fn end_in_time(id: u32) -> Sender<()> {
     let (watched, over) = mpsc::channel();
     thread::spawn(move || {
-        if over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        if over.recv_timeout(DEADLINE) == Err(RecvTimeoutError::Timeout) {
             let _ = kill_process(Pid::from_raw(id.cast_signed()).unwrap(), Signal::KILL);
         }
     });

@@ -3,11 +3,11 @@
 use std::io::{BufReader, Read};
 use std::process::{ChildStdout, Command};
 
+use legwork_testkit::legwork::{Home, Ran, eventually, ran};
 use legwork_testkit::{Patient, output_of};
 use serde_json::Value;
 
 use crate::agents::bad_agent;
-use crate::home::{Home, Ran, eventually, ran};
 use crate::running::{Running, kill_daemon, launch, until_asked, until_finished};
 
 fn transcript(home: &Home, task: &str, more: &[&str]) -> Ran {

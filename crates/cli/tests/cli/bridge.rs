@@ -3,10 +3,9 @@
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use legwork_testkit::legwork::Home;
 use legwork_testkit::{Lines, Patient, ended};
 use serde_json::{Value, json};
-
-use crate::home::Home;
 
 fn start(home: &Home) -> (Child, ChildStdin) {
     let mut bridge = home.command(["bridge", "opencode"]).stdin(Stdio::piped()).spawn().unwrap();

@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use legwork_testkit::legwork::{Home, ran};
 use serde_json::Value;
 
 use crate::doctor::{apply, executable, in_project};
-use crate::home::{Home, ran};
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -16,11 +16,12 @@ use legwork_protocol::ids::MessageUse;
 use legwork_protocol::line::{FromDaemon, LINE_VERSION, ToDaemon, decode_to_daemon, encode};
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, TaskId, Time};
+use legwork_testkit::DEADLINE;
+use legwork_testkit::legwork::{Home, Ran, eventually};
 use legwork_testkit::output_of;
 use serde_json::{Value, json};
 
 use crate::doctor::executable;
-use crate::home::{Home, PATIENCE, Ran, eventually};
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 
@@ -110,7 +111,7 @@ fn m7_a_hook_of_claude_code_shows_what_came_in_and_says_that_it_was_shown() {
     let context = &said["hookSpecificOutput"];
     assert_eq!(context["hookEventName"], "UserPromptSubmit");
     assert_eq!(context["additionalContext"], "bg_1 is done: 42");
-    assert_eq!(daemon.shown.recv_timeout(PATIENCE).unwrap(), 1);
+    assert_eq!(daemon.shown.recv_timeout(DEADLINE).unwrap(), 1);
     // Of another session, at another event, inside of a helper, and for nobody that is known.
     let mut other = prompt();
     other["session_id"] = "other".into();
@@ -164,7 +165,7 @@ fn m7_a_hook_of_gemini_cli_and_of_cursor_goes_by_the_process_of_the_client() {
             given(command, &format!("\u{feff}{event}"))
         });
         assert_eq!(said.pointer(context), Some(&json!("bg_1 is done: 42")), "{said}");
-        assert_eq!(daemon.shown.recv_timeout(PATIENCE).unwrap(), 1);
+        assert_eq!(daemon.shown.recv_timeout(DEADLINE).unwrap(), 1);
     }
     let away = json!({ "hook_event_name": "stop", "status": "aborted" }).to_string();
     assert_eq!(given(home.command(["hook", "cursor"]), &away).with_code(0).out, "{}\n");

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::home::{Home, ran};
+use legwork_testkit::legwork::{Home, ran};
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 const CLIENTS: [&str; 6] = ["claude", "codex", "gemini", "goose", "cursor", "vscode"];

@@ -1,9 +1,7 @@
 //! What helpers cost, and the budget.
 
+use legwork_testkit::legwork::{Home, Host};
 use serde_json::{Value, json};
-
-use crate::home::Home;
-use crate::host::Host;
 
 /// A task that has ended with these figures.
 fn done(home: &Home, host: &mut Host, description: &str, tokens: u64, dollars: f64) -> String {

@@ -3,9 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use legwork_testkit::legwork::{Home, eventually, ran};
 use legwork_testkit::{output, output_of};
-
-use crate::home::{Home, eventually, ran};
 
 #[test]
 fn commands_that_start_it_at_once_start_one() {

@@ -8,11 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use legwork_machine::process::is_suspended;
+use legwork_testkit::legwork::{Home, eventually, ran};
 use legwork_testkit::{ended, output};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-
-use crate::home::{Home, eventually, ran};
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 const NOBODY: u32 = 65_534;

@@ -1,8 +1,7 @@
 //! What a person and a program are told when a command does not do what was asked.
 
+use legwork_testkit::legwork::{Home, ran};
 use serde_json::Value;
-
-use crate::home::{Home, ran};
 
 fn error(home: &Home, args: &[&str], code: i32) -> Value {
     let ran = ran(home.command(args)).with_code(code);

@@ -11,10 +11,9 @@ use std::thread::JoinHandle;
 use legwork_client::{Holder, Record, holder};
 use legwork_machine::Folders;
 use legwork_machine::process::{is_alive, is_suspended, process_mark};
+use legwork_testkit::legwork::{Home, Ran, eventually, ran};
 use legwork_testkit::{Lines, ended, output_of};
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::home::{Home, Ran, eventually, ran};
 
 /// The daemon's process, by whoever asks like this.
 fn pid(command: Command) -> u64 {

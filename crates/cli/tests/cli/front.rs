@@ -1,8 +1,7 @@
 //! An OpenCode server that is connected by its address, without a plugin.
 
+use legwork_testkit::legwork::{Home, eventually, ran};
 use legwork_testkit::{Home as OpenCodeHome, Model, block_on, ended};
-
-use crate::home::{Home, eventually, ran};
 
 #[test]
 fn a_server_is_connected_by_its_address_and_password() {

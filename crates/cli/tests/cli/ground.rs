@@ -7,9 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use legwork_testkit::legwork::{Home, eventually, ran};
 use serde_json::Value;
-
-use crate::home::{Home, eventually, ran};
 
 const NOBODY: u32 = 65_534;
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::home::Home;
+use legwork_testkit::legwork::Home;
 
 /// For other programs.
 const HIDDEN: [&str; 4] = ["bridge", "complete", "hook", "rehearsal"];

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::home::{Home, ran};
+use legwork_testkit::legwork::{Home, ran};
 
 #[test]
 fn installing_is_done_once_and_said() {

@@ -1,11 +1,7 @@
 //! The program as a person and a plugin use it: the real binary, the real daemon, and a host that
 //! the tests play behind a real bridge.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test reports by panicking and printing"
-)]
+#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
 mod bridge;
 mod client_doctor;
@@ -19,8 +15,6 @@ mod finding;
 mod front;
 mod ground;
 mod help;
-mod home;
-mod host;
 mod install;
 mod others;
 mod packages;

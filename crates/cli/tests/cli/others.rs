@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::home::Home;
+use legwork_testkit::legwork::Home;
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 

@@ -6,11 +6,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use legwork_testkit::legwork::{Home, Host, Ran, ran};
 use serde_json::Value;
 
 use crate::doctor::{apply, executable, findings, found, in_project};
-use crate::home::{Home, Ran, ran};
-use crate::host::Host;
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,9 +1,7 @@
 //! Answering what a helper waits for.
 
+use legwork_testkit::legwork::{Home, Host, Ran, eventually, ran};
 use serde_json::json;
-
-use crate::home::{Home, Ran, eventually, ran};
-use crate::host::Host;
 
 #[test]
 fn d5_a_person_sees_what_a_helper_asks_and_answers_it() {

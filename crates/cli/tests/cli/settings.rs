@@ -3,9 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use legwork_testkit::legwork::{Home, Ran, ran};
 use serde_json::{Value, json};
-
-use crate::home::{Home, Ran, ran};
 
 fn settings(home: &Home) -> String {
     fs::read_to_string(home.path("legwork/config.toml")).unwrap()

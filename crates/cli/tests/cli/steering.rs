@@ -1,7 +1,6 @@
 //! Calling tasks off and forgetting them.
 
-use crate::home::Home;
-use crate::host::Host;
+use legwork_testkit::legwork::{Home, Host};
 
 #[test]
 fn x2_a_finished_task_cannot_be_cancelled_and_the_others_are() {

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
+use legwork_testkit::legwork::{Home, Host, eventually, ran};
 use legwork_testkit::{Lines, ended, output_of};
-
-use crate::home::{Home, eventually};
-use crate::host::Host;
 
 /// So long a line is waited for before something else happens.
 const SOON: Duration = Duration::from_millis(200);
@@ -266,7 +264,7 @@ fn p5_a_listing_of_here_has_this_project_only() {
     let run = |folder: &str, args: &[&str]| {
         let mut command = home.command(args);
         command.current_dir(home.path(folder));
-        crate::home::ran(command).with_code(0)
+        ran(command).with_code(0)
     };
     for folder in ["shop", "shop/src", "bank"] {
         run(folder, &["run", "--agent", "rehearsal", &format!("say {folder}")]);
@@ -293,7 +291,7 @@ fn p10_show_tells_a_person_all_and_names_nothing_that_only_programs_know() {
     let prompt = "say one\nsay two\nsay three\nsay four\nsay five";
     let mut command = home.command(["run", "--agent", "rehearsal", "--detach", prompt]);
     command.current_dir(home.path("shop"));
-    let task = crate::home::ran(command).with_code(0).out.trim().to_owned();
+    let task = ran(command).with_code(0).out.trim().to_owned();
     home.run(["wait", &task]).with_code(0);
     home.run(["resume", &task, "recall"]).with_code(0);
     let shown = home.run(["show", &task]).with_code(0).out;

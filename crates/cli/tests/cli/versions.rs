@@ -8,13 +8,12 @@ use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
 use legwork_protocol::line::LINE_VERSION;
+use legwork_testkit::legwork::{Home, Host, eventually, ran};
 use legwork_testkit::{Lines, ended, output_of};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::doctor::executable;
-use crate::home::{Home, eventually, ran};
-use crate::host::Host;
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 /// So long a line is waited for before another task is run.

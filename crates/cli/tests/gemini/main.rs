@@ -2,15 +2,8 @@
 //! written, which loads conversations but cannot resume them, and asks in words of its own. Only on
 //! demand, because it is installed for this alone and one test waits for a minute to be over.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test reports by panicking and printing"
-)]
+#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
-#[path = "../cli/home.rs"]
-#[expect(dead_code, reason = "the tests of the commands use more of it")]
-mod home;
 mod model;
 #[path = "../acp/stage.rs"]
 #[expect(dead_code, reason = "the tests of the agent that is built in use more of it")]
@@ -19,10 +12,10 @@ mod stage;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use legwork_testkit::legwork::eventually;
 use legwork_testkit::npm;
 use serde_json::json;
 
-use crate::home::eventually;
 use crate::model::Model;
 use crate::stage::{Stage, processes_in};
 

@@ -3,11 +3,9 @@
 use std::io::Write;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use legwork_testkit::legwork::{Home, script_agent};
 use legwork_testkit::{Lines, ended};
 use serde_json::{Value, json};
-
-use crate::home::Home;
-use crate::shell::agent;
 
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";
 
@@ -202,7 +200,7 @@ pub fn gated(words: &str) -> Home {
     let home = Home::new();
     let gate = home.path("open");
     let work = format!("until [ -e '{}' ]; do sleep 0.05; done\nsay '{words}'", gate.display());
-    home.configure(&agent("gated", &work));
+    home.configure(&script_agent("gated", &work));
     home
 }
 

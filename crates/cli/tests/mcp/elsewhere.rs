@@ -1,10 +1,10 @@
 //! Helpers of a client run anywhere, with the environment of their client, and ask where the person
 //! is.
 
+use legwork_testkit::legwork::Home;
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::home::Home;
 
 #[test]
 fn m10_a_helper_has_what_its_client_has_but_not_what_names_its_session() {

@@ -1,9 +1,9 @@
 //! Both eras of the protocol, and what is no request at all.
 
+use legwork_testkit::legwork::Home;
 use serde_json::{Value, json};
 
 use crate::client::{Client, TASKS};
-use crate::home::Home;
 
 #[test]
 fn m1_a_client_of_the_new_era_discovers_the_server_and_its_tools() {

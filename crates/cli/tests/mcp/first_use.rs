@@ -3,10 +3,10 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
+use legwork_testkit::legwork::Home;
 use serde_json::json;
 
 use crate::client::{Client, text};
-use crate::home::Home;
 
 const INSTALL: &str = "npm install -g @agentclientprotocol/claude-agent-acp";
 

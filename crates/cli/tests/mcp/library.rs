@@ -4,6 +4,8 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use legwork_testkit::DEADLINE;
+use legwork_testkit::legwork::Home;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, ClientConfig, GetTaskParams,
     ProtocolVersion, TaskPayload, TaskStatus,
@@ -15,7 +17,6 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::client::{TASKS, launch};
-use crate::home::{Home, PATIENCE};
 
 /// A client of the library, and the front that it has started.
 async fn client(
@@ -69,11 +70,11 @@ async fn m1_the_protocols_own_client_works_in_the_new_era() {
     let home = Home::new();
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     let lifecycle = ClientLifecycleMode::Discover { preferred_versions };
-    timeout(PATIENCE, plays(&home, lifecycle)).await.unwrap();
+    timeout(DEADLINE, plays(&home, lifecycle)).await.unwrap();
 }
 
 #[tokio::test]
 async fn m1_the_protocols_own_client_works_in_the_old_era() {
     let home = Home::new();
-    timeout(PATIENCE, plays(&home, ClientLifecycleMode::Initialize)).await.unwrap();
+    timeout(DEADLINE, plays(&home, ClientLifecycleMode::Initialize)).await.unwrap();
 }

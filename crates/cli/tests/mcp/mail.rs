@@ -1,10 +1,10 @@
 //! Clients that nobody can wake: what is new comes with the answer to the next call, once, and a
 //! wait brings the results along.
 
+use legwork_testkit::legwork::{Home, eventually};
 use serde_json::json;
 
 use crate::client::Client;
-use crate::home::{Home, eventually};
 
 /// Waits until the notice of a task lies in the mailbox.
 fn delivered(home: &Home, task: &str) {

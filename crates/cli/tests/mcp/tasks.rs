@@ -1,10 +1,10 @@
 //! Tasks of the protocol: a client that polls is told by its polls, whatever is killed meanwhile.
 
+use legwork_testkit::legwork::{Home, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::client::{Client, gated, launch, open, text};
-use crate::home::{Home, eventually};
 
 fn result(view: &Value) -> String {
     text(&view["result"])

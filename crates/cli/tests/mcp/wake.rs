@@ -10,11 +10,12 @@ use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
+use legwork_testkit::DEADLINE;
+use legwork_testkit::legwork::{Home, eventually};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::client::{Client, gated, open};
-use crate::home::{Home, PATIENCE, eventually};
 use crate::tasks::kill_daemon;
 
 /// This very process as a Claude Code notes that it has this session now.
@@ -64,7 +65,7 @@ fn m3_a_session_without_tasks_is_woken_through_its_inbox() {
     let mut client = Client::old_as(command, "claude-code", json!({}));
     let said = client.says("background_task", crate::client::launch("wait 200ms; say woken"));
     assert!(said.contains("A notification with the whole result will follow"), "{said}");
-    let message = inbox.recv_timeout(PATIENCE).unwrap();
+    let message = inbox.recv_timeout(DEADLINE).unwrap();
     assert!(content(&message).contains("woken"), "{message}");
     assert!(!client.says("background_list", json!({})).contains("woken"), "it is told once");
 }
@@ -78,7 +79,7 @@ fn m3_a_session_whose_front_has_died_is_woken_through_its_inbox_once() {
     client.get(&task);
     client.kill();
     open(&home);
-    let message = inbox.recv_timeout(PATIENCE).unwrap();
+    let message = inbox.recv_timeout(DEADLINE).unwrap();
     assert!(content(&message).starts_with("[BACKGROUND TASK COMPLETED]"), "{message}");
     assert!(content(&message).contains("not lost"), "{message}");
     // A front that comes back is told that the model knows it.
@@ -147,7 +148,7 @@ fn m3_a_session_that_is_back_and_knows_nothing_of_its_task_is_woken() {
     let (command, inbox) = claude(&home);
     let mut again = Client::modern_as(command, "claude-code");
     again.ask("server/discover", json!({}));
-    let message = inbox.recv_timeout(PATIENCE).unwrap();
+    let message = inbox.recv_timeout(DEADLINE).unwrap();
     assert!(content(&message).contains("kept for later"), "{message}");
 }
 
@@ -177,7 +178,7 @@ fn m3_a_message_that_died_in_the_queue_of_its_process_was_not_told() {
         listener.accept().unwrap().0.read_to_string(&mut line).unwrap();
         say.send(line)
     });
-    let message = heard.recv_timeout(PATIENCE).unwrap();
+    let message = heard.recv_timeout(DEADLINE).unwrap();
     assert!(message.contains("read by nobody"), "{message}");
     client.kill();
     // It goes on in another process, which polls and has an inbox: one of them tells it.

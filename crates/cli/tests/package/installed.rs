@@ -6,7 +6,7 @@ use std::path::Path;
 use legwork_testkit::{Home, Model, Registry, call, nowhere, output, script};
 use serde_json::{Value, json};
 
-use crate::packages::{OTHER, Packages, VERSION, bare, cached, link_tools, program_of, system};
+use crate::packages::{OTHER, Packages, VERSION, bare, cached, program_of, system};
 use crate::stage::{Stage, Task, launch, printed, until};
 
 /// The process of the daemon that this program reaches.
@@ -96,7 +96,6 @@ async fn i1_without_the_program_opencode_works_and_says_how_to_get_it() {
 async fn screen(registry: &Registry, wanted: &str) {
     let model = Model::start();
     let home = bare(&model, &registry.url(), &json!([]));
-    link_tools(&home.root().join("bin"), &["tmux"]);
     let spec = format!("legwork@{VERSION}");
     let done = output(&mut home.opencode(&["plugin", &spec, "--global"]));
     assert!(done.status.success(), "{done:?}");

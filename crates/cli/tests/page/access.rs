@@ -2,9 +2,9 @@
 //! stops for who wants none.
 
 use legwork_testkit::Page;
+use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
-use crate::home::eventually;
 use crate::look::{choose, reads, row, seen, unseen};
 use crate::stage::Stage;
 

@@ -1,10 +1,10 @@
 //! A yes means what was asked: what keys do while somebody types, and what is said of an answer.
 
 use legwork_testkit::Page;
+use legwork_testkit::legwork::Host;
+use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
-use crate::home::eventually;
-use crate::host::Host;
 use crate::look::{choose, press, reads, row, seen, unseen};
 use crate::stage::Stage;
 

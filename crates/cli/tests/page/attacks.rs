@@ -5,10 +5,10 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use legwork_testkit::legwork::eventually;
 use legwork_testkit::{Page, REBOUND};
 use serde_json::Value;
 
-use crate::home::eventually;
 use crate::stage::{LIVE, Stage};
 
 /// A site of somebody else on this machine. It answers everything with one page, and remembers what

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use legwork_testkit::legwork::Host;
 use serde_json::{Value, json};
 
-use crate::host::Host;
 use crate::look::{choose, find, group, press, reads, row, seen, unseen};
 use crate::stage::{LIVE, Stage};
 

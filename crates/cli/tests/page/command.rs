@@ -7,10 +7,10 @@ use std::path::Path;
 
 use legwork_machine::process::{is_alive, process_mark};
 use legwork_testkit::ended;
+use legwork_testkit::legwork::{Home, eventually, ran};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::home::{Home, eventually, ran};
 use crate::http::{Asked, enter, token};
 use crate::stage::{Front, LIVE, Stage};
 

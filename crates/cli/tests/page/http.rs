@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
 
+use legwork_testkit::DEADLINE;
 use serde_json::Value;
 
-use crate::home::PATIENCE;
 use crate::stage::Front;
 
 /// What came back.
@@ -32,7 +32,7 @@ impl Reply {
 
 pub fn connect(port: u16) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(DEADLINE)).unwrap();
     stream
 }
 
@@ -119,7 +119,7 @@ pub struct Events {
 impl Events {
     /// Reads until this has come; forgets what was before it.
     pub fn until(&mut self, wanted: &str) {
-        let (mut piece, deadline) = (vec![0; 64 << 10], Instant::now() + PATIENCE);
+        let (mut piece, deadline) = (vec![0; 64 << 10], Instant::now() + DEADLINE);
         loop {
             if let Some(at) = self.read.find(wanted) {
                 self.read.drain(..at + wanted.len());
@@ -128,7 +128,7 @@ impl Events {
             // Signs of life come for ever.
             assert!(
                 Instant::now() < deadline,
-                "not within {PATIENCE:?}: {wanted} in {}",
+                "not within {DEADLINE:?}: {wanted} in {}",
                 self.read
             );
             let count = self.stream.read(&mut piece).unwrap_or(0);

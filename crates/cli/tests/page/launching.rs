@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
-use crate::home::eventually;
 use crate::http::{Asked, token};
 use crate::look::{choose, press, reads, row, seen, unseen};
 use crate::stage::Stage;

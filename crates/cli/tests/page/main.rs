@@ -12,11 +12,6 @@ mod answering;
 mod attacks;
 mod board;
 mod command;
-#[path = "../cli/home.rs"]
-mod home;
-#[path = "../cli/host.rs"]
-#[expect(dead_code, reason = "a part of it is for other tests")]
-mod host;
 mod http;
 mod launching;
 mod look;

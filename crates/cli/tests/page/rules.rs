@@ -5,9 +5,9 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 
+use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
-use crate::home::eventually;
 use crate::http::{Asked, connect, enter, exchange, token};
 use crate::stage::Stage;
 

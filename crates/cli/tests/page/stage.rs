@@ -3,10 +3,9 @@
 use std::fs;
 use std::process::{Child, Command};
 
+use legwork_testkit::legwork::{Home, Ran, eventually, ran};
 use legwork_testkit::{Browser, BrowserContext, Lines, Page, output_of};
 use serde_json::Value;
-
-use crate::home::{Home, Ran, eventually, ran};
 
 /// True when the page shows what is so now.
 pub const LIVE: &str = "document.querySelector('[role=status]')?.innerText.includes('live')";

@@ -1,9 +1,9 @@
 //! One task: its question, its conversation, its result, why it is not done, and what can be done.
 
+use legwork_testkit::legwork::Host;
+use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
-use crate::home::eventually;
-use crate::host::Host;
 use crate::look::{choose, find, group, press, reads, row, seen, unseen};
 use crate::stage::Stage;
 

@@ -2,9 +2,9 @@
 //! should not, or asks for anything.
 
 use legwork_testkit::Page;
+use legwork_testkit::legwork::Host;
 use serde_json::{Value, json};
 
-use crate::host::Host;
 use crate::look::{choose, reads};
 use crate::stage::Stage;
 

@@ -13,10 +13,10 @@ use std::thread;
 use legwork_client::Record;
 use legwork_protocol::api::Refusal;
 use legwork_protocol::line::{FromDaemon, LINE_VERSION, encode};
+use legwork_testkit::legwork::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::home::eventually;
 use crate::http::{Asked, Events, token};
 use crate::stage::{LIVE, Stage};
 

@@ -1,17 +1,15 @@
 //! However it ends, the terminal is as it was before.
 
+use legwork_testkit::legwork::{Home, Shell};
 use rustix::process::Signal;
-
-use crate::home::Home;
-use crate::terminal::{Terminal, launch};
 
 const SIZE: (u16, u16) = (100, 24);
 
-fn begun(home: &Home) -> Terminal<'_> {
-    launch(home, "Goes on and on", "tool read for 600s");
-    let terminal = Terminal::run(home, SIZE, "legwork top");
+fn begun(home: &Home) -> Shell {
+    home.launch("Goes on and on", "tool read for 600s");
+    let terminal = Shell::run(home, SIZE, "legwork top");
     terminal.until_has("▌● Goes on and on");
-    assert_eq!(terminal.says("alternate_on"), "1");
+    assert!(terminal.is_alternate());
     terminal
 }
 

@@ -1,10 +1,8 @@
 //! What is seen and done while helpers are at work.
 
 use legwork_machine::process::{is_alive, process_mark};
+use legwork_testkit::legwork::{Home, Shell, eventually};
 use rustix::process::{Pid, Signal, kill_process};
-
-use crate::home::{Home, eventually};
-use crate::terminal::{Terminal, launch, status, until_status};
 
 const WIDE: (u16, u16) = (124, 38);
 const NARROW: (u16, u16) = (80, 24);
@@ -20,9 +18,9 @@ fn has_colour(painted: &str) -> bool {
 #[test]
 fn v4_a_launch_appears_its_question_is_answered_and_its_conversation_comes() {
     let home = Home::new();
-    let terminal = Terminal::run(&home, WIDE, "legwork top");
+    let terminal = Shell::run(&home, WIDE, "legwork top");
     terminal.until_has("Nobody is out on an errand.");
-    let task = launch(&home, "Clean up", "say looking around\ntool read\nask rm x\nsay all clean");
+    let task = home.launch("Clean up", "say looking around\ntool read\nask rm x\nsay all clean");
     let parts = ["May it do this?", "looking around", "? 1 ask you", "▌? Clean up", "✓ read"];
     terminal.until("its question and conversation", |screen| {
         parts.iter().all(|part| screen.contains(part)) && screen.contains("waits for you")
@@ -30,7 +28,7 @@ fn v4_a_launch_appears_its_question_is_answered_and_its_conversation_comes() {
     // One that has just come takes no key, so it is pressed until it does.
     eventually("the answer is taken", || {
         terminal.keys(&["o"]);
-        (status(&home, &task) == "completed").then_some(())
+        (home.status(&task) == "completed").then_some(())
     });
     let parts = ["✓ completed Clean up", "Allowed: rm x", "? 0 ask you"];
     terminal.until("its end", |screen| parts.iter().all(|part| screen.contains(part)));
@@ -53,18 +51,18 @@ fn v4_a_launch_appears_its_question_is_answered_and_its_conversation_comes() {
 #[test]
 fn v4_cancelling_asks_and_always_asks_and_clearing_names_the_number() {
     let home = Home::new();
-    let task = launch(&home, "Goes on and on", "tool read for 600s");
-    let done = launch(&home, "Is done", "say x");
-    until_status(&home, &done, "completed");
-    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    let task = home.launch("Goes on and on", "tool read for 600s");
+    let done = home.launch("Is done", "say x");
+    home.until_status(&done, "completed");
+    let terminal = Shell::run(&home, NARROW, "legwork top");
     terminal.until_has("▌● Goes on and on");
     terminal.keys(&["x"]);
     terminal.until_has("Cancel this task?");
     terminal.keys(&["n"]);
     terminal.until("no dialog", |screen| !screen.contains("Cancel this task?"));
-    assert_eq!(status(&home, &task), "running");
+    assert_eq!(home.status(&task), "running");
     terminal.keys(&["x", "y"]);
-    until_status(&home, &task, "cancelled");
+    home.until_status(&task, "cancelled");
     terminal.until_has("– Goes on and on");
     terminal.keys(&["C"]);
     terminal.until_has("Forget 2 finished tasks?");
@@ -79,15 +77,15 @@ fn v4_cancelling_asks_and_always_asks_and_clearing_names_the_number() {
 #[test]
 fn v4_a_failed_task_is_tried_again_with_its_own_prompt() {
     let home = Home::new();
-    let task = launch(&home, "Fails", "fail no luck");
-    until_status(&home, &task, "error");
-    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    let task = home.launch("Fails", "fail no luck");
+    home.until_status(&task, "error");
+    let terminal = Shell::run(&home, NARROW, "legwork top");
     terminal.until_has("▌✕ Fails");
     terminal.keys(&["R"]);
     terminal.until_has("Try this again?");
     terminal.keys(&["y"]);
     terminal.until_has("Fails (run 2)");
-    until_status(&home, &task, "error");
+    home.until_status(&task, "error");
     let prompts = home.run(["show", &task, "--full"]).with_code(0).out;
     assert_eq!(prompts.matches("fail no luck").count(), 2, "{prompts}");
     terminal.keys(&["q"]);
@@ -98,7 +96,7 @@ fn v4_a_failed_task_is_tried_again_with_its_own_prompt() {
 fn v4_a_task_is_launched_from_the_view_in_its_folder() {
     let home = Home::new();
     home.configure("[run]\nagent = \"rehearsal\"\n");
-    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    let terminal = Shell::run(&home, NARROW, "legwork top");
     terminal.until_has("Nobody is out on an errand.");
     terminal.keys(&["n"]);
     terminal.until_has("New task for rehearsal in");
@@ -119,8 +117,8 @@ fn v4_a_task_is_launched_from_the_view_in_its_folder() {
 #[test]
 fn v4_one_half_below_a_hundred_columns_and_two_from_there_on() {
     let home = Home::new();
-    let task = launch(&home, "Asks", "ask rm x");
-    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    let task = home.launch("Asks", "ask rm x");
+    let terminal = Shell::run(&home, NARROW, "legwork top");
     let is_open = |screen: &str| screen.contains(&task) && screen.contains("May it do this?");
     terminal.until("the list alone", |screen| screen.contains("▌? Asks") && !is_open(screen));
     assert!(has_colour(&terminal.painted()), "{:?}", terminal.painted());
@@ -140,9 +138,9 @@ fn v4_one_half_below_a_hundred_columns_and_two_from_there_on() {
 fn v4_who_waits_for_a_slot_is_said_to() {
     let home = Home::new();
     home.configure("[limits]\nmax_running = 1\n");
-    launch(&home, "Has it", "tool read for 600s");
-    launch(&home, "Waits for it", "say x");
-    let terminal = Terminal::run(&home, NARROW, "legwork top");
+    home.launch("Has it", "tool read for 600s");
+    home.launch("Waits for it", "say x");
+    let terminal = Shell::run(&home, NARROW, "legwork top");
     terminal.until_has("Queued, 1 slot on each host");
     terminal.until_has("next when a slot is free");
     terminal.keys(&["j", "3"]);
@@ -154,17 +152,17 @@ fn v4_who_waits_for_a_slot_is_said_to() {
 #[test]
 fn v8_a_killed_daemon_leaves_what_was_there_and_another_one_heals_it() {
     let home = Home::new();
-    let task = launch(&home, "Is done", "say x");
-    until_status(&home, &task, "completed");
-    let terminal = Terminal::run(&home, WIDE, "legwork top");
+    let task = home.launch("Is done", "say x");
+    home.until_status(&task, "completed");
+    let terminal = Shell::run(&home, WIDE, "legwork top");
     terminal.until_has("✓ Is done");
     let view = home.run(["daemon", "status", "--json"]).with_code(0).json();
     let pid = u32::try_from(view["daemon"]["pid"].as_u64().unwrap()).unwrap();
     let mark = process_mark(pid).unwrap();
     kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).unwrap();
     eventually("the daemon is gone", || (!is_alive(&mark)).then_some(()));
-    let after = launch(&home, "After it", "say y");
-    until_status(&home, &after, "completed");
+    let after = home.launch("After it", "say y");
+    home.until_status(&after, "completed");
     let parts = ["✓ After it", "✓ Is done", "live "];
     terminal.until("both, live", |screen| {
         parts.iter().all(|part| screen.contains(part)) && !screen.contains("reconnecting")
@@ -177,12 +175,12 @@ fn v8_a_killed_daemon_leaves_what_was_there_and_another_one_heals_it() {
 fn v7_what_a_helper_writes_does_not_reach_the_terminal_as_an_order() {
     let home = Home::new();
     let script = "say a\u{1b}kowned\u{1b}\\b\u{1b}[2Jc\u{202e}d\nask \u{1b}[31mrm x\u{1b}[0m";
-    launch(&home, "Harm\u{1b}[2Jful", script);
-    let terminal = Terminal::run(&home, WIDE, "NO_COLOR=1 legwork top");
+    home.launch("Harm\u{1b}[2Jful", script);
+    let terminal = Shell::run(&home, WIDE, "NO_COLOR=1 legwork top");
     let screen = terminal
         .until("its text", |screen| screen.contains("owned") && screen.contains("May it do this?"));
     assert!(screen.contains(" legwork "), "nothing was wiped: {screen}");
-    assert_ne!(terminal.says("window_name"), "owned");
+    assert!(!terminal.was_renamed());
     assert!(!has_colour(&terminal.painted()), "{:?}", terminal.painted());
     terminal.keys(&["q"]);
     terminal.until_left(0);

@@ -1,16 +1,9 @@
 //! `legwork top` and `legwork watch` on a real terminal: the real binary, the real daemon, the
-//! agent that follows its prompt, and a tmux server of each test's own.
+//! agent that follows its prompt, and a terminal of each test's own.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test reports by panicking and printing"
-)]
+#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
-#[path = "../cli/home.rs"]
-mod home;
 mod leaving;
 mod live;
 mod old;
-mod terminal;
 mod watching;

@@ -12,9 +12,7 @@ use legwork_machine::{Folders, STORE_LOCK};
 use legwork_protocol::api::Refusal;
 use legwork_protocol::line::{FromDaemon, LINE_VERSION, ToDaemon, decode_to_daemon, encode};
 use legwork_protocol::tools::tools;
-
-use crate::home::Home;
-use crate::terminal::Terminal;
+use legwork_testkit::legwork::{Home, Shell};
 
 fn serve(stream: UnixStream) -> Option<()> {
     let mut lines = BufReader::new(stream);
@@ -56,7 +54,7 @@ fn v8_an_old_daemon_is_said_to_be_one_and_the_next_one_heals_it() {
             serve(stream);
         }
     });
-    let terminal = Terminal::run(&home, (124, 24), "legwork top");
+    let terminal = Shell::run(&home, (124, 24), "legwork top");
     terminal.until("what to do", |screen| {
         screen.contains("older legwork") && screen.contains("`legwork daemon stop`")
     });

@@ -3,10 +3,8 @@
 use std::process::{Child, ChildStdout};
 
 use legwork_testkit::Lines;
+use legwork_testkit::legwork::{Home, Shell};
 use serde_json::Value;
-
-use crate::home::Home;
-use crate::terminal::{Terminal, launch, until_status};
 
 /// A watch in a pipe; it ends with this value.
 struct Watching {
@@ -53,14 +51,14 @@ const DETAILS: [&str; 5] =
 #[test]
 fn v6_in_a_pipe_what_happens_is_told_in_a_persons_words() {
     let home = Home::new();
-    let before = launch(&home, "Before", "say x");
-    until_status(&home, &before, "completed");
+    let before = home.launch("Before", "say x");
+    home.until_status(&before, "completed");
     let mut watching = Watching::start(&home, &[]);
-    let task = launch(&home, "Clean up", "tool read\nask rm x\nsay done");
+    let task = home.launch("Clean up", "tool read\nask rm x\nsay done");
     let mut lines = watching.until("may it do this: rm x?");
     home.run(["answer", &task, "once"]).with_code(0);
     lines.extend(watching.until("✓ Clean up: completed after "));
-    let failing = launch(&home, "Fails", "fail no credit");
+    let failing = home.launch("Fails", "fail no credit");
     lines.extend(watching.until("✕ Fails: failed after "));
     home.run(["clear", "--yes", &task]).with_code(0);
     lines.extend(watching.until("Clean up: cleared"));
@@ -81,7 +79,7 @@ fn v6_in_a_pipe_what_happens_is_told_in_a_persons_words() {
 fn v6_with_verbose_every_decision_is_told() {
     let home = Home::new();
     let mut watching = Watching::start(&home, &["--verbose"]);
-    let task = launch(&home, "Look around", "say x");
+    let task = home.launch("Look around", "say x");
     let all = watching.until("notice of its end: told").join("\n");
     for detail in ["handing over the prompt", "notice of its end queued", "on its way"] {
         assert!(all.contains(detail) && all.contains(&task), "{all}");
@@ -91,8 +89,8 @@ fn v6_with_verbose_every_decision_is_told() {
 #[test]
 fn v6_programs_get_what_they_got_and_hear_what_is_a_detail() {
     let home = Home::new();
-    let task = launch(&home, "Look around", "say x");
-    until_status(&home, &task, "completed");
+    let task = home.launch("Look around", "say x");
+    home.until_status(&task, "completed");
     let log = home.run(["log", &task, "--json"]).with_code(0).json();
     let timeline = log["timeline"].as_array().unwrap();
     let of = |line: &str| {
@@ -107,8 +105,8 @@ fn v6_programs_get_what_they_got_and_hear_what_is_a_detail() {
 #[test]
 fn v6_a_log_has_details_only_for_who_wants_them() {
     let home = Home::new();
-    let task = launch(&home, "Look around", "say x");
-    until_status(&home, &task, "completed");
+    let task = home.launch("Look around", "say x");
+    home.until_status(&task, "completed");
     let log = home.run(["log", &task]).with_code(0).out;
     assert!(
         log.contains("launched as \"Look around\"") && log.contains("completed after"),
@@ -123,15 +121,15 @@ fn v6_a_log_has_details_only_for_who_wants_them() {
 #[test]
 fn v6_on_a_terminal_the_tasks_are_a_table_that_changes_in_its_place() {
     let home = Home::new();
-    let terminal = Terminal::run(&home, (120, 20), "legwork watch");
+    let terminal = Shell::run(&home, (120, 20), "legwork watch");
     terminal.until_has("No tasks yet.");
-    let task = launch(&home, "Clean up", "ask rm x\nsay done");
+    let task = home.launch("Clean up", "ask rm x\nsay done");
     let parts = ["asks for a permission: rm x", "DESCRIPTION", "1 question, 1 unfinished"];
     terminal.until("its question", |screen| {
         parts.iter().all(|part| screen.contains(part)) && !screen.contains("No tasks yet.")
     });
-    let done = launch(&home, "Is done", "say x");
-    until_status(&home, &done, "completed");
+    let done = home.launch("Is done", "say x");
+    home.until_status(&done, "completed");
     terminal.until("unfinished ones first, and one table", |screen| {
         let at = |name: &str| screen.lines().position(|line| line.contains(name));
         let row = |id: &str| screen.lines().position(|line| line.starts_with(id));
@@ -140,7 +138,7 @@ fn v6_on_a_terminal_the_tasks_are_a_table_that_changes_in_its_place() {
             && at("ID ").is_some()
             && screen.matches("DESCRIPTION").count() == 1
     });
-    assert_eq!(terminal.says("alternate_on"), "0");
+    assert!(!terminal.is_alternate());
     home.run(["answer", &task, "once"]).with_code(0);
     terminal.until_has("0 questions, 0 unfinished, 2 finished");
     terminal.keys(&["C-c"]);
@@ -151,9 +149,9 @@ fn v6_on_a_terminal_the_tasks_are_a_table_that_changes_in_its_place() {
 #[test]
 fn v6_a_narrower_screen_takes_nothing_of_the_person_away() {
     let home = Home::new();
-    let task = launch(&home, "Clean up", "say x");
-    until_status(&home, &task, "completed");
-    let terminal = Terminal::run(&home, (120, 20), "legwork watch");
+    let task = home.launch("Clean up", "say x");
+    home.until_status(&task, "completed");
+    let terminal = Shell::run(&home, (120, 20), "legwork watch");
     terminal.until_has("ACTIVITY");
     terminal.resize((70, 20));
     terminal.until("the narrow table", |screen| {
@@ -169,16 +167,16 @@ fn v6_a_narrower_screen_takes_nothing_of_the_person_away() {
 fn v6_more_tasks_than_rows_do_not_scroll_the_screen_away() {
     let home = Home::new();
     for number in 0..12 {
-        launch(&home, &format!("Task {number}"), "say x");
+        home.launch(&format!("Task {number}"), "say x");
     }
-    let terminal = Terminal::run(&home, (120, 8), "legwork watch");
+    let terminal = Shell::run(&home, (120, 8), "legwork watch");
     let one_table = |wanted: &str| {
         terminal.until(wanted, |screen| {
             screen.contains(wanted) && screen.matches("DESCRIPTION").count() == 1
         });
     };
     one_table("12 finished");
-    launch(&home, "The newest", "ask rm x");
+    home.launch("The newest", "ask rm x");
     one_table("The newest");
     terminal.keys(&["C-c"]);
     terminal.until_has("code 130.");

@@ -1,27 +1,14 @@
 //! Two real builds, this version and the next one, on one machine with one store. The next one is
 //! built by `cargo xtask upgrade`, which runs this; without it nothing can be shown.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test reports by panicking and printing"
-)]
-
-#[path = "../cli/home.rs"]
-#[expect(dead_code, reason = "a part of it is for other tests")]
-mod home;
-#[path = "../cli/host.rs"]
-#[expect(dead_code, reason = "a part of it is for other tests")]
-mod host;
+#![expect(clippy::unwrap_used, reason = "a test reports by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use legwork_testkit::legwork::{Home, Host, Ran, eventually, ran};
 use serde_json::Value;
-
-use crate::home::{Home, Ran, eventually, ran};
-use crate::host::Host;
 
 const OLDER: &str = env!("CARGO_BIN_EXE_legwork");
 

@@ -1,5 +1,22 @@
-//! A home of its own for each test, in which `legwork` is run.
+//! legwork as its users know it, for end-to-end tests: the program in a home of its own for each test,
+//! a terminal on which it runs, and a host behind its bridge. It knows the program by its command line
+//! and its output alone.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test tool reports by panicking and printing"
+)]
+
+mod host;
+mod script;
+mod shell;
+
+pub use host::Host;
+pub use script::script_agent;
+pub use shell::Shell;
+
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -7,15 +24,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-pub use legwork_testkit::DEADLINE as PATIENCE;
-use legwork_testkit::output;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::child::output;
+use crate::kit::DEADLINE;
 
 /// How long a daemon stays that nobody needs, in ms: longer than it is between two commands of a
 /// test, also on a busy machine. The home's end is its own.
 const LINGER_MS: &str = "60000";
 
+/// A folder in which legwork keeps everything; its daemon ends with this value.
+#[derive(Debug)]
 pub struct Home(TempDir);
 
 /// What a run of the program gave.
@@ -38,6 +58,23 @@ impl Ran {
     }
 }
 
+/// The program under test: the one that Cargo names, or the one beside this program or beside the
+/// folder of the tests.
+pub fn program() -> Option<PathBuf> {
+    if let Some(named) = env::var_os("CARGO_BIN_EXE_legwork") {
+        return Some(named.into());
+    }
+    let own = env::current_exe().ok()?;
+    let mut places = own.ancestors().skip(1).take(2).map(|folder| folder.join("legwork"));
+    places.find(|place| place.is_file())
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Home {
     pub fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
@@ -55,7 +92,7 @@ impl Home {
     }
 
     pub fn command(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
-        self.command_of(env!("CARGO_BIN_EXE_legwork").as_ref(), args)
+        self.command_of(&program().expect("legwork is built"), args)
     }
 
     /// The same with another program.
@@ -82,8 +119,24 @@ impl Home {
     pub fn run<const N: usize>(&self, args: [&str; N]) -> Ran {
         ran(self.command(args))
     }
+
+    /// Has the scripted agent do this under a name, and gives the task's id.
+    pub fn launch(&self, name: &str, script: &str) -> String {
+        let args = ["run", "--agent", "rehearsal", "--detach", "--description", name, script];
+        self.run(args).with_code(0).out.trim().to_owned()
+    }
+
+    pub fn status(&self, task: &str) -> String {
+        let shown = self.run(["show", task, "--json"]).with_code(0).json();
+        shown["status"].as_str().unwrap().to_owned()
+    }
+
+    pub fn until_status(&self, task: &str, wanted: &str) {
+        eventually(wanted, || (self.status(task) == wanted).then_some(()));
+    }
 }
 
+/// Runs a command to its end.
 pub fn ran(mut command: Command) -> Ran {
     output(&mut command).into()
 }
@@ -115,12 +168,12 @@ impl Drop for Home {
 
 /// Waits until something is so.
 pub fn eventually<T>(what: &str, mut is_so: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(so) = is_so() {
             return so;
         }
-        assert!(Instant::now() < deadline, "not within {PATIENCE:?}: {what}");
+        assert!(Instant::now() < deadline, "not within {DEADLINE:?}: {what}");
         // Else looking takes the processor from what is waited for.
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -1,9 +1,12 @@
 //! Agents that are shell scripts: they do in a prompt whatever a test wants a program to do.
 
+use super::program;
+
 /// The settings of an agent whose prompts are all answered by this script, without single quotes in
 /// threes. In it `say TEXT` answers, `line` writes a line of the agent's, and `$LEGWORK` is us.
-pub fn agent(name: &str, work: &str) -> String {
-    let legwork = env!("CARGO_BIN_EXE_legwork");
+pub fn script_agent(name: &str, work: &str) -> String {
+    let legwork = program().unwrap();
+    let legwork = legwork.display();
     let text = r#""sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"#;
     let script = format!(
         r#"

@@ -8,11 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use legwork_testkit::ended;
 use serde_json::{Value, json};
 
-use crate::home::{Home, PATIENCE};
+use super::{Home, eventually, program};
+use crate::child::ended;
+use crate::kit::DEADLINE;
 
+/// An OpenCode with one conversation, and the bridge by which it is connected.
+#[derive(Debug)]
 pub struct Host {
     /// Stands for OpenCode's: a shell that does what it is told.
     process: Child,
@@ -69,12 +72,12 @@ impl Host {
         let command = format!(
             "LEGWORK_HOME={} {} {arguments} >{} 2>&1 </dev/null; touch {}",
             home.path("legwork").display(),
-            env!("CARGO_BIN_EXE_legwork"),
+            program().unwrap().display(),
             out.display(),
             done.display()
         );
         writeln!(self.process.stdin.as_mut().unwrap(), "{command}").unwrap();
-        crate::home::eventually("the command has ended", || done.exists().then_some(()));
+        eventually("the command has ended", || done.exists().then_some(()));
         std::fs::read_to_string(out).unwrap()
     }
 
@@ -84,7 +87,7 @@ impl Host {
 
     /// The next line of one of these types, however many others come before.
     fn next(&self, wanted: &[&str]) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + DEADLINE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let line = self.lines.recv_timeout(left);
@@ -103,7 +106,7 @@ impl Host {
             found.unwrap_or_else(|| panic!("{text}")).to_owned()
         };
         let task = line("Task ID: ");
-        let session = crate::home::eventually("the helper has its prompt", || {
+        let session = eventually("the helper has its prompt", || {
             let opencode = self.opencode.lock().unwrap();
             let mut all = opencode.sessions.iter();
             let (id, _) = all.find(|(_, session)| {
@@ -237,7 +240,7 @@ impl Drop for Host {
     }
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct OpenCode {
     sessions: BTreeMap<String, Session>,
     /// What waits for an answer: permissions and questions.
@@ -245,7 +248,7 @@ struct OpenCode {
     replies: Vec<Value>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Session {
     kept: Value,
     messages: Vec<Value>,
