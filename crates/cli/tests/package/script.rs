@@ -41,7 +41,11 @@ impl Machine {
     /// With everything on its PATH that the script asks for.
     fn new() -> Self {
         let there = DOWNLOADERS.into_iter().find(|tool| on_the_path(tool).is_some());
-        Self::with(&[&TOOLS[..], &[there.unwrap()]].concat())
+        let machine = Self::with(&[&TOOLS[..], there.as_slice()].concat());
+        if there.is_none() {
+            machine.add_curl();
+        }
+        machine
     }
 
     /// With these programs on its PATH.
@@ -51,6 +55,22 @@ impl Machine {
         fs::create_dir(folder.path().join("home")).unwrap();
         fs::create_dir(folder.path().join("tmp")).unwrap();
         Self { folder, shelf: Shelf::start() }
+    }
+
+    /// Node in the part of curl, for a machine that has no downloader.
+    fn add_curl(&self) {
+        let node = on_the_path("node").unwrap();
+        let script = format!(
+            "#!{node}\n\
+             const [to, from] = [process.argv[process.argv.indexOf(\"-o\") + 1], process.argv.at(-1)];\n\
+             const keep = (bytes) => require(\"fs\").writeFileSync(to, Buffer.from(bytes));\n\
+             fetch(from)\n\
+             .then((answer) => (answer.ok ? answer.arrayBuffer() : process.exit(22)))\n\
+             .then(keep, () => process.exit(7));\n"
+        );
+        let path = self.path("bin/curl");
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
 
     fn path(&self, name: &str) -> PathBuf {
