@@ -1,4 +1,5 @@
 //! The chores of a release: the formula, the notices, the commit with its tag.
+#![expect(clippy::unwrap_used, reason = "a broken assumption of a test should stop it")]
 
 use std::fs;
 use std::path::Path;
@@ -8,9 +9,7 @@ use serde_json::Value;
 use xtask::packing::project::Project;
 use xtask::packing::{SYSTEMS, formula, notices};
 use xtask::release;
-
-use crate::packages::root;
-use crate::stage::printed;
+use xtask::tree::root;
 
 #[test]
 fn i2_the_formula_names_each_archive_with_its_sum() {
@@ -119,7 +118,7 @@ fn workspace(repository: &str) -> tempfile::TempDir {
 fn git(folder: &Path, words: &[&str]) -> String {
     let done = Command::new("git").current_dir(folder).args(words).output().unwrap();
     assert!(done.status.success(), "{done:?}");
-    printed(&done)
+    String::from_utf8(done.stdout).unwrap()
 }
 
 #[test]
