@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use legwork_testkit::Home;
+use legwork_testkit::legwork::program;
 use serde_json::Value;
 
 use crate::fault::{Done, Fault};
@@ -62,10 +63,7 @@ impl Legwork {
     /// # Errors
     /// When there is none.
     pub fn find() -> Done<Self> {
-        let own = std::env::current_exe().map_err(|why| Fault::trying("finding itself", why))?;
-        let places = own.ancestors().skip(1).take(2).map(|folder| folder.join("legwork"));
-        let binary = places.into_iter().find(|place| place.is_file());
-        binary.map(|binary| Self { binary }).ok_or_else(|| {
+        program().map(|binary| Self { binary }).ok_or_else(|| {
             Fault::new("there is no legwork beside this program; cargo build --release -p legwork")
         })
     }
