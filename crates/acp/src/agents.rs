@@ -147,8 +147,7 @@ pub fn possible() -> (Vec<Installable>, Vec<&'static str>) {
 impl WellKnown {
     fn installable(&self, has_npm: bool) -> Option<Installable> {
         let Speaks::Through(Adapter { package, .. }) = &self.speaks else { return None };
-        let (agent, package) = (self.name.to_owned(), (*package).to_owned());
-        Some(Installable { agent, package, has_npm })
+        Some(Installable { agent: self.name.to_owned(), package: (*package).to_owned(), has_npm })
     }
 }
 

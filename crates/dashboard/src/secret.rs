@@ -1,5 +1,5 @@
-//! Secrets: made from the system's random source, compared without telling how much of them was right, and
-//! never shown by accident.
+//! Secrets: made from the system's random source, compared without telling how much of them was
+//! right, and never shown by accident.
 
 use std::fmt;
 use std::io;

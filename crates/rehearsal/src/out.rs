@@ -28,8 +28,8 @@ impl Out {
         let _ = self.0.send(Piece { text: line, written: None });
     }
 
-    /// Writes a line with its end and returns when it has left, so that a turn is no faster than its
-    /// reader, and all is read before a crash.
+    /// Writes a line with its end and returns when it has left, so that a turn is no faster than
+    /// its reader, and all is read before a crash.
     pub async fn line(&self, line: String) {
         let (tell, written) = oneshot::channel();
         let _ = self.0.send(Piece { text: line, written: Some(tell) });

@@ -1,7 +1,7 @@
 //! One turn: a script is followed, step by step, until it ends or is cancelled.
 //!
-//! A turn runs as a task of its own, so turns of several sessions do not wait for each other. At its
-//! end it gives itself back to the agent, which keeps what was said and answers the client.
+//! A turn runs as a task of its own, so turns of several sessions do not wait for each other. At
+//! its end it gives itself back to the agent, which keeps what was said and answers the client.
 
 use std::collections::BTreeMap;
 use std::future::pending;

@@ -31,7 +31,7 @@ use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::orphans::{ProcessTree, own_mark};
 use crate::session::session_log::{End, Line, SessionLog, bound};
 use crate::turn::active_turn::{Turns, now};
-use crate::turn::conversation::{Command, Commands, Conversation, SessionInfo};
+use crate::turn::conversation::{Command, Commands, Conversation, SessionProperties};
 use crate::turn::record::Records;
 
 pub use built_in::{AgentSettings, opening};
@@ -76,7 +76,7 @@ impl fmt::Debug for Inner {
 
 /// A helper's session as it is in the log.
 struct KeptSession {
-    info: SessionInfo,
+    properties: SessionProperties,
     lines: Vec<Line>,
 }
 
@@ -211,7 +211,7 @@ impl LocalHost {
     /// Writes the prompt down first: one that is there is not handed over again, even if a crash
     /// came in between, because the agent may have begun.
     async fn prompt(&self, session: &SessionId, message: &MessageId, text: &str) -> Found {
-        let KeptSession { info, mut lines } = self.helper(session)?;
+        let KeptSession { properties, mut lines } = self.helper(session)?;
         let is_it = |line: &Line| matches!(line, Line::Prompt { message: id, .. } if id == message);
         if lines.iter().any(is_it) {
             return Ok(Finding::Done);
@@ -225,14 +225,15 @@ impl LocalHost {
             // All that is new, at once: a disk does it in the time of one.
             let log = self.0.log.clone();
             let names = blocking(move || log.sync_names());
-            let (_, _, names) = tokio::join!(self.sync(session), self.sync(&info.parent), names);
+            let (_, _, names) =
+                tokio::join!(self.sync(session), self.sync(&properties.parent), names);
             self.synced(session, names);
         }
         lines.push(line);
         // At once, so that no observation finds the session idle.
         self.0.turns.begin(session, message.clone());
         let command = Command::Prompt { message: message.clone(), text: text.to_owned() };
-        self.send(KeptSession { info, lines }, command);
+        self.send(KeptSession { properties, lines }, command);
         Ok(Finding::Done)
     }
 
@@ -335,8 +336,8 @@ impl LocalHost {
     /// Passes a command to the session's conversation, or begins one. Under the lock, so that one
     /// that is about to end sees it.
     fn send(&self, helper: KeptSession, command: Command) {
-        let KeptSession { info, lines } = helper;
-        let session = &info.session;
+        let KeptSession { properties, lines } = helper;
+        let session = &properties.session;
         let mut live = lock(&self.0.live);
         lock(&self.0.idle).retain(|idle| idle != session);
         if let Some(conversation) = live.get(session) {
@@ -348,7 +349,7 @@ impl LocalHost {
         let _ = commands.send(command);
         live.insert(session.clone(), commands);
         let commands = Commands::new(incoming);
-        tokio::spawn(Conversation::new(self.0.clone(), info, commands, &lines).run());
+        tokio::spawn(Conversation::new(self.0.clone(), properties, commands, &lines).run());
     }
 
     fn helper(&self, session: &SessionId) -> Result<KeptSession, HostError> {
@@ -357,8 +358,9 @@ impl LocalHost {
             return Err(HostError::Gone);
         };
         let hints = self.0.setup.outside.hints.clone();
-        let info = SessionInfo { session: session.clone(), parent, agent, directory, hints };
-        Ok(KeptSession { info, lines })
+        let properties =
+            SessionProperties { session: session.clone(), parent, agent, directory, hints };
+        Ok(KeptSession { properties, lines })
     }
 
     fn read(&self, session: &SessionId) -> Result<Option<Vec<Line>>, HostError> {

@@ -35,7 +35,8 @@ impl LocalHost {
 /// The entries of a session, each turn in the order in which they began: what was complete first
 /// was written first.
 fn entries(lines: Vec<Line>, unwritten: Unwritten) -> Vec<Entry> {
-    let (mut entries, mut turn) = (Vec::new(), Vec::new());
+    let mut entries = Vec::new();
+    let mut turn = Vec::new();
     let mut last_ended = None;
     for line in lines {
         match line {
@@ -80,8 +81,14 @@ fn number(entry: &Entry) -> u64 {
 }
 
 fn prompt(message: &MessageId, text: String, at: Option<Time>) -> Entry {
-    let (key, run) = (message.to_string(), run_of(message));
-    Entry { key, run, kind: EntryKind::Prompt, at, text: text.into(), ..Entry::default() }
+    Entry {
+        key: message.to_string(),
+        run: run_of(message),
+        kind: EntryKind::Prompt,
+        at,
+        text: text.into(),
+        ..Entry::default()
+    }
 }
 
 fn run_of(message: &MessageId) -> u32 {
@@ -94,8 +101,8 @@ fn finish(turn: &mut Vec<Entry>, message: &MessageId, end: End, at: Option<Time>
     let has = |turn: &[Entry], text: &str| {
         turn.iter().any(|entry| entry.kind == EntryKind::Text && entry.text.text.trim() == text)
     };
-    let (key, run) = (format!("{message}/end"), run_of(message));
-    let last = Entry { key, run, at, ..Entry::default() };
+    let key = format!("{message}/end");
+    let last = Entry { key, run: run_of(message), at, ..Entry::default() };
     match end {
         End::Answered { text } | End::Aborted { text } => {
             let is_answer =

@@ -2,10 +2,10 @@
 //! SIGKILL. Services that others use as well are kept.
 //!
 //! Which process is whose is known by its group, by a variable in its environment, and by its
-//! ancestors: the daemon is the subreaper of all that it starts, so an orphan becomes a child of the
-//! daemon and cannot get out of sight. (On Linux. Elsewhere there are no subreapers: a process that is
-//! orphaned between two scans and hides its variables, as Apple's own programs do, is not found.
-//! Without a process table only the group is ended.)
+//! ancestors: the daemon is the subreaper of all that it starts, so an orphan becomes a child of
+//! the daemon and cannot get out of sight. (On Linux. Elsewhere there are no subreapers: a process
+//! that is orphaned between two scans and hides its variables, as Apple's own programs do, is not
+//! found. Without a process table only the group is ended.)
 
 mod keep;
 
@@ -126,8 +126,8 @@ impl ProcessTree {
         (store == self.store).then_some(daemon)
     }
 
-    /// Starts an agent under a new mark. The lock is held, so that no scan takes the new process for
-    /// an orphan.
+    /// Starts an agent under a new mark. The lock is held, so that no scan takes the new process
+    /// for an orphan.
     pub fn start(
         &self,
         spawn: impl FnOnce(&str) -> std::io::Result<Child>,
@@ -153,8 +153,8 @@ impl ProcessTree {
         let Ok(mut children) = listen(SignalKind::child()) else { return };
         loop {
             let is_busy = self.is_busy();
-            // Without a subreaper there is nothing to reap, and a scan that starts a child (`ps`) would
-            // be the reason for the next scan.
+            // Without a subreaper there is nothing to reap, and a scan that starts a child (`ps`)
+            // would be the reason for the next scan.
             let reaps = self.is_subreaper.load(Ordering::Relaxed);
             tokio::select! {
                 _ = children.recv(), if reaps => {}
@@ -208,8 +208,9 @@ impl ProcessTree {
 
     fn left_by(&self, table: &Table, mark: &str, agent: u32, keep: &[String]) -> Vec<u32> {
         let is_subreaper = self.is_subreaper.load(Ordering::Relaxed);
-        // A subreaper knows processes by their ancestors, and reads the variables of orphans only. They
-        // are read before the lock is taken, because a process that hangs in the kernel blocks the read.
+        // A subreaper knows processes by their ancestors, and reads the variables of orphans only.
+        // They are read before the lock is taken, because a process that hangs in the kernel blocks
+        // the read.
         let marks = marks(table, |entry| !is_subreaper || entry.parent == std::process::id());
         let mut known = lock(&self.known);
         known.record(table);

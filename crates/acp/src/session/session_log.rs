@@ -150,7 +150,9 @@ impl SessionLog {
     /// Removes terminals that no helper was asked for by and that are older than this; none if some
     /// helper's file does not say by whom. Gives back how many.
     pub fn remove_old_terminals(&self, age: Duration) -> io::Result<usize> {
-        let (mut terminals, mut parents, mut removed) = (Vec::new(), Vec::new(), 0);
+        let mut terminals = Vec::new();
+        let mut parents = Vec::new();
+        let mut removed = 0;
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
             // Mail and what agents keep lies beside the sessions.

@@ -47,7 +47,7 @@ pub struct Commands {
 
 /// The fixed properties of a session.
 #[derive(Debug, Clone)]
-pub struct SessionInfo {
+pub struct SessionProperties {
     pub session: SessionId,
     pub parent: SessionId,
     pub agent: String,
@@ -65,7 +65,7 @@ pub struct Conversation {
 /// All but the commands, which can come while it starts.
 struct AgentSession {
     host: Arc<Inner>,
-    info: SessionInfo,
+    properties: SessionProperties,
     /// The agent's id for the session; none before the first turn.
     agent_session: Option<String>,
     connection: Option<AgentConnection>,
@@ -113,7 +113,7 @@ impl Commands {
     }
 }
 
-impl SessionInfo {
+impl SessionProperties {
     pub fn hint(&self, hint: Hint) {
         // Nobody receives hints while the daemon stops.
         let _ = self.hints.send(hint);
@@ -121,13 +121,18 @@ impl SessionInfo {
 }
 
 impl Conversation {
-    pub fn new(host: Arc<Inner>, info: SessionInfo, commands: Commands, lines: &[Line]) -> Self {
+    pub fn new(
+        host: Arc<Inner>,
+        properties: SessionProperties,
+        commands: Commands,
+        lines: &[Line],
+    ) -> Self {
         let agent_session = bound(lines).map(|(session, _)| session.to_owned());
         let session_cost = session_cost(lines);
         Self {
             commands,
             session_cost,
-            agent: AgentSession { host, info, agent_session, connection: None },
+            agent: AgentSession { host, properties, agent_session, connection: None },
         }
     }
 
@@ -156,7 +161,7 @@ impl Conversation {
         let Self { commands, agent, .. } = self;
         loop {
             let Some(connection) = &mut agent.connection else {
-                return agent.host.retire(&agent.info.session, commands);
+                return agent.host.retire(&agent.properties.session, commands);
             };
             let loads = connection.introduction.loads;
             let waits = async {
@@ -175,7 +180,7 @@ impl Conversation {
 
     async fn turn(&mut self, message: MessageId, text: String) {
         let host = self.agent.host.clone();
-        let session = self.agent.info.session.clone();
+        let session = self.agent.properties.session.clone();
         host.turns.begin(&session, message.clone());
         host.records.begin(&session, &message);
         let end = self.work(message.clone(), &text).await;
@@ -187,7 +192,8 @@ impl Conversation {
             host.records.change(&session, |record| (record.end(end.text()), record.tool_calls));
         let (entries, tool_calls) = ended.unwrap_or_default();
         for entry in entries {
-            // An entry is only for people to read; writing the end itself is tried until it is done.
+            // An entry is only for people to read; writing the end itself is tried until it is
+            // done.
             let _ = host.log.append(&session, &Line::Said { entry });
         }
         let message_ended = message.clone();
@@ -195,7 +201,7 @@ impl Conversation {
         self.agent.save(&Line::End { message: message_ended, end, tool_calls, used, at }).await;
         host.turns.forget(&session, &message);
         host.records.forget(&session, &message);
-        self.agent.info.hint(Hint::Changed { session: session.clone() });
+        self.agent.properties.hint(Hint::Changed { session: session.clone() });
         let resumes =
             self.agent.connection.as_ref().is_none_or(|connection| connection.introduction.resumes);
         if is_over || resumes {
@@ -217,22 +223,22 @@ impl Conversation {
         }
         let AgentSession {
             host,
-            info,
+            properties,
             agent_session: Some(agent_session),
             connection: Some(connection),
         } = &mut self.agent
         else {
             return End::Failed { reason: "The agent has no session.".to_owned() };
         };
-        Turn::new(host, info, connection, agent_session, message, self.session_cost)
+        Turn::new(host, properties, connection, agent_session, message, self.session_cost)
             .run(text, &mut self.commands)
             .await
     }
 }
 
 impl AgentSession {
-    /// Starts the agent, and waits while the system has no file or process left for it, because others
-    /// will end.
+    /// Starts the agent, and waits while the system has no file or process left for it, because
+    /// others will end.
     async fn start_in_time(&mut self) -> Result<(), Failure> {
         let deadline = Instant::now() + START_AGAIN_MAX;
         let mut is_said = false;
@@ -240,7 +246,7 @@ impl AgentSession {
             match self.start().await {
                 Err(failure) if failure.is_shortage() && Instant::now() < deadline => {
                     if !std::mem::replace(&mut is_said, true) {
-                        let session = &self.info.session;
+                        let session = &self.properties.session;
                         self.host.trouble(&format!("{session} has to wait. {failure}"));
                     }
                     sleep(START_AGAIN).await;
@@ -255,24 +261,25 @@ impl AgentSession {
         if self.connection.is_some() {
             return Ok(());
         }
-        let Self { host, info, .. } = self;
-        let environment = host.environments.of([&info.session, &info.parent]);
+        let Self { host, properties, .. } = self;
+        let environment = host.environments.of([&properties.session, &properties.parent]);
         let environment = environment.as_deref();
         let path = environment.and_then(|environment| environment.get("PATH"));
-        let agent = host.agent(&info.agent, path).ok_or_else(|| not_there(&info.agent))?;
+        let agent =
+            host.agent(&properties.agent, path).ok_or_else(|| not_there(&properties.agent))?;
         let processes = &host.setup.processes;
         let mut new =
-            AgentConnection::begin(&agent, &info.directory, environment, processes).await?;
-        let model = host.log.chosen_model(&info.parent);
+            AgentConnection::begin(&agent, &properties.directory, environment, processes).await?;
+        let model = host.log.chosen_model(&properties.parent);
         if let Some(session) = &self.agent_session {
-            new.take_up(session, &info.directory, model.as_deref()).await?;
+            new.take_up(session, &properties.directory, model.as_deref()).await?;
         } else {
-            let session = new.open(&info.directory, model.as_deref()).await?;
+            let session = new.open(&properties.directory, model.as_deref()).await?;
             let loads = new.introduction.loads;
             let bound = Line::Bound { session: session.clone(), loads };
             // Without this line the conversation cannot be taken up later, which is then said.
-            if let Err(error) = host.log.append(&info.session, &bound) {
-                let session = &info.session;
+            if let Err(error) = host.log.append(&properties.session, &bound) {
+                let session = &properties.session;
                 host.trouble(&format!("the agent's id of {session} cannot be kept: {error}"));
             }
             self.agent_session = Some(session);
@@ -283,7 +290,7 @@ impl AgentSession {
 
     /// Writes a line, however long that takes: an end must not be lost because a disk is full.
     async fn save(&self, line: &Line) {
-        let session = &self.info.session;
+        let session = &self.properties.session;
         while let Err(error) = self.host.log.append(session, line) {
             self.host.trouble(&format!("the end of a turn in {session} cannot be kept: {error}"));
             sleep(SAVE_AGAIN).await;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use self::active_turn::now;
-use self::conversation::{Command, Commands, SessionInfo};
+use self::conversation::{Command, Commands, SessionProperties};
 use self::failed::{Failed, failed};
 use self::permission::Options;
 use self::record::{Progress, Taken, TurnRecord};
@@ -34,7 +34,7 @@ const PROMPT: &str = "session/prompt";
 
 pub struct Turn<'a> {
     host: &'a Inner,
-    info: &'a SessionInfo,
+    properties: &'a SessionProperties,
     connection: &'a mut AgentConnection,
     /// The agent's id for the session.
     agent_session: &'a str,
@@ -66,7 +66,7 @@ struct OpenQuestion {
 impl<'a> Turn<'a> {
     pub fn new(
         host: &'a Inner,
-        info: &'a SessionInfo,
+        properties: &'a SessionProperties,
         connection: &'a mut AgentConnection,
         agent_session: &'a str,
         message: MessageId,
@@ -75,7 +75,7 @@ impl<'a> Turn<'a> {
         let used = Used { model: connection.model.clone(), ..Used::default() };
         Self {
             host,
-            info,
+            properties,
             connection,
             agent_session,
             message,
@@ -98,7 +98,8 @@ impl<'a> Turn<'a> {
         self.connection.process.take_unread();
         let end = self.until_answered(id, commands).await;
         let unread = self.connection.process.take_unread();
-        let answer = self.host.records.read(&self.info.session, |record| record.answer.clone());
+        let answer =
+            self.host.records.read(&self.properties.session, |record| record.answer.clone());
         let answer = answer.unwrap_or_default();
         let said = with_note(answer.text(), unread);
         let result = match end {
@@ -139,7 +140,7 @@ impl<'a> Turn<'a> {
                     Message::Response { id, outcome } if id == prompt => {
                         let answer = outcome.map_err(|error| self.connection.refused(PROMPT, &error))?;
                         self.used.answered(&answer);
-                        self.host.turns.used(&self.info.session, self.used.clone());
+                        self.host.turns.used(&self.properties.session, self.used.clone());
                         return Ok(Some(answer));
                     }
                     message => self.on_message(message)?,
@@ -160,7 +161,8 @@ impl<'a> Turn<'a> {
                     self.take(|record| record.take(&params["update"]));
                 }
                 let records = &self.host.records;
-                let is_flood = records.read(&self.info.session, |record| record.answer.is_flood());
+                let is_flood =
+                    records.read(&self.properties.session, |record| record.answer.is_flood());
                 if is_flood.unwrap_or_default() {
                     let flood = What::Flood { what: "an answer", max_bytes: TEXT_MAX_BYTES };
                     return Err(self.connection.process.failure(flood));
@@ -179,7 +181,7 @@ impl<'a> Turn<'a> {
 
     /// Changes the record, logs the entries that are complete, and passes the progress on.
     fn take(&mut self, change: impl FnOnce(&mut TurnRecord) -> Taken) {
-        let session = &self.info.session;
+        let session = &self.properties.session;
         let changed =
             self.host.records.change(session, |record| (change(record), record.tool_calls));
         let Some((Taken { complete, progress }, tool_calls)) = changed else { return };
@@ -192,7 +194,7 @@ impl<'a> Turn<'a> {
     }
 
     fn progress(&mut self, progress: Progress) {
-        let session = self.info.session.clone();
+        let session = self.properties.session.clone();
         let mut tool = None;
         match progress {
             Progress::Tool(title) => tool = Some(title),
@@ -220,7 +222,7 @@ impl<'a> Turn<'a> {
             let used = (!self.used.is_unknown())
                 .then(|| PromptUsage { prompt: self.message.clone(), usage: self.used.usage() });
             self.owes_cost = false;
-            self.info.hint(Hint::Progress { session, tool, used });
+            self.properties.hint(Hint::Progress { session, tool, used });
         }
     }
 
@@ -236,7 +238,7 @@ impl<'a> Turn<'a> {
             self.connection.process.send(wire::answer(&request, &answer));
             return;
         }
-        let Some(id) = question_id(&self.info.session, self.asked) else { return };
+        let Some(id) = question_id(&self.properties.session, self.asked) else { return };
         self.asked += 1;
         let question = permission::question(id.clone(), params, &options);
         let call = params["toolCall"]["toolCallId"]
@@ -245,8 +247,8 @@ impl<'a> Turn<'a> {
             .unwrap_or_default()
             .to_owned();
         self.open.push(OpenQuestion { question: id, request, call, options });
-        self.host.turns.asked(&self.info.session, question.clone());
-        self.info.hint(Hint::Asked { session: self.info.session.clone(), question });
+        self.host.turns.asked(&self.properties.session, question.clone());
+        self.properties.hint(Hint::Asked { session: self.properties.session.clone(), question });
     }
 
     fn on_command(&mut self, command: Command) {
@@ -271,13 +273,13 @@ impl<'a> Turn<'a> {
             .map_err(|why| HostError::Rejected { why })?;
         self.connection.process.send(wire::answer(&asked.request, &answer));
         let is_allowed = matches!(reply, Reply::Once | Reply::Always);
-        self.host.records.change(&self.info.session, |record| {
+        self.host.records.change(&self.properties.session, |record| {
             record.answered(&asked.call, is_allowed);
         });
         self.open.retain(|asked| asked.question != *question);
-        let session = self.info.session.clone();
+        let session = self.properties.session.clone();
         self.host.turns.answered(&session, question);
-        self.info.hint(Hint::Answered {
+        self.properties.hint(Hint::Answered {
             session,
             question: question.clone(),
             reply: Some(reply.clone()),
@@ -295,7 +297,7 @@ impl<'a> Turn<'a> {
         for asked in self.open.drain(..) {
             let answer = wire::answer(&asked.request, &permission::called_off());
             self.connection.process.send(answer);
-            self.host.turns.answered(&self.info.session, &asked.question);
+            self.host.turns.answered(&self.properties.session, &asked.question);
         }
     }
 }

@@ -263,8 +263,8 @@ impl TurnRecord {
         }
     }
 
-    /// Ends the turn and returns the entries that were open. The text that is the answer is left out,
-    /// because the log has it already.
+    /// Ends the turn and returns the entries that were open. The text that is the answer is left
+    /// out, because the log has it already.
     pub fn end(&mut self, answer: &str) -> Vec<Entry> {
         let open = std::mem::take(&mut self.open);
         let mut complete = Vec::new();

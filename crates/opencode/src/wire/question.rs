@@ -20,8 +20,9 @@ pub fn read(told: &Value) -> Option<(SessionId, Question)> {
         // Each has its own options, and all of them want one answer together.
         _ => (questions.iter().map(|one| in_words(one)).collect::<Vec<_>>().join(" | "), vec![]),
     };
-    let (kind, takes_words) = (QuestionKind::Question, true);
-    Some((session, Question { id, kind, subject, options, takes_words }))
+    let question =
+        Question { id, kind: QuestionKind::Question, subject, options, takes_words: true };
+    Some((session, question))
 }
 
 /// How somebody answered, by the event that says so: a permission (`{reply}`) or a question

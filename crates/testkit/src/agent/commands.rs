@@ -70,8 +70,8 @@ pub(super) fn long_line(mb: u64) -> String {
     "x".repeat(CHUNK_BYTES).repeat(chunks) + "\n"
 }
 
-/// Starts a process that is never waited for: whoever ends the agent must end its group. It does not
-/// inherit the stream of the protocol, which would stay open with it.
+/// Starts a process that is never waited for: whoever ends the agent must end its group. It does
+/// not inherit the stream of the protocol, which would stay open with it.
 fn spawn(seconds: u64) -> Result<u32, String> {
     let mut sleep = Command::new("sh");
     sleep.args(["-c", "exec sleep \"$0\" 3>&-", &seconds.to_string()]);

@@ -1,6 +1,6 @@
-//! An agent over ACP that does what no good agent does: the one that is built in, with commands that
-//! flood, babble and leave processes behind ([`Bad`]), and behind a filter that spoils the protocol
-//! before the first prompt ([`Misbehaviour`]).
+//! An agent over ACP that does what no good agent does: the one that is built in, with commands
+//! that flood, babble and leave processes behind ([`Bad`]), and behind a filter that spoils the
+//! protocol before the first prompt ([`Misbehaviour`]).
 //!
 //! A test starts itself as this agent: [`agent_of`] is the command, and the named test in the test
 //! program calls [`act_as_agent`], which does nothing when cargo runs it.
