@@ -1,5 +1,5 @@
-//! Names what the tests need and this machine does not have, before all the rest is built. The tests
-//! that need none of it still run, so this is a warning.
+//! Names what the tests need and this machine does not have, before all the rest is built. The
+//! tests that need none of it still run, so this is a warning.
 
 use std::env;
 use std::path::PathBuf;

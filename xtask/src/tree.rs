@@ -35,10 +35,11 @@ fn walk(root: &Path, below: &str, found: &mut Vec<String>) -> Result<(), Fault> 
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
         let kind = entry.file_type().map_err(unreadable)?;
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
         if kind.is_dir() {
-            if !SKIPPED.contains(&name.as_str()) {
-                walk(root, &path, found)?;
-            }
+            walk(root, &path, found)?;
         } else if kind.is_file() {
             found.push(path);
         }

@@ -1,6 +1,6 @@
 //! What ACP adds to JSON-RPC.
 
-pub use legwork_rpc::{
+pub use legwork_protocol::json_rpc::{
     BAD_PARAMS, INTERNAL, Message, NO_SUCH_METHOD, RpcError, Unread, answer, notification, read,
     refusal, request,
 };

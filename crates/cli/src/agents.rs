@@ -3,17 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::config::Config;
 use legwork_acp::agents::{Agent, REHEARSAL, installable, known, possible};
 use legwork_acp::orphans::ProcessTree;
 use legwork_acp::{Introduction, check};
-use legwork_config::Config;
 use legwork_machine::Folders;
 use legwork_protocol::Installable;
 use tokio::task::JoinSet;
 
 use crate::fault::Fault;
 
-/// An agent by its place among those that were started, and what it said of itself or what is wrong.
+/// An agent by its place among those that were started, and what it said of itself or what is
+/// wrong.
 pub type Started = (usize, Agent, Result<Introduction, String>);
 
 /// Starts agents all at once, asks each who it is, and ends it again.

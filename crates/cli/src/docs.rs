@@ -1,4 +1,5 @@
-//! Pages of `docs/` that are made from the program itself, and the test that they still say the same.
+//! Pages of `docs/` that are made from the program itself, and the test that they still say the
+//! same.
 
 use std::path::Path;
 use std::{env, fs};

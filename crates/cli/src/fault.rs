@@ -17,9 +17,9 @@ pub enum Fault {
     #[error(transparent)]
     Daemon(#[from] legwork_daemon::Fault),
     #[error(transparent)]
-    Page(#[from] legwork_dashboard::Fault),
+    Page(#[from] legwork_views::page::Fault),
     #[error(transparent)]
-    Top(#[from] legwork_top::Fault),
+    Top(#[from] legwork_views::terminal::Fault),
     #[error("{}", sentences::refusal(.0))]
     Denied(Refusal),
     #[error("{0}")]
@@ -54,7 +54,7 @@ impl Fault {
             Self::Client(legwork_client::Fault::TooLong(_)) => Exit::Refused,
             Self::Client(_) => Exit::NoDaemon,
             Self::BrokenOff => Exit::Interrupted,
-            Self::Usage(_) | Self::Top(legwork_top::Fault::NoTerminal) => Exit::Usage,
+            Self::Usage(_) | Self::Top(legwork_views::terminal::Fault::NoTerminal) => Exit::Usage,
             _ => Exit::Refused,
         }
     }

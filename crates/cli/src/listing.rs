@@ -2,9 +2,9 @@
 //! to know of a task (it asks, it waits, it failed) stands on a line under its row. In a pipe each
 //! task is one line, and nothing is cut.
 
-use legwork_board::State;
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
+use legwork_views::model::State;
 use unicode_width::UnicodeWidthStr;
 
 use crate::project::Projects;

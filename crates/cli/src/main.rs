@@ -11,6 +11,7 @@ mod board_lines;
 mod clients;
 mod commands;
 mod complete;
+mod config;
 mod demo;
 #[cfg(test)]
 mod docs;

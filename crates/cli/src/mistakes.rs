@@ -1,7 +1,7 @@
 //! Mistakes in the settings: every command says once that there are some, whatever it does. A wrong
 //! setting counts for nothing, so that who wrote it would believe in a limit that is none.
 
-use legwork_config::Config;
+use crate::config::Config;
 use legwork_machine::Folders;
 
 use crate::screen::warn;

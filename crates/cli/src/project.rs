@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-pub use legwork_board::project::{Projects, root};
+pub use legwork_views::model::project::{Projects, root};
 
 /// This folder and those above it, up to the root of its project.
 pub fn folders(here: &Path) -> Vec<PathBuf> {

@@ -40,7 +40,7 @@ impl Plan {
     pub fn new(force: bool) -> Result<Self, Fault> {
         let folders = Folders::from_env()?;
         legwork_machine::check_owner(&folders)?;
-        if !force && legwork_dashboard::is_running(&folders) {
+        if !force && legwork_views::page::is_running(&folders) {
             return Err(Fault::Refused(
                 "The page is open (`legwork ui`) and would start the daemon again. End it first, \
                  with Ctrl-C where it runs, or give --force. Nothing was removed."
@@ -183,7 +183,7 @@ fn items(folders: &Folders) -> Vec<Item> {
         ("log", log.clone()),
         ("log", folders.headless_log()),
     ];
-    let pages = legwork_dashboard::left_behind(folders).into_iter();
+    let pages = legwork_views::page::left_behind(folders).into_iter();
     all.extend(pages.filter(|path| !path.starts_with(store)).map(|path| ("page", path)));
     all.extend((1..=9).map(|number| ("old log", log.with_extension(format!("log.{number}")))));
     // One that somebody listens on is another daemon's, with other records.

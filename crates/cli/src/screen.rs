@@ -5,10 +5,10 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
-use legwork_board::State;
-pub use legwork_board::text::harmless;
 use legwork_protocol::api::{Answer, Refusal};
 use legwork_protocol::refusal::steers;
+use legwork_views::model::State;
+pub use legwork_views::model::text::harmless;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -80,8 +80,8 @@ impl Screen {
         lines.into_iter().try_for_each(|line| self.line(line))
     }
 
-    /// Writes what a command has found or done, as a value for programs or in lines for people. That
-    /// is the end of most commands.
+    /// Writes what a command has found or done, as a value for programs or in lines for people.
+    /// That is the end of most commands.
     pub fn report<V: Serialize, T: Display>(
         &self,
         value: impl FnOnce() -> V,

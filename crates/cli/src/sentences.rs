@@ -1,13 +1,13 @@
 //! What the commands say beside what the live views say too, in words for people.
 
-pub use legwork_board::sentences::{
-    QUESTION_MAX_CHARS, all_waiting, asks, done, number, question, refusal, replied, unknown_agent,
-    waiting,
-};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::money::{Cost, amount};
 use legwork_protocol::view::{
     BudgetOf, BudgetView, HostView, QuestionKind, QuestionView, TaskView,
+};
+pub use legwork_views::model::sentences::{
+    QUESTION_MAX_CHARS, all_waiting, asks, done, number, question, refusal, replied, unknown_agent,
+    waiting,
 };
 
 /// A host by what a person knows of it.

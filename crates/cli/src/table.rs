@@ -1,8 +1,8 @@
 //! Columns of text that fit under each other, whatever stands in them.
 
 use anstyle::Style;
-pub use legwork_board::text::{fit, wrap};
 use legwork_protocol::refusal::plain;
+pub use legwork_views::model::text::{fit, wrap};
 use unicode_width::UnicodeWidthStr;
 
 use crate::screen::{BOLD, DIM, paint};

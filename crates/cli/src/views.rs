@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
-use legwork_board::State;
 use legwork_protocol::refusal::cut;
 use legwork_protocol::view::{BudgetView, RunView, TaskView};
 use legwork_protocol::{Cost, Currency, Outcome, SessionId, Stage, Status, Time};
+use legwork_views::model::State;
 
 use crate::screen::{BOLD, DIM, MIND, style_of};
 use crate::sentences::{self, all_waiting, number};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-pub use legwork_board::words::{age, clock, moment};
 use legwork_protocol::Time;
 pub use legwork_protocol::amounts::{ago, counted, duration};
+pub use legwork_views::model::words::{age, clock, moment};
 
 /// How long ago this moment was.
 pub fn since(time: Time) -> u64 {

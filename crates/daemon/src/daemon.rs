@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use legwork_engine::shell::Shell;
 use legwork_engine::text::toast;
 use legwork_engine::{Change, Finding, Hint, HostError, Input, WorkId};
 use legwork_host::{Host, Link};
@@ -11,7 +12,6 @@ use legwork_machine::Folders;
 use legwork_protocol::line::{FromDaemon, HostLifetime, LINE_VERSION, Role};
 use legwork_protocol::tools::tools;
 use legwork_protocol::{HostId, Refusal, Time};
-use legwork_shell::Shell;
 use legwork_store::{Opened, Store};
 use tokio::sync::{mpsc, watch};
 

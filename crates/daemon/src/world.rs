@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use legwork_engine::input::Progress;
+use legwork_engine::shell::Outside;
 use legwork_engine::text::answers;
 use legwork_engine::text::fence::Fence;
 use legwork_engine::text::toast::Toast;
@@ -17,7 +18,6 @@ use legwork_protocol::limits::RESULT_LINE_MAX_BYTES;
 use legwork_protocol::line::{FromDaemon, HostLifetime, beginning};
 use legwork_protocol::view::{HostView, News};
 use legwork_protocol::{CallId, HostId, Place, TaskId};
-use legwork_shell::Outside;
 use tokio::sync::watch;
 
 use crate::board::Looking;

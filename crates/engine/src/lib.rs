@@ -3,6 +3,7 @@
 //!
 //! The crate has no clock, socket, file, thread, randomness or host format. An engine is a plain
 //! value that changes only in `on`: the same inputs at the same times give the same history.
+//! [`shell`] puts its decisions into effect, in the daemon and in the simulation alike.
 //!
 //! Read `run/task.rs` for the lifecycle and `engine.rs` for the way in, then `run/` (the life of a
 //! run), `outbox/` (telling sessions), `asks/` (what is answered from what is known) and `hosts/`.
@@ -18,6 +19,7 @@ mod quick;
 pub mod record;
 mod restore;
 mod run;
+pub mod shell;
 mod slept;
 mod tasks;
 pub mod text;

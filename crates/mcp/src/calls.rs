@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use legwork_protocol::api::{self, Ask, Refusal, Request, ToolCall};
+use legwork_protocol::json_rpc::RpcError;
 use legwork_protocol::view::{Mail, TaskView};
 use legwork_protocol::{MessageId, TaskId};
-use legwork_rpc::RpcError;
 use serde_json::{Value, json};
 use tokio::sync::OwnedMutexGuard;
 
@@ -96,8 +96,8 @@ impl Server {
         }
     }
 
-    /// A call that ends runs, of the task that it names or of all. It is answered once the client has
-    /// heard of these ends by its polls.
+    /// A call that ends runs, of the task that it names or of all. It is answered once the client
+    /// has heard of these ends by its polls.
     async fn ending_call(
         &self,
         asker: &Asker,

@@ -2,7 +2,7 @@
 //! from 2026-07-28 on every request says which version it speaks and what its client can do. So
 //! what holds is decided request by request.
 
-use legwork_rpc::{BAD_PARAMS, NO_SUCH_METHOD, RpcError};
+use legwork_protocol::json_rpc::{BAD_PARAMS, NO_SUCH_METHOD, RpcError};
 use serde_json::{Value, json};
 
 pub const TASKS: &str = "io.modelcontextprotocol/tasks";

@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 
 /// What asks the person, in the form of the protocol.
 pub fn form(task: &TaskView, question: &QuestionView) -> Value {
-    let headline = legwork_board::ask::headline(question);
-    let subject = legwork_board::ask::subject(question);
+    let headline = legwork_views::model::ask::headline(question);
+    let subject = legwork_views::model::ask::subject(question);
     let message = format!("{} ({}): {headline}\n\n{subject}", task.description, task.agent);
     let reply = match question.kind {
         QuestionKind::Permission => {
             let offered = ["once", "always", "reject"];
-            let offered = offered.into_iter().filter(|id| legwork_board::ask::offers(question, id));
+            let offered =
+                offered.into_iter().filter(|id| legwork_views::model::ask::offers(question, id));
             json!({ "type": "string", "title": "Reply", "enum": offered.collect::<Vec<_>>() })
         }
         QuestionKind::Question => {
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn m2_a_permission_offers_what_its_host_offers_and_nothing_else_is_taken() {
-        let task = legwork_board::example::task(1);
+        let task = legwork_views::model::example::task(1);
         let permission = question(QuestionKind::Permission, &["once", "reject"]);
         let form = form(&task, &permission);
         let offered = &form["requestedSchema"]["properties"]["reply"]["enum"];
@@ -104,7 +105,7 @@ mod tests {
     #[test]
     fn m2_a_question_is_answered_in_words() {
         let asked = question(QuestionKind::Question, &["1", "2"]);
-        let form = form(&legwork_board::example::task(1), &asked);
+        let form = form(&legwork_views::model::example::task(1), &asked);
         let reply_field = &form["requestedSchema"]["properties"]["reply"];
         assert_eq!(reply_field["description"], "is 1 | is 2");
         for (words, sent) in [("blue", "blue"), ("is 2", "2")] {

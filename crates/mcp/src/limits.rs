@@ -37,8 +37,8 @@ pub const BLOCK_MARGIN_MS: u64 = 20_000;
 /// How often it is tried to tell the daemon what the client has been given. Each takes some seconds
 /// if there is no daemon, and what cannot be told is said once more.
 pub const TELL_TRIES: u32 = 6;
-/// How long a call that ends runs waits for the client's polls to be answered. Claude Code polls again
-/// within 250 ms (2.1.327).
+/// How long a call that ends runs waits for the client's polls to be answered. Claude Code polls
+/// again within 250 ms (2.1.327).
 pub const ENDS_GIVEN_MAX: Duration = Duration::from_secs(1);
 /// What Claude Code needs until an end that it was given is in the turn that goes on (2.1.327).
 pub const END_TAKEN: Duration = Duration::from_millis(300);

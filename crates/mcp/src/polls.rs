@@ -39,8 +39,8 @@ impl Polls {
         self.0.borrow().keys().any(|run| is_of(*run, task))
     }
 
-    /// Waits until the client has the ends of all that it polls for of this task, or of any, and has
-    /// taken them into its turn; not for long, since a client may have stopped polling.
+    /// Waits until the client has the ends of all that it polls for of this task, or of any, and
+    /// has taken them into its turn; not for long, since a client may have stopped polling.
     pub async fn have_ends(&self, task: Option<TaskId>) {
         let mut polls = self.0.subscribe();
         let given = polls.wait_for(|polls| !polls.keys().any(|run| is_of(*run, task)));

@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex};
 use legwork_client::new_key;
 use legwork_machine::{Folders, LineReader, lock};
 use legwork_protocol::api::{self, Ask, List, Request};
+use legwork_protocol::json_rpc::{
+    self, BAD_REQUEST, INTERNAL, Message, NOT_READ, RpcError, Unread,
+};
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::tools::OfferedAgent;
 use legwork_protocol::{MessageId, TaskId};
-use legwork_rpc::{BAD_REQUEST, INTERNAL, Message, NOT_READ, RpcError, Unread};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Stdout};
 use tokio::sync::{OwnedMutexGuard, oneshot};
@@ -112,7 +114,7 @@ impl Server {
             while let Some(line) = lines.pop() {
                 let Ok(line) = line else {
                     let why = format!("a message has at most {LINE_MAX_BYTES} bytes");
-                    self.write(&legwork_rpc::refusal(&Value::Null, BAD_REQUEST, &why)).await?;
+                    self.write(&json_rpc::refusal(&Value::Null, BAD_REQUEST, &why)).await?;
                     continue;
                 };
                 self.hear(&line, &open).await?;
@@ -125,11 +127,11 @@ impl Server {
     }
 
     async fn hear(self: &Arc<Self>, line: &[u8], open: &Open) -> io::Result<()> {
-        match legwork_rpc::read(line) {
+        match json_rpc::read(line) {
             Ok(Message::Request { id, method, params }) => {
                 if lock(open).len() >= OPEN_MAX {
                     let why = "too many requests are open";
-                    return self.write(&legwork_rpc::refusal(&id, INTERNAL, why)).await;
+                    return self.write(&json_rpc::refusal(&id, INTERNAL, why)).await;
                 }
                 self.begin(id, method, params, open);
             }
@@ -148,7 +150,7 @@ impl Server {
             }
             Err(Unread::Message) => {
                 let why = "the message cannot be read";
-                self.write(&legwork_rpc::refusal(&Value::Null, NOT_READ, why)).await?;
+                self.write(&json_rpc::refusal(&Value::Null, NOT_READ, why)).await?;
             }
             // No message at all.
             Err(Unread::Other) => {}
@@ -165,9 +167,9 @@ impl Server {
             lock(&still_open).remove(&id.to_string());
             let (line, after, shows) = match answered {
                 Ok(Answer { result, after, shows }) => {
-                    (legwork_rpc::answer(&id, &result), after, shows)
+                    (json_rpc::answer(&id, &result), after, shows)
                 }
-                Err(error) => (legwork_rpc::refusal_with(&id, &error), Vec::new(), None),
+                Err(error) => (json_rpc::refusal_with(&id, &error), Vec::new(), None),
             };
             // If the client has gone, so will we; what it was not given it was not told.
             if server.write(&line).await.is_ok() {
@@ -248,7 +250,7 @@ impl Server {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let (say, answer) = oneshot::channel();
         lock(&self.asked).insert(id, say);
-        self.write(&legwork_rpc::request(id, method, params)).await?;
+        self.write(&json_rpc::request(id, method, params)).await?;
         Ok((id, answer))
     }
 
@@ -262,7 +264,7 @@ impl Server {
 
     pub async fn notify(&self, method: &str, params: &Value) {
         // A client that has gone hears nothing.
-        let _ = self.write(&legwork_rpc::notification(method, params)).await;
+        let _ = self.write(&json_rpc::notification(method, params)).await;
     }
 
     async fn write(&self, line: &str) -> io::Result<()> {

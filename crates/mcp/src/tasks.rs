@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::{self, Ask, Refusal, Request};
 use legwork_protocol::ids::run_name;
+use legwork_protocol::json_rpc::{self, RpcError};
 use legwork_protocol::line::Context;
 use legwork_protocol::view::{EndView, TaskView};
 use legwork_protocol::{Outcome, QuestionId, TaskId, Time};
-use legwork_rpc::RpcError;
 use serde_json::{Map, Value, json};
 
 use crate::calls::Done;
@@ -160,7 +160,7 @@ fn show(task: TaskId) -> Request {
 }
 
 fn away(why: String) -> RpcError {
-    RpcError { code: legwork_rpc::INTERNAL, message: why, data: Value::Null }
+    RpcError { code: json_rpc::INTERNAL, message: why, data: Value::Null }
 }
 
 /// The run that a request is about.
@@ -237,7 +237,7 @@ fn bare(id: TaskId, run: u32, state: State, message: &str) -> Answer {
 
 /// What a person sees of it in the client's own list.
 fn status_message(task: &TaskView) -> String {
-    let line = legwork_board::row(task).line;
+    let line = legwork_views::model::row(task).line;
     let (took, calls) = (duration(task.elapsed_ms), task.tool_calls as usize);
     format!("{} · {took} · {} · {line}", task.description, counted(calls, "tool call"))
 }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn m2_a_failure_is_a_result_and_a_cancelled_run_has_none() {
-        let task = legwork_board::example::task(1);
+        let task = legwork_views::model::example::task(1);
         let end = |outcome| EndView {
             task: task.id,
             run: 0,
@@ -291,8 +291,8 @@ mod tests {
 
     #[test]
     fn m2_a_question_is_a_form_under_its_own_name() {
-        let mut task = legwork_board::example::task(1);
-        task.questions = vec![legwork_board::example::permission("bash: cargo test")];
+        let mut task = legwork_views::model::example::task(1);
+        task.questions = vec![legwork_views::model::example::permission("bash: cargo test")];
         let asks = working(&task, 2);
         assert_eq!(asks["status"], "input_required");
         assert_eq!(asks["taskId"], format!("{}.2", task.id));

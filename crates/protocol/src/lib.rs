@@ -9,6 +9,7 @@
 pub mod amounts;
 pub mod api;
 pub mod ids;
+pub mod json_rpc;
 pub mod limits;
 pub mod line;
 pub mod money;

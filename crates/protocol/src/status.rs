@@ -1,5 +1,5 @@
-//! How far a task is: its public status in five words, the stage of its run, which is finer, and how
-//! a run ended. Every layer uses these, and the store keeps their words.
+//! How far a task is: its public status in five words, the stage of its run, which is finer, and
+//! how a run ended. Every layer uses these, and the store keeps their words.
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use legwork_engine::Input;
+use legwork_engine::shell::Shell;
 use legwork_protocol::Ask;
 use legwork_protocol::api::List;
 use legwork_protocol::view::TasksView;
-use legwork_shell::Shell;
 
 use crate::wire::Wire;
 use crate::world::{Happening, World};

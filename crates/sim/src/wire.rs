@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use legwork_engine::shell::Outside;
 use legwork_engine::{Headless, Say, Work};
 use legwork_protocol::{CallId, HostId};
-use legwork_shell::Outside;
 
 use crate::books::Fuse;
 

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use legwork_engine::shell::Shell;
 use legwork_engine::{Hint, Input, Lane, Serves, Usage, WorkId};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, HostId, MessageId, Place, SessionId, Settings, TaskId, Time};
-use legwork_shell::Shell;
 
 use crate::adapter::Write;
 use crate::audit::Audit;

@@ -36,8 +36,8 @@ fn append_line(
 ) -> Result<(), Fault> {
     let (task, run_number, line) = line;
     let id = words::id(task);
-    // A stop may outlive its task, which then has no history any more. What goes round in circles (a notice
-    // held back by an undo is tried every few seconds) is told once.
+    // A stop may outlive its task, which then has no history any more. What goes round in circles
+    // (a notice held back by an undo is tried every few seconds) is told once.
     let number: Option<i64> = tx
         .prepare_cached(
             "INSERT INTO timeline (task, number, at, run, line)

@@ -4,8 +4,8 @@
 //! ACP that misbehaves.
 //!
 //! Every wait has a deadline and says what it saw. Nothing that a test starts outlives it, not even
-//! when the test is killed. Nothing here but [`agent`] and [`legwork`] knows of legwork, and nothing
-//! of legwork may need it but its tests.
+//! when the test is killed. Nothing here but [`agent`] and [`legwork`] knows of legwork, and
+//! nothing of legwork may need it but its tests.
 
 #![expect(
     clippy::expect_used,

@@ -103,7 +103,8 @@ impl Terminal {
         self.parser().callbacks().renamed
     }
 
-    /// Types keys by their names, `Enter`, `Escape`, `Up`, `C-c`, or as the character that they are.
+    /// Types keys by their names, `Enter`, `Escape`, `Up`, `C-c`, or as the character that they
+    /// are.
     pub fn keys(&self, keys: &[&str]) {
         let application = self.parser().screen().application_cursor();
         for key in keys {
@@ -136,8 +137,8 @@ impl Terminal {
     /// Closes the terminal under the program, as who closes its window does.
     pub fn hang_up(mut self) {
         self.hung_up = true;
-        // The system does the same when the terminal is closed, unless a process that a test has just
-        // started holds it open for a moment.
+        // The system does the same when the terminal is closed, unless a process that a test has
+        // just started holds it open for a moment.
         self.signal(Signal::HUP);
     }
 

@@ -16,7 +16,7 @@ use crate::agents::Agent;
 use crate::limits::{LOGINS_MAX, NAME_MAX_CHARS, QUIET_MAX};
 use crate::orphans::ProcessTree;
 use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
-use legwork_rpc::ID_MAX_BYTES;
+use legwork_protocol::json_rpc::ID_MAX_BYTES;
 
 /// A question that no agent knows: names that begin like this are free.
 const QUIET: &str = "_legwork/quiet";

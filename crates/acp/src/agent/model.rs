@@ -5,7 +5,7 @@ use legwork_protocol::refusal::plain;
 use serde_json::{Value, json};
 
 use crate::limits::{MODELS_MAX, NAME_MAX_CHARS};
-use legwork_rpc::ID_MAX_BYTES;
+use legwork_protocol::json_rpc::ID_MAX_BYTES;
 
 /// Models that are named when somebody chose another.
 const NAMED: usize = 20;

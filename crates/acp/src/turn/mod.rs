@@ -12,8 +12,8 @@ pub mod used;
 
 use legwork_engine::{Hint, HostError, PromptUsage};
 use legwork_protocol::api::Reply;
+use legwork_protocol::json_rpc::ID_MAX_BYTES;
 use legwork_protocol::{Cost, MessageId, QuestionId, SessionId};
-use legwork_rpc::ID_MAX_BYTES;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 

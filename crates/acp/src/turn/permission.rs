@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::agents::Permissions;
 use crate::limits::OPTIONS_MAX;
 use crate::turn::update::tool_title;
-use legwork_rpc::ID_MAX_BYTES;
+use legwork_protocol::json_rpc::ID_MAX_BYTES;
 
 /// The options of a request that an answer can choose. All that is kept of a request until somebody
 /// answers it: the rest may be megabytes of a file.

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use crate::config::{Config, Effective, Value};
 use clap::{Args, Subcommand};
 use legwork_client::{Holder, holder};
-use legwork_config::{Config, Effective, Value};
 use legwork_machine::{Folders, create_folder, if_there, private_file};
 use legwork_protocol::refusal::plain;
 use serde_json::json;
@@ -145,7 +145,7 @@ fn set(folders: &Folders, name: &str, typed: &str, screen: &Screen) -> Result<Ex
     let file = &folders.config;
     let text = if_there(fs::read_to_string(file)).map_err(Fault::file("read", file))?;
     let before = value(file, name);
-    let edited = legwork_config::set(text.as_deref().unwrap_or_default(), name, typed);
+    let edited = crate::config::set(text.as_deref().unwrap_or_default(), name, typed);
     let edited = edited.map_err(|why| {
         let end = if why.ends_with('?') { "" } else { "." };
         Fault::Usage(format!("{why}{end} Nothing was changed."))

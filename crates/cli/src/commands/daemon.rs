@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use crate::config::Config;
 use clap::{Args, Subcommand};
 use legwork_client::{Fault as ClientFault, Holder, Record, Start, holder};
-use legwork_config::Config;
 use legwork_daemon::{Hosts, Options, Outcome, ReadNotify};
 use legwork_machine::Folders;
 use legwork_opencode::OpenCode;

@@ -4,11 +4,11 @@ use std::env;
 use std::path::Path;
 
 use clap::Args;
-use legwork_board::State;
 use legwork_client::Client;
 use legwork_protocol::Status;
 use legwork_protocol::api::{self, Cursor, Request};
 use legwork_protocol::view::{DaemonView, TasksView};
+use legwork_views::model::State;
 
 use super::{Exit, Fault, Screen};
 use crate::asking::{connect, get, list};

@@ -1,5 +1,5 @@
-//! The commands, one file each. A command reads its arguments, asks, and shows the answer. A new one
-//! is a file, which says what is special about it, and a row here.
+//! The commands, one file each. A command reads its arguments, asks, and shows the answer. A new
+//! one is a file, which says what is special about it, and a row here.
 
 mod agents;
 mod answer;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use legwork_machine::Folders;
-use legwork_top::{Ended, Launches, Setup};
+use legwork_views::terminal::{Ended, Launches, Setup};
 
 use super::{Exit, Fault, Screen};
 use crate::agents::Agents;
@@ -51,7 +51,7 @@ impl super::Command for Top {
             colours: legwork_machine::var("NO_COLOR").is_none(),
             only_looking: inside::is_inside().then(|| inside::refusal().to_string()),
         };
-        let ended = legwork_top::run(setup, |stopper| {
+        let ended = legwork_views::terminal::run(setup, |stopper| {
             signals::listen_and_hang_up(move |exit| stopper.stop(exit as u8))
         });
         Ok(match ended? {

@@ -4,10 +4,10 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::config::Config;
 use clap::Args;
-use legwork_config::Config;
-use legwork_dashboard::{Found, Front, Place, limits};
 use legwork_machine::{Folders, program, var};
+use legwork_views::page::{Found, Front, Place, limits};
 use serde::{Deserialize, Serialize};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -68,7 +68,7 @@ impl super::Command for Ui {
 
     fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let folders = Folders::from_env()?;
-        match legwork_dashboard::find(&folders)? {
+        match legwork_views::page::find(&folders)? {
             Found::Running { pid, port, address } => {
                 let there = Whereabouts { address, port, pid };
                 self.show(&folders, there, screen)?;
@@ -102,7 +102,7 @@ impl Ui {
             remark(paint(DIM, "Ctrl-C closes the page."));
         }
         let served = front.serve(self.left_running.then(linger), asked_to_end());
-        legwork_dashboard::remove_all(folders);
+        legwork_views::page::remove_all(folders);
         Ok(served?)
     }
 
@@ -137,7 +137,7 @@ impl Ui {
             return screen.value_line(&there);
         }
         let minutes = limits::CODE_MAX.as_secs() / 60;
-        if self.no_open || !legwork_dashboard::open(folders, &there.address)? {
+        if self.no_open || !legwork_views::page::open(folders, &there.address)? {
             screen.line(&there.address)?;
             remark(paint(
                 DIM,
@@ -177,7 +177,7 @@ fn last_words(child: &mut Child) -> String {
         let _ = stderr.take(limits::RECORD_MAX_BYTES).read_to_string(&mut said);
     }
     let _ = child.wait();
-    let said = legwork_board::text::harmless(said.trim());
+    let said = legwork_views::model::text::harmless(said.trim());
     said.strip_prefix("legwork: ").unwrap_or(&said).to_owned()
 }
 

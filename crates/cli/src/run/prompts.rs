@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use legwork_board::text::first_line;
 use legwork_protocol::limits::PROMPT_MAX_BYTES;
 use legwork_protocol::refusal::plain;
+use legwork_views::model::text::first_line;
 
 use crate::fault::Fault;
 

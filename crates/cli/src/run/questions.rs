@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use legwork_board::answering::{self, Guard, Step, WIDER, label};
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::{QuestionKind, QuestionView, TaskView};
 use legwork_protocol::{QuestionId, TaskId, Time};
+use legwork_views::model::answering::{self, Guard, Step, WIDER, label};
 
 use crate::screen::{BOLD, DIM, MIND, harmless, paint};
 use crate::table::{fit, wrap};

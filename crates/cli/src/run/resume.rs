@@ -1,11 +1,11 @@
 //! A person has a task go on, whoever launched it and however it ended.
 
-use legwork_board::again::{Again, again};
 use legwork_client::unique;
 use legwork_protocol::api::{Ask, Request};
 use legwork_protocol::line::Context;
 use legwork_protocol::view::{RunView, TaskView};
 use legwork_protocol::{CallKey, Status};
+use legwork_views::model::again::{Again, again};
 
 use super::{Attendant, LaunchSpec, terminal};
 use crate::asking::{connect, find_task, get};

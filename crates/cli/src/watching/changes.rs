@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use legwork_board::{Item, State, ask};
 use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{TaskView, Waiting};
 use legwork_protocol::{QuestionId, TaskId, Time};
+use legwork_views::model::{Item, State, ask};
 
 use crate::screen::{BOLD, DIM, paint};
 use crate::words::{clock, counted, duration};

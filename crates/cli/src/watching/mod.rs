@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use legwork_board::Board;
 use legwork_client::Client;
 use legwork_protocol::api::Request;
 use legwork_protocol::api::board::BoardPage;
+use legwork_views::model::Board;
 
 use crate::asking::{connect, get};
 use crate::exit::Exit;

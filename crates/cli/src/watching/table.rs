@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use legwork_board::Board;
 use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::view::TaskView;
 use legwork_protocol::{TaskId, Time};
+use legwork_views::model::Board;
 use unicode_width::UnicodeWidthStr;
 
 use crate::fault::Fault;

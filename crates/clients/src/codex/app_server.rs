@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use legwork_machine::LineReader;
 use legwork_machine::process::Detached;
-use legwork_rpc::{Message, NO_SUCH_METHOD, RpcError};
+use legwork_protocol::json_rpc::{self, Message, NO_SUCH_METHOD, RpcError};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -57,7 +57,7 @@ impl AppServer {
             "capabilities": { "experimentalApi": true },
         });
         server.ask("initialize", &hello).await.map_err(|error| error.to_string())?;
-        let initialized = legwork_rpc::notification("initialized", &json!({}));
+        let initialized = json_rpc::notification("initialized", &json!({}));
         server.write(&initialized).await.map_err(|error| error.to_string())?;
         Ok(server)
     }
@@ -65,11 +65,11 @@ impl AppServer {
     pub async fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Unanswered> {
         self.last_id += 1;
         let asked = self.last_id;
-        let request = legwork_rpc::request(asked, method, params);
+        let request = json_rpc::request(asked, method, params);
         self.write(&request).await.map_err(Unanswered::Broken)?;
         loop {
             let line = self.read().await.map_err(Unanswered::Broken)?;
-            match legwork_rpc::read(&line) {
+            match json_rpc::read(&line) {
                 Ok(Message::Response { id, outcome }) if id == asked => {
                     return outcome.map_err(Unanswered::Refused);
                 }

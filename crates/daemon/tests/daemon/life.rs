@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::local_host::{Daemon, LocalHost, eventually};
+use crate::local_host::{COMPLAINTS, Daemon, LocalHost, eventually};
 use crate::opencode::{Host, OpenCode, task_id};
 
 const SOON: Duration = Duration::from_millis(200);
@@ -135,14 +135,12 @@ fn l6_after_a_kill_in_the_middle_the_same_call_makes_one_task() {
 }
 
 #[test]
-fn a_config_with_mistakes_is_told_of_and_does_not_keep_it_down() {
+fn complaints_about_the_settings_are_in_the_log_and_do_not_keep_it_down() {
     let home = LocalHost::new();
-    std::fs::write(home.path("config.toml"), "[limits]\nmax_runing = 3\nmax_depth = 2\n").unwrap();
+    std::fs::write(home.path(COMPLAINTS), "there is no setting limits.max_runing\n").unwrap();
     let daemon = home.start();
     assert_eq!(daemon.client().view()["healthy"], true);
-    let expected = "config.toml:2: there is no setting limits.max_runing; did you mean \
-                    limits.max_running?";
-    assert!(home.log().contains(expected), "{}", home.log());
+    assert!(home.log().contains("there is no setting limits.max_runing"), "{}", home.log());
 }
 
 #[test]

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use legwork_config::Config;
+use legwork_acp::AgentSettings;
 use legwork_daemon::{Hosts, Options, run};
 use legwork_opencode::OpenCode;
+use legwork_protocol::Settings;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -21,6 +22,8 @@ use crate::connection::Connection;
 pub const AS_DAEMON: &str = "LEGWORK_TEST_DAEMON";
 /// Set, to the socket, for the process that is another user's.
 pub const AS_STRANGER: &str = "LEGWORK_TEST_STRANGER";
+/// A file in the home: what whoever starts the daemon found wrong with its settings.
+pub const COMPLAINTS: &str = "complaints";
 /// Longer than anything here takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
@@ -91,14 +94,14 @@ impl LocalHost {
 
 pub fn be_the_daemon() {
     let folders = legwork_machine::Folders::from_env().unwrap();
-    let (config, complaints) = Config::read(&folders.config);
-    let path = folders.config.clone();
-    let agents = move || Config::read(&path).0.agent_settings();
+    let complaints = std::fs::read_to_string(folders.config.with_file_name(COMPLAINTS));
+    let complaints = complaints.unwrap_or_default().lines().map(str::to_owned).collect();
+    let agents = || AgentSettings { agents: Vec::new(), keep: Vec::new() };
     let hosts = Hosts {
         kinds: vec![Box::new(OpenCode::default()), Box::new(Bell)],
         built_in: vec![legwork_acp::opening(&folders, agents)],
     };
-    let settings = config.settings;
+    let settings = Settings::default();
     let notify = std::sync::Arc::new(legwork_protocol::notify::Notify::default);
     run(Options { folders, settings, complaints, hosts, notify, log_to_stderr: false }).unwrap();
 }

@@ -1,6 +1,7 @@
 //! Bad input and bounds: G2 and G3. Whatever callers and hosts send, it is refused or ignored in
 //! words, nothing else changes, and everything that grows has an end.
 
+use legwork_engine::shell::Shell;
 use legwork_engine::text::answers;
 use legwork_engine::text::fence::Fence;
 use legwork_engine::work::{Finding, Observation, Question, Retry, RunState};
@@ -16,7 +17,6 @@ use legwork_protocol::limits::{
 };
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{CallId, Cost, Currency, Refusal, Settings, Status, TaskId, Time};
-use legwork_shell::Shell;
 use legwork_sim::Story;
 use legwork_sim::fence::unfenced;
 use legwork_sim::memory::Memory;

@@ -1,6 +1,6 @@
-//! legwork as its users know it, for end-to-end tests: the program in a home of its own for each test,
-//! a terminal on which it runs, and a host behind its bridge. It knows the program by its command line
-//! and its output alone.
+//! legwork as its users know it, for end-to-end tests: the program in a home of its own for each
+//! test, a terminal on which it runs, and a host behind its bridge. It knows the program by its
+//! command line and its output alone.
 
 #![expect(
     clippy::unwrap_used,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use legwork_config::Config;
+use crate::config::Config;
 use legwork_machine::Folders;
 use legwork_protocol::view::DaemonView;
 

@@ -1,6 +1,6 @@
-//! The codes of `legwork doctor`, a row each: whether it is a problem, the facts that a check gives,
-//! the sentence, and what to do. A row is a function from facts to a finding, and `docs/doctor.md` is
-//! made of the rows. A code whose remedy depends on the case has several rows.
+//! The codes of `legwork doctor`, a row each: whether it is a problem, the facts that a check
+//! gives, the sentence, and what to do. A row is a function from facts to a finding, and
+//! `docs/doctor.md` is made of the rows. A code whose remedy depends on the case has several rows.
 //!
 //! `run` names a command and what it does, and `words` says what to do. With `said` the sentence
 //! itself says what to do. A comment is for the page, where the sentence is only a fact.

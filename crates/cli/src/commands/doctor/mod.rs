@@ -18,8 +18,8 @@ mod terminal_ui;
 
 use std::sync::{Arc, OnceLock};
 
+use crate::config::Config;
 use clap::Args;
-use legwork_config::Config;
 use legwork_machine::Folders;
 
 use self::check::Needs::{Folders as WithFolders, FoldersIfAny, Nothing};
@@ -29,8 +29,8 @@ use super::{Exit, Fault, Screen};
 use crate::screen::{BAD, DIM, GOOD, MIND, paint};
 use crate::words::counted;
 
-/// In the order of a start: what the daemon needs, the daemon, what needs the daemon. With what goes
-/// on, and how many seconds it may take.
+/// In the order of a start: what the daemon needs, the daemon, what needs the daemon. With what
+/// goes on, and how many seconds it may take.
 const CHECKS: [Check; 15] = [
     Check::new("program", "looking for other legworks", 10, Nothing(program::program)),
     Check::new("files", "asking for the limit on open files", 2, Nothing(program::open_files)),

@@ -46,8 +46,8 @@ fn version(program: &Path) -> Result<String, Finding> {
     if (major, minor) < LEAST { Err(codes::opencode_old(version)) } else { Ok(version) }
 }
 
-/// Whether OpenCode reads its settings, for this folder: with a mistake in them it ends at once, and
-/// says so to nobody who waits for a helper.
+/// Whether OpenCode reads its settings, for this folder: with a mistake in them it ends at once,
+/// and says so to nobody who waits for a helper.
 fn settings(program: &Path, version: &str) -> Result<Finding, Finding> {
     let here = env::current_dir().ok();
     match said_by(program, &["debug", "config"], here.as_deref(), START_MAX) {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use legwork_board::limits::KEYS_GUARD_MS;
 use legwork_protocol::view::QuestionOption;
 use legwork_protocol::{Stage, Status, Time, Usage};
+use legwork_views::model::limits::KEYS_GUARD_MS;
 
 use super::*;
 

@@ -1,0 +1,210 @@
+//! What is asked and done once, a key each: answers, cancelling, going on, clearing, results, logs,
+//! searches. In the order of the keys, over one link that is opened when it is needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use crate::model::again::{Again, again};
+use crate::model::sentences;
+use crate::model::text::first_line;
+use legwork_client::{Client, new_key, terminal};
+use legwork_machine::Folders;
+use legwork_protocol::api::{Answer, Ask, List, Refusal, Reply, Request};
+use legwork_protocol::line::Context;
+use legwork_protocol::view::{
+    News as Decision, QuestionView, ResultView, RunView, TaskView, TasksView,
+};
+use legwork_protocol::{TaskId, Time};
+
+use crate::terminal::fault::Fault;
+use crate::terminal::feed::{Trouble, connect, refused, spawn};
+use crate::terminal::limits::{FOUND_MAX, RESULT_MAX_BYTES};
+use crate::terminal::model::News;
+
+/// Who does what is launched here, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launches {
+    pub agent: String,
+    pub folder: PathBuf,
+}
+
+/// What a key asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    Reply {
+        question: Box<QuestionView>,
+        reply: Reply,
+    },
+    Cancel(TaskId),
+    GoOn {
+        task: TaskId,
+        prompt: String,
+    },
+    /// Has a task do again what its last run was to do.
+    Retry(TaskId),
+    Launch {
+        prompt: String,
+        by: Launches,
+    },
+    /// What was finished on the board of this moment.
+    ClearFinished(Time),
+    Result(TaskId),
+    Log(TaskId),
+    Find(String),
+}
+
+impl Act {
+    /// Whether it changes something. Who only wants to see does not wait behind it.
+    pub fn changes(&self) -> bool {
+        !matches!(self, Self::Result(_) | Self::Log(_) | Self::Find(_))
+    }
+}
+
+/// Does what is asked until nobody asks any more.
+pub fn work(
+    name: &str,
+    folders: Folders,
+    acts: Receiver<Act>,
+    news: SyncSender<News>,
+) -> Result<(), Fault> {
+    spawn(name, move || {
+        let mut worker = Worker { folders, client: None };
+        while let Ok(act) = acts.recv() {
+            let told = worker.perform(act);
+            if news.send(told).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+struct Worker {
+    folders: Folders,
+    client: Option<Client>,
+}
+
+impl Worker {
+    fn perform(&mut self, act: Act) -> News {
+        let done = match act {
+            Act::Result(task) => {
+                return News::Result(task, Box::new(self.result(task).map_err(in_words)));
+            }
+            Act::Log(task) => {
+                let request = Request::Log { task: task.to_string() };
+                let log: Result<Vec<Decision>, Trouble> = self.ask(request);
+                return News::Log(task, log.map_err(in_words));
+            }
+            Act::Find(text) => {
+                let list =
+                    List { search: Some(text.clone()), limit: Some(FOUND_MAX), ..List::default() };
+                let found: Result<TasksView, Trouble> = self.ask(Ask::List(list));
+                return News::Found(text, found.map_err(in_words));
+            }
+            Act::Reply { question, reply } => {
+                let said = sentences::replied(&question, &reply);
+                let ask = Ask::Reply { question: question.id, reply };
+                let replied: Result<Answer, Trouble> = self.ask(ask);
+                replied.map(|_| said)
+            }
+            Act::Cancel(task) => {
+                let cancelled: Result<Answer, Trouble> =
+                    self.ask(Ask::Cancel { task: task.to_string() });
+                cancelled.map(|answer| sentences::done(&answer))
+            }
+            Act::GoOn { task, prompt } => self.go_on(task, prompt),
+            Act::Retry(task) => return self.retry(task).unwrap_or_else(bad),
+            Act::Launch { prompt, by: Launches { agent, folder } } => {
+                let launch = Ask::launch(prompt.clone(), first_line(&prompt), agent);
+                return self.launch(&folder, None, launch).unwrap_or_else(bad);
+            }
+            Act::ClearFinished(by) => {
+                let cleared: Result<Answer, Trouble> = self.ask(Ask::ForgetFinished { by });
+                cleared.map(|answer| sentences::done(&answer))
+            }
+        };
+        News::Done(done.map_err(in_words))
+    }
+
+    fn ask<T: TryFrom<Answer>>(&mut self, request: impl Into<Request>) -> Result<T, Trouble> {
+        self.ask_as(None, request)?.map_err(|refusal| refused(&refusal))
+    }
+
+    /// Asks as a session, or as the person.
+    fn ask_as<T: TryFrom<Answer>>(
+        &mut self,
+        session: Option<&Context>,
+        request: impl Into<Request>,
+    ) -> Result<Result<T, Refusal>, Trouble> {
+        let client = match self.client.take() {
+            Some(client) => client,
+            None => connect(&self.folders, &mut |_| ())?,
+        };
+        let client = self.client.insert(client);
+        let answer = client.request_for(session, request);
+        answer.map_err(|fault| {
+            self.client = None;
+            Trouble::Away(fault.to_string())
+        })
+    }
+
+    fn go_on(&mut self, task: TaskId, prompt: String) -> Result<String, Trouble> {
+        let ask = Ask::ResumeAny { task: task.to_string(), prompt, key: new_key() };
+        self.ask(ask).map(|task| goes_on(&task))
+    }
+
+    fn retry(&mut self, task: TaskId) -> Result<News, Trouble> {
+        let view: TaskView = self.ask(Request::Show { task: task.to_string() })?;
+        let runs: Vec<RunView> = self.ask(Request::Runs { task: task.to_string() })?;
+        let Again { go_on, anew, model } = again(&view, &runs, new_key());
+        if let Some(go_on) = go_on {
+            match self.ask_as(None, go_on)? {
+                Ok(task) => return Ok(News::Done(Ok(goes_on(&task)))),
+                Err(Refusal::SessionExpired) => {}
+                Err(refusal) => return Err(refused(&refusal)),
+            }
+        }
+        self.launch(Path::new(&view.directory), model.as_deref(), anew)
+    }
+
+    /// Launches as a terminal does that was opened in this folder.
+    fn launch(&mut self, folder: &Path, model: Option<&str>, launch: Ask) -> Result<News, Trouble> {
+        let session = terminal(folder, model).map_err(|why| {
+            let why = format!("The environment of `legwork top` cannot be passed on: {why}.");
+            Trouble::Refused(why)
+        })?;
+        let launched: Result<TaskView, Refusal> = self.ask_as(Some(&session), launch)?;
+        launched.map(|task| News::Launched(Box::new(task))).map_err(|refusal| refused(&refusal))
+    }
+
+    /// The whole result, or as much of it as anybody reads here.
+    fn result(&mut self, task: TaskId) -> Result<ResultView, Trouble> {
+        let mut page = |offset| self.ask(Ask::Output { task: task.to_string(), offset });
+        let mut whole: ResultView = page(0)?;
+        while let (Some(next), Some(text)) = (whole.next, &mut whole.text)
+            && text.len() < RESULT_MAX_BYTES
+        {
+            let more: ResultView = page(next)?;
+            if more.task.resumes != whole.task.resumes {
+                // It was resumed meanwhile, and comes again when that has ended.
+                break;
+            }
+            text.push_str(more.text.as_deref().unwrap_or_default());
+            whole.next = more.next;
+        }
+        Ok(whole)
+    }
+}
+
+fn goes_on(task: &TaskView) -> String {
+    format!("It goes on: {} ({}).", task.description, task.id)
+}
+
+fn bad(trouble: Trouble) -> News {
+    News::Done(Err(in_words(trouble)))
+}
+
+fn in_words(trouble: Trouble) -> String {
+    match trouble {
+        Trouble::Away(why) | Trouble::Refused(why) => why,
+    }
+}
