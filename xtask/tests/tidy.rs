@@ -23,6 +23,7 @@ fn findings_name_the_place_and_what_to_do() {
         (".ci/run", "step cargo test --workspace\n"),
         ("crates/engine/src/lib.rs", "//! a\n//!\n//! b\nstruct Deed;\n"),
         ("crates/store/src/task.rs", &private),
+        ("xtask/budget.txt", "# a\nengine 500\nstore\ngone 3\n"),
         ("xtask/mutants.txt", "# a\n[a]\nfile: README.md\nfind: gone\nwith: b\nbreaks: c\n"),
         ("target/debug/build.rs", "todo!()\n"),
     ]);
@@ -37,6 +38,10 @@ fn findings_name_the_place_and_what_to_do() {
         "crates/engine/src/lib.rs:4: `Deed`; say `Action`",
         "crates/store/src/task.rs:1: a path below `home` at the top of a machine; use a relative \
          or made-up one",
+        "xtask/budget.txt:1: `store` has no budget; add a line `store 0`",
+        "xtask/budget.txt:2: `engine` has 1 lines of code, at most 500; lower the budget",
+        "xtask/budget.txt:3: not understood; write the name of a crate and its lines of code",
+        "xtask/budget.txt:4: there is no crate `gone`; remove the line",
         "xtask/mutants.txt:2: `a`: its text occurs 0 times in README.md, once wanted; correct its \
          entry",
     ];

@@ -3,6 +3,7 @@
 //! One file a group of rules. A rule looks at text and adds findings; it never changes a file.
 //! What rustfmt and clippy check already is not repeated here.
 
+mod budget;
 mod documents;
 mod planted;
 mod requirements;
@@ -45,10 +46,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The lines of one crate; a fact to look at, not a rule.
+/// The lines of one crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Density {
-    /// Lines with code.
+    /// Lines with code, outside of tests.
     pub code: usize,
     /// Lines with nothing but a comment.
     pub comments: usize,
@@ -95,13 +96,14 @@ pub fn check(root: &Path) -> Result<Report, Fault> {
         words::check(source, &mut report.findings);
         if !source.is_test {
             let lines = report.density.entry(source.krate.clone()).or_default();
-            lines.code += source.code_lines();
+            lines.code += source.code_lines_outside_tests();
             lines.comments += source.comment_lines();
         }
     }
     requirements::check(&sources, &mut report.findings);
     documents::check(root, &files, &mut report.findings);
     planted::check(root, &mut report.findings);
+    budget::check(root, &report.density, &mut report.findings);
     report.findings.sort();
     report.findings.dedup();
     Ok(report)
