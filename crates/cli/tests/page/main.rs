@@ -20,3 +20,4 @@ mod stage;
 mod task;
 mod texts;
 mod trouble;
+mod typed;
