@@ -21,6 +21,13 @@ use crate::kit::DEADLINE;
 /// Rows that are kept when they have left the screen at the top.
 const HISTORY_ROWS: usize = 2_000;
 
+/// What programs draw in place of what is no character. The parser drops it, though a terminal
+/// shows it in a cell of its own.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// What the parser keeps in that cell: a character for private use, as long in bytes and in cells.
+const STAND_IN: char = '\u{e0fd}';
+
 /// A program on a terminal of its own; it is killed with this value.
 pub struct Terminal {
     pty: Arc<Pty>,
@@ -123,9 +130,21 @@ impl Terminal {
 
     /// Gives the screen another size.
     pub fn resize(&self, size: (u16, u16)) {
+        self.set_size(size, b"");
+    }
+
+    /// Gives the screen another size. It is empty until the program draws for that size.
+    pub fn resize_empty(&self, size: (u16, u16)) {
+        self.set_size(size, b"\x1b[2J");
+    }
+
+    fn set_size(&self, size: (u16, u16), written: &[u8]) {
         let (rows, columns) = cells(size);
         // The screen first: what the program draws for the new size must find it.
-        self.parser().set_size(rows, columns);
+        let mut parser = self.parser();
+        parser.set_size(rows, columns);
+        parser.process(written);
+        drop(parser);
         self.pty.resize(Size::new(size.1, size.0)).expect("a terminal has a size");
     }
 
@@ -173,6 +192,7 @@ struct Reader {
 impl Reader {
     fn read(self) {
         let mut bytes = vec![0; 64 * 1024];
+        let mut cells = Vec::new();
         loop {
             let mut both =
                 [PollFd::new(&*self.pty, PollFlags::IN), PollFd::new(&self.until, PollFlags::IN)];
@@ -188,13 +208,31 @@ impl Reader {
                 // No process has it open any more.
                 _ => return,
             };
+            cells.extend_from_slice(&bytes[..read]);
             let mut parser = self.parser.lock().unwrap_or_else(PoisonError::into_inner);
-            parser.process(&bytes[..read]);
+            parser.process(&take_drawable(&mut cells));
             let replies = std::mem::take(&mut parser.callbacks_mut().replies);
             drop(parser);
             send(&self.pty, &replies);
         }
     }
+}
+
+/// Takes what the parser can draw, with [`STAND_IN`] for each [`REPLACEMENT`]. The first bytes of one
+/// that has not come whole stay behind.
+fn take_drawable(bytes: &mut Vec<u8>) -> Vec<u8> {
+    let (mut wanted, mut drawn) = ([0; 3], [0; 3]);
+    REPLACEMENT.encode_utf8(&mut wanted);
+    STAND_IN.encode_utf8(&mut drawn);
+    let cut = (1..wanted.len()).rev().find(|length| bytes.ends_with(&wanted[..*length]));
+    let rest = bytes.split_off(bytes.len() - cut.unwrap_or(0));
+    let mut whole = std::mem::replace(bytes, rest);
+    let mut at = 0;
+    while let Some(found) = whole[at..].windows(wanted.len()).position(|three| three == wanted) {
+        at += found;
+        whole[at..at + drawn.len()].copy_from_slice(&drawn);
+    }
+    whole
 }
 
 /// Writes what is typed. A program that reads nothing for so long hangs.
@@ -264,7 +302,8 @@ fn cells((columns, rows): (u16, u16)) -> (NonZeroU16, NonZeroU16) {
 
 fn rows(screen: &Screen) -> String {
     let columns = screen.size().1.get();
-    screen.rows(0, columns).map(|row| row.trim_end().to_owned() + "\n").collect()
+    let rows = screen.rows(0, columns).map(|row| row.trim_end().to_owned() + "\n");
+    rows.collect::<String>().replace(STAND_IN, &String::from(REPLACEMENT))
 }
 
 fn painted(screen: &Screen) -> String {
@@ -282,7 +321,7 @@ fn painted(screen: &Screen) -> String {
         }
         text.push('\n');
     }
-    text
+    text.replace(STAND_IN, &String::from(REPLACEMENT))
 }
 
 /// The parameters that give a cell its looks, each behind a semicolon.
@@ -384,6 +423,19 @@ mod tests {
         until(&terminal, |screen| screen.contains("name"));
         assert!(terminal.painted().starts_with("\x1b[0;31mred\x1b[0;38;5;200mpink"));
         assert!(terminal.was_renamed());
+    }
+
+    #[test]
+    fn what_is_no_character_has_a_cell_whatever_it_was_read_with() {
+        let terminal = shell("printf 'a\\357\\277\\275b'; exec cat");
+        until(&terminal, |screen| screen.starts_with("a\u{fffd}b\n"));
+        assert!(terminal.painted().starts_with("a\u{fffd}b"), "{}", terminal.painted());
+        let mut bytes = b"\xef\xbf\xbdx\xef\xbf".to_vec();
+        assert_eq!(take_drawable(&mut bytes), "\u{e0fd}x".as_bytes());
+        assert_eq!(bytes, b"\xef\xbf");
+        bytes.push(0xbd);
+        assert_eq!(take_drawable(&mut bytes), "\u{e0fd}".as_bytes());
+        assert!(bytes.is_empty());
     }
 
     #[test]

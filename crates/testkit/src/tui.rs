@@ -54,12 +54,14 @@ impl<'a> Tui<'a> {
         found.unwrap_or_else(|| panic!("no screen: {what}\n{}", self.terminal.screen()))
     }
 
-    /// Has the program draw everything again, by another size for a moment: what anybody else has
-    /// printed on the screen is gone afterwards.
-    pub fn redraw(&self) {
+    /// Has the program draw everything again, by another size until it has drawn for it: what anybody
+    /// else has printed on the screen is gone afterwards.
+    pub async fn redraw(&self) {
         let (columns, rows) = self.size;
-        self.resize(columns - 20, rows);
-        self.resize(columns, rows);
+        for size in [(columns - 20, rows), (columns, rows)] {
+            self.terminal.resize_empty(size);
+            self.until("drawn for another size", |screen| !screen.trim().is_empty()).await;
+        }
     }
 
     /// Gives the screen another size.

@@ -45,7 +45,7 @@ fn n8_a_terminal_ui_shows_progress_outcome_and_notice_and_stays_clean() {
             |screen: &str| !screen.contains("Completed: Explore") && !screen.contains("interrupt");
         let before = tui.until("the toast goes", quiet).await;
         assert!(!before.contains("foundfound"), "the result is for the model: {before}");
-        tui.redraw();
+        tui.redraw().await;
         tui.until("the same screen, drawn anew", |screen| screen == before).await;
 
         let pid = tui.pid().unwrap();
