@@ -12,8 +12,7 @@ pub fn form(task: &TaskView, question: &QuestionView) -> Value {
     let reply = match question.kind {
         QuestionKind::Permission => {
             let offered = ["once", "always", "reject"];
-            let offered =
-                offered.into_iter().filter(|id| legwork_views::model::ask::offers(question, id));
+            let offered = offered.into_iter().filter(|id| question.offers(id));
             json!({ "type": "string", "title": "Reply", "enum": offered.collect::<Vec<_>>() })
         }
         QuestionKind::Question => {

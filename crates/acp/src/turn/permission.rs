@@ -96,8 +96,10 @@ pub fn by_policy(permissions: Permissions, options: &Options) -> Option<Value> {
 
 pub fn by_person(reply: &Reply, options: &Options) -> Result<Value, String> {
     match reply {
-        Reply::Once => Ok(options.chosen(["allow_once", "allow_always"])),
-        Reply::Always => Ok(options.chosen(["allow_always", "allow_once"])),
+        // Neither stands for the other: a yes means what was asked.
+        Reply::Once if options.offers("once") => Ok(options.chosen(["allow_once"; 2])),
+        Reply::Always if options.offers("always") => Ok(options.chosen(["allow_always"; 2])),
+        Reply::Once | Reply::Always => Err("This agent does not offer this answer.".to_owned()),
         Reply::Reject(None) => Ok(options.chosen(["reject_once", "reject_always"])),
         Reply::Reject(Some(_)) => {
             Err("This agent takes no words with a no: answer with a plain reject.".to_owned())
@@ -148,13 +150,15 @@ mod tests {
         let cases = [
             (Reply::Once, &all, selected("allow_once")),
             (Reply::Always, &all, selected("allow_always")),
-            (Reply::Always, &once_only, selected("allow_once")),
             (Reply::Reject(None), &all, selected("reject_once")),
             (Reply::Reject(None), &once_only, called_off()),
         ];
         for (reply, params, expected) in cases {
             assert_eq!(by_person(&reply, params), Ok(expected), "{reply:?}");
         }
+        let always_only = options(&["allow_always"]);
+        assert!(by_person(&Reply::Always, &once_only).is_err());
+        assert!(by_person(&Reply::Once, &always_only).is_err());
         assert!(by_person(&Reply::Words("x".into()), &all).is_err());
         assert!(by_person(&Reply::Reject(Some("x".into())), &all).is_err());
     }

@@ -2,7 +2,7 @@
 
 use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::limits::{QUESTIONS_MAX_NUMBERED, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
-use legwork_protocol::view::QuestionView;
+use legwork_protocol::view::{QuestionKind, QuestionView};
 use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
 
 use super::task::Task;
@@ -90,6 +90,14 @@ impl Engine {
         let unknown = || Refusal::NoSuchQuestion(question.as_str().to_owned());
         let (task, run, host, session, view) = asked.ok_or_else(unknown)?;
         let kind = view.kind;
+        if kind == QuestionKind::Permission
+            && let Some(answer) = reply.permits().filter(|answer| !view.offers(answer))
+        {
+            let offered = view.options.iter().map(|option| option.id.as_str());
+            let offered = offered.collect::<Vec<_>>().join(", ");
+            let why = format!("Its host does not offer `{answer}`. It offers: {offered}.");
+            return Err(Refusal::NotDone(why));
+        }
         // A no is a no, whether its words can be passed on or not.
         let reply = match reply {
             Reply::Reject(Some(_)) if !view.takes_words_with_a_no() => Reply::Reject(None),

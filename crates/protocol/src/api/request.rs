@@ -309,3 +309,14 @@ pub enum Reply {
     /// An answer to a question.
     Words(String),
 }
+
+impl Reply {
+    /// The id of the option by which a permission is given; nothing for any other reply.
+    pub fn permits(&self) -> Option<&'static str> {
+        match self {
+            Self::Once => Some("once"),
+            Self::Always => Some("always"),
+            Self::Reject(_) | Self::Words(_) => None,
+        }
+    }
+}

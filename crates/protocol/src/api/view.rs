@@ -241,6 +241,11 @@ impl QuestionView {
     pub fn takes_words_with_a_no(&self) -> bool {
         self.kind == QuestionKind::Permission && self.takes_words
     }
+
+    /// Whether its host offers this answer to a permission. One that names no answers takes any.
+    pub fn offers(&self, answer: &str) -> bool {
+        self.options.is_empty() || self.options.iter().any(|option| option.id == answer)
+    }
 }
 
 /// What kind of answer a question wants.

@@ -5,8 +5,8 @@ use legwork_protocol::Time;
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::{QuestionKind, QuestionView};
 
-use crate::model::ask::{offers, subject};
-use crate::model::limits::KEYS_GUARD_MS;
+use crate::model::ask::subject;
+use crate::model::limits::{KEYS_GUARD_MS, NEW_QUESTION_MS};
 
 /// The keys that answer, as they are named together.
 pub const KEYS: &str = "o w r e";
@@ -28,7 +28,7 @@ pub enum Step {
 pub fn step(question: &QuestionView, key: char) -> Option<Step> {
     let is_permission = question.kind == QuestionKind::Permission;
     let offered = |answer, step| match is_permission {
-        _ if offers(question, answer) => step,
+        _ if question.offers(answer) => step,
         true => Step::Not("Its host does not offer this answer."),
         false => Step::Not("It asks a question: e answers it in words."),
     };
@@ -91,19 +91,40 @@ pub fn wider(question: &QuestionView) -> String {
 }
 
 /// Keeps keys from meaning something else than whoever pressed them meant: none counts right after
-/// a text was expected, or right after something took the place of what was to be answered.
+/// a text was expected, right after a dialog took a letter for a no, or right after a question
+/// appeared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Guard(Option<Time>);
+pub struct Guard {
+    until: Time,
+}
 
 impl Guard {
-    /// From now on no key counts for a while.
+    /// A text is typed, or may be: no key counts for a while.
     pub fn hold(&mut self, now: Time) {
-        self.0 = Some(now);
+        self.hold_for(now, KEYS_GUARD_MS);
+    }
+
+    /// A question has just appeared: no key counts before it can have been read.
+    pub fn hold_for_question(&mut self, now: Time) {
+        self.hold_for(now, NEW_QUESTION_MS);
+    }
+
+    fn hold_for(&mut self, now: Time, ms: u64) {
+        self.until = now.plus(self.left_ms(now).max(ms));
+    }
+
+    pub fn holds(&self, now: Time) -> bool {
+        self.left_ms(now) > 0
+    }
+
+    /// How long no key counts yet. A clock that was set back holds no keys for hours.
+    fn left_ms(&self, now: Time) -> u64 {
+        Some(self.until.since(now)).filter(|ms| *ms <= KEYS_GUARD_MS).unwrap_or(0)
     }
 
     /// Whether a key counts now. One that comes too early belongs to a text, of which more follows.
     pub fn lets_through(&mut self, now: Time) -> bool {
-        let is_early = self.0.is_some_and(|held| now.since(held) < KEYS_GUARD_MS);
+        let is_early = self.holds(now);
         if is_early {
             self.hold(now);
         }
@@ -151,5 +172,14 @@ mod tests {
             assert!(!guard.lets_through(Time(1_000 + key * (KEYS_GUARD_MS - 1))));
         }
         assert!(guard.lets_through(Time(20_000)));
+    }
+
+    #[test]
+    fn p11_a_clock_that_was_set_back_neither_holds_keys_nor_lets_a_text_answer() {
+        let mut guard = Guard::default();
+        guard.hold(Time(10_000_000));
+        assert!(guard.lets_through(Time(1_000)));
+        guard.hold(Time(1_000));
+        assert!(!guard.lets_through(Time(1_001)));
     }
 }

@@ -80,11 +80,6 @@ pub fn answered(question: &QuestionView, reply: &Reply) -> String {
     format!("{did}: {}", plain(subject(question), LINE_MAX_CHARS))
 }
 
-/// Whether the host offers this answer to a permission. One that names no answers takes any.
-pub fn offers(question: &QuestionView, answer: &str) -> bool {
-    question.options.is_empty() || question.options.iter().any(|option| option.id == answer)
-}
-
 fn known(question: &QuestionView) -> Option<(&'static Known, &str)> {
     let (name, subject) = question.subject.split_once(": ")?;
     let is_permission = question.kind == QuestionKind::Permission;
@@ -137,10 +132,10 @@ mod tests {
     #[test]
     fn v2_only_the_answers_that_a_host_takes_are_offered() {
         let mut asked = permission("x");
-        assert!(offers(&asked, "always") && !offers(&asked, "never"));
+        assert!(asked.offers("always") && !asked.offers("never"));
         asked.options.retain(|option| option.id != "always");
-        assert!(!offers(&asked, "always"));
+        assert!(!asked.offers("always"));
         asked.options.clear();
-        assert!(offers(&asked, "reject"));
+        assert!(asked.offers("reject"));
     }
 }

@@ -7,9 +7,11 @@ pub const FINISHED_MAX: usize = 500;
 /// Characters of the line that says what a task does: no row is longer, on any screen.
 pub const LINE_MAX_CHARS: usize = 300;
 
-/// After a text was expected, or a question took the place of another, no key that answers counts
-/// for so long: whoever pressed it meant something else.
-pub const KEYS_GUARD_MS: u64 = 500;
+/// After a text was expected, no key counts for so long: slow typists press a key a second.
+pub const KEYS_GUARD_MS: u64 = 1_500;
+
+/// A question that has just come takes no key for so long: whoever pressed it had not read it.
+pub const NEW_QUESTION_MS: u64 = 500;
 
 /// Characters of a title that is made of a prompt: it stands in a row beside other things.
 pub const TITLE_MAX_CHARS: usize = 60;

@@ -104,13 +104,20 @@ impl Model {
     /// A yes counts if it was not typed as a letter of something else; any other key is a no.
     pub(super) fn confirm_key(&mut self, confirm: Confirm, key: KeyCode) -> Vec<Order> {
         let is_typed = confirm.about.is_some() && !self.typing.lets_through(self.now);
+        self.hold_after(key);
         match key {
             KeyCode::Char('y' | 'Y') if is_typed => self.mode = Mode::Confirm(confirm),
             KeyCode::Char('y' | 'Y') => return vec![Order::Do(confirm.act)],
-            KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {}
-            _ => self.typing.hold(self.now),
+            _ => {}
         }
         vec![]
+    }
+
+    /// A letter ends a dialog, and may be the first one of a `no`: its `o` answers nothing.
+    pub(super) fn hold_after(&mut self, key: KeyCode) {
+        if let KeyCode::Char(_) = key {
+            self.typing.hold(self.now);
+        }
     }
 
     /// What was about to be said to a question is not said to another one.

@@ -19,6 +19,10 @@ impl Model {
         }
         match std::mem::replace(&mut self.mode, Mode::Normal) {
             Mode::Normal if is_control || key.modifiers.contains(KeyModifiers::ALT) => vec![],
+            Mode::Normal if self.is_typed(key.code) => {
+                self.say("A text was expected a moment ago. Press the key again.", true);
+                vec![]
+            }
             Mode::Normal => {
                 self.message = None;
                 if key.code != KeyCode::Esc {
@@ -27,18 +31,29 @@ impl Model {
                 self.normal_key(key.code)
             }
             // Any key goes back; none of them does anything else.
-            Mode::Keys => vec![],
+            Mode::Keys => {
+                self.hold_after(key.code);
+                vec![]
+            }
             Mode::Whole(top) => {
-                self.mode = match key.code {
-                    KeyCode::Char('j') | KeyCode::Down => Mode::Whole(top + 1),
-                    KeyCode::Char('k') | KeyCode::Up => Mode::Whole(top.saturating_sub(1)),
-                    _ => Mode::Normal,
-                };
+                match key.code {
+                    KeyCode::Char('j') | KeyCode::Down => self.mode = Mode::Whole(top + 1),
+                    KeyCode::Char('k') | KeyCode::Up => {
+                        self.mode = Mode::Whole(top.saturating_sub(1));
+                    }
+                    other => self.hold_after(other),
+                }
                 vec![]
             }
             Mode::Confirm(confirm) => self.confirm_key(confirm, key.code),
             Mode::Input(input) => self.input_key(input, key),
         }
+    }
+
+    /// Whether this key is a letter of a text that was expected a moment ago. The letters that
+    /// only walk are no exception: the next one of the text may answer.
+    fn is_typed(&mut self, code: KeyCode) -> bool {
+        matches!(code, KeyCode::Char(_)) && !self.typing.lets_through(self.now)
     }
 
     fn normal_key(&mut self, code: KeyCode) -> Vec<Order> {
@@ -79,14 +94,8 @@ impl Model {
         let KeyCode::Char(key @ ('o' | 'w' | 'a' | 'r' | 'e' | 'v' | 'x' | 'c' | 'n' | 'R' | 'C')) =
             code
         else {
-            // Who presses keys without a meaning may be typing a text.
-            self.typing.lets_through(self.now);
             return vec![];
         };
-        if !self.typing.lets_through(self.now) {
-            self.say("A text was expected a moment ago. Press the key again.", true);
-            return vec![];
-        }
         if let Some(why) = self.only_looking.clone()
             && key != 'v'
         {

@@ -16,7 +16,7 @@ pub use opened::{Opened, Tab};
 
 use crate::model::answering::Guard;
 use crate::model::grouping::Grouping;
-use crate::model::limits::KEYS_GUARD_MS;
+use crate::model::limits::NEW_QUESTION_MS;
 use crate::model::{Board, Item};
 use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::api::transcript::Transcript;
@@ -285,7 +285,7 @@ impl Model {
     /// Whether the question has been there long enough to be what a key is meant for.
     pub fn takes_answers(&self) -> bool {
         let since = self.asked.as_ref().map(|(_, since)| *since);
-        since.is_some_and(|since| self.now.since(since) >= KEYS_GUARD_MS)
+        since.is_some_and(|since| self.now.since(since) >= NEW_QUESTION_MS)
     }
 
     /// Asks for what the open tab shows, if it is not known or not new.
