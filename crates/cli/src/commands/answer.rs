@@ -222,26 +222,58 @@ fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit
     }
     let columns = screen.columns().unwrap_or(usize::MAX);
     let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal() && !inside::is_inside();
-    for (place, (task, question)) in (1..).zip(&questions) {
-        let asked = Asked::of(task, question);
-        let lines = questions::block(&asked, columns.saturating_sub(4));
-        let mark =
-            if is_asked && questions.len() > 1 { format!("{place:>2}  ") } else { "".into() };
+    let is_one_task = tasks.len() == 1;
+    let named = (0..).zip(&questions).map(|(place, (task, question))| {
+        let name = if is_one_task { sentences::question_name(question) } else { letters(place) };
+        (name, Asked::of(task, question))
+    });
+    let named: Vec<(String, Asked)> = named.collect();
+    for ((name, asked), (task, question)) in named.iter().zip(&questions) {
+        let lines = questions::block(asked, columns.saturating_sub(4));
+        let mark = if is_asked && questions.len() > 1 { format!("{name:>2}  ") } else { "".into() };
         let margin = " ".repeat(mark.len());
         for (line, text) in lines.iter().enumerate() {
             screen.line(format!("{}{text}", if line == 0 { &mark } else { &margin }))?;
         }
-        let since = format!("    {} ago", duration(since(question.since)));
-        screen.line(paint(DIM, format!("{margin}{since} ({})", task.id)))?;
+        let since = duration(since(question.since));
+        let number = sentences::question_name(question);
+        screen.line(paint(
+            DIM,
+            format!("{margin}    {since} ago ({}, question {number})", task.id),
+        ))?;
         if !is_asked {
             let ways = sentences::ways_to_answer(task, question);
             screen
                 .lines(ways.iter().map(|way| format!("    {}", plain(way, QUESTION_MAX_CHARS))))?;
         }
     }
-    if is_asked && !questions.is_empty() {
-        let all: Vec<_> = questions.iter().map(|(task, one)| Asked::of(task, one)).collect();
-        return in_place::ask(client, &all);
+    if is_asked && !named.is_empty() {
+        return in_place::ask(client, &named);
     }
     Ok(Exit::Done)
+}
+
+/// How a person chooses one of the questions of several tasks: by letters, which cannot be taken
+/// for the number that a question has in its own task. There is no `q`, which leaves.
+fn letters(place: usize) -> String {
+    const LETTERS: &[u8] = b"abcdefghijklmnoprstuvwxyz";
+    let last = char::from(LETTERS[place % LETTERS.len()]);
+    match place / LETTERS.len() {
+        0 => last.to_string(),
+        before => format!("{}{last}", letters(before - 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn p11_questions_of_several_tasks_are_chosen_by_letters_of_which_no_two_are_the_same() {
+        let names: Vec<String> = (0..1_000).map(letters).collect();
+        assert_eq!([&names[0], &names[24], &names[25], &names[49]], ["a", "z", "aa", "az"]);
+        let different: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!(different.len(), names.len());
+        assert!(!names.iter().any(|name| name == "q"));
+    }
 }

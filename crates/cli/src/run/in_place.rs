@@ -1,7 +1,7 @@
 //! `legwork answer` on a terminal: which question, then the answer, with the keys of `legwork run`.
 
 use std::io::{self, Write};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 
 use legwork_client::Client;
 use legwork_machine::epoch_ms;
@@ -13,7 +13,7 @@ use super::keys::Keys;
 use super::questions::{self, Asked, Questions, Typed};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::progress::Board;
+use crate::progress::{Board, REDRAW};
 use crate::screen::{BAD, GOOD, paint, remark};
 use crate::sentences;
 use crate::signals;
@@ -22,10 +22,10 @@ fn now() -> Time {
     Time(epoch_ms())
 }
 
-/// Asks for answers to these, which the person has before them, until all are dealt with or the
-/// person leaves.
-pub fn ask(client: &mut Client, all: &[Asked]) -> Result<Exit, Fault> {
-    let mut left: Vec<(usize, &Asked)> = (1..).zip(all).collect();
+/// Asks for answers to these, which the person has before them with these names, until all are
+/// dealt with or the person leaves.
+pub fn ask(client: &mut Client, all: &[(String, Asked)]) -> Result<Exit, Fault> {
+    let mut left: Vec<&(String, Asked)> = all.iter().collect();
     while !left.is_empty() {
         let Some(place) = which(&left)? else { return Ok(Exit::Done) };
         let (_, asked) = left.remove(place);
@@ -42,20 +42,20 @@ pub fn ask(client: &mut Client, all: &[Asked]) -> Result<Exit, Fault> {
 }
 
 /// The one that the person wants to answer; none if they leave.
-fn which(left: &[(usize, &Asked)]) -> Result<Option<usize>, Fault> {
+fn which(left: &[&(String, Asked)]) -> Result<Option<usize>, Fault> {
     if left.len() == 1 {
         return Ok(Some(0));
     }
     loop {
-        let numbers: Vec<String> = left.iter().map(|(number, _)| number.to_string()).collect();
+        let names: Vec<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
         let mut out = io::stderr();
-        let asked = write!(out, "Which one? [{}, or q to leave] ", numbers.join(", "));
+        let asked = write!(out, "Which one? [{}, or q to leave] ", names.join(", "));
         asked.and_then(|()| out.flush()).map_err(Fault::Output)?;
         let mut line = String::new();
         if io::stdin().read_line(&mut line).map_err(Fault::Input)? == 0 || line.trim() == "q" {
             return Ok(None);
         }
-        let place = numbers.iter().position(|number| number == line.trim());
+        let place = names.iter().position(|name| *name == line.trim());
         if place.is_some() {
             return Ok(place);
         }
@@ -71,12 +71,14 @@ fn answer(client: &mut Client, mut questions: Questions) -> Result<Option<Exit>,
     let Some(keys) = Keys::open(tell) else { return Ok(Some(Exit::Done)) };
     let mut board = Board::default();
     loop {
-        board.draw(&questions.prompt(Board::room().0));
-        let typed = match events.recv() {
+        board.draw(&questions.prompt(Board::room().0, now()));
+        let typed = match events.recv_timeout(REDRAW) {
             Ok(Event::Typed(Some(piece))) => questions.typed(&piece, now()),
             Ok(Event::Signal(exit)) => return Ok(Some(exit)),
-            Ok(Event::Typed(None)) | Err(_) => return Ok(Some(Exit::Done)),
-            Ok(_) => Typed::Nothing,
+            Ok(Event::Typed(None)) | Err(RecvTimeoutError::Disconnected) => {
+                return Ok(Some(Exit::Done));
+            }
+            Ok(_) | Err(RecvTimeoutError::Timeout) => Typed::Nothing,
         };
         match typed {
             Typed::Nothing => {}

@@ -112,9 +112,12 @@ impl Questions {
     }
 
     /// Asks the next one, if none is being asked. Says whether it is a new one.
-    pub fn ask_next(&mut self) -> bool {
+    pub fn ask_next(&mut self, now: Time) -> bool {
         if self.current.is_some() {
             return false;
+        }
+        if !self.queue.is_empty() {
+            self.typing.hold_for_question(now);
         }
         self.current = self.queue.pop_front().map(|asked| {
             let entry = first_entry(&asked.question);
@@ -138,7 +141,10 @@ impl Questions {
     /// Takes in what was typed: one key, or a piece of a line. Of a piece that ends the line, the
     /// rest is dropped: it was not typed for what comes next.
     pub fn typed(&mut self, piece: &[u8], now: Time) -> Typed {
-        let Some((asked, entry)) = &mut self.current else { return Typed::Nothing };
+        let Some((asked, entry)) = &mut self.current else {
+            self.typing.hold(now);
+            return Typed::Nothing;
+        };
         let typed = match entry {
             Entry::Words(line) => {
                 self.typing.hold(now);
@@ -174,6 +180,11 @@ impl Questions {
         typed
     }
 
+    /// A key was meant for something else: what is typed on answers nothing.
+    pub fn hold(&mut self, now: Time) {
+        self.typing.hold(now);
+    }
+
     /// The question as it stays on the screen: whole, in words, and whose it is.
     pub fn block(&self, columns: usize) -> Vec<String> {
         let Some(asked) = self.current() else { return Vec::new() };
@@ -182,12 +193,15 @@ impl Questions {
         lines
     }
 
-    /// Which keys there are, or what is typed so far; and how many questions wait after this one.
-    pub fn prompt(&self, columns: usize) -> Vec<String> {
+    /// Which keys there are, once they count, or what is typed so far; and how many questions wait
+    /// after this one.
+    pub fn prompt(&self, columns: usize, now: Time) -> Vec<String> {
         let Some((asked, entry)) = &self.current else { return Vec::new() };
         let line = match entry {
             Entry::Sent => "Telling the helper…".to_owned(),
+            Entry::Choice if self.typing.holds(now) => "In a moment a key answers…".to_owned(),
             Entry::Choice => keys(&asked.question),
+            Entry::Sure if self.typing.holds(now) => format!("{WIDER} (in a moment)"),
             Entry::Sure => format!("{WIDER} [y]es, any other key: no"),
             Entry::Words(typed) => {
                 let head = format!("{}(Enter sends, Esc leaves) ", label(&asked.question));

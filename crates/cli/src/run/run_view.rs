@@ -180,7 +180,7 @@ impl RunView<'_> {
         if self.board.is_none() || self.screen.is_json() {
             return;
         }
-        if self.questions.ask_next() {
+        if self.questions.ask_next(now()) {
             if self.keys.is_none() {
                 self.keys = Keys::open(self.tell.clone());
             }
@@ -213,7 +213,7 @@ impl RunView<'_> {
             return self.answered(piece.first().copied());
         }
         let task = self.questions.current().map(|asked| asked.task);
-        match (self.questions.typed(&piece, Time(epoch_ms())), task) {
+        match (self.questions.typed(&piece, now()), task) {
             (Typed::Reply(question, reply), Some(task)) => {
                 self.follow.reply(task, question, reply);
             }
@@ -285,6 +285,8 @@ impl RunView<'_> {
     /// What Ctrl-C was to mean.
     fn answered(&mut self, key: Option<u8>) -> Result<Option<Exit>, Fault> {
         self.is_interrupted = false;
+        // It may be the first letter of a `no`.
+        self.questions.hold(now());
         match key {
             Some(b'c' | b'C') => {
                 self.is_cancelling = true;
@@ -348,10 +350,14 @@ impl RunView<'_> {
         } else if self.is_cancelling {
             lines.push(paint(MIND, fit("Cancelling. Ctrl-C leaves at once.", columns)));
         } else if is_asked {
-            lines.extend(self.questions.prompt(columns));
+            lines.extend(self.questions.prompt(columns, now()));
         }
         board.draw(&lines);
     }
+}
+
+fn now() -> Time {
+    Time(epoch_ms())
 }
 
 fn question(at_work: usize) -> String {

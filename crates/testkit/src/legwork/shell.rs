@@ -11,7 +11,7 @@ use super::{Home, eventually, program};
 use crate::pty::Terminal;
 
 /// Longer than the time in which a key does not count, so that the next one does.
-const PRESS_EVERY: Duration = Duration::from_millis(600);
+const PRESS_EVERY: Duration = Duration::from_secs(2);
 
 /// A shell on a terminal.
 #[derive(Debug)]

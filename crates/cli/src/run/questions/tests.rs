@@ -61,13 +61,13 @@ fn task(number: u64, questions: Vec<QuestionView>) -> TaskView {
 fn asked(questions: Vec<QuestionView>) -> Questions {
     let mut all = Questions::default();
     all.update(&task(1, questions));
-    assert!(all.ask_next());
+    assert!(all.ask_next(Time(0)));
     all
 }
 
 /// Types so much later than the last time that nobody can have meant the two for one text.
 fn typed(all: &mut Questions, piece: &[u8]) -> Typed {
-    static NOW: AtomicU64 = AtomicU64::new(0);
+    static NOW: AtomicU64 = AtomicU64::new(10 * KEYS_GUARD_MS);
     let now = NOW.fetch_add(10 * KEYS_GUARD_MS, Ordering::Relaxed);
     all.typed(piece, Time(now))
 }
@@ -85,7 +85,7 @@ fn answer(id: &str, reply: Reply) -> (String, Reply) {
 }
 
 fn prompt(all: &Questions) -> String {
-    anstream::adapter::strip_str(&all.prompt(100).concat()).to_string()
+    anstream::adapter::strip_str(&all.prompt(100, Time(u64::MAX)).concat()).to_string()
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn p11_no_letter_of_a_text_is_a_key() {
     assert!(prompt(&all).contains("drops words"), "{}", prompt(&all));
     // Somebody else answers it, and the next one comes.
     all.update(&task(1, vec![permission("q2")]));
-    assert!(all.ask_next());
+    assert!(all.ask_next(Time(0)));
     press(&mut all, "o, ay way");
     let mut all = asked(vec![permission("q1")]);
     press(&mut all, "may it");
@@ -156,7 +156,7 @@ fn p6_a_no_can_have_words_and_what_is_pasted_answers_nothing_else() {
     assert_eq!(replied(typed(&mut all, b"\ra")), answer("q1", words));
     assert_eq!(typed(&mut all, b"w"), Typed::Nothing, "it is under way");
     all.replied(&"q1".parse().unwrap(), true);
-    assert!(all.ask_next());
+    assert!(all.ask_next(Time(0)));
     assert_eq!(typed(&mut all, b"e"), Typed::Nothing);
     assert_eq!(typed(&mut all, b"\x1b"), Typed::Nothing, "it is left");
     assert_eq!(replied(typed(&mut all, b"o")), answer("q2", Reply::Once));
@@ -167,19 +167,19 @@ fn p6_questions_of_several_helpers_come_one_at_a_time() {
     let mut all = asked(vec![permission("q1")]);
     all.update(&task(2, vec![permission("q2")]));
     all.update(&task(1, vec![permission("q1")]));
-    assert!(!all.ask_next());
-    let (block, prompt) = (all.block(80).join("\n"), all.prompt(80).join("\n"));
+    assert!(!all.ask_next(Time(0)));
+    let (block, prompt) = (all.block(80).join("\n"), all.prompt(80, Time(u64::MAX)).join("\n"));
     assert!(block.contains("work 1") && prompt.contains("1 question after this one"), "{block}");
     assert!(all.update(&task(1, vec![])), "somebody else answered");
-    assert!(all.ask_next());
+    assert!(all.ask_next(Time(0)));
     assert!(all.block(80).join("\n").contains("work 2"));
     assert!(all.forget(TaskId::from_number(2)));
-    assert!(!all.ask_next());
+    assert!(!all.ask_next(Time(0)));
     // What was left for later does not come again.
     let mut all = asked(vec![permission("q1")]);
     assert_eq!(typed(&mut all, b"l"), Typed::Later(TaskId::from_number(1)));
     all.update(&task(1, vec![permission("q1")]));
-    assert!(!all.ask_next());
+    assert!(!all.ask_next(Time(0)));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn p6_the_whole_command_is_seen_at_any_width() {
         let bare = |text: &str| text.replace(' ', "");
         assert!(bare(&text).contains(&bare(COMMAND)), "{columns}: {lines:?}");
         assert!(bare(&text).starts_with("?work1asksforapermission:"), "{lines:?}");
-        for line in lines.into_iter().chain(all.prompt(columns)) {
+        for line in lines.into_iter().chain(all.prompt(columns, Time(u64::MAX))) {
             let line = anstream::adapter::strip_str(&line).to_string();
             assert!(unicode_width::UnicodeWidthStr::width(line.as_str()) <= columns, "{line}");
         }
