@@ -1,5 +1,6 @@
 //! Questions and the keys that answer them.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use legwork_protocol::view::QuestionOption;
@@ -127,18 +128,18 @@ fn p11_no_letter_of_a_text_is_a_key() {
     let mut question = permission("q1");
     question.takes_words = false;
     let mut all = asked(vec![question, permission("q2")]);
-    let mut now = 10_000;
-    let mut press = |all: &mut Questions, text: &str| {
+    let now = Cell::new(10_000);
+    let press = |all: &mut Questions, text: &str| {
         for key in text.bytes() {
-            now += KEYS_GUARD_MS - 1;
-            assert_eq!(all.typed(&[key], Time(now)), Typed::Nothing, "{}", char::from(key));
+            now.set(now.get() + KEYS_GUARD_MS - 1);
+            assert_eq!(all.typed(&[key], Time(now.get())), Typed::Nothing, "{}", char::from(key));
         }
     };
     press(&mut all, "enot on your");
     assert!(prompt(&all).contains("drops words"), "{}", prompt(&all));
     // Somebody else answers it, and the next one comes.
     all.update(&task(1, vec![permission("q2")]));
-    assert!(all.ask_next(Time(0)));
+    assert!(all.ask_next(Time(now.get())));
     press(&mut all, "o, ay way");
     let mut all = asked(vec![permission("q1")]);
     press(&mut all, "may it");
