@@ -45,6 +45,8 @@ fn p6_questions_of_several_helpers_wait_for_each_other_and_the_whole_command_is_
     let is_whole = |screen: &str, what: &str| bare(screen).contains(&bare(what));
     assert!(is_whole(&screen, &format!("asks for a permission:{first}")), "{screen}");
     assert_eq!(screen.matches("asks for a permission").count(), 1, "one at a time: {screen}");
+    // The keys are shown once they count.
+    terminal.until_has("[l]ater");
     terminal.keys(&["l"]);
     let second = if first == "two" { long } else { "two" };
     let screen = terminal.until("the second one", |screen| {
@@ -74,9 +76,9 @@ fn p6_answer_without_a_name_shows_who_asks_and_asks_which() {
         assert!(listed.out.contains(&format!("legwork answer {id} once")), "{listed:?}");
     }
     let terminal = Shell::run(&home, WIDE, "legwork answer");
-    let screen = terminal.until_has("Which one? [1, 2, or q to leave]");
-    let wanted = if screen.contains(" 1  ? ask rm two") { "rm two" } else { "rm one" };
-    terminal.keys(&["1"]);
+    let screen = terminal.until_has("Which one? [a, b, or q to leave]");
+    let wanted = if screen.contains(" a  ? ask rm two") { "rm two" } else { "rm one" };
+    terminal.keys(&["a"]);
     terminal.keys(&["Enter"]);
     terminal.until_has("[o]nce");
     terminal.press_until("o", "Allowed once");
