@@ -45,13 +45,14 @@ pub fn choose(page: &Page, task: &str) {
     page.wait_for(&reads("#task-id", task));
 }
 
-/// Clicks the element with this text among those that fit.
+/// Clicks the element with this text among those that fit, once it can be seen: the buttons of a
+/// closed dialog have their text too.
 #[track_caller]
 pub fn press(page: &Page, selector: &str, text: &str) {
     let (all, text) = (json!(selector), json!(text));
     page.wait_for(&format!(
         "(() => {{ const it = [...document.querySelectorAll({all})]\
-         .find((one) => one.innerText.includes({text})); \
+         .find((one) => one.checkVisibility() && one.innerText.includes({text})); \
          if (!it) return false; it.dataset.pressed = 'now'; return true }})()"
     ));
     page.click("[data-pressed=now]");

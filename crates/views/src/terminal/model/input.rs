@@ -143,7 +143,6 @@ impl Model {
     }
 
     pub(super) fn paste(&mut self, text: &str) {
-        // Outside of a line a paste is no row of keys: nobody means what it would do.
         self.typing.hold(self.now);
         if let Mode::Input(input) = &mut self.mode {
             input.insert(text.trim_end_matches('\n'));
@@ -151,6 +150,9 @@ impl Model {
                 let text = input.text.clone();
                 self.filter.set(&text, self.now);
             }
+        } else {
+            // A paste is no row of keys: nobody means what it would do.
+            self.hold_open_text();
         }
     }
 }

@@ -6,6 +6,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{Focus, Input, Mode, Model, Order, Purpose, SCALES_MIN, Tab};
 use crate::terminal::act::Act;
 
+/// Keys that answer a question, or open what answers it.
+const ANSWERS: [char; 5] = ['o', 'w', 'a', 'r', 'e'];
+
 impl Model {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Order> {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -50,10 +53,20 @@ impl Model {
         }
     }
 
-    /// Whether this key is a letter of a text that was expected a moment ago. The letters that
-    /// only walk are no exception: the next one of the text may answer.
+    /// Whether this key is a letter of a text that was expected a moment ago. A text that nobody
+    /// ended goes on, so each of its letters is one. After Enter or Escape only the keys that
+    /// answer are held, and every letter prolongs that: the next one may answer.
     fn is_typed(&mut self, code: KeyCode) -> bool {
-        matches!(code, KeyCode::Char(_)) && !self.typing.lets_through(self.now)
+        let KeyCode::Char(key) = code else { return false };
+        let is_open = !self.open_text.lets_through(self.now);
+        let is_early = !self.typing.lets_through(self.now);
+        is_open || (is_early && ANSWERS.contains(&key))
+    }
+
+    /// A text is expected that nothing has taken, or not to its end.
+    pub(super) fn hold_open_text(&mut self) {
+        self.typing.hold(self.now);
+        self.open_text.hold(self.now);
     }
 
     fn normal_key(&mut self, code: KeyCode) -> Vec<Order> {
@@ -143,7 +156,7 @@ impl Model {
     fn not_answered(&mut self, why: &str, key: char) -> Vec<Order> {
         self.say(why, true);
         if key == 'e' {
-            self.typing.hold(self.now);
+            self.hold_open_text();
         }
         vec![]
     }

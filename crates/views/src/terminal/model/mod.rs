@@ -127,6 +127,8 @@ pub struct Model {
     asked: Option<(QuestionId, Time)>,
     /// Keys that act do not count while, or right after, a text was expected.
     typing: Guard,
+    /// The same for every letter, after a text that ended without its Enter or Escape.
+    open_text: Guard,
     pub layout: Layout,
     pub rows: Vec<ListLine>,
     pub top: usize,
@@ -168,6 +170,7 @@ impl Model {
             message: None,
             asked: None,
             typing: Guard::default(),
+            open_text: Guard::default(),
             layout: Layout::default(),
             rows: vec![],
             top: 0,

@@ -1,6 +1,6 @@
 //! What news and keys do.
 
-use crate::model::limits::KEYS_GUARD_MS;
+use crate::model::limits::{KEYS_GUARD_MS, NEW_QUESTION_MS};
 use legwork_protocol::api::Reply;
 use legwork_protocol::api::transcript::{Entry, EntryKind, Source, ToolState};
 use legwork_protocol::view::{TaskView, TasksView};
@@ -113,14 +113,34 @@ fn v4_a_question_that_has_just_changed_takes_no_key() {
     stage.pass(1_000);
     let other = TaskView { questions: vec![permission("per_9", "bash: rm -rf /")], ..asks() };
     stage.board(vec![other]);
+    stage.pass(NEW_QUESTION_MS - 1);
     stage.keys("o").keys("r").keys("wy");
     assert_eq!(replies(&mut stage), []);
-    stage.pass(KEYS_GUARD_MS - 1);
-    stage.keys("o");
-    assert_eq!(replies(&mut stage), []);
-    stage.pass(1);
-    stage.keys("o");
+    stage.pass(1).keys("o");
     assert_eq!(replies(&mut stage), one("per_9", Reply::Once));
+}
+
+/// Whoever enters a text knows that it is over; whose text goes away under the hands does not.
+#[test]
+fn p11_after_a_text_was_entered_only_the_keys_that_answer_are_held() {
+    for key in [KeyCode::Enter, KeyCode::Esc] {
+        let mut stage = Stage::new();
+        stage.pass(1_000);
+        stage.keys("e").keys("new");
+        replies(stage.key(key));
+        stage.keys("o");
+        assert_eq!(replies(&mut stage), []);
+        stage.keys("q");
+        assert_eq!(stage.ordered(), [Order::Quit]);
+    }
+    let mut stage = Stage::new();
+    stage.pass(1_000);
+    stage.keys("eno");
+    let other = TaskView { questions: vec![permission("per_9", "bash: rm -rf /")], ..asks() };
+    stage.board(vec![other]);
+    stage.ordered();
+    stage.keys("tqxy");
+    assert_eq!((stage.ordered(), &stage.model.mode), (vec![], &Mode::Normal));
 }
 
 #[test]
@@ -360,7 +380,10 @@ fn v8_what_is_old_is_not_called_live() {
 fn v4_q_quits_and_nothing_else_of_a_dialog_does() {
     let mut stage = Stage::new();
     stage.ordered();
-    stage.keys("?q").keys("xq").keys("eq").key(KeyCode::Esc);
+    for keys in ["?q", "xq", "eq"] {
+        stage.pass(KEYS_GUARD_MS).keys(keys);
+    }
+    stage.key(KeyCode::Esc);
     assert_eq!(stage.ordered(), []);
     stage.keys("q");
     assert_eq!(stage.ordered(), [Order::Quit]);
