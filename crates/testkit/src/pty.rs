@@ -218,8 +218,8 @@ impl Reader {
     }
 }
 
-/// Takes what the parser can draw, with [`STAND_IN`] for each [`REPLACEMENT`]. The first bytes of one
-/// that has not come whole stay behind.
+/// Takes what the parser can draw, with [`STAND_IN`] for each [`REPLACEMENT`]. The first bytes of
+/// one that has not come whole stay behind.
 fn take_drawable(bytes: &mut Vec<u8>) -> Vec<u8> {
     let (mut wanted, mut drawn) = ([0; 3], [0; 3]);
     REPLACEMENT.encode_utf8(&mut wanted);

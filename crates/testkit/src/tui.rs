@@ -54,8 +54,8 @@ impl<'a> Tui<'a> {
         found.unwrap_or_else(|| panic!("no screen: {what}\n{}", self.terminal.screen()))
     }
 
-    /// Has the program draw everything again, by another size until it has drawn for it: what anybody
-    /// else has printed on the screen is gone afterwards.
+    /// Has the program draw everything again, by another size until it has drawn for it: what
+    /// anybody else has printed on the screen is gone afterwards.
     pub async fn redraw(&self) {
         let (columns, rows) = self.size;
         for size in [(columns - 20, rows), (columns, rows)] {
