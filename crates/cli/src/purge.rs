@@ -1,7 +1,12 @@
 //! Removing everything that legwork keeps. What is removed is listed first, with its size. The
 //! store's lock is held meanwhile, so that no daemon begins to write what is being removed.
+//!
+//! In the folders that legwork keeps, only files that bear its names are removed: a person may have
+//! linked such a folder to one of their own, or put things beside the records.
 
-use std::fs::{self, File, Metadata};
+mod ours;
+
+use std::fs::{self, File};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -11,12 +16,14 @@ use legwork_protocol::api::{Ask, List, Request};
 use legwork_protocol::limits::LIST_MAX_TASKS;
 use legwork_protocol::view::DaemonView;
 
+use self::ours::{Contents, Kind};
 use crate::asking::{connect_soon, get, list};
 use crate::fault::Fault;
-use crate::words::counted;
-use crate::words::size;
+use crate::screen::harmless;
+use crate::words::{counted, size};
 
-const SETTINGS: &str = "settings";
+/// Things of the person's that are named of one folder.
+const NAMED: usize = 5;
 
 /// A file or folder of legwork's.
 #[derive(Debug)]
@@ -26,6 +33,7 @@ pub struct Item {
     pub bytes: u64,
     /// Where it is, if it is a link of the person's.
     behind: Option<PathBuf>,
+    contents: Contents,
 }
 
 pub struct Plan {
@@ -69,6 +77,7 @@ impl Plan {
     pub fn shown(&self, plugin: Option<&Path>) -> Vec<String> {
         let mut shown = vec!["This removes for good:".to_owned()];
         shown.extend(lines(&self.items, plugin));
+        shown.extend(left(&self.items));
         if let Some(tasks) = self.tasks {
             shown.push(format!("The records hold {}.", counted(tasks, "task")));
         }
@@ -97,31 +106,61 @@ impl Plan {
 }
 
 impl Item {
-    /// Whether the person has it elsewhere and it holds nothing that legwork has written.
+    /// Finds what there is of ours at a path. A single file behind a link of the person's may be
+    /// one of theirs, so it is not ours.
+    fn find(what: &'static str, kind: Option<Kind>, path: PathBuf) -> Option<Self> {
+        let found = fs::symlink_metadata(&path).ok()?;
+        let behind = found.is_symlink().then(|| fs::canonicalize(&path)).transpose().ok()?;
+        let real = behind.as_ref().unwrap_or(&path);
+        let contents = match kind {
+            Some(kind) if real.is_dir() => Contents::of(real, kind),
+            None if behind.is_none() && !real.is_dir() => {
+                Contents { files: vec![path.clone()], ..Contents::default() }
+            }
+            _ => Contents::default(),
+        };
+        let weigh = |file: &PathBuf| fs::symlink_metadata(file).map_or(0, |found| found.len());
+        let bytes = contents.files.iter().map(weigh).sum();
+        Some(Self { what, path, bytes, behind, contents })
+    }
+
+    /// Whether nothing of it is removed.
     fn is_kept(&self) -> bool {
-        self.behind.is_some() && self.what == SETTINGS
+        self.contents.files.is_empty() && self.contents.folders.is_empty()
     }
 
     fn remove(&self) -> Result<(), Fault> {
-        match &self.behind {
-            _ if self.is_kept() => Ok(()),
-            None => remove(&self.path),
-            Some(real) if real.is_dir() => {
-                let inside = fs::read_dir(real).map_err(Fault::file("read", real))?;
-                inside.flatten().try_for_each(|entry| remove(&entry.path()))
-            }
-            Some(real) => remove(real),
+        for file in &self.contents.files {
+            if_there(fs::remove_file(file)).map_err(Fault::file("remove", file))?;
         }
+        let folders = self.contents.folders.iter();
+        for folder in folders.filter(|folder| self.behind.as_ref() != Some(folder)) {
+            // Fails if something of the person's is in it, and that is right.
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
     }
-}
 
-fn remove(path: &Path) -> Result<(), Fault> {
-    let removed = match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) => Err(error),
-    };
-    if_there(removed).map(drop).map_err(Fault::file("remove", path))
+    /// A sentence for each thing that stays.
+    fn left(&self) -> Vec<String> {
+        let link = |path: &Path, real: &Path, stays| {
+            format!("{} is a link of yours to {}. {stays}", path.display(), real.display())
+        };
+        let own = match (&self.behind, self.is_kept()) {
+            (Some(real), true) => Some(link(&self.path, real, "Both stay.")),
+            (Some(real), false) => Some(link(&self.path, real, "The link stays.")),
+            (None, true) => Some(format!("{} is not legwork's, and stays.", self.path.display())),
+            (None, false) => None,
+        };
+        let inner = self.contents.links.iter().map(|(path, real)| link(path, real, "Both stay."));
+        let foreign = self.contents.foreign.iter().map(|(folder, names)| {
+            let more = if names.len() > NAMED { ", …" } else { "" };
+            let some = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let some = harmless(&some);
+            format!("{} holds what is not legwork's, which stays: {some}{more}", folder.display())
+        });
+        own.into_iter().chain(inner).chain(foreign).collect()
+    }
 }
 
 fn check_idle(view: &DaemonView) -> Result<(), Fault> {
@@ -177,36 +216,21 @@ fn lock(store: &Path) -> Result<Option<File>, Fault> {
 fn items(folders: &Folders) -> Vec<Item> {
     let Folders { config, store, sessions, socket, log } = folders;
     let mut all = vec![
-        ("records", store.clone()),
-        ("conversations", sessions.clone()),
-        (SETTINGS, config.clone()),
-        ("log", log.clone()),
-        ("log", folders.headless_log()),
+        ("records", Some(Kind::Records), store.clone()),
+        ("conversations", Some(Kind::Sessions), sessions.clone()),
+        ("settings", None, config.clone()),
+        ("log", None, log.clone()),
+        ("log", None, folders.headless_log()),
     ];
     let pages = legwork_views::page::left_behind(folders).into_iter();
-    all.extend(pages.filter(|path| !path.starts_with(store)).map(|path| ("page", path)));
-    all.extend((1..=9).map(|number| ("old log", log.with_extension(format!("log.{number}")))));
+    all.extend(pages.filter(|path| !path.starts_with(store)).map(|path| ("page", None, path)));
+    let old_log = |number| ("old log", None, log.with_extension(format!("log.{number}")));
+    all.extend((1..=9).map(old_log));
     // One that somebody listens on is another daemon's, with other records.
     let sockets = folders.other_sockets().into_iter().chain([socket.clone()]);
     let sockets = sockets.filter(|path| UnixStream::connect(path).is_err());
-    all.extend(sockets.filter(|path| !path.starts_with(store)).map(|path| ("socket", path)));
-    let found = all.into_iter().filter_map(|(what, path)| {
-        let is_link = fs::symlink_metadata(&path).ok()?.is_symlink();
-        let real = is_link.then(|| fs::canonicalize(&path)).transpose().ok()?;
-        let bytes = weigh(real.as_ref().unwrap_or(&path), &fs::metadata(&path).ok()?);
-        Some(Item { what, path, bytes, behind: real })
-    });
-    found.collect()
-}
-
-/// What is in it. What vanishes meanwhile weighs nothing.
-fn weigh(path: &Path, found: &Metadata) -> u64 {
-    if !found.is_dir() {
-        return found.len();
-    }
-    let inside = fs::read_dir(path).into_iter().flatten().flatten();
-    let weights = inside.filter_map(|entry| Some(weigh(&entry.path(), &entry.metadata().ok()?)));
-    weights.sum()
+    all.extend(sockets.filter(|path| !path.starts_with(store)).map(|path| ("socket", None, path)));
+    all.into_iter().filter_map(|(what, kind, path)| Item::find(what, kind, path)).collect()
 }
 
 /// A line for each.
@@ -221,14 +245,7 @@ pub fn lines(items: &[Item], plugin: Option<&Path>) -> Vec<String> {
     plugin.into_iter().chain(gone.map(item)).collect()
 }
 
-/// A line for each link of the person's, which stays.
+/// A sentence for each thing of the person's, which stays.
 pub fn left(items: &[Item]) -> Vec<String> {
-    let line = |item: &Item| {
-        let (path, real) = (item.path.display(), item.behind.as_ref()?.display());
-        Some(match item.is_kept() {
-            true => format!("{path} is a link of yours to {real}. Both are left."),
-            false => format!("{path} is a link of yours to {real}. What was there is removed."),
-        })
-    };
-    items.iter().filter_map(line).collect()
+    items.iter().flat_map(Item::left).collect()
 }

@@ -161,8 +161,12 @@ impl Uninstall {
         };
         screen.report(value, || {
             let mut lines = purge::lines(&removed, plugin);
-            lines.push("All of it is removed.".to_owned());
-            lines.extend(purge::left(&removed));
+            let left = purge::left(&removed);
+            lines.push(match left.is_empty() {
+                true => "All of it is removed.".to_owned(),
+                false => "It is removed, but for what is named here:".to_owned(),
+            });
+            lines.extend(left);
             lines.extend(entries.iter().map(to_take_out));
             lines.extend(elsewhere.clone());
             lines

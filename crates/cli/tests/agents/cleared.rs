@@ -163,6 +163,71 @@ fn p8_purging_removes_what_lies_behind_a_link_and_says_which_links_are_left() {
 }
 
 #[test]
+fn p14_purging_leaves_what_is_not_legworks_behind_a_link_and_in_its_own_folders() {
+    for is_linked in [true, false] {
+        let home = Home::new();
+        for (name, own) in [("store", "records"), ("sessions", "talks")] {
+            let folder = home.path(if is_linked { own } else { "legwork" });
+            let folder = if is_linked { folder } else { folder.join(name) };
+            fs::create_dir_all(folder.join("letters")).unwrap();
+            fs::write(folder.join("letters/one.txt"), "mine").unwrap();
+            fs::write(folder.join("notes.jsonl"), "mine").unwrap();
+            fs::create_dir_all(home.path("legwork")).unwrap();
+            if is_linked {
+                symlink(folder, home.path("legwork").join(name)).unwrap();
+            }
+        }
+        fs::set_permissions(home.path("legwork"), Permissions::from_mode(0o700)).unwrap();
+        told(&home);
+        home.run(["daemon", "stop", "--yes"]).with_code(0);
+        let asks = home.run(["uninstall", "opencode", "--purge"]).with_code(2);
+        let purged = home.run(["uninstall", "opencode", "--purge", "--yes"]).with_code(0);
+        for name in ["store", "sessions"] {
+            let folder = home.path("legwork").join(name);
+            assert_eq!(fs::read_to_string(folder.join("letters/one.txt")).unwrap(), "mine");
+            assert_eq!(fs::read_to_string(folder.join("notes.jsonl")).unwrap(), "mine");
+            assert_eq!(fs::read_dir(folder).unwrap().count(), 2, "{purged:?}");
+        }
+        assert_eq!(holding(&home.path(""), SECRET), Vec::<String>::new());
+        for said in [&asks.err, &purged.out] {
+            assert_eq!(said.matches("which stays: letters, notes.jsonl").count(), 2, "{said}");
+        }
+        assert!(!purged.out.contains("All of it is removed"), "{purged:?}");
+    }
+}
+
+#[test]
+fn p14_purging_names_a_link_among_the_records_and_does_not_say_that_all_is_removed() {
+    let home = Home::new();
+    told(&home);
+    home.run(["daemon", "stop", "--yes"]).with_code(0);
+    let (link, real) = (home.path("legwork/store/legwork.db"), home.path("records.db"));
+    fs::rename(&link, &real).unwrap();
+    symlink(&real, &link).unwrap();
+    let purged = home.run(["uninstall", "opencode", "--purge", "--yes"]).with_code(0);
+    let said = format!("{} is a link of yours to {}.", link.display(), real.display());
+    assert!(purged.out.contains(&said) && purged.out.contains("Both stay."), "{purged:?}");
+    assert!(!purged.out.contains("All of it is removed"), "{purged:?}");
+    assert!(link.is_symlink() && real.exists(), "{purged:?}");
+    assert!(!home.path("legwork/sessions").exists(), "{purged:?}");
+}
+
+#[test]
+fn p14_purging_leaves_what_stands_in_the_place_of_a_log() {
+    let home = Home::new();
+    home.run(["list"]).with_code(0);
+    home.run(["daemon", "stop", "--yes"]).with_code(0);
+    fs::write(home.path("all.log"), "mine\n").unwrap();
+    fs::create_dir(home.path("legwork/headless.log")).unwrap();
+    fs::remove_file(home.path("legwork/daemon.log")).unwrap();
+    symlink(home.path("all.log"), home.path("legwork/daemon.log")).unwrap();
+    let purged = home.run(["uninstall", "opencode", "--purge", "--yes"]).with_code(0);
+    assert_eq!(fs::read_to_string(home.path("all.log")).unwrap(), "mine\n", "{purged:?}");
+    assert!(purged.out.contains("daemon.log is a link of yours"), "{purged:?}");
+    assert!(purged.out.contains("headless.log is not legwork's, and stays."), "{purged:?}");
+}
+
+#[test]
 fn p8_purging_is_refused_while_helpers_are_at_work_unless_it_is_forced() {
     let home = Home::new();
     home.run(["run", "--agent", "rehearsal", "--detach", "wait 600s"]).with_code(0);
