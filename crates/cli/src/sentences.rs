@@ -2,9 +2,11 @@
 
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::money::{Cost, amount};
+use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{
     BudgetOf, BudgetView, HostView, QuestionKind, QuestionView, TaskView,
 };
+use legwork_views::model::State;
 pub use legwork_views::model::sentences::{
     QUESTION_MAX_CHARS, all_waiting, asks, done, number, question, refusal, replied, unknown_agent,
     waiting,
@@ -38,6 +40,23 @@ pub fn budget(budget: &BudgetView) -> String {
     };
     let at = if spent_micros >= limit_micros { "" } else { "at the limit " };
     format!("{spent} of {limit} {currency} are used up {whose} ({setting}); {at}{then}")
+}
+
+/// That a task is not done, and what a person can do about it. A task that asks does not end while
+/// a person only waits.
+pub fn not_done(task: &TaskView) -> String {
+    let id = task.id;
+    if task.questions.is_empty() {
+        let state = State::of(task).word();
+        return format!("{id} is still {state}. `legwork wait {id}` waits for it.");
+    }
+    let mut lines = vec![format!("{id} is not done, because it waits for you.")];
+    for open in &task.questions {
+        lines.push(format!("{} {}", task.description, question(open)));
+        lines.extend(ways_to_answer(task, open).into_iter().map(|way| format!("  {way}")));
+    }
+    let lines = lines.iter().map(|line| plain(line, QUESTION_MAX_CHARS));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// How to answer a question, a line for each way. Each names the question: another one may have

@@ -1,9 +1,8 @@
 //! `legwork output`.
 
 use clap::Args;
-use legwork_protocol::TaskId;
 use legwork_protocol::api::transcript::{Entry, EntryKind, Reading};
-use legwork_protocol::view::{ResultView, TaskView};
+use legwork_protocol::view::TaskView;
 
 use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find, result, task};
@@ -54,7 +53,7 @@ impl super::Command for Output {
         let found = result(&mut client, None, id)?;
         mail::seen_here(id);
         if found.task.status.is_unfinished() && !screen.is_json() {
-            return Err(still(id, &found));
+            return Err(Fault::Refused(sentences::not_done(&found.task)));
         }
         if screen.is_json() {
             screen.value(&found)?;
@@ -67,11 +66,6 @@ impl super::Command for Output {
             exit => exit,
         })
     }
-}
-
-fn still(id: TaskId, found: &ResultView) -> Fault {
-    let status = found.task.status;
-    Fault::Refused(format!("{id} is still {status}. `legwork wait {id}` waits for it."))
 }
 
 /// Prints what is written in the run until it is over.

@@ -10,6 +10,7 @@ use legwork_views::model::again::{Again, again};
 use super::{Attendant, LaunchSpec, terminal};
 use crate::asking::{connect, find_task, get};
 use crate::fault::Fault;
+use crate::sentences::not_done;
 use crate::views::is_terminal;
 
 pub struct Resume {
@@ -42,8 +43,7 @@ pub fn retry(typed: &str) -> Result<Resume, Fault> {
     let task = find_task(&mut client, typed)?;
     let id = task.id;
     if task.status.is_unfinished() {
-        let still = format!("{id} is still {}. `legwork wait {id}` waits for it.", task.status);
-        return Err(Fault::Refused(still));
+        return Err(Fault::Refused(not_done(&task)));
     }
     if task.status == Status::Completed {
         return Err(Fault::Refused(format!(

@@ -1,11 +1,19 @@
 //! A person has tasks go on.
 
-use legwork_testkit::legwork::Home;
+use legwork_testkit::legwork::{Home, Ran, eventually, ran};
 use serde_json::json;
 
 use crate::running::{
     Running, kill_daemon, launch, until_all_is_told, until_asked, until_finished,
 };
+
+/// What comes of a command when the session of a task that was cancelled has been stopped.
+fn once_stopped(home: &Home, args: &[&str]) -> Ran {
+    eventually("it is stopped", || {
+        let ran = ran(home.command(args));
+        (!ran.err.contains("is still being stopped")).then_some(ran)
+    })
+}
 
 #[test]
 fn p1_a_person_goes_on_with_what_completed_failed_or_was_cancelled() {
@@ -18,7 +26,7 @@ fn p1_a_person_goes_on_with_what_completed_failed_or_was_cancelled() {
     for (task, status) in [(completed, "completed"), (failed, "error"), (cancelled, "cancelled")] {
         until_finished(&home, &task);
         assert_eq!(home.run(["show", &task, "--json"]).json()["status"], status);
-        let ran = home.run(["resume", &task[3..], "recall"]).with_code(0);
+        let ran = once_stopped(&home, &["resume", &task[3..], "recall"]).with_code(0);
         assert!(ran.out.contains("the milk"), "{status}: {ran:?}");
         assert!(ran.err.contains("Resumed: say the milk") && ran.err.contains(&task), "{ran:?}");
         let shown = home.run(["show", &task, "--json"]).json();
@@ -92,9 +100,10 @@ fn p1_what_failed_or_was_cancelled_tries_its_own_prompt_again() {
     let slow = ["run", "--agent", "rehearsal", "--detach", "tool x for 600s"];
     let slow = home.run(slow).with_code(0).out.trim().to_owned();
     let still = home.run(["retry", &slow]).with_code(1);
-    assert!(still.err.contains("is still running"), "{still:?}");
+    assert!(still.err.contains("is still working"), "{still:?}");
     home.run(["cancel", &slow]).with_code(0);
-    assert_eq!(home.run(["retry", &slow, "--detach"]).with_code(0).out.trim(), slow);
+    let again = once_stopped(&home, &["retry", &slow, "--detach"]).with_code(0);
+    assert_eq!(again.out.trim(), slow);
     home.run(["cancel", &slow]).with_code(0);
 
     let done = home.run(["run", "--agent", "rehearsal", "--detach", "say x"]).with_code(0).out;
@@ -114,4 +123,27 @@ fn p1_what_never_had_a_session_is_launched_anew() {
     std::fs::write(home.path("legwork/config.toml"), rehearsal).unwrap();
     let retried = home.run(["retry", task.trim()]).with_code(0);
     assert!(retried.out.contains('x'), "{retried:?}");
+}
+
+#[test]
+fn p11_output_and_retry_say_what_a_task_asks_or_waits_for() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 1\n");
+    let asks = home.launch("Clean up", "ask rm x");
+    until_asked(&home, &asks);
+    let queued = home.launch("Second", "say second");
+    eventually("it is queued", || {
+        let listed = home.run(["list", "--status", "queued"]).with_code(0).out;
+        listed.contains(&queued).then_some(())
+    });
+    for command in ["output", "retry"] {
+        let said = home.run([command, &asks]).with_code(1).err;
+        assert!(said.contains("Clean up asks for a permission: rm x"), "{said}");
+        assert!(said.contains(&format!("legwork answer {asks} once --question 1")), "{said}");
+        assert!(!said.contains("legwork wait"), "it would not end: {said}");
+        let said = home.run([command, &queued]).with_code(1).err;
+        assert!(said.contains("is still queued"), "{said}");
+        assert!(said.contains(&format!("legwork wait {queued}")), "{said}");
+    }
+    home.run(["cancel", "--all", "--yes"]).with_code(0);
 }
