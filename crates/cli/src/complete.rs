@@ -5,13 +5,15 @@
 use clap::{Arg, ArgAction, Command};
 use legwork_client::{Client, Start};
 use legwork_machine::Folders;
-use legwork_protocol::Status;
 use legwork_protocol::api::List;
 use legwork_protocol::line::Role;
 use legwork_protocol::refusal::plain;
+use legwork_protocol::view::TaskView;
+use legwork_views::model::State;
 
 use crate::agents::Agents;
 use crate::asking;
+use crate::commands::kinds;
 
 /// Tasks that are offered: a shell that lists more helps nobody.
 const TASKS_MAX: usize = 100;
@@ -117,7 +119,7 @@ fn values(arg: &Arg, known: &dyn Known) -> Vec<Candidate> {
     let name = arg.get_value_names().and_then(|names| names.first());
     match (name.map(clap::builder::Str::as_str), arg.get_id().as_str()) {
         (Some("TASK"), _) => known.tasks(),
-        (_, "status") => Status::ALL.map(|status| Candidate::new(status.as_str(), "")).into(),
+        (_, "status") => kinds().map(|kind| Candidate::new(kind, "")).collect(),
         (_, "agent") => known.agents(),
         _ => {
             let possible = arg.get_possible_values();
@@ -140,10 +142,8 @@ impl Known for Machine {
         let listed = client
             .and_then(|mut client| asking::list(&mut client, List::default(), TASKS_MAX).ok());
         let tasks = listed.into_iter().flat_map(|listed| listed.tasks);
-        let means = |status: Status, what: &str| format!("{status}: {what}");
-        tasks
-            .map(|task| Candidate::new(task.id.to_string(), means(task.status, &task.description)))
-            .collect()
+        let means = |task: &TaskView| format!("{}: {}", State::of(task).word(), task.description);
+        tasks.map(|task| Candidate::new(task.id.to_string(), means(&task))).collect()
     }
 
     fn agents(&self) -> Vec<Candidate> {

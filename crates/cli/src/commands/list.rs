@@ -67,11 +67,13 @@ const NOW: [(&str, State); 3] =
 pub fn parse_kind(text: &str) -> Result<Kind, String> {
     let now = NOW.iter().find(|(name, _)| *name == text).map(|(_, state)| Kind::Now(*state));
     let of = || if text == "failed" { Some(Status::Error) } else { text.parse().ok() };
-    now.or_else(|| of().map(Kind::Of)).ok_or_else(|| {
-        let all = Status::ALL.iter().map(|status| status.as_str());
-        let all: Vec<&str> = all.chain(NOW.map(|(name, _)| name)).collect();
-        format!("use one of {}", all.join(", "))
-    })
+    now.or_else(|| of().map(Kind::Of))
+        .ok_or_else(|| format!("use one of {}", kinds().collect::<Vec<_>>().join(", ")))
+}
+
+/// Everything that `--status` takes.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    Status::ALL.into_iter().map(Status::as_str).chain(NOW.map(|(name, _)| name))
 }
 
 /// The unfinished tasks that are so now, the newest first.

@@ -35,6 +35,7 @@ mod watch;
 
 use clap::Subcommand;
 
+pub use self::list::kinds;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::Screen;

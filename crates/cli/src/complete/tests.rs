@@ -34,6 +34,9 @@ fn commands_options_tasks_agents_and_statuses_are_completed() {
     assert_eq!(complete("logs bg_o"), ["bg_one"], "by another name");
     assert_eq!(complete("answer bg_one "), ["once", "always", "reject"]);
     assert_eq!(complete("list --status c"), ["completed", "cancelled"]);
+    assert_eq!(complete("list --status a"), ["asks"]);
+    assert_eq!(complete("list --status q"), ["queued"]);
+    assert_eq!(complete("list --status w"), ["working"]);
     assert_eq!(complete("run --agent g"), ["gemini"]);
     assert_eq!(complete("run -a g"), ["gemini"]);
     assert_eq!(complete("run --de"), ["--description", "--detach"]);

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use legwork_testkit::legwork::{Home, Ran, eventually, ran};
 use legwork_testkit::output_of;
 
-use crate::running::{Running, kill_daemon, until_all_is_told};
+use crate::running::{Running, kill_daemon, launch, until_all_is_told, until_asked};
 
 #[test]
 fn a_result_goes_to_stdout_and_all_else_to_stderr() {
@@ -265,4 +265,14 @@ fn x1_all_that_is_unfinished_is_called_off_after_asking() {
         .collect();
     assert_eq!(statuses.iter().filter(|status| **status == "cancelled").count(), 2, "{listed}");
     home.run(["cancel", "--all", "--yes"]).with_code(0);
+}
+
+#[test]
+fn p11_completion_calls_a_task_what_the_list_calls_it() {
+    let home = Home::new();
+    let asks = launch(&home, "ask rm x");
+    until_asked(&home, &asks);
+    let offered = home.run(["complete", "fish", "--", "show", "bg_"]).with_code(0).out;
+    assert_eq!(offered, format!("{asks}\tasks you: ask rm x\n"));
+    home.run(["cancel", &asks]).with_code(0);
 }
