@@ -228,3 +228,28 @@ fn m7_who_uses_legwork_without_opencode_hears_nothing_of_it() {
         assert!(told.ends_with("\nNo problem, 1 warning.\n"), "{told}");
     }
 }
+
+#[test]
+fn m7_a_missing_plugin_is_a_problem_only_where_opencode_is_all_that_there_is() {
+    for (agent, is_there, wanted) in [
+        // Who has legwork in a project elsewhere, or uses `legwork run` alone.
+        (Some("goose"), true, "mind"),
+        (Some("goose"), false, "mind"),
+        (None, false, "mind"),
+        (None, true, "problem"),
+    ] {
+        let home = home();
+        home.run(["uninstall", "opencode"]).with_code(0);
+        let as_agent = format!("exec {LEGWORK} rehearsal");
+        if let Some(agent) = agent {
+            executable(&home.path("bin").join(agent), &as_agent);
+        }
+        if is_there {
+            let script = format!("case $1 in --version) echo 1.18.33;; acp) {as_agent};; esac");
+            executable(&home.path("bin/opencode"), &script);
+        }
+        let exit = i32::from(wanted == "problem");
+        let missing = crate::doctor::found(&home, exit, "plugin.missing");
+        assert_eq!(missing["state"], wanted, "{agent:?} {is_there}");
+    }
+}

@@ -294,7 +294,7 @@ fn p7_a_plugin_of_another_version_is_found_and_written_anew() {
     apply(&home, &found(&home, 1, "plugin.program-gone"));
     findings(&home, 0);
     fs::remove_file(&file).unwrap();
-    apply(&home, &found(&home, 1, "plugin.missing"));
+    apply(&home, &found(&home, 0, "plugin.missing"));
     findings(&home, 0);
 }
 

@@ -192,8 +192,12 @@ codes! {
         "notify.desktop needs {program}, which is not on the PATH"
         words "Install it, or take notify.desktop out of {file}.";
 
+    /// it is not installed in OpenCode; a problem where helpers have no agent but OpenCode
     Problem plugin_missing "plugin.missing" (command)
         "it is not installed in OpenCode" restart "{command}";
+    Mind plugin_not_used "plugin.missing" (command)
+        "it is not installed in OpenCode"
+        run "{command}", "if you want helpers in OpenCode; then restart OpenCode";
     Mind plugin_twice "plugin.twice" (first, other, command)
         "it is installed twice: {first} and {other}" run "{command}", "leaves the other";
     Problem plugin_outdated "plugin.outdated" (file, command)
@@ -333,9 +337,12 @@ code is 1 if one of them is a problem.
     fn p7_every_code_is_on_its_page_of_docs() {
         let mut page = HEAD.to_owned();
         for rows in examples().chunk_by(|(_, a), (_, b)| a.code == b.code) {
-            let (means, Finding { code, state, says, .. }) = &rows[0];
+            let (means, Finding { code, says, .. }) = &rows[0];
             let means = if means.is_empty() { says } else { means.trim() };
-            let state = format!("{state:?}").to_lowercase();
+            let state = |(_, finding): &(_, Finding)| format!("{:?}", finding.state).to_lowercase();
+            let mut states: Vec<String> = rows.iter().map(state).collect();
+            states.dedup();
+            let state = states.join(" or ");
             let mut ways: Vec<String> = rows.iter().map(|(_, finding)| remedy(finding)).collect();
             ways.dedup();
             page.push_str(&format!("| `{code}` | {state} | {means} | {} |\n", ways.join("; or: ")));

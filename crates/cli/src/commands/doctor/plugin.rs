@@ -11,6 +11,7 @@ use super::check::DoctorContext;
 use super::clients;
 use super::codes;
 use super::finding::Finding;
+use crate::agents::Agents;
 use crate::clients::{Target, opencode};
 use crate::fault::Fault;
 use crate::installation::{Installation, opencode_command};
@@ -23,6 +24,8 @@ use crate::programs::find;
 use crate::project;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Its program, and its agent's name.
+const OPENCODE: &str = "opencode";
 
 /// A plugin file of ours.
 struct Installed {
@@ -44,7 +47,7 @@ pub fn plugin(context: Option<&DoctorContext>) -> Vec<Finding> {
     let mut found: Vec<Finding> = installed.iter().map(one).collect();
     found.extend(entry.map(|entry| of_entry(entry, entry.is_for_all(global.as_deref()))));
     if found.is_empty() {
-        return vec![connected(context).or_else(elsewhere).unwrap_or_else(missing)];
+        return vec![connected(context).or_else(elsewhere).unwrap_or_else(|| missing(context))];
     }
     found.extend(twice(&installed, entry));
     found
@@ -61,7 +64,7 @@ fn connected(context: Option<&DoctorContext>) -> Option<Finding> {
 fn elsewhere() -> Option<Finding> {
     let path = env::var_os("PATH").unwrap_or_default();
     let others = clients::names();
-    let add = match find("opencode", &path) {
+    let add = match find(OPENCODE, &path) {
         Some(_) => "; `legwork install opencode` adds it to OpenCode",
         None => "",
     };
@@ -78,12 +81,21 @@ pub fn is_elsewhere() -> bool {
     !is_here && !clients::names().is_empty()
 }
 
-fn missing() -> Finding {
+/// It is a problem where helpers could work in OpenCode alone. Somebody with another agent may use
+/// `legwork run`, or another client in a project elsewhere.
+fn missing(context: Option<&DoctorContext>) -> Finding {
     let is_cache = |file: PathBuf| Installation::of(&file, &legwork_machine::var).is_cache();
-    codes::plugin_missing(match this_file().is_ok_and(is_cache) {
+    let command = match this_file().is_ok_and(is_cache) {
         true => opencode_command(false),
         false => "legwork install opencode".to_owned(),
-    })
+    };
+    let has_opencode = find(OPENCODE, &env::var_os("PATH").unwrap_or_default()).is_some();
+    let has_another = context
+        .is_some_and(|context| Agents::find(&context.folders).names().any(|name| name != OPENCODE));
+    match has_opencode && !has_another {
+        true => codes::plugin_missing(command),
+        false => codes::plugin_not_used(command),
+    }
 }
 
 fn twice(installed: &[Installed], entry: Option<&NpmEntry>) -> Option<Finding> {
