@@ -1,17 +1,18 @@
 //! Asking the daemon on behalf of a person, who may write a task's id in short.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use legwork_client::{Client, Start};
 use legwork_machine::Folders;
-use legwork_protocol::TaskId;
 use legwork_protocol::api::{Answer, Ask, List, Request};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::line::{Context, Role};
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{ResultView, TaskView, TasksView};
+use legwork_protocol::{Status, TaskId};
 
 use crate::fault::Fault;
 use crate::screen::remark;
@@ -94,6 +95,20 @@ pub fn list(client: &mut Client, mut list: List, most: usize) -> Result<TasksVie
         listed = TasksView { tasks: listed.tasks, ..more };
     }
     Ok(listed)
+}
+
+/// The unfinished tasks of a listing, the newest first. Finished ones, of which there may be many,
+/// are not asked for.
+pub fn unfinished(client: &mut Client, wanted: &List) -> Result<TasksView, Fault> {
+    let mut found = TasksView::default();
+    for status in [Status::Running, Status::Resumed] {
+        let more = list(client, List { status: Some(status), ..wanted.clone() }, usize::MAX)?;
+        let tasks = found.tasks.into_iter().chain(more.tasks).collect();
+        found = TasksView { tasks, ..more };
+    }
+    found.tasks.sort_by_key(|task| Reverse(task.seq));
+    found.total = found.tasks.len();
+    Ok(found)
 }
 
 fn page(client: &mut Client, list: &List, limit: usize) -> Result<TasksView, Fault> {

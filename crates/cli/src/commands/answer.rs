@@ -7,7 +7,6 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command, ValueEnum};
 use legwork_client::Client;
-use legwork_protocol::Status;
 use legwork_protocol::api::{self, Ask, Reply};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::refusal::plain;
@@ -15,7 +14,7 @@ use legwork_protocol::view::{QuestionKind, QuestionView, TaskView};
 use serde_json::json;
 
 use super::{Exit, Fault, Screen};
-use crate::asking::{self, connect, find_task};
+use crate::asking::{connect, find_task, unfinished};
 use crate::run::in_place;
 use crate::run::questions::{self, Asked};
 use crate::screen::{DIM, Report, paint};
@@ -193,11 +192,7 @@ fn check(question: &QuestionView, reply: &Reply) -> Result<(), Fault> {
 
 /// Everything that anybody asks.
 fn all(client: &mut Client, screen: &Screen) -> Result<Exit, Fault> {
-    let mut asking = Vec::new();
-    for status in [Status::Running, Status::Resumed] {
-        let list = api::List { status: Some(status), ..api::List::default() };
-        asking.extend(asking::list(client, list, usize::MAX)?.tasks);
-    }
+    let mut asking = unfinished(client, &api::List::default())?.tasks;
     asking.retain(|task| !task.questions.is_empty());
     if screen.is_json() || asking.is_empty() {
         let value = |task: &TaskView| json!({ "task": task.id, "questions": task.questions });

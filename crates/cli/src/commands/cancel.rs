@@ -1,13 +1,11 @@
 //! `legwork cancel`.
 
 use clap::Args;
-use legwork_client::Client;
-use legwork_protocol::TaskId;
 use legwork_protocol::api::{Answer, Ask, List};
 use serde_json::json;
 
 use super::{Exit, Fault, Screen};
-use crate::asking::{connect, find_all, list};
+use crate::asking::{connect, find_all, unfinished};
 use crate::mail;
 use crate::screen::{BAD, Report, agrees, paint, remark};
 use crate::words::counted;
@@ -42,7 +40,10 @@ impl super::Command for Cancel {
     fn run(self, screen: &Screen) -> Result<Exit, Fault> {
         let mut client = connect()?;
         let ids = match self.all {
-            true => unfinished(&mut client)?,
+            true => {
+                let all = unfinished(&mut client, &List::default())?.tasks;
+                all.into_iter().map(|task| task.id).collect()
+            }
             false => find_all(&mut client, &self.tasks)?,
         };
         if self.all && ids.is_empty() && !screen.is_json() {
@@ -70,9 +71,4 @@ impl super::Command for Cancel {
         }
         Ok(if all.iter().any(|report| report.refused) { Exit::Refused } else { Exit::Done })
     }
-}
-
-fn unfinished(client: &mut Client) -> Result<Vec<TaskId>, Fault> {
-    let tasks = list(client, List::default(), usize::MAX)?.tasks.into_iter();
-    Ok(tasks.filter(|task| task.status.is_unfinished()).map(|task| task.id).collect())
 }

@@ -11,7 +11,7 @@ use legwork_protocol::view::{DaemonView, TasksView};
 use legwork_views::model::State;
 
 use super::{Exit, Fault, Screen};
-use crate::asking::{connect, get, list};
+use crate::asking::{connect, get, list, unfinished};
 use crate::screen::{DIM, MIND, paint};
 use crate::{listing, project, views};
 
@@ -77,24 +77,14 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 }
 
 /// The unfinished tasks that are so now, the newest first.
-fn unfinished(
+fn now(
     client: &mut Client,
     wanted: &api::List,
     state: State,
     most: usize,
 ) -> Result<TasksView, Fault> {
-    let mut found: Option<TasksView> = None;
-    for status in [Status::Running, Status::Resumed] {
-        let wanted = api::List { status: Some(status), ..wanted.clone() };
-        let more = list(client, wanted, usize::MAX)?;
-        match &mut found {
-            Some(found) => found.tasks.extend(more.tasks),
-            None => found = Some(more),
-        }
-    }
-    let mut found = found.unwrap_or_default();
+    let mut found = unfinished(client, wanted)?;
     found.tasks.retain(|task| State::of(task) == state);
-    found.tasks.sort_by_key(|task| std::cmp::Reverse(task.seq));
     found.total = found.tasks.len();
     found.tasks.truncate(most);
     Ok(found)
@@ -129,7 +119,7 @@ impl super::Command for List {
                         .to_owned(),
                 ));
             }
-            Some(Kind::Now(state)) => unfinished(&mut client, &wanted, state, most)?,
+            Some(Kind::Now(state)) => now(&mut client, &wanted, state, most)?,
             Some(Kind::Of(_)) | None => list(&mut client, wanted, most)?,
         };
         if screen.is_json() {

@@ -378,3 +378,27 @@ fn p9_a_daemon_that_cannot_be_started_passes_its_last_words_on() {
         assert!(ended.err.contains("no memory for the engine"), "{ended:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn x2_who_cancels_everything_asks_for_the_unfinished_tasks_alone() {
+    let home = Home::new();
+    let (mut daemon, listener) = stand_in(&home, "exec cat", |_| {});
+    let cancel = home.command(["cancel", "--all", "--yes"]).spawn().unwrap();
+    let mut stream = accepted(&listener);
+    let hello = serde_json::json!({
+        "type": "hello",
+        "version": legwork_protocol::line::LINE_VERSION,
+        "build": env!("CARGO_PKG_VERSION"),
+        "tools": [],
+    });
+    writeln!(stream, "{hello}").unwrap();
+    let mut heard = Lines::of(stream.try_clone().unwrap());
+    let asked = std::iter::from_fn(|| heard.next()).find(|line| line.contains("\"list\""));
+    stream.write_all(b"{\"type\":\"bye\",\"why\":\"Not today.\"}\n").unwrap();
+    assert_eq!(output_of(cancel).status.code(), Some(6));
+    let asked = asked.unwrap();
+    assert!(asked.contains("\"status\":\"running\""), "{asked}");
+    daemon.kill().unwrap();
+    ended(&mut daemon);
+}
