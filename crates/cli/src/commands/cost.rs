@@ -67,32 +67,27 @@ fn page(costs: &CostsView, screen: &Screen) -> Vec<String> {
 
 fn sentence(total: &CostSum) -> String {
     let runs = counted(total.runs as usize, "run");
-    if is_unknown(total) {
-        return format!("{runs} of agents that do not tell their cost and tokens.");
-    }
     let have = if total.runs == 1 { "has" } else { "have" };
-    let cost = match total.costs.is_empty() {
-        true => format!("{runs} {have} an unknown cost"),
-        false => format!("{runs} {have} cost {}", sentences::costs(&total.costs)),
-    };
-    if total.tokens_unknown == total.runs {
-        return format!("{cost}.");
+    let cost = || format!("cost {}", sentences::costs(&total.costs));
+    let used = || format!("used {} tokens", sentences::number(total.tokens));
+    match (total.costs.is_empty(), total.tokens_unknown == total.runs) {
+        (true, true) => format!("{runs} of agents that do not tell their cost and tokens."),
+        (true, false) => {
+            format!("{runs} of agents that do not tell their cost {have} {}.", used())
+        }
+        (false, true) => {
+            format!("{runs} of agents that do not tell their tokens {have} {}.", cost())
+        }
+        (false, false) => format!("{runs} {have} {} and {}.", cost(), used()),
     }
-    format!("{cost} and used {} tokens.", sentences::number(total.tokens))
 }
 
-fn is_unknown(total: &CostSum) -> bool {
-    total.cost_unknown == total.runs && total.tokens_unknown == total.runs
-}
-
-/// What is missing in the sums, if something is that the first sentence has not said.
+/// What is missing in the sums. The first sentence has said what is missing altogether.
 fn unknown(total: &CostSum) -> Option<String> {
-    if is_unknown(total) {
-        return None;
-    }
     let which = |count: u64, what: &str| {
         let runs = counted(count as usize, "run");
-        (count > 0).then(|| format!("{runs} of agents that do not tell their {what}"))
+        let is_new = count > 0 && count < total.runs;
+        is_new.then(|| format!("{runs} of agents that do not tell their {what}"))
     };
     let missing = match (total.cost_unknown, total.tokens_unknown) {
         (cost, tokens) if cost == tokens => [which(cost, "cost and tokens"), None],
@@ -127,4 +122,49 @@ fn row(CostGroup { name, sum }: &CostGroup) -> Vec<Cell> {
         Cell::new(known(sum.tokens_unknown, sentences::number(sum.tokens))),
         Cell::new(known(sum.cost_unknown, sentences::costs(&sum.costs))),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use legwork_protocol::{Cost, Currency};
+
+    use super::*;
+
+    #[test]
+    fn p4_what_is_not_known_is_said_once() {
+        let known = vec![Cost { micros: 500_000, currency: Currency::USD }];
+        let sum = |costs: &[Cost], cost_unknown, tokens_unknown| CostSum {
+            runs: 2,
+            costs: costs.to_vec(),
+            cost_unknown,
+            tokens: 3_000,
+            tokens_unknown,
+            ..CostSum::default()
+        };
+        for (sum, said, missing) in [
+            (
+                sum(&[], 2, 0),
+                "2 runs of agents that do not tell their cost have used 3,000 tokens.",
+                None,
+            ),
+            (
+                sum(&[], 2, 1),
+                "2 runs of agents that do not tell their cost have used 3,000 tokens.",
+                Some("Not in these sums: 1 run of agents that do not tell their tokens."),
+            ),
+            (
+                sum(&known, 0, 2),
+                "2 runs of agents that do not tell their tokens have cost 0.5000 USD.",
+                None,
+            ),
+            (
+                sum(&known, 1, 2),
+                "2 runs of agents that do not tell their tokens have cost 0.5000 USD.",
+                Some("Not in these sums: 1 run of agents that do not tell their cost."),
+            ),
+            (sum(&known, 0, 0), "2 runs have cost 0.5000 USD and used 3,000 tokens.", None),
+        ] {
+            assert_eq!((&*sentence(&sum), unknown(&sum).as_deref()), (said, missing));
+        }
+    }
 }
