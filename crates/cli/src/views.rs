@@ -29,13 +29,9 @@ pub fn activity(task: &TaskView) -> String {
         return format!("waiting: {waiting}");
     }
     if !task.status.is_unfinished() {
-        let calls = counted(task.tool_calls as usize, "tool call");
-        let cost = task.usage.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
         let is_owed = task.notice_pending && !is_terminal(&task.parent);
         let untold = if is_owed { ", parent not told yet" } else { "" };
-        // The sums over all runs are `legwork cost`'s.
-        let of = if task.resumes > 0 { " in its last run" } else { "" };
-        return format!("{calls}{cost}{of}{untold}");
+        return format!("{}{untold}", figures(task));
     }
     match (task.last_tools.last(), task.quiet_ms) {
         (Some(tool), Some(quiet)) => format!("{tool}, {}", ago(quiet)),
@@ -43,6 +39,14 @@ pub fn activity(task: &TaskView) -> String {
         (Some(tool), None) => tool.clone(),
         (None, None) => task.stage.to_string(),
     }
+}
+
+/// What the last run of a task took. The sums over all runs are `legwork cost`'s.
+pub fn figures(task: &TaskView) -> String {
+    let calls = counted(task.tool_calls as usize, "tool call");
+    let cost = task.usage.cost.map(|cost| format!(", {cost}")).unwrap_or_default();
+    let of = if task.resumes > 0 { " in its last run" } else { "" };
+    format!("{calls}{cost}{of}")
 }
 
 pub fn activity_style(task: &TaskView) -> Style {

@@ -9,7 +9,8 @@ use legwork_protocol::{QuestionId, TaskId, Time};
 use legwork_views::model::{Item, State, ask};
 
 use crate::screen::{BOLD, DIM, paint};
-use crate::words::{clock, counted, duration};
+use crate::views::figures;
+use crate::words::{clock, duration};
 
 /// Longer than any line that is written about a task.
 const LINE_MAX_CHARS: usize = 1_000;
@@ -105,8 +106,8 @@ fn happened(before: Option<&Known>, now: &Known, item: &Item) -> Vec<String> {
             State::Working if was_state == Some(State::Asks) => words.push("goes on".to_owned()),
             State::Working if was_state == Some(State::Queued) => words.push("begins".to_owned()),
             State::Working => {}
-            State::Queued => words.push("waits for a place".to_owned()),
-            over => words.push(ended(item, over)),
+            State::Queued => words.push(State::Queued.word().to_owned()),
+            over => words.push(ended(task, over)),
         }
     }
     match (&now.waits, was.and_then(|was| was.waits.as_ref())) {
@@ -116,14 +117,11 @@ fn happened(before: Option<&Known>, now: &Known, item: &Item) -> Vec<String> {
     words
 }
 
-fn ended(item: &Item, state: State) -> String {
-    let task = &item.task;
+fn ended(task: &TaskView, state: State) -> String {
     let word = state.word();
     let took = duration(task.elapsed_ms);
     if state == State::Completed {
-        let calls = counted(task.tool_calls as usize, "tool call");
-        let cost = item.row.cost.as_ref().map(|cost| format!(", {cost}")).unwrap_or_default();
-        return format!("{word} after {took}, {calls}{cost}");
+        return format!("{word} after {took}, {}", figures(task));
     }
     let reason = task.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
     format!("{word} after {took}{reason}")

@@ -44,9 +44,9 @@ impl Drop for Watching {
     }
 }
 
-/// What only somebody who looks for a fault can use.
+/// Words of lines that are of use only to find a fault.
 const DETAILS: [&str; 5] =
-    ["handing over the prompt", "the host has the prompt", "queued", "on its way", "opening"];
+    ["handing over the prompt", "has the prompt", "end queued", "on its way", "opening"];
 
 #[test]
 fn v6_in_a_pipe_what_happens_is_told_in_a_persons_words() {
@@ -180,4 +180,40 @@ fn v6_more_tasks_than_rows_do_not_scroll_the_screen_away() {
     one_table("The newest");
     terminal.keys(&["C-c"]);
     terminal.until_has("code 130.");
+}
+
+#[test]
+fn v6_figures_of_a_resumed_task_are_said_to_be_of_its_last_run() {
+    let home = Home::new();
+    let task = home.launch("Clean up", "tool read\ntool read\nsay one");
+    home.until_status(&task, "completed");
+    let mut watching = Watching::start(&home, &[]);
+    home.run(["resume", &task, "tool read\nsay two", "--detach"]).with_code(0);
+    let last = watching.until("Clean up: completed after ").pop().unwrap();
+    let figures = "1 tool call in its last run";
+    assert!(last.contains(figures), "{last}");
+    let listed = home.run(["list"]).with_code(0).out;
+    assert!(listed.contains(figures), "{listed}");
+}
+
+#[test]
+fn v6_a_watch_says_who_asks_you_is_working_and_is_queued() {
+    let home = Home::new();
+    home.configure("[limits]\nmax_running = 2\n");
+    let mut watching = Watching::start(&home, &[]);
+    let terminal = Shell::run(&home, (120, 20), "legwork watch");
+    let asks = home.launch("Clean up", "ask rm x");
+    let working = home.launch("Look around", "tool read for 600s");
+    let queued = home.launch("Wait for it", "say x");
+    terminal.until("each in its word", |screen| {
+        [(&asks, "asks you"), (&working, "working"), (&queued, "queued")].iter().all(
+            |(task, word)| {
+                screen.lines().any(|line| line.starts_with(task.as_str()) && line.contains(word))
+            },
+        )
+    });
+    watching.until("○ Wait for it: queued");
+    terminal.keys(&["C-c"]);
+    terminal.until_left(130);
+    home.run(["cancel", "--all", "--yes"]).with_code(0);
 }
