@@ -15,6 +15,8 @@ fn m1_a_client_of_the_new_era_discovers_the_server_and_its_tools() {
     assert_eq!(server["serverInfo"]["name"], "legwork");
     assert!(server["capabilities"]["extensions"][TASKS].is_object());
     let tools = client.ask("tools/list", json!({}));
+    // Nobody can copy the conversation of a client.
+    assert!(!tools.to_string().to_lowercase().contains("fork"), "{tools:#}");
     let tools = tools["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 6);
     for tool in tools {

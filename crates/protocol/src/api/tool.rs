@@ -34,8 +34,7 @@ pub enum Note {
 #[schemars(inline)]
 pub(crate) struct TaskArgs {
     /// The whole task for the helper, or the follow-up message when resuming. The helper sees
-    /// nothing of this conversation (unless fork), so say everything it needs and what to report
-    /// back.
+    /// nothing of this conversation, so say everything it needs and what to report back.
     // Taken without it all the same: its absence is refused together with what else is missing.
     #[schemars(required)]
     prompt: Option<String>,
