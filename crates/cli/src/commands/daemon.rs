@@ -235,14 +235,10 @@ fn start(folders: &Folders, screen: &Screen) -> Result<Exit, Fault> {
 }
 
 fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
-    let then = match Config::read(&folders.config).0.settings.interrupted {
-        Interrupted::Continue => "The next daemon has what it cuts off go on.",
-        Interrupted::Fail => "What it cuts off has failed (recovery.interrupted).",
-    };
+    let interrupted = Config::read(&folders.config).0.settings.interrupted;
     let may_end = |helpers: usize| {
-        let helpers_of_ours = counted(helpers, "helper");
-        let question = format!("{then} End the daemon and cut off {helpers_of_ours} with it?");
-        Ok::<bool, Fault>(helpers == 0 || yes || agrees(&question)?)
+        let ends = what_ends(helpers, interrupted);
+        Ok::<bool, Fault>(helpers == 0 || yes || agrees(&format!("{ends} End the daemon?"))?)
     };
     let done = match connect_soon(folders, Start::Never) {
         Ok(mut client) => {
@@ -271,6 +267,17 @@ fn stop(folders: &Folders, yes: bool, screen: &Screen) -> Result<Exit, Fault> {
             lines
         },
     )
+}
+
+/// Which helpers end with the daemon, and what becomes of them.
+fn what_ends(helpers: usize, interrupted: Interrupted) -> String {
+    let (ends, then) = match (helpers, interrupted) {
+        (1, Interrupted::Continue) => ("on an agent over ACP ends", "the next daemon has it go on"),
+        (_, Interrupted::Continue) => ("on agents over ACP end", "the next daemon has them go on"),
+        (1, Interrupted::Fail) => ("on an agent over ACP ends", "it fails (recovery.interrupted)"),
+        (_, Interrupted::Fail) => ("on agents over ACP end", "they fail (recovery.interrupted)"),
+    };
+    format!("{} {ends} with the daemon, and {then}.", counted(helpers, "helper"))
 }
 
 fn log(path: &Path, lines: usize, follow: bool, screen: &Screen) -> Result<Exit, Fault> {

@@ -3,7 +3,7 @@
 use legwork_testkit::legwork::{Home, eventually};
 use rustix::process::Signal;
 
-use crate::running::Running;
+use crate::running::{Running, until_asked};
 
 fn leave(signal: Signal, code: i32) {
     let home = Home::new();
@@ -35,4 +35,23 @@ fn k3_without_a_terminal_an_interrupt_leaves_the_helpers_running() {
 #[test]
 fn k3_being_told_to_end_leaves_the_helpers_running() {
     leave(Signal::TERM, 143);
+}
+
+#[test]
+fn k3_who_stops_the_daemon_is_asked_and_told_which_helpers_end_and_what_becomes_of_them() {
+    for (settings, becomes) in [
+        ("", "the next daemon has it go on"),
+        ("[recovery]\ninterrupted = \"fail\"\n", "it fails (recovery.interrupted)"),
+    ] {
+        let home = Home::new();
+        home.configure(settings);
+        let task = home.launch("Clean up", "ask a\nsay one");
+        until_asked(&home, &task);
+        let asks = home.run(["daemon", "stop"]).with_code(2).err;
+        let said = format!("1 helper on an agent over ACP ends with the daemon, and {becomes}.");
+        assert!(asks.contains(&said) && asks.contains("End the daemon?"), "{asks}");
+        assert!(asks.contains("--yes"), "{asks}");
+        assert_eq!(home.status(&task), "running");
+        home.run(["cancel", &task]).with_code(0);
+    }
 }
