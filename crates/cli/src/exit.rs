@@ -27,7 +27,7 @@ Exit codes:
   130, 143  interrupted or told to end; helpers at work go on
 
 With --json an error is one line of JSON on stderr: {\"error\": {\"text\": …, \"exit_code\": …}},
-with the \"refusal\" and its code if there is one. What is only to be minded is a \"warning\".
+with the \"refusal\" and its code if there is one. Every other line there is a \"warning\".
 ";
 
 pub fn after_help() -> String {

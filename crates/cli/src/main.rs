@@ -80,15 +80,18 @@ fn main() -> ExitCode {
         Ok(typed) => typed,
         Err(error) => return wrong_usage(&error),
     };
+    if json {
+        screen::speak_json();
+    }
     if let Some(folder) = folder
         && let Err(source) = std::env::set_current_dir(&folder)
     {
         let fault = Fault::Usage(format!("Could not go to {}: {source}.", folder.display()));
-        screen::complain(&fault, json);
+        screen::complain(&fault);
         return fault.exit().into();
     }
     if command.is_for_people() {
-        mistakes::tell(json);
+        mistakes::tell();
     }
     // What a person was told is for the person to see.
     let shows_mail = command.shows_mail() && !json && !inside::is_inside();
@@ -104,7 +107,7 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(fault) if fault.is_closed_pipe() => Exit::Done.into(),
         Err(fault) => {
-            screen::complain(&fault, json);
+            screen::complain(&fault);
             fault.exit().into()
         }
     }
@@ -115,7 +118,8 @@ fn wrong_usage(error: &clap::Error) -> ExitCode {
     let mut typed = std::env::args_os().take_while(|word| word != "--");
     if error.use_stderr() && typed.any(|word| word == "--json") {
         let says = error.to_string();
-        screen::complain(&Fault::Usage(says.trim().to_owned()), true);
+        screen::speak_json();
+        screen::complain(&Fault::Usage(says.trim().to_owned()));
         return Exit::Usage.into();
     }
     error.exit()

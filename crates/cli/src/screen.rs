@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use legwork_protocol::api::{Answer, Refusal};
@@ -159,37 +160,57 @@ pub fn agrees(question: &str) -> Result<bool, Fault> {
     if !io::stdin().is_terminal() {
         return Err(Fault::Usage(format!("{question} Nobody is there to say so: give --yes.")));
     }
-    let mut out = io::stderr();
-    write!(out, "{question} [y/N] ").and_then(|()| out.flush()).map_err(Fault::Output)?;
+    let question = format!("{question} [y/N]");
+    if is_for_programs() {
+        remark(question);
+    } else {
+        let mut out = io::stderr();
+        write!(out, "{question} ").and_then(|()| out.flush()).map_err(Fault::Output)?;
+    }
     let mut line = String::new();
     io::stdin().read_line(&mut line).map_err(Fault::Input)?;
     Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Tells on stderr that something went wrong: a person in words, a program on one line of JSON.
-pub fn complain(fault: &Fault, json: bool) {
-    let name = paint(BAD, "legwork:");
-    remark(if json {
-        for_programs(&fault.for_programs())
-    } else {
-        format!("{name} {}", fault.in_full())
-    });
+/// Whether a program reads stderr (`--json`): then each line there is an object of JSON.
+static FOR_PROGRAMS: AtomicBool = AtomicBool::new(false);
+
+/// From now on a program reads stderr.
+pub fn speak_json() {
+    FOR_PROGRAMS.store(true, Ordering::Relaxed);
+}
+
+fn is_for_programs() -> bool {
+    FOR_PROGRAMS.load(Ordering::Relaxed)
+}
+
+/// Tells on stderr that something went wrong.
+pub fn complain(fault: &Fault) {
+    tell(fault.for_programs(), || format!("{} {}", paint(BAD, "legwork:"), fault.in_full()));
 }
 
 /// The same of what the command goes on without.
-pub fn warn(text: &str, json: bool) {
-    let name = paint(MIND, "legwork:");
-    remark(if json { for_programs(&json!({ "warning": text })) } else { format!("{name} {text}") });
+pub fn warn(text: &str) {
+    tell(warning(text), || format!("{} {text}", paint(MIND, "legwork:")));
 }
 
-fn for_programs(value: &Value) -> String {
-    harmless_json(&value.to_string()).into_owned()
-}
-
-/// Tells a person something beside the output, on stderr.
+/// Tells something beside the output, on stderr.
 pub fn remark(text: impl Display) {
+    let text = text.to_string();
+    tell(warning(&text), || text.clone());
+}
+
+fn warning(text: &str) -> Value {
+    json!({ "warning": anstream::adapter::strip_str(text).to_string() })
+}
+
+fn tell(for_programs: Value, for_people: impl FnOnce() -> String) {
+    let line = match is_for_programs() {
+        true => harmless_json(&for_programs.to_string()).into_owned(),
+        false => for_people(),
+    };
     // There is nobody left to be told if that fails.
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 #[cfg(test)]

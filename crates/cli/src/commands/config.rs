@@ -97,7 +97,7 @@ fn show(file: &Path, screen: &Screen) -> Result<Exit, Fault> {
         lines
     })?;
     if !screen.is_json() {
-        mistakes.iter().for_each(|mistake| warn(mistake, false));
+        mistakes.iter().for_each(|mistake| warn(mistake));
     }
     Ok(Exit::Done)
 }

@@ -2,6 +2,8 @@
 
 use legwork_testkit::legwork::{Home, Shell, eventually};
 
+use crate::running::{launch, until_asked};
+
 const WIDE: (u16, u16) = (120, 24);
 
 #[test]
@@ -188,4 +190,34 @@ fn what_a_helper_writes_neither_steers_the_terminal_nor_turns_its_text_around() 
         2,
         "{screen}"
     );
+}
+
+#[test]
+fn p7_with_json_a_question_and_what_came_of_it_are_lines_of_json() {
+    let home = Home::new();
+    let task = launch(&home, "ask rm x");
+    until_asked(&home, &task);
+    let file = home.path("said");
+    for (command, last) in [
+        ("cancel --all", "Nothing was called off."),
+        ("clear", "Nothing was forgotten."),
+        ("uninstall opencode --purge --force", "Nothing was removed."),
+    ] {
+        let line = format!("legwork {command} --json 2> {file:?}");
+        let terminal = Shell::run(&home, WIDE, &line);
+        eventually("it has asked", || {
+            std::fs::read_to_string(&file).unwrap_or_default().contains("[y/N]").then_some(())
+        });
+        terminal.keys(&["n", "Enter"]);
+        terminal.until_has("code 1.");
+        let said = std::fs::read_to_string(&file).unwrap();
+        let warning = |line: &str| {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            line["warning"].as_str().unwrap().to_owned()
+        };
+        let said: Vec<String> = said.lines().map(warning).collect();
+        assert_eq!(said.last().unwrap(), last, "{said:?}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    home.run(["cancel", &task]).with_code(0);
 }

@@ -381,6 +381,26 @@ fn p9_a_daemon_that_cannot_be_started_passes_its_last_words_on() {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[cfg(target_os = "linux")]
+#[test]
+fn p7_with_json_a_remark_is_a_line_of_json_too() {
+    let home = Home::new();
+    let (mut busy, listener) = stand_in(&home, "while :; do :; done", |_| {});
+    let mut list = home.command(["list", "--json"]).spawn().unwrap();
+    let mut stream = accepted(&listener);
+    let mut said = Lines::of(list.stderr.take().unwrap());
+    let line = said.next().unwrap();
+    let remark: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert!(remark["warning"].as_str().unwrap().contains("Still waiting."), "{line}");
+    stream.write_all(b"{\"type\":\"bye\",\"why\":\"Not today.\"}\n").unwrap();
+    let line = said.next().unwrap();
+    let error: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert!(error["error"]["text"].as_str().unwrap().contains("Not today."), "{line}");
+    assert_eq!(ended(&mut list).code(), Some(6));
+    busy.kill().unwrap();
+    ended(&mut busy);
+}
+
 fn x2_who_cancels_everything_asks_for_the_unfinished_tasks_alone() {
     let home = Home::new();
     let (mut daemon, listener) = stand_in(&home, "exec cat", |_| {});
