@@ -2,22 +2,21 @@
 //! way; one whose own daemon then cannot start would do so again with every command, and end what
 //! works each time. So the failure is noted, and for a while that program takes nobody's place.
 
-use std::io::Read;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
-use std::{fs, io};
 
 use legwork_machine::epoch_ms;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
+use crate::note;
+
 /// Beside the note of the newest program.
 const FILE: &str = "failed.json";
-/// A path and a few numbers; a file of more bytes is none of ours.
-const FILE_MAX_BYTES: u64 = 16 << 10;
 /// The reason may be gone by then, and to end a daemon that works once in so long is no harm.
 const COUNTS_FOR: Duration = Duration::from_secs(10 * 60);
 
@@ -41,19 +40,7 @@ impl Failed {
         let Some(file) = file(program) else { return };
         let failed = Self { program: program.to_owned(), file, at_ms: epoch_ms() };
         // Without a note it is tried once more, which is what was done before there were any.
-        let _ = failed.write(store);
-    }
-
-    fn write(&self, store: &Path) -> io::Result<()> {
-        // Whoever reads it meanwhile sees the old or the new one whole.
-        let draft = store.join(format!("{FILE}.{}", std::process::id()));
-        let text = serde_json::to_vec(self)?;
-        let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, store.join(FILE)));
-        if written.is_err() {
-            // On a full disk there may be half of it.
-            let _ = fs::remove_file(&draft);
-        }
-        written
+        let _ = note::write(store, FILE, &failed);
     }
 
     /// Whether a daemon of this program, as it is now, has failed lately.
@@ -70,10 +57,7 @@ impl Failed {
     }
 
     fn read(store: &Path) -> Option<Self> {
-        let mut text = Vec::new();
-        let file = fs::File::open(store.join(FILE)).ok()?;
-        file.take(FILE_MAX_BYTES).read_to_end(&mut text).ok()?;
-        serde_json::from_slice(&text).ok()
+        note::read(store, FILE)
     }
 
     fn is_of(&self, program: &Path) -> bool {

@@ -11,6 +11,7 @@ mod failed;
 mod fault;
 mod link;
 mod newest;
+mod note;
 mod record;
 mod start;
 mod terminal;

@@ -3,19 +3,18 @@
 //! the records so that an older one cannot read them, so whoever has to start a daemon starts the
 //! newest that is still there.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use legwork_machine::{is_program, program};
 use serde::{Deserialize, Serialize};
 
 use crate::failed::Failed;
+use crate::note;
 use crate::version::is_newer;
 
 /// Beside the records, which are the reason for it.
 const FILE: &str = "newest.json";
-/// A path and a version; a file of more bytes is none of ours.
-const FILE_MAX_BYTES: u64 = 16 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Newest {
@@ -26,10 +25,7 @@ pub struct Newest {
 impl Newest {
     /// The one that is noted, if it is still there.
     pub fn of(store: &Path) -> Option<Self> {
-        let mut text = Vec::new();
-        let file = std::fs::File::open(store.join(FILE)).ok()?;
-        file.take(FILE_MAX_BYTES).read_to_end(&mut text).ok()?;
-        let noted: Self = serde_json::from_slice(&text).ok()?;
+        let noted: Self = note::read(store, FILE)?;
         (noted.program.is_absolute() && is_program(&noted.program)).then_some(noted)
     }
 
@@ -42,10 +38,7 @@ impl Newest {
         if noted.is_some_and(|noted| noted == own || is_newer(&noted.version, version)) {
             return Ok(());
         }
-        // Whoever reads it meanwhile sees the old or the new one whole.
-        let draft = store.join(format!("{FILE}.draft"));
-        std::fs::write(&draft, serde_json::to_vec(&own)?)?;
-        std::fs::rename(&draft, store.join(FILE))
+        note::write(store, FILE, &own)
     }
 }
 
@@ -85,6 +78,16 @@ mod tests {
         assert_eq!(Newest::of(store), None);
         Newest::note(store, "0.2.0").unwrap();
         assert_eq!(Newest::of(store).unwrap().version, "0.2.0");
+    }
+
+    #[test]
+    fn k4_a_note_that_cannot_be_written_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path();
+        fs::create_dir_all(store.join(FILE).join("in the way")).unwrap();
+        assert!(Newest::note(store, "0.2.0").is_err());
+        let left: Vec<_> = fs::read_dir(store).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, [FILE]);
     }
 
     #[test]
