@@ -346,11 +346,13 @@ fn p5_a_list_says_who_asks_and_who_is_queued_and_shows_only_those() {
     let launched = host.try_launch("is queued");
     let queued = launched.lines().find_map(|line| line.strip_prefix("Task ID: ")).unwrap().into();
     host.ask(&session, "per_1");
-    eventually("it asks", || home.run(["list"]).out.contains("asks you").then_some(()));
-    let list = home.run(["list"]).with_code(0).out;
     for (task, word) in [(&asks, "asks you"), (&works, "working"), (&queued, "queued")] {
-        let row = list.lines().find(|line| line.starts_with(task.as_str())).unwrap();
-        assert!(row.contains(word) && !row.contains("running"), "{row}");
+        let row = eventually(word, || {
+            let list = home.run(["list"]).with_code(0).out;
+            let row = list.lines().find(|line| line.starts_with(task.as_str())).unwrap();
+            row.contains(word).then(|| row.to_owned())
+        });
+        assert!(!row.contains("running"), "{row}");
         let shown = home.run(["show", task]).with_code(0).out;
         assert!(shown.contains(word) && !shown.contains("running"), "{shown}");
     }

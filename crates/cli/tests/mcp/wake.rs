@@ -163,15 +163,16 @@ fn m3_a_claude_code_that_does_not_run_is_told_when_it_is_back() {
 
 #[test]
 fn m3_a_message_that_died_in_the_queue_of_its_process_was_not_told() {
-    let home = Home::new();
+    let home = gated("read by nobody");
     let listener = UnixListener::bind(home.path("queue")).unwrap();
     // A Claude Code that outlives its front, and only queues what comes into its inbox.
     let script = r#"exec 3<&0; "$LEGWORK" mcp <&3 & echo $! >"$HOME/front"
         exec 3<&-; wait; exec sleep 300"#;
     let mut client = Client::modern_as(shell(&home, script), "claude-code");
-    let task = client.launch_task("wait 200ms; say read by nobody");
+    let task = client.launch_gated();
     let front = fs::read_to_string(home.path("home/front")).unwrap().trim().parse().unwrap();
     kill_process(Pid::from_raw(front).unwrap(), Signal::KILL).unwrap();
+    open(&home);
     let (say, heard) = mpsc::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
