@@ -59,8 +59,8 @@ use crate::screen::Screen;
     name = "legwork",
     version,
     long_about = "Background helpers for coding agents. An agent hands over a piece of work, goes \
-        on with its conversation, and is told once, with the whole result, when it is done. With \
-        these commands a person sees and steers what the helpers do.",
+        on with its conversation, and is notified exactly once, with the full result, when the \
+        work is done. With these commands a person sees and steers what the helpers do.",
     arg_required_else_help = true,
     after_help = after_help()
 )]

@@ -58,7 +58,7 @@ pub fn activity_style(task: &TaskView) -> Style {
 pub struct Depth {
     /// The whole prompts, and not their first lines.
     pub full: bool,
-    /// What only somebody who looks for a fault can use: ids of sessions and hosts.
+    /// Ids of sessions and hosts, which are of use only to find a fault.
     pub verbose: bool,
 }
 

@@ -26,8 +26,8 @@ use crate::version::is_newer;
 const PATIENCE: Duration = Duration::from_secs(8);
 /// Whoever waits longer is told what for.
 const SAY_AFTER: Duration = Duration::from_secs(2);
-/// A daemon that starts and has done nothing at all for this long hangs: longer than it waits for
-/// another program that has its records locked.
+/// A starting daemon that uses no CPU for this long is hung. Longer than the daemon waits for
+/// another program that has the records locked.
 const IDLE_MAX: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(15);
 /// Between the starts of two daemons: the first may have found a leaving one in its way.

@@ -27,7 +27,7 @@ pub async fn write(socket: &str, text: &str) -> io::Result<()> {
     written.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// What a transcript is searched for.
+/// Evidence in Claude Code's transcript that its model was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trace {
     /// A message that bears this id.

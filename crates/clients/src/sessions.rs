@@ -1,5 +1,5 @@
-//! The sessions that have called, and how each is reached. Kept in a file, so that a delivery finds
-//! its way after a restart of the daemon.
+//! Client sessions that have called, and how to wake each. A file keeps them, so that a delivery
+//! reaches its session after a restart of the daemon.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -1,5 +1,5 @@
-//! What was just saved, for those who watch: a journal that passes everything on to the store and
-//! remembers the changes until they are taken.
+//! A journal that passes everything on to the store and buffers the saved changes for observers
+//! (the log, `legwork watch`) until they take them.
 
 use legwork_engine::text::story;
 use legwork_engine::{Change, Journal, Saved};

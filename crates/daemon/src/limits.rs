@@ -109,7 +109,7 @@ pub const NOTIFY_MAX: Duration = Duration::from_secs(10);
 pub const NOTIFY_LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Of a result or a reason that a notification carries: more than any message shows.
 pub const NOTIFY_DETAIL_MAX_CHARS: usize = 2_000;
-/// How often it is looked whether one that has ended has said all that it said.
+/// Times to retry reading the output of a program that has exited.
 pub const NOTIFY_WORDS_LOOKS: u32 = 10;
 /// Of what a program says of its failure, for the log.
 pub const NOTIFY_WORDS_MAX_BYTES: u64 = 1 << 10;

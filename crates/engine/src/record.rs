@@ -225,7 +225,7 @@ pub enum Change {
         end: DeliveryEnd,
     },
     StopRequested(Stop),
-    /// It was, or is beyond reach.
+    /// The session was stopped, or nobody can reach it any more.
     StopDone {
         task: TaskId,
     },

@@ -84,7 +84,7 @@ impl Tasks {
         self.live.get_mut(&id)
     }
 
-    /// A task that cannot but be unfinished.
+    /// Like `live_mut`, but asserts in tests that the task is unfinished.
     pub fn unfinished_mut(&mut self, id: TaskId) -> Option<&mut Live> {
         let live = self.live.get_mut(&id);
         debug_assert!(live.is_some(), "{id} is not unfinished");

@@ -20,7 +20,8 @@ pub fn host_name(kind: &str, mark: &str, own: &str) -> String {
     format!("{kind}-{mark}-{own}")
 }
 
-/// The mark in such a name. In another name it is none, and [`is_alive`] takes none for dead.
+/// Extracts the process's mark from the name of a host, if the name has one. [`is_alive`] never
+/// counts a text that is no mark as dead.
 pub fn mark_in(host: &str) -> Option<&str> {
     let (_, rest) = host.split_once('-')?;
     rest.rsplit_once('-').map(|(mark, _)| mark)
@@ -43,8 +44,9 @@ pub fn process_mark(pid: u32) -> Option<String> {
     }
 }
 
-/// Whether the very process with this mark still runs. In doubt it does: what counts as ended is
-/// given up. Of a process in another PID namespace our process table says nothing, so it does.
+/// True if the process with this mark is alive. Unknown counts as alive, because callers abandon
+/// the work of a dead process. A process in another PID namespace is unknown: our process table
+/// does not show it.
 pub fn is_alive(mark: &str) -> bool {
     let Some((pid, world)) = pid_and_world(mark) else { return true };
     match whose(world) {

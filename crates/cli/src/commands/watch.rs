@@ -35,8 +35,8 @@ const TICK: Duration = Duration::from_secs(1);
 /// until Ctrl-C. In a pipe: a line for each thing that happens from now on (a launch, a question,
 /// an end). What helpers of `legwork run` found for you meanwhile is shown as it comes.
 ///
-/// With --verbose: every decision as a line, also how prompts and notices are handed over, for who
-/// looks for a fault.
+/// With --verbose: every decision as a line, also how prompts and notices are handed over. You need
+/// that only to find a fault.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -174,7 +174,8 @@ impl Engine {
             .map(|notice| (notice, self.tasks.key_of(notice.id.task, notice.id.run)))
             .collect();
         let wake = match self.wake(&route, delivery) {
-            // Whether it is there already is more than whether it is wanted.
+            // A resend must first check whether the message arrived, so it may not be skipped
+            // because the session is busy.
             Wake::WhenIdle if attempt.reached != Reached::No => Wake::StayIdle,
             wake => wake,
         };

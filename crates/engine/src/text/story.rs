@@ -51,7 +51,7 @@ const NOT_NEEDED: &str = "not needed any more";
 const NOT_SENT: &str = "not sent yet (an undo is pending there, its program does not run, or it \
      is not needed any more)";
 
-/// Whether ids of hosts are named: who looks for a fault wants them, nobody else can use them.
+/// Whether ids of hosts are named. They are of use only to find a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ids {
     Shown,
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(end(Status::Completed, "# Found\n\nThree.\n"), "# Found …");
         assert_eq!(end(Status::Completed, "Found.\n\n"), "Found.");
         assert_eq!(end(Status::Completed, &format!("{long}\nmore")), end(Status::Completed, &long));
-        assert_eq!(end(Status::Error, &long), long, "who looks for a fault needs all of it");
+        assert_eq!(end(Status::Error, &long), long, "a fault is found with all of it");
     }
 
     #[test]

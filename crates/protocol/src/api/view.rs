@@ -316,7 +316,7 @@ pub struct News {
     pub task: TaskId,
     pub run: u32,
     pub line: String,
-    /// Whether it is of interest only to who looks for a fault: how something was done, and not
+    /// Whether the line is of use only to find a fault: it says how something was done, and not
     /// what became of the task.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detail: bool,

@@ -49,7 +49,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// What to ask for what is new with.
+    /// The query for changes since the last page.
     pub fn glance(&self, wait_ms: u64, finished: usize) -> Glance {
         Glance { after: self.next, wait_ms, finished }
     }
