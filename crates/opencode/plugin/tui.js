@@ -36,6 +36,8 @@ const READ_MS = 1_000 // between two readings of sessions of helpers that work e
 const READ_MAX = 100 // messages, as many as OpenCode reads
 const SUBJECT_LINES = 12 // of a question; a screen may have 24
 const WORDS_MAX = 10_000 // of an answer
+const GUARD_STEP_MS = 100 // of the time in which no key answers
+const GUARD_STEPS = 15 // longer than a key that is held takes to be pressed again
 
 /** OpenCode names the kind of a permission before its subject: `bash: ls`. */
 const KIND = /^[a-z_]+: /
@@ -407,9 +409,9 @@ function answer({ id }, question, reply) {
   return decide([...args, `--question=${question.id}`], act)
 }
 
-/** What a person has just answered. */
+/** What a person has just answered, and what became of words that were meant for the helper. */
 function answered(question, reply) {
-  const { words } = reply
+  const { reject, words } = reply
   if (words !== undefined) {
     const chosen = question.options.find(({ id }) => id === words)
     return `Answered: ${plain(chosen?.label ?? words)}`
@@ -417,7 +419,9 @@ function answered(question, reply) {
   const kinds = { once: "Allowed once", always: "Allowed from now on" }
   const no = question.isPermission ? "Rejected" : "Not answered"
   const subject = question.isPermission ? question.subject.replace(KIND, "") : question.subject
-  return `${kinds[reply] ?? no}: ${plain(subject)}`
+  const isDropped = question.isPermission && reject && !question.takesWords
+  const dropped = isDropped ? " (It takes no words with a no: yours were dropped.)" : ""
+  return `${kinds[reply] ?? no}: ${plain(subject)}${dropped}`
 }
 
 // ---- Drawing ----
@@ -439,6 +443,7 @@ class View {
     ;[this.helpers, this.setHelpers] = signal([])
     ;[this.now, this.setNow] = signal(Date.now())
     ;[this.trouble, this.setTrouble] = signal("")
+    ;[this.takesKeys, this.setTakesKeys] = signal(false)
     this.skew = 0 // between the daemon's clock and this one
     this.pageAt = 0
     this.lostAt = 0
@@ -878,28 +883,25 @@ class View {
   ask(helper, question) {
     const reply = (value) => this.reply(helper, question, value)
     const inWords = (title, make) => this.words(title, (text) => reply(make(text)))
+    const offers = (id) => !question.options.length || question.options.some((one) => one.id === id)
+    const instead = question.takesWords ? "What instead?" : "What instead? (This agent drops words.)"
     const choices = question.isPermission
       ? [
-          ["Allow once", () => reply("once")],
-          ["Allow always…", () => this.askAlways(helper, question)],
-          ["Reject", () => reply({ reject: null })],
+          offers("once") && ["Allow once", () => reply("once")],
+          offers("always") && ["Allow always…", () => this.askAlways(helper, question)],
+          offers("reject") && ["Reject", () => reply({ reject: null })],
+          offers("reject") && ["Reject and say why", () => inWords(instead, (reject) => ({ reject }))],
         ]
       : [
           ...question.options.map(({ id, label }) => [label, () => reply({ words: id })]),
           ["Answer in words", () => inWords(helper.title, (words) => ({ words }))],
           ["Reject", () => reply({ reject: null })],
         ]
-    if (question.isPermission && question.takesWords) {
-      choices.push(["Reject and say why", () => inWords("What instead?", (reject) => ({ reject }))])
-    }
     choices.push(["Open its session", () => this.goTo(helper)])
-    const options = choices.map(([title], value) => ({ title, value }))
-    const onSelect = safe(({ value }) => choices[value][1]())
-    const props = { title: "Your answer", placeholder: "Search", options, onSelect }
-    this.dialog("large", () => this.questionBox(helper, question, props))
+    this.choose(helper, question, "Your answer", choices.filter(Boolean))
   }
 
-  /** What is allowed for good is asked first; a hasty key goes back. */
+  /** What is allowed for good is asked first; the way back is chosen first. */
   askAlways(helper, question) {
     const label = question.options.find(({ id }) => id === "always")?.label ?? ""
     const isNamed = label && !/^(always|allow always|always allow)$/i.test(label)
@@ -907,11 +909,35 @@ class View {
       ["No, go back", () => this.ask(helper, question)],
       [isNamed ? `Yes: ${label}` : "Yes, always", () => this.reply(helper, question, "always")],
     ]
-    const options = choices.map(([title], value) => ({ title, value }))
-    const onSelect = safe(({ value }) => choices[value][1]())
-    const title = "Allow this from now on, without being asked?"
-    const props = { title, placeholder: "Search", options, onSelect }
+    this.choose(helper, question, "Allow this from now on, without being asked?", choices)
+  }
+
+  /**
+   * What is asked, and what can be chosen. It opens with an Enter and is searched by typing: no key
+   * counts before it can have been read, nor right after a letter.
+   */
+  choose(helper, question, title, choices) {
+    const view = this
+    this.holdKeys()
+    const props = {
+      get title() {
+        return `${title}   ${view.takesKeys() ? "enter choose" : "read it first"}`
+      },
+      placeholder: "Search",
+      options: choices.map(([title], value) => ({ title, value })),
+      onFilter: safe(() => this.holdKeys()),
+      onSelect: safe(({ value }) => (this.takesKeys() ? choices[value][1]() : this.holdKeys())),
+    }
     this.dialog("large", () => this.questionBox(helper, question, props))
+  }
+
+  /** In steps: keys that waited while the thread was busy come between two of them. */
+  holdKeys(steps = GUARD_STEPS) {
+    clearTimeout(this.holding)
+    this.setTakesKeys(steps === 0)
+    if (!steps) return
+    this.holding = setTimeout(safe(() => this.holdKeys(steps - 1)), GUARD_STEP_MS)
+    this.holding.unref?.()
   }
 
   questionBox(helper, question, props) {

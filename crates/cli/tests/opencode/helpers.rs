@@ -62,6 +62,19 @@ impl<'a> Screen<'a> {
         self.shows("ctrl+k call off").await
     }
 
+    /// Waits until the question on the screen takes keys, and is the one with these words.
+    pub async fn takes_keys(&self, words: &[&str]) -> String {
+        self.shows_all(&[&["enter choose"], words].concat()).await
+    }
+
+    /// Leaves one way to answer by typing a part of its name.
+    pub async fn search(&self, name: &str) {
+        self.takes_keys(&["Open its session"]).await;
+        self.tui.text(name);
+        self.tui.until("one choice", |shown| !shown.contains("Open its session")).await;
+        self.takes_keys(&[]).await;
+    }
+
     /// A new session, by its key.
     fn new_session(&self) {
         self.tui.keys(&["C-x", "n"]);
@@ -222,7 +235,7 @@ fn v5_a_permission_is_seen_whole_and_given_from_the_list() {
         screen.tui.keys(&["Enter"]);
         let lines = ["Run the tests (careful) asks", "echo one && \\", "  echo 'two  spaces' #  "];
         let choices = ["Your answer", "Allow once", "Allow always", "Reject", "Open its session"];
-        screen.shows_all(&[&lines[..], &choices].concat()).await;
+        screen.takes_keys(&[&lines[..], &choices].concat()).await;
         screen.tui.keys(&["Enter"]);
         screen.until_status("completed").await;
         screen.shows_line("over", &["✓ Run the tests", "completed"]).await;
@@ -242,56 +255,13 @@ fn v5_a_permission_is_refused_with_words_in_the_list() {
         screen.shows("Paint it · asks you").await;
         screen.list().await;
         screen.tui.keys(&["Enter"]);
-        screen.shows("Reject and say why").await;
-        screen.tui.text("say why");
-        screen.tui.until("one choice", |shown| !shown.contains("Open its session")).await;
+        screen.search("say why").await;
         screen.tui.keys(&["Enter"]);
         screen.shows("What instead?").await;
         screen.tui.text("-- use ls, please");
         screen.tui.keys(&["Enter"]);
         let words = |one: &Request| one.said("tool", "-- use ls, please");
         model.wait_for("the words", words).await;
-        screen.until_status("completed").await;
-        screen.works().await;
-    });
-}
-
-#[test]
-fn p11_what_is_allowed_for_good_is_asked_first_and_an_answer_is_said_with_what_it_was_about() {
-    block_on(async {
-        let model = Model::start();
-        let home = furnish_whole(&model, cast());
-        let screen = Screen::open(&home, 130, 50).await;
-        let steps = [&bash("echo one"), &bash("echo two"), "gate three\nsay the end"];
-        screen.say(&[&helper("careful", "Run the tests", &steps), "say I asked one"]);
-        screen.shows_line("in the sidebar", &["? Run the tests", "asks you"]).await;
-        screen.list().await;
-        screen.tui.keys(&["Enter"]);
-        screen.shows("Your answer").await;
-        screen.tui.text("Allow always");
-        screen.tui.until("one choice", |shown| !shown.contains("Open its session")).await;
-        screen.tui.keys(&["Enter"]);
-        let asked = screen.shows("from now on, without being asked?").await;
-        assert!(asked.contains("echo one"), "{asked}");
-        // The way back is what a hasty Enter chooses.
-        screen.tui.keys(&["Enter"]);
-        screen.shows("Open its session").await;
-        assert_eq!(screen.task()["questions"].as_array().map(Vec::len), Some(1));
-        screen.tui.keys(&["Enter"]);
-        screen.shows("Allowed once: echo one").await;
-        // Only this one was allowed.
-        let asks = |task: &Value| task["questions"][0]["subject"] == "bash: echo two";
-        until("it asks again", async || Some(screen.task()).filter(asks)).await;
-        screen.list().await;
-        screen.tui.keys(&["Enter"]);
-        screen.shows("echo two").await;
-        // Somebody else is faster.
-        let id = screen.task()["id"].as_str().unwrap().to_owned();
-        legwork(&home, &["answer", &id, "once"]);
-        screen.shows_line("it goes on", &["● Run the tests"]).await;
-        screen.tui.keys(&["Enter"]);
-        screen.shows("not there any more").await;
-        model.open("three");
         screen.until_status("completed").await;
         screen.works().await;
     });
@@ -311,7 +281,7 @@ fn v5_a_helper_outside_of_opencode_is_seen_and_answered_too() {
         screen.shows_line("in the sidebar", &["? Elsewhere", "asks you"]).await;
         screen.list().await;
         screen.tui.keys(&["Enter"]);
-        screen.shows("Elsewhere (rehearsal) asks").await;
+        screen.takes_keys(&["Elsewhere (rehearsal) asks"]).await;
         screen.tui.keys(&["Enter"]);
         screen.until_status("completed").await;
         screen.shows_line("over", &["✓ Elsewhere", "completed"]).await;

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod across;
+mod answers;
 mod block;
 mod cancel;
 mod clear;

@@ -15,7 +15,7 @@ use crate::stage::{LEGWORK, cast, furnish_whole, launch, until};
 const AWAY: &str = "helpers: not available";
 
 /// A program that does this when it is to stream the board, and is legwork otherwise.
-fn in_place_of_the_stream(home: &Home, shell: &str) -> PathBuf {
+pub fn in_place_of_the_stream(home: &Home, shell: &str) -> PathBuf {
     let program = home.root().join("legwork-program");
     let script = format!(
         "#!/bin/sh\nLEGWORK='{LEGWORK}'\nunset LEGWORK_BIN\n\
