@@ -7,7 +7,7 @@ import { button, byId, copy, make, say, sign } from './dom.js'
 import { SETTLE_MS } from './limits.js'
 import { Card } from './question.js'
 import { Result } from './result.js'
-import { typed } from './typing.js'
+import { leftInput } from './typing.js'
 import { STATES, clock, counted, duration, short } from './words.js'
 import { Why } from './why.js'
 
@@ -107,7 +107,7 @@ export class Detail {
   #letResume(over) {
     const form = byId('resume-form')
     if (!over && form.contains(document.activeElement)) {
-      typed()
+      leftInput()
       byId('title').focus()
     }
     form.hidden = !over
@@ -176,7 +176,7 @@ export class Detail {
     if (same && nodes.length === box.childElementCount) return
     box.replaceChildren(...nodes)
     if (held && !box.contains(document.activeElement)) {
-      typed()
+      leftInput()
       byId('title').focus()
     }
   }

@@ -3,6 +3,9 @@
 import { byId, say } from './dom.js'
 import { typed } from './typing.js'
 
+/** Gives back what the dialog was left with. */
+let settle = () => {}
+
 /**
  * Asks, and gives back the words that were written ('' if none were asked for), or nothing if the
  * answer was no. The way back has the focus: a key that was meant for something else does nothing.
@@ -13,6 +16,8 @@ import { typed } from './typing.js'
 export function confirm({ title, text, subject, words, yes, no }) {
   const dialog = /** @type {HTMLDialogElement} */ (byId('ask'))
   if (dialog.open) return Promise.resolve(undefined)
+  // A dialog is told later that it was closed: the one before may not have been told yet.
+  settle()
   say(byId('ask-title'), title)
   say(byId('ask-text'), text)
   say(byId('ask-subject'), subject ?? '')
@@ -26,11 +31,12 @@ export function confirm({ title, text, subject, words, yes, no }) {
   dialog.showModal()
   byId(words ? 'ask-words' : 'ask-no').focus()
   return new Promise((answer) => {
-    const closed = () => {
+    settle = () => {
+      settle = () => {}
       if (words) typed()
       answer(dialog.returnValue === 'yes' ? byId('ask-words').value : undefined)
     }
-    dialog.addEventListener('close', closed, { once: true })
+    dialog.onclose = () => dialog.open || settle()
   })
 }
 

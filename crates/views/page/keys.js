@@ -4,7 +4,7 @@ import { TABS } from './detail.js'
 import { isAsking, tell } from './dialog.js'
 import { byId, make } from './dom.js'
 import { NEW_QUESTION_MS } from './limits.js'
-import { isInput, mayBeTyping, typed, watchInputs } from './typing.js'
+import { isInput, mayBeTyping, typed, typesOn, typesStill, watchInputs } from './typing.js'
 
 /**
  * @typedef {object} Doings what the keys do
@@ -66,12 +66,17 @@ function walking({ board, filter, move, open, back, covers }) {
 /** @param {Card | undefined} card @param {string} key */
 const takesKeys = (card, key) => Boolean(card?.takesKeys && card.offers(key))
 
+/** Whether what follows is written somewhere. */
+const isWritten = () => isAsking() || isInput(document.activeElement)
+
 /** @param {Doings} doings @returns {Key[]} */
 function answering({ detail }) {
   /** @param {string} key @param {(card: Card) => void} act */
   const answer = (key, act) => {
     const { card } = detail
-    if (card && takesKeys(card, key)) act(card)
+    if (!card) return
+    if (takesKeys(card, key)) act(card)
+    else if (!card.offers(key)) tell(card.unoffered)
   }
   // Not while text streams in: what one reads may not be what one allows.
   const isStill = () => performance.now() - detail.conversation.written > NEW_QUESTION_MS
@@ -92,16 +97,17 @@ function deciding({ detail }) {
 
 /** Whoever presses these goes on with words. @param {Doings} doings @returns {Key[]} */
 function writing({ detail, launch }) {
-  const reject = () => {
-    if (takesKeys(detail.card, 'e')) detail.card?.rejectWithWords()
-    // What follows is meant for an input, whether there is one or not.
-    else typed()
-  }
   return [
-    [['e'], 'reject, and say why', reject],
+    [['e'], 'reject, and say why; answer in words', () => writeTo(detail.card)],
     [['n'], 'a new task', () => launch.show()],
     [['c'], 'go on with a finished task', () => byId('resume').focus()],
+    [['/'], 'find a task', () => byId('find').focus()],
   ]
+}
+
+/** @param {Card | undefined} card */
+function writeTo(card) {
+  if (card && takesKeys(card, 'e')) card.takeWords()
 }
 
 /** @param {Doings} doings @returns {Key[]} */
@@ -116,7 +122,6 @@ function looking({ detail, setView }) {
     ...tabs,
     [['g'], 'timeline or list', other],
     [['f'], 'follow the conversation', () => detail.conversation.follow()],
-    [['/'], 'find a task', () => byId('find').focus()],
     [['?'], 'these keys', () => byId('keys').showModal()],
   ]
 }
@@ -126,8 +131,9 @@ export function listenToKeys(doings) {
   const first = walking(doings)
   // Not while somebody may be typing.
   const careful = [...answering(doings), ...deciding(doings)]
+  const wordy = writing(doings)
   /** @type {Map<string, Key>} */ const byKey = new Map()
-  for (const key of [...first, ...careful, ...writing(doings), ...looking(doings)]) {
+  for (const key of [...first, ...careful, ...wordy, ...looking(doings)]) {
     for (const name of key[0]) byKey.set(name, key)
   }
   watchInputs()
@@ -140,13 +146,22 @@ export function listenToKeys(doings) {
       return
     }
     const key = byKey.get(event.key)
+    const isLetter = event.key.length === 1 && event.key !== ' '
     // A letter that means nothing here is one of a text, and so is what follows at once.
-    const isHeld = key && careful.includes(key) && mayBeTyping()
-    if (isHeld || (!key && event.key.length === 1)) typed()
+    const isText = isLetter && (!key || typesStill())
+    const isHeld = isText || (key && careful.includes(key) && mayBeTyping())
+    if (isText) typesOn()
+    else if (isHeld) typed()
     // The letter is not to be written where the key leads.
     if (key && !first.includes(key)) event.preventDefault()
-    if (isHeld) tell(`You were typing just now. If ${event.key} is meant as a key, press it again.`)
-    else key?.[2](event)
+    if (isHeld) {
+      const again = `You were typing just now. If ${event.key} is meant as a key, press it again.`
+      if (key) tell(again)
+      return
+    }
+    key?.[2](event)
+    // What follows is meant for an input, whether there is one or not.
+    if (key && wordy.includes(key) && !isWritten()) typesOn()
   })
   const shown = (/** @type {string[]} */ names) =>
     names.map((name) => make('kbd', {}, SHOWN[name] ?? name))

@@ -50,7 +50,7 @@ export class Card {
       const choices = options.map((option) =>
         button(option.label, '', () => this.send({ words: option.id })),
       )
-      return [...choices, button('No answer', 'quiet', () => this.send({ reject: null }))]
+      return [...choices, button('No answer', 'quiet', () => this.send({ reject: null }), 'r')]
     }
     const offers = (/** @type {string} */ id) =>
       !options.length || options.some((option) => option.id === id)
@@ -58,8 +58,7 @@ export class Card {
       offers('once') && button('Allow once', 'main', () => this.send('once'), 'o'),
       offers('always') && button('Always allow…', '', () => this.always(), 'w'),
       offers('reject') && button('Reject', '', () => this.send({ reject: null }), 'r'),
-      offers('reject') &&
-        button('Reject, say why…', 'quiet', () => this.rejectWithWords(), 'e'),
+      offers('reject') && button('Reject, say why…', 'quiet', () => this.takeWords(), 'e'),
     ].filter(Boolean)
   }
 
@@ -69,7 +68,8 @@ export class Card {
       id,
       rows: 2,
       maxlength: 8000,
-      placeholder: 'Answer in your own words…',
+      placeholder: 'Answer in your own words… (key e)',
+      'aria-keyshortcuts': 'e',
     })
     const send = (/** @type {Event} */ event) => {
       event.preventDefault()
@@ -103,16 +103,30 @@ export class Card {
 
   /** Whether a key may have been meant for this question. */
   get takesKeys() {
-    return (
-      this.question.kind === 'permission' &&
-      !this.#busy &&
-      performance.now() - this.#shown > NEW_QUESTION_MS
-    )
+    return !this.#busy && performance.now() - this.#shown > NEW_QUESTION_MS
+  }
+
+  /** What answers with this key. @param {string} key @returns {HTMLElement | null} */
+  #by(key) {
+    return this.node.querySelector(`[aria-keyshortcuts="${key}"]`)
   }
 
   /** Whether this answer is offered. @param {string} key */
   offers(key) {
-    return Boolean(this.#buttons.querySelector(`[aria-keyshortcuts="${key}"]`))
+    return Boolean(this.#by(key))
+  }
+
+  /** Why a key answers nothing here. */
+  get unoffered() {
+    return this.question.kind === 'question'
+      ? 'It asks a question: e answers it in words.'
+      : 'Its host does not offer this answer.'
+  }
+
+  /** Lets the person write: the answer, or why not. */
+  takeWords() {
+    if (this.question.kind === 'question') this.#by('e')?.focus()
+    else this.#rejectWithWords()
   }
 
   async always() {
@@ -131,7 +145,7 @@ export class Card {
     if (yes !== undefined) this.send('always')
   }
 
-  async rejectWithWords() {
+  async #rejectWithWords() {
     const { takes_words } = this.question
     const words = await confirm({
       title: 'Reject, and say why',

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use legwork_testkit::legwork::Host;
 use serde_json::{Value, json};
 
-use crate::look::{choose, find, group, press, reads, row, seen, unseen};
+use crate::look::{choose, find, group, press, reads, row, seen, tells, unseen};
 use crate::stage::{LIVE, Stage};
 
 /// A helper that is at work until the test is over.
@@ -221,8 +221,8 @@ fn v2_rows_are_links_and_back_and_bookmarks_work() {
     page.wait_for(&reads("#task-id", &two));
     let bookmark = stage.context.open(&format!("{}/#{one}", stage.origin()));
     bookmark.wait_for(&reads("#task-id", &one));
-    let unknown = stage.context.open(&format!("{}/#bg_00000000", stage.origin()));
-    unknown.wait_for(&reads("#told", "Task not found"));
+    let unknown = stage.tab(&format!("{}/#bg_00000000", stage.origin()), &[]);
+    unknown.wait_for(&tells("Task not found"));
     unknown.wait_for(&seen(&row(&one)));
 }
 
@@ -254,17 +254,14 @@ fn v2_a_dot_says_what_this_person_has_not_opened() {
 fn v2_the_title_the_icon_and_notices_tell_who_does_not_look() {
     let stage = Stage::new();
     stage.launch("say nothing to see");
-    let page = stage.context.blank();
     // Notices cannot be seen in a browser without a screen, so what is asked of it is kept.
-    page.add_script(
+    let page = stage.open_with(&[
         "window.told = []; window.Notification = class { \
            static permission = 'granted'; \
            static requestPermission = async () => 'granted'; \
            constructor(title) { window.told.push(title) } }; \
          Object.defineProperty(document, 'visibilityState', { get: () => window.seen ?? 'visible' })",
-    );
-    page.open(&stage.address());
-    page.wait_for(LIVE);
+    ]);
     assert_eq!(page.eval("document.title"), "legwork");
     assert_eq!(page.eval("document.querySelector('#bell').ariaPressed"), "false");
     let first = stage.launch("ask one");
@@ -368,7 +365,7 @@ fn v2_finished_tasks_are_cleared_after_a_question_with_their_number() {
     let later = stage.launch("say what nobody has read");
     stage.until(&later, "it has ended", |task| task["status"] == "completed");
     press(&page, "#ask button", "Clear 3 tasks");
-    page.wait_for(&reads("#told", "Cleared 3 tasks."));
+    page.wait_for(&tells("Cleared 3 tasks."));
     page.wait_for("document.querySelectorAll('.row').length === 2");
     page.wait_for(&seen(&row(&stays)));
     page.wait_for(&seen(&row(&later)));
@@ -399,9 +396,7 @@ fn v2_a_finished_row_says_how_long_it_took_what_it_cost_and_when_it_ended() {
 fn v2_the_track_is_as_long_as_the_tasks_need() {
     let stage = Stage::new();
     stage.launch(AT_WORK);
-    let page = stage.context.blank();
-    page.open(&stage.address());
-    page.wait_for(LIVE);
+    let page = stage.open();
     page.wait_for(&reads("#ticks", "5 min ago"));
     // The same an hour later.
     page.eval("{ const real = Date.now; Date.now = () => real() + 3_600_000 }; null");

@@ -6,7 +6,7 @@ use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
 use crate::http::{Asked, token};
-use crate::look::{choose, press, reads, row, seen, unseen};
+use crate::look::{choose, press, reads, row, seen, tells, unseen};
 use crate::stage::Stage;
 
 /// Launches what the form has.
@@ -43,7 +43,7 @@ fn v2_a_task_is_launched_from_the_page_in_a_folder_of_a_known_project() {
     set(&page, "folder", work.to_str().unwrap());
     press(&page, "#launch button", "Launch");
     page.wait_for(&unseen("#launch"));
-    page.wait_for(&reads("#told", "Launched “say written on the page”."));
+    page.wait_for(&tells("Launched “say written on the page”."));
     page.wait_for(&reads("#title", "say written on the page"));
     page.wait_for(&reads("#state", "Completed"));
     let id = page.text("#task-id");
@@ -139,7 +139,7 @@ fn v2_a_failed_task_is_tried_again_with_its_own_prompt() {
     assert_eq!(page.eval("document.querySelector('#acts').innerText.includes('Retry')"), false);
     choose(&page, &task);
     press(&page, "#acts button", "Retry");
-    page.wait_for(&reads("#told", "is tried again"));
+    page.wait_for(&tells("is tried again"));
     let again = stage.until(&task, "it has failed again", |task| {
         task["resumes"] == 1 && !task["ended"].is_null()
     });

@@ -1,6 +1,7 @@
 //! What a tab shows, as the tests ask it.
 
 use legwork_testkit::Page;
+use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
 /// The row of a task, for a selector.
@@ -36,6 +37,36 @@ pub fn seen(selector: &str) -> String {
 /// In a script: whether none of these can be seen.
 pub fn unseen(selector: &str) -> String {
     format!("!({})", seen(selector))
+}
+
+/// For a page before it is opened: keeps what it tells, which fades after a while.
+pub const TELLINGS: &str = "window.tellings = []; new MutationObserver(() => { \
+     const told = document.querySelector('#told[data-shown]')?.innerText; \
+     if (told && told !== window.tellings.at(-1)) window.tellings.push(told) }) \
+     .observe(document, { subtree: true, childList: true, attributes: true })";
+
+/// For a page before it is opened: its clock stands still at `window.at` from the moment at which that is set.
+pub const CLOCK: &str = "(() => { const real = performance.now.bind(performance); \
+     performance.now = () => window.at ?? real() })()";
+
+/// Presses a key so much later that what is there can have been read, and that no text is expected
+/// any more.
+pub fn key_later(page: &Page, key: &str) {
+    page.eval("window.at = (window.at ?? performance.now()) + 2_000; null");
+    page.key(key);
+}
+
+/// Has a key open its dialog. Whatever is written meanwhile makes it one that comes too early.
+pub fn open_dialog(page: &Page, key: &str) {
+    eventually("the dialog is open", || {
+        key_later(page, key);
+        (page.eval(&seen("#ask")) == true).then_some(())
+    });
+}
+
+/// In a script: whether the page has told this.
+pub fn tells(text: &str) -> String {
+    format!("window.tellings.some((told) => told.includes({}))", json!(text))
 }
 
 /// Puts a task into the half for one.

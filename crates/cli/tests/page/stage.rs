@@ -7,6 +7,8 @@ use legwork_testkit::legwork::{Home, Ran, eventually, ran};
 use legwork_testkit::{Browser, BrowserContext, Lines, Page, output_of};
 use serde_json::Value;
 
+use crate::look::{CLOCK, TELLINGS};
+
 /// True when the page shows what is so now.
 pub const LIVE: &str = "document.querySelector('[role=status]')?.innerText.includes('live')";
 
@@ -109,8 +111,23 @@ impl Stage {
 
     /// A tab that has come in and shows the board.
     pub fn open(&self) -> Page {
-        let page = self.context.open(&self.address());
+        self.open_with(&[])
+    }
+
+    /// The same with scripts of a test in the page.
+    pub fn open_with(&self, scripts: &[&str]) -> Page {
+        let page = self.tab(&self.address(), scripts);
         page.wait_for(LIVE);
+        page
+    }
+
+    /// A tab that shows this, with scripts of a test in the page.
+    pub fn tab(&self, url: &str, scripts: &[&str]) -> Page {
+        let page = self.context.blank();
+        for script in [&[TELLINGS, CLOCK], scripts].concat() {
+            page.add_script(script);
+        }
+        page.open(url);
         page
     }
 

@@ -4,7 +4,7 @@ use legwork_testkit::legwork::Host;
 use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
-use crate::look::{choose, find, group, press, reads, row, seen, unseen};
+use crate::look::{choose, find, group, key_later, open_dialog, press, reads, row, seen, unseen};
 use crate::stage::Stage;
 
 /// Waits until the task is over, and gives back its result.
@@ -36,11 +36,8 @@ fn v2_the_keys_o_r_and_w_answer_and_always_asks_first() {
         page.wait_for(&seen(&row(&task)));
         choose(&page, &task);
         page.wait_for(&reads(".ask-card", &format!("about {key}")));
-        // One that has just come takes no key, so it is pressed until it counts.
-        eventually("the key counts", || {
-            page.key(key);
-            (page.eval(&unseen(".ask-card")) == true).then_some(())
-        });
+        key_later(&page, key);
+        page.wait_for(&unseen(".ask-card"));
         let told = result(&stage, &task).to_lowercase();
         assert!(told.contains(said), "{key}: {told}");
     }
@@ -48,13 +45,7 @@ fn v2_the_keys_o_r_and_w_answer_and_always_asks_first() {
     page.wait_for(&seen(&row(&task)));
     choose(&page, &task);
     page.wait_for(&reads(".ask-card", "about the pattern"));
-    let ask_for_always = || {
-        eventually("the key counts", || {
-            page.key("w");
-            (page.eval("document.querySelector('#ask').open") == true).then_some(())
-        });
-    };
-    ask_for_always();
+    open_dialog(&page, "w");
     page.wait_for(&reads("#ask-subject", "about the pattern"));
     // The way back has the focus, and other keys do nothing.
     assert_eq!(page.eval("document.activeElement.id"), "ask-no");
@@ -64,7 +55,7 @@ fn v2_the_keys_o_r_and_w_answer_and_always_asks_first() {
     page.key("Enter");
     page.wait_for(&unseen("#ask"));
     assert_eq!(stage.task(&task)["questions"].as_array().map(Vec::len), Some(1));
-    ask_for_always();
+    open_dialog(&page, "w");
     press(&page, "#ask button", "Always allow");
     assert!(result(&stage, &task).contains("it went on"));
 }
@@ -77,7 +68,7 @@ fn v2_a_question_that_has_just_come_takes_no_key() {
     page.wait_for(&reads(".ask-card", "about the first"));
     // A person who answers by a key at the moment at which another question takes its place.
     page.eval(
-        "new MutationObserver(() => { if (!window.early && \
+        "window.at = performance.now(); new MutationObserver(() => { if (!window.early && \
            document.querySelector('#questions pre')?.innerText.includes('the second')) { \
            window.early = true; \
            dispatchEvent(new KeyboardEvent('keydown', { key: 'o', bubbles: true })) } }) \
@@ -102,10 +93,7 @@ fn v2_a_no_goes_with_words_where_the_host_takes_them() {
     page.wait_for(&reads(&row(&task), "may it run ls?"));
     page.wait_for(&reads(".ask-card", "May it run this command?"));
     assert_eq!(page.text(".ask-card pre"), "ls");
-    eventually("the key counts", || {
-        page.key("e");
-        (page.eval("document.querySelector('#ask').open") == true).then_some(())
-    });
+    open_dialog(&page, "e");
     assert_eq!(page.eval("document.activeElement.id"), "ask-words");
     page.type_text("use cat instead");
     press(&page, "#ask button", "Reject");
@@ -130,10 +118,8 @@ fn v2_of_two_questions_the_keys_answer_the_first_and_then_the_other() {
     page.wait_for("document.querySelectorAll('.ask-card').length === 2");
     for (key, left) in [("o", 1), ("r", 0)] {
         let answered = format!("document.querySelectorAll('.ask-card').length === {left}");
-        eventually("the key counts", || {
-            page.key(key);
-            (page.eval(&answered) == true).then_some(())
-        });
+        key_later(&page, key);
+        page.wait_for(&answered);
     }
     let replies: Vec<_> = host.replies().iter().map(|reply| reply["reply"].clone()).collect();
     assert_eq!(replies, [json!("once"), json!("reject")]);
@@ -286,6 +272,28 @@ fn v2_a_tool_call_is_a_line_that_opens() {
 }
 
 #[test]
+fn v2_a_plan_stands_open_in_the_conversation_as_it_is_now() {
+    let stage = Stage::new();
+    let task = stage.launch(
+        "plan read the code | write the tests\nplan read the code | write a <b>test</b>\n\
+         say I begin\nplan write the code\nask to go on",
+    );
+    let page = stage.open();
+    choose(&page, &task);
+    let plans = "[...document.querySelectorAll('.is-plan')].map((plan) => \
+                 [plan.localName, plan.querySelector('b').innerText, \
+                 plan.querySelector('.said').innerText.split('\\n')])";
+    let first = json!(["div", "Plan", ["○ read the code", "○ write a <b>test</b>"]]);
+    let second = json!(["div", "Plan", ["○ write the code"]]);
+    let wanted = json!([first, second]);
+    page.wait_for(&format!("JSON.stringify({plans}) === {}", json!(wanted.to_string())));
+    // What it says after a plan is its own, under its own name.
+    page.wait_for(&reads(".is-plan + .is-text", "rehearsal"));
+    page.wait_for(&reads(".is-plan + .is-text", "I begin"));
+    assert_eq!(page.eval("document.querySelector('.is-thought')"), json!(null));
+}
+
+#[test]
 fn v2_why_it_is_not_done_is_a_sentence_and_the_decisions() {
     let stage = Stage::with("[limits]\nmax_running = 1\n");
     let asks = stage.launch("ask to run the tests");
@@ -313,12 +321,8 @@ fn v2_a_result_is_shown_as_markdown_and_copied_as_it_was_written() {
         "say # What I did\nsay - one `code`\nsay See <https://example.com/x> and **this**.",
     );
     let text = result(&stage, &task);
-    let page = stage.context.blank();
-    page.add_script(
-        "Object.defineProperty(navigator, 'clipboard', \
-         { value: { writeText: async (text) => { window.copied = text } } })",
-    );
-    page.open(&stage.address());
+    let page = stage.open_with(&["Object.defineProperty(navigator, 'clipboard', \
+         { value: { writeText: async (text) => { window.copied = text } } })"]);
     page.wait_for(&reads("#pane-result", "What I did"));
     for part in ["h3", "li code", "a[href='https://example.com/x']", "strong"] {
         page.wait_for(&seen(&format!("#pane-result {part}")));

@@ -278,7 +278,7 @@ impl OpenCode {
                 let open = self.asked.iter().filter(|(kind, _)| kind == wanted);
                 (200, open.map(|(_, asked)| asked.clone()).collect())
             }
-            ("post", ["permission" | "question", id, "reply"]) => {
+            ("post", ["permission" | "question", id, "reply" | "reject"]) => {
                 self.asked.retain(|(_, asked)| asked["id"] != *id);
                 let mut reply = call["body"].clone();
                 reply["to"] = json!(id);
