@@ -45,7 +45,8 @@ pub const TELLINGS: &str = "window.tellings = []; new MutationObserver(() => { \
      if (told && told !== window.tellings.at(-1)) window.tellings.push(told) }) \
      .observe(document, { subtree: true, childList: true, attributes: true })";
 
-/// For a page before it is opened: its clock stands still at `window.at` from the moment at which that is set.
+/// For a page before it is opened: its clock stands still at `window.at` from the moment at which
+/// that is set.
 pub const CLOCK: &str = "(() => { const real = performance.now.bind(performance); \
      performance.now = () => window.at ?? real() })()";
 
