@@ -166,11 +166,7 @@ impl Engine {
                 }
             }
             Hint::Undone { host, session, since } => self.undone(&host, &session, since),
-            Hint::Shown { host, session } => {
-                if self.shares_place(&host, &session) {
-                    self.shown(&host, &session);
-                }
-            }
+            Hint::Shown { host, session } => self.shown(&host, session),
             Hint::Used { host, session } => {
                 if self.shares_place(&host, &session) {
                     self.heard_from(&host, &session);

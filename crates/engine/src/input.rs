@@ -144,10 +144,11 @@ pub enum Hint {
         host: HostId,
         session: SessionId,
     },
-    /// A window shows the session, so that somebody is there to read what happens in it.
+    /// A window shows the session, so that somebody is there to read what happens in it; none: it
+    /// shows something else from now on.
     Shown {
         host: HostId,
-        session: SessionId,
+        session: Option<SessionId>,
     },
     /// A person has undone what happened in the session since this moment; none: nothing is undone.
     Undone {
@@ -165,6 +166,7 @@ impl Hint {
             | Self::HostAway { .. }
             | Self::HostGone { .. }
             | Self::NotStarted { .. } => None,
+            Self::Shown { session, .. } => session.as_ref(),
             Self::Changed { session }
             | Self::Deleted { session, .. }
             | Self::Errored { session, .. }
@@ -173,7 +175,6 @@ impl Hint {
             | Self::Asked { session, .. }
             | Self::Answered { session, .. }
             | Self::Used { session, .. }
-            | Self::Shown { session, .. }
             | Self::Undone { session, .. } => Some(session),
         }
     }

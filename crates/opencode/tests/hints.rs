@@ -136,11 +136,12 @@ fn what_is_not_wanted_or_not_understood_hints_at_nothing() {
 
 /// Only a daemon that knows the event asks for it.
 #[test]
-fn n4_a_session_on_the_screen_is_a_hint_and_a_screen_without_one_is_none() {
+fn n4_a_session_on_the_screen_is_a_hint_and_so_is_a_screen_without_one() {
     let shown = json!({ "sessionID": "ses_1", "more": 1 });
     let shown = project(&wanted(), "legwork.screen", &shown).unwrap();
-    let session = "ses_1".parse().unwrap();
+    let session = Some("ses_1".parse().unwrap());
     assert_eq!(hints(&host(), "legwork.screen", &shown), [Hint::Shown { host: host(), session }]);
     let home = project(&wanted(), "legwork.screen", &json!({ "sessionID": null })).unwrap();
-    assert_eq!(hints(&host(), "legwork.screen", &home), []);
+    let none = Hint::Shown { host: host(), session: None };
+    assert_eq!(hints(&host(), "legwork.screen", &home), [none]);
 }

@@ -55,6 +55,7 @@ impl World {
         let Window { place, serves, lifetime, .. } = &self.windows[number];
         let (place, serves, lifetime) = (place.clone(), *serves, *lifetime);
         self.daemon_step(Input::Hint(Hint::HostCame { host, place, lifetime, serves }));
+        self.tell_screen(number);
         match self.is_clients(number) {
             true => self.reconnect_fronts(),
             false => self.resend_of(number),

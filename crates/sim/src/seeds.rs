@@ -219,7 +219,10 @@ impl Play {
             }
             77 => {
                 let (window, session) = self.session();
-                self.world.show_session(window, &session);
+                match self.dice.chance(800) {
+                    true => self.world.show_session(window, &session),
+                    false => self.world.show_nothing(window),
+                }
             }
             78..=79 => self.drop_call(),
             80..=85 => self.world.restart_daemon(),

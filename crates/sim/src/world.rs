@@ -116,8 +116,10 @@ pub struct World {
     pub settings: Settings,
     /// Sessions in which a person or model was active, by process.
     pub used: BTreeSet<(ProcessNo, SessionId)>,
-    /// Sessions that a window shows, by process, and since when.
+    /// Sessions that a window has shown, by process, and since when it did so last.
     pub(crate) shown: BTreeMap<(ProcessNo, SessionId), Time>,
+    /// What screens show now, of those that have told it.
+    pub(crate) screens: BTreeMap<ProcessNo, Option<SessionId>>,
     /// When the daemon has heard each call.
     pub(crate) heard: BTreeMap<CallId, Time>,
     /// Deliveries that were sent at least once.
@@ -172,6 +174,7 @@ impl World {
             settings,
             used: BTreeSet::new(),
             shown: BTreeMap::new(),
+            screens: BTreeMap::new(),
             heard: BTreeMap::new(),
             first_tell: BTreeSet::new(),
             calm_since: None,
@@ -387,10 +390,30 @@ impl World {
         let process = self.windows[window].process;
         if self.windows[window].linked && self.oc.shares(process, session) {
             self.trace.tell(|| format!("{session} is shown"));
-            let (host, session) = (self.windows[window].host.clone(), session.clone());
-            self.shown.insert((process, session.clone()), self.now);
-            self.arrives(1, Input::Hint(Hint::Shown { host, session }));
+            let screen = self.screens.insert(process, Some(session.clone()));
+            if screen.flatten().as_ref() != Some(session) {
+                self.shown.insert((process, session.clone()), self.now);
+            }
+            self.tell_screen(window);
         }
+    }
+
+    /// A person leaves the session that a window shows.
+    pub fn show_nothing(&mut self, window: usize) {
+        let process = self.windows[window].process;
+        if self.windows[window].linked && self.oc.alive(process) {
+            self.trace.tell(|| format!("{} shows no session", self.windows[window].host));
+            self.screens.insert(process, None);
+            self.tell_screen(window);
+        }
+    }
+
+    /// The part of a window for the terminal UI tells what is there, if there is one.
+    pub(crate) fn tell_screen(&mut self, window: usize) {
+        let Window { process, host, .. } = &self.windows[window];
+        let Some(session) = self.screens.get(process).cloned() else { return };
+        let host = host.clone();
+        self.arrives(1, Input::Hint(Hint::Shown { host, session }));
     }
 
     /// A session is deleted in a window.

@@ -31,6 +31,8 @@ pub(crate) struct Host {
     /// How long it stays. A restart forgets it until the host says it again.
     pub lifetime: HostLifetime,
     pub serves: Serves,
+    /// The session that a person sees in it, and since when.
+    pub shows: Option<(SessionId, Time)>,
     /// Runs that hold a slot.
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, first in, first out.
@@ -80,6 +82,7 @@ impl Hosts {
             presence: Presence::Away,
             lifetime: HostLifetime::Interactive,
             serves: Serves::OwnPlace,
+            shows: None,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
             polling: false,

@@ -93,6 +93,7 @@ impl Engine {
         unfinished.into_iter().for_each(|task| self.tend_run(task));
         self.hosts.drop_if_unused(id);
         doubted.into_iter().for_each(|session| self.soon(Timer::Doubt(session)));
+        self.shown_elsewhere(&place);
         self.tend_place(&place);
     }
 

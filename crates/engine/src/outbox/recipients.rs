@@ -121,10 +121,40 @@ impl Engine {
         }
     }
 
-    /// A window shows the session: it counts as used there from now on, but for what ended before.
-    /// A window that it was used in is told as long as it is there, or may be, because a turn in
-    /// another one would be a second one at the same time.
-    pub(crate) fn shown(&mut self, host: &HostId, session: &SessionId) {
+    /// A window shows this session, or none.
+    pub(crate) fn shown(&mut self, host: &HostId, session: Option<SessionId>) {
+        let now = self.now;
+        let Some(window) = self.hosts.get_mut(host) else { return };
+        if window.shows.as_ref().map(|(shown, _)| shown) != session.as_ref() {
+            window.shows = session.map(|session| (session, now));
+        }
+        if let Some((session, since)) = window.shows.clone() {
+            self.shown_since(host, &session, since);
+        }
+    }
+
+    /// A window of the place has ended. Sessions that were used in it are shown in others.
+    pub(crate) fn shown_elsewhere(&mut self, place: &Place) {
+        let windows = self.hosts.at(place).filter(|(_, host)| host.presence != Presence::Gone);
+        let mut showing: Vec<_> = windows
+            .filter_map(|(id, host)| Some((host.presence, id.clone(), host.shows.clone()?)))
+            .collect();
+        showing.sort_by_key(|(presence, ..)| *presence != Presence::Here);
+        for (_, host, (session, since)) in showing {
+            let recipient = self.outbox.recipients.get(&session);
+            if recipient.is_some_and(|recipient| !recipient.in_doubt()) {
+                self.shown_since(&host, &session, since);
+            }
+        }
+    }
+
+    /// The session counts as used in the window that shows it, but for what ended before. A window
+    /// that it was used in is told as long as it is there, or may be, because a turn in another one
+    /// would be a second one at the same time.
+    fn shown_since(&mut self, host: &HostId, session: &SessionId, since: Time) {
+        if !self.shares_place(host, session) {
+            return;
+        }
         let Some(recipient) = self.outbox.recipients.get(session) else { return };
         let is_used = recipient.parent.active_host.as_ref().is_some_and(|last| {
             let is_window = self.hosts.lifetime(last) != HostLifetime::Headless;
@@ -135,7 +165,7 @@ impl Engine {
         }
         self.heard_from(host, session);
         if let Some(recipient) = self.outbox.recipients.get_mut(session) {
-            recipient.shown_since = Some(self.now);
+            recipient.shown_since = Some(since);
         }
     }
 

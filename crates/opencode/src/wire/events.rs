@@ -96,8 +96,11 @@ fn put(kept: &mut Value, path: &str, found: &Value) {
 
 /// The hints that follow from an event of this host.
 pub fn hints(host: &HostId, event: &Event<'_>) -> Vec<Hint> {
-    let Some(session) = event.session.clone() else { return Vec::new() };
     let host = host.clone();
+    if let EventKind::Screen = event.kind {
+        return vec![Hint::Shown { host, session: event.session.clone() }];
+    }
+    let Some(session) = event.session.clone() else { return Vec::new() };
     let hint = match &event.kind {
         EventKind::Idle => Hint::Changed { session },
         EventKind::Failed(error) => Hint::Errored { session, why: error::reason(error) },
@@ -108,7 +111,6 @@ pub fn hints(host: &HostId, event: &Event<'_>) -> Vec<Hint> {
         EventKind::MessageUpdated(message) if message.is_by_another_user() => {
             Hint::Used { host, session }
         }
-        EventKind::Screen => Hint::Shown { host, session },
         EventKind::PartUpdated(part) => part_hint(session, part),
         EventKind::Delta { .. } => Hint::Progress { session, tool: None, used: None },
         EventKind::Asked(question) => Hint::Asked { session, question: question.clone() },
