@@ -33,6 +33,9 @@ pub struct Engine {
     pub(crate) hosts: Hosts,
     pub(crate) outbox: Outbox,
     pub(crate) stops: Stops,
+    /// Cleared tasks that are forgotten when their notices are told. Not saved: a restart keeps
+    /// them.
+    pub(crate) leaving: BTreeSet<TaskId>,
     /// Headless hosts that are being started. Not saved: whoever waits for one asks again.
     pub(crate) starts: BTreeMap<Folder, Start>,
     /// Callers who wait. Not saved: a caller whose daemon was restarted asks again.

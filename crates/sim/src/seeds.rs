@@ -207,7 +207,7 @@ impl Play {
             54..=61 => self.block(),
             62..=65 => self.cancel(),
             66 => {
-                let tasks = vec![self.some_task()];
+                let tasks = (0..self.dice.between(1, 3)).map(|_| self.some_task()).collect();
                 self.world.person(Ask::Forget { tasks });
             }
             67 => self.ask(Ask::Clear),

@@ -50,7 +50,9 @@ fn tells_a_result(audit: &Audit, message: &MessageId) -> bool {
     let delivery = audit.deliveries_ever.get(message).filter(|_| audit.told.contains(message));
     delivery.into_iter().flat_map(|delivery| &delivery.notices).any(|notice| {
         let run = audit.runs.get(&(notice.task, notice.run));
-        let kept = run.filter(|run| !run.forgotten && run.ended == Some(Outcome::Completed));
-        notice.about == About::End && kept.is_some()
+        // After a restart nobody remembers what was cleared.
+        let kept = run.filter(|run| !run.forgotten || audit.life == 1);
+        let is_result = kept.is_some_and(|run| run.ended == Some(Outcome::Completed));
+        notice.about == About::End && is_result
     })
 }

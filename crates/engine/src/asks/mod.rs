@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use legwork_protocol::api::{Answer, Told};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::view::ResultView;
-use legwork_protocol::{HostId, Interrupted, Refusal, TaskId, Time};
+use legwork_protocol::{HostId, Interrupted, Refusal, SessionId, TaskId, Time};
 
 use crate::engine::{Answered, Engine};
 use crate::input::Caller;
@@ -121,7 +121,9 @@ impl Engine {
         {
             tasks += 1;
             unfinished += usize::from(!is_finished);
-            self.forget(id, Forget::Cleared);
+            if !self.stays_until_told(id) {
+                self.forget(id, Forget::Cleared);
+            }
         }
         Ok(Some(Answer::Cleared { tasks, unfinished }))
     }
@@ -150,14 +152,46 @@ impl Engine {
         Ok(Some(Answer::Cleared { tasks: count, unfinished: 0 }))
     }
 
-    /// Forgets the tasks of a person's choice.
+    /// Forgets the tasks of a person's choice, unfinished ones first: they tell nobody that others
+    /// are unread.
     fn forget_all(&mut self, tasks: BTreeSet<TaskId>) {
-        let gone: Vec<TaskId> = tasks.into_iter().filter(|id| self.let_go(*id)).collect();
+        let (unfinished, finished): (Vec<_>, Vec<_>) =
+            tasks.into_iter().partition(|id| self.tasks.live(*id).is_some());
+        let chosen = unfinished.into_iter().chain(finished);
+        let gone = chosen.filter(|id| !self.stays_until_told(*id) && self.let_go(*id)).collect();
+        let gone: Vec<TaskId> = gone;
         match gone.as_slice() {
             [] => {}
             [task] => self.save(Change::Forgotten { task: *task, why: Forget::Cleared }),
             _ => self.save(Change::Cleared { tasks: gone }),
         }
+    }
+
+    /// Whether the task is kept until a session that is owed a turn for unread results has it,
+    /// because no other task is left that would give it one. An unfinished task is called off, and
+    /// the end that the session is told starts the turn.
+    fn stays_until_told(&mut self, id: TaskId) -> bool {
+        if self.leaving.contains(&id) {
+            return true;
+        }
+        let asker = self.tasks.live(id).map(|live| live.task.run.asker.clone());
+        let is_owed = |asker: &SessionId| {
+            self.outbox.recipients.get(asker).is_some_and(|recipient| recipient.owed)
+        };
+        let is_finished = asker.is_none();
+        let owed = if is_finished { self.unread_by(id) } else { asker.filter(is_owed) };
+        let Some(session) = owed else { return false };
+        let tells =
+            |other: &Task| other.id != id && !other.is_finished() && other.run.asker == session;
+        if self.tasks.family(&session).any(|other| tells(&other)) {
+            return false;
+        }
+        if !is_finished {
+            let why = words::CANCELLED_BY_PERSON.to_owned();
+            self.finish(id, Outcome::Cancelled, why, Notify::Yes, Halt::Needed);
+        }
+        self.leaving.insert(id);
+        true
     }
 
     /// Forgets a task with everything that belongs to it. Its session is stopped if it may be at
@@ -181,6 +215,7 @@ impl Engine {
             self.settle_cost(&task);
         }
         self.tasks.remove(id);
+        self.leaving.remove(&id);
         self.end_waits(id);
         self.forget_collects(id);
         self.soon(Timer::Gather(task.run.asker));

@@ -285,7 +285,9 @@ impl Engine {
             self.outbox.take(*notice);
             self.collected_task_changed(notice.task);
         }
+        let told: Vec<_> = notices.iter().map(|notice| notice.task).collect();
         self.save(Change::DeliveryDone { delivery: id.clone(), notices, end });
+        told.into_iter().for_each(|task| self.leave_if_told(task));
         self.soon(Timer::Gather(to));
     }
 

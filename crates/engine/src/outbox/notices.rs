@@ -4,7 +4,7 @@
 use legwork_protocol::{SessionId, TaskId};
 
 use crate::engine::Engine;
-use crate::record::{About, Change, Notice, NoticeId};
+use crate::record::{About, Change, Forget, Notice, NoticeId};
 use crate::task::Task;
 use crate::text::notices::unread_headline;
 use crate::timers::Timer;
@@ -60,7 +60,8 @@ impl Engine {
 
     /// The session has a turn, which reads what it was told before.
     pub(crate) fn turn_begins(&mut self, session: &SessionId) {
-        let Some(recipient) = self.outbox.recipients.get(session) else { return };
+        let Some(recipient) = self.outbox.recipients.get_mut(session) else { return };
+        recipient.owed = false;
         let unread = recipient.pending.iter().filter(|id| id.about == About::Unread);
         for notice in unread.copied().collect::<Vec<_>>() {
             self.withdraw(notice);
@@ -84,14 +85,31 @@ impl Engine {
         if let Some(Notice { to, .. }) = self.outbox.take(id) {
             self.soon(Timer::Gather(to));
         }
+        self.leave_if_told(id.task);
+    }
+
+    /// A task that was cleared and had something to tell yet is forgotten when that is told.
+    pub(super) fn leave_if_told(&mut self, id: TaskId) {
+        if self.leaving.contains(&id) && self.outbox.of_task(id).is_empty() {
+            self.forget(id, Forget::Cleared);
+        }
+    }
+
+    /// Whoever was told the end of this task and had no turn for it yet.
+    pub(crate) fn unread_by(&self, id: TaskId) -> Option<SessionId> {
+        let notices = self.outbox.of_task(id);
+        let unread = notices.into_iter().find(|id| id.about == About::Unread)?;
+        self.outbox.notices.get(&unread).map(|notice| notice.to.clone())
     }
 
     /// The task is forgotten: so are its notices, in deliveries too.
     pub(crate) fn forget_notices(&mut self, id: TaskId) {
         for id in self.outbox.of_task(id) {
-            let Some(delivery) = self.outbox.take(id).and_then(|notice| notice.delivery) else {
-                continue;
-            };
+            let Some(notice) = self.outbox.take(id) else { continue };
+            if let Some(recipient) = self.outbox.recipients.get_mut(&notice.to) {
+                recipient.owed |= id.about == About::Unread;
+            }
+            let Some(delivery) = notice.delivery else { continue };
             let Some(attempt) = self.outbox.attempt_mut(&delivery) else { continue };
             attempt.delivery.notices.retain(|held| *held != id);
             if attempt.delivery.notices.is_empty() {

@@ -35,6 +35,8 @@ pub(crate) struct Recipient {
     pub announced: bool,
     /// Since when a window shows it in which nobody has written yet.
     pub shown_since: Option<Time>,
+    /// It was told a result without a turn that is cleared since, and is to have one.
+    pub owed: bool,
     /// What happened there since this moment is undone, and the person knows what works on.
     pub undone_since: Option<Time>,
 }
@@ -54,6 +56,7 @@ impl Recipient {
             unknown_to: BTreeSet::new(),
             announced: false,
             shown_since: None,
+            owed: false,
             undone_since: None,
         }
     }

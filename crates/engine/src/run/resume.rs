@@ -163,6 +163,7 @@ impl Engine {
             task.retrieved = None;
         });
         self.tasks.remember_call(id, earlier);
+        self.leaving.remove(&id);
         self.rejoin_waits(id);
         let Some(task) = self.tasks.get(id).map(Cow::into_owned) else { return };
         self.hosts.enlist(&task);

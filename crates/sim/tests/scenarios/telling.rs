@@ -676,6 +676,90 @@ fn n9_with_last_a_restart_before_the_last_helper_is_cleared_loses_no_turn() {
     story.end();
 }
 
+/// A helper whose result was told without a turn, and the last one, which hangs.
+fn told_and_last(story: &mut Story) -> (TaskId, TaskId) {
+    let first = story.launch("First", "wait 5000; say r1");
+    let last = story.launch("Hangs", "hang");
+    story.until("one to be told", |story| story.told().len() == 1);
+    story.pass(5_000);
+    (first, last)
+}
+
+fn forget(story: &mut Story, tasks: &[TaskId]) {
+    let tasks = tasks.iter().map(ToString::to_string).collect();
+    story.person(Ask::Forget { tasks });
+}
+
+/// Everything is cleared, and what the parent was told has its turn, which is one.
+fn ends_with_one_turn(mut story: Story, turns: u32) {
+    let main = story.main.clone();
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 1);
+    assert!(story.world.audit().rows.is_empty(), "what was cleared is gone");
+    story.end();
+}
+
+#[test]
+fn n9_with_last_a_result_that_is_cleared_before_the_last_helper_is_has_its_turn() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let turns = story.turns(&main);
+    let (first, last) = told_and_last(&mut story);
+    forget(&mut story, &[first]);
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns, "one is at work yet");
+    forget(&mut story, &[last]);
+    ends_with_one_turn(story, turns);
+}
+
+#[test]
+fn n9_with_last_a_result_that_is_cleared_with_the_last_helper_has_its_turn() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let turns = story.turns(&main);
+    let (first, last) = told_and_last(&mut story);
+    forget(&mut story, &[first, last]);
+    ends_with_one_turn(story, turns);
+}
+
+/// A turn cannot begin while an undo is pending.
+#[test]
+fn n9_with_last_what_is_cleared_stays_until_the_turn_that_it_is_owed_can_begin() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let turns = story.turns(&main);
+    let (first, last) = told_and_last(&mut story);
+    undo(&mut story);
+    forget(&mut story, &[first, last]);
+    story.pass(5_000);
+    forget(&mut story, &[first]);
+    story.pass(5_000);
+    assert_eq!(story.status(first), Some(Status::Completed));
+    redo(&mut story);
+    ends_with_one_turn(story, turns);
+}
+
+#[test]
+fn n9_with_last_a_cleared_result_has_its_turn_when_a_run_of_another_session_is_the_last() {
+    let mut story = wake_last();
+    let main = story.main.clone();
+    let other = story.conversation("other");
+    let resumed = story.launch("Resumed", "say r1");
+    story.until_settled();
+    let turns = story.turns(&main);
+    let first = story.launch("First", "wait 5000; say r2");
+    let arguments = json!({ "resume": resumed.to_string(), "prompt": "wait 40000; say r3" });
+    story.call(&other, "background_task", arguments);
+    story.until("the first to be told", |story| story.told().len() == 2);
+    story.pass(5_000);
+    forget(&mut story, &[first]);
+    story.until_settled();
+    story.pass(5_000);
+    assert_eq!(story.turns(&main), turns + 1);
+    story.end();
+}
+
 /// The notice of that run is for whoever asked for it.
 #[test]
 fn n9_with_last_a_last_run_that_another_session_asked_for_starts_the_turn() {
