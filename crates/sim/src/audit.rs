@@ -49,6 +49,8 @@ pub struct RunFact {
     pub read: bool,
     /// Whether its task was forgotten.
     pub forgotten: bool,
+    /// In which life of the daemon.
+    pub forgotten_in: u32,
     pub prompt: Arc<str>,
     /// Whether the host said that it has the prompt.
     pub taken: bool,
@@ -268,6 +270,7 @@ impl Audit {
             notice: NoticeFact::None,
             read: false,
             forgotten: false,
+            forgotten_in: 0,
             prompt: task.run.prompt.clone().unwrap_or_default(),
             taken: false,
             continued: 0,
@@ -320,6 +323,7 @@ impl Audit {
         self.keys.retain(|_, task| *task != id);
         for (_, run) in self.runs.range_mut((id, 0)..=(id, u32::MAX)) {
             run.forgotten = true;
+            run.forgotten_in = self.life;
         }
         self.pending.retain(|notice| notice.task != id);
         let empty: Vec<MessageId> = self

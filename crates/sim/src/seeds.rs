@@ -207,8 +207,12 @@ impl Play {
             54..=61 => self.block(),
             62..=65 => self.cancel(),
             66 => {
-                let tasks = (0..self.dice.between(1, 3)).map(|_| self.some_task()).collect();
-                self.world.person(Ask::Forget { tasks });
+                let ask = match self.dice.below(4) {
+                    0 => Ask::ForgetFinished { by: self.world.now },
+                    1 => Ask::Forget { tasks: self.tasks.iter().map(TaskId::to_string).collect() },
+                    _ => Ask::Forget { tasks: vec![self.some_task()] },
+                };
+                self.world.person(ask);
             }
             67 => self.ask(Ask::Clear),
             68..=71 => self.reply(),

@@ -51,7 +51,7 @@ fn tells_a_result(audit: &Audit, message: &MessageId) -> bool {
     delivery.into_iter().flat_map(|delivery| &delivery.notices).any(|notice| {
         let run = audit.runs.get(&(notice.task, notice.run));
         // After a restart nobody remembers what was cleared.
-        let kept = run.filter(|run| !run.forgotten || audit.life == 1);
+        let kept = run.filter(|run| !run.forgotten || audit.life == run.forgotten_in);
         let is_result = kept.is_some_and(|run| run.ended == Some(Outcome::Completed));
         notice.about == About::End && is_result
     })
