@@ -122,7 +122,8 @@ impl Engine {
                     start.last = Try::Failed { at: now, why };
                     return start.tries < HEADLESS_MAX_TRIES;
                 }
-                start.tries
+                // It may be there again, and to look for a folder costs nothing.
+                if start.folder_gone { 0 } else { start.tries }
             }
         };
         if tries >= HEADLESS_MAX_TRIES {
@@ -149,6 +150,13 @@ impl Engine {
             None => Some(lost.plus(HEADLESS_AFTER_MS)),
             Some(Start { tries: HEADLESS_MAX_TRIES.., last: Try::Failed { .. }, .. }) => None,
             Some(start) => Some(start.due()),
+        }
+    }
+
+    /// A folder that was gone may be there again: whoever needs it now looks for it anew.
+    pub(crate) fn forget_gone_folder(&mut self, folder: &Folder) {
+        if self.starts.get(folder).is_some_and(Start::has_no_folder) {
+            self.starts.remove(folder);
         }
     }
 

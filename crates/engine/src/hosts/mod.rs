@@ -133,6 +133,11 @@ impl Hosts {
         self.directories.get(host).is_none_or(|own| **own == *directory)
     }
 
+    /// Whether it has told that it is in this directory.
+    pub fn is_known_in(&self, host: &HostId, directory: &str) -> bool {
+        self.directories.get(host).is_some_and(|own| **own == *directory)
+    }
+
     /// A host tells its directory.
     pub fn is_in(&mut self, host: HostId, directory: Arc<str>) {
         self.directories.insert(host, directory);

@@ -5,8 +5,8 @@ use legwork_protocol::limits::{HEADLESS_IDLE_MS, POLL_EVERY_MS, POLLS_UNASKED_MA
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{HostId, Place, TaskId};
 
-use super::Presence;
-use super::headless::Folder;
+use super::headless::{Folder, Start};
+use super::{Hosts, Presence};
 use crate::engine::Engine;
 use crate::input::Serves;
 use crate::timers::Timer;
@@ -50,9 +50,14 @@ impl Engine {
         for task in elsewhere {
             self.tend_run(task);
         }
-        let is_for =
-            |folder: &Folder| folder.place == *place && self.hosts.may_be_in(id, &folder.directory);
-        self.starts.retain(|folder, start| !is_for(folder) || start.has_no_folder());
+        let is_for = |folder: &Folder, start: &Start| {
+            let is_in = match start.has_no_folder() {
+                true => Hosts::is_known_in,
+                false => Hosts::may_be_in,
+            };
+            folder.place == *place && is_in(&self.hosts, id, &folder.directory)
+        };
+        self.starts.retain(|folder, start| !is_for(folder, start));
         if lifetime == HostLifetime::Headless {
             self.timers.set(Timer::Idle(id.clone()), self.now.plus(HEADLESS_IDLE_MS));
         }

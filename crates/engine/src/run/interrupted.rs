@@ -50,6 +50,7 @@ impl Engine {
             return;
         }
         let since = self.now;
+        let folder = Folder::of(task);
         let unseen = self.hosts.get(&task.run.host).is_some_and(|host| host.ended_unseen);
         if task.stage.holds_slot() {
             volatile.idle_since.get_or_insert(since);
@@ -67,6 +68,7 @@ impl Engine {
         for question in &questions {
             self.question_closed(id, question, Settled::HostEnded);
         }
+        self.forget_gone_folder(&folder);
         // Those from before a restart are known by their notices only.
         self.withdraw_questions(id);
     }
