@@ -196,7 +196,7 @@ fn v2_a_finished_task_goes_on_with_what_one_writes() {
     assert!(result(&stage, &task).contains("the second answer"));
     page.key("2");
     page.wait_for(&reads("#pane-result", "the second answer"));
-    assert_eq!(page.eval("document.querySelector('#resume').value"), "");
+    page.wait_for("document.querySelector('#resume').value === ''");
 }
 
 #[test]
