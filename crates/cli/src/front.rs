@@ -6,19 +6,17 @@ use std::collections::BTreeMap;
 use std::env;
 use std::time::Duration;
 
-use legwork_client::{Client, Start};
+use legwork_client::{Backoff, Client, Start, Wire};
 use legwork_host::Request;
-use legwork_machine::{Folders, LineReader};
+use legwork_machine::Folders;
 use legwork_opencode::{DEFAULT_USER, Events, Heard, KIND, MISSED, Remote, Transport};
 use legwork_protocol::ids::BadId;
-use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
     FromDaemon, HostLifetime, HostReply, HostResult, Role, ToDaemon, check_size,
     decode_from_daemon, encode,
 };
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
@@ -27,8 +25,6 @@ use crate::fault::Fault;
 use crate::identity::{self, Database};
 use crate::screen::remark;
 
-/// Between the end of a link and the next one.
-const PAUSE: Duration = Duration::from_secs(1);
 /// How long the next link waits for what was asked over the last one: a new link means that nothing
 /// of it is still being done.
 const DRAIN: Duration = Duration::from_secs(15);
@@ -57,12 +53,13 @@ pub fn run(url: &str, directory: Option<&str>, data: Data) -> Result<(), Fault> 
             remote = remote.in_directory(directory);
         }
         let role = introduce(&remote, url, data).await?;
+        let mut backoff = Backoff::default();
         loop {
             let mut front = Front::new(remote.clone());
             let ended = front.serve(&role).await?;
             remark(format_args!("The link to the daemon ended ({ended}); it is opened again."));
             let _ = timeout(DRAIN, front.drain()).await;
-            sleep(PAUSE).await;
+            sleep(backoff.pause()).await;
         }
     })
 }
@@ -118,11 +115,8 @@ impl Front {
     async fn serve(&mut self, role: &Role) -> Result<String, Fault> {
         let client = Client::connect(&Folders::from_env()?, role.clone(), Start::IfNeeded)?;
         remark("Connected to the daemon. Ctrl-C ends.");
-        let (stream, read) = client.into_parts();
-        stream.set_nonblocking(true).map_err(Fault::Input)?;
-        let (mut from, mut to) = UnixStream::from_std(stream).map_err(Fault::Input)?.into_split();
-        let mut lines = LineReader::new(LINE_MAX_BYTES);
-        lines.push(&read);
+        let Wire { stream, mut lines, .. } = client.into_wire()?;
+        let (mut from, mut to) = stream.into_split();
         loop {
             while let Some(line) = lines.pop() {
                 // A line that is too long is not understood, and so nothing to do.

@@ -13,18 +13,17 @@ use legwork_protocol::api::{Answer, Other, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon, Role, ToDaemon};
 use serde_json::Value;
 
+use crate::backoff::Backoff;
 use crate::fault::Fault;
-use crate::link::Link;
+use crate::link::{Link, Wire};
 use crate::record::{Holder, Record, holder};
 use crate::start::Start;
 
 /// The longest silence of a daemon that we wait for: it gives signs of life every 10 s.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two attempts to reach a daemon that is not there.
-const PAUSE: Duration = Duration::from_millis(250);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Links that one question outlives, if it may outlive several: one that ends every daemon that
 /// hears it must not do so for ever.
-const BREAKS_MAX: u32 = 50;
+pub(crate) const BREAKS_MAX: u32 = 50;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
@@ -156,6 +155,11 @@ impl Client {
         self.link.into_parts()
     }
 
+    /// The same for who reads and writes it in a runtime.
+    pub fn into_wire(self) -> Result<Wire, Fault> {
+        self.link.into_wire()
+    }
+
     /// Sends a line and waits for its answer; if the link breaks, again over a new one. What is
     /// sent again has the same key, so nothing happens twice.
     fn exchange(
@@ -175,6 +179,7 @@ impl Client {
 
     fn open_again(&mut self) -> Result<(), Fault> {
         let deadline = Instant::now() + self.persist.unwrap_or_default();
+        let mut backoff = Backoff::default();
         loop {
             match Link::open(&self.folders, &self.role, self.start, &mut |_| {
                 ControlFlow::Continue(())
@@ -186,7 +191,7 @@ impl Client {
                 // Another version will not go away by itself.
                 Err(fault @ Fault::TurnedAway { .. }) => return Err(fault),
                 Err(fault) if Instant::now() >= deadline => return Err(fault),
-                Err(_) => thread::sleep(PAUSE),
+                Err(_) => thread::sleep(backoff.pause()),
             }
         }
     }

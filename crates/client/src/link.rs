@@ -5,8 +5,8 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use legwork_machine::Folders;
 use legwork_machine::process::{Effort, is_suspended};
+use legwork_machine::{Folders, LineReader};
 use legwork_protocol::limits::LINE_MAX_BYTES;
 use legwork_protocol::line::{
     BadLine, FromDaemon, LINE_VERSION, Role, ToDaemon, check_size, decode_from_daemon, encode,
@@ -170,9 +170,29 @@ impl Link {
         read.extend_from_slice(self.lines.buffer());
         (self.lines.into_inner(), read)
     }
+
+    pub fn into_wire(self) -> Result<Wire, Fault> {
+        let pid = self.pid;
+        let (stream, read) = self.into_parts();
+        stream.set_nonblocking(true).map_err(Fault::Broken)?;
+        let stream = tokio::net::UnixStream::from_std(stream).map_err(Fault::Broken)?;
+        let mut lines = LineReader::new(LINE_MAX_BYTES);
+        lines.push(&read);
+        Ok(Wire { stream, lines, pid })
+    }
 }
 
-fn understand(line: &[u8]) -> Result<FromDaemon, Fault> {
+/// A connection for who reads and writes it in a runtime.
+#[derive(Debug)]
+pub struct Wire {
+    pub stream: tokio::net::UnixStream,
+    /// What was read so far, the daemon's hello first.
+    pub lines: LineReader,
+    /// The daemon's process, if it is one that we see.
+    pub pid: Option<u32>,
+}
+
+pub(crate) fn understand(line: &[u8]) -> Result<FromDaemon, Fault> {
     match decode_from_daemon(line) {
         Ok(FromDaemon::Bye { leaving: true, .. }) => Err(Fault::Leaving),
         Ok(FromDaemon::Bye { why, leaving: false }) => Err(Fault::TurnedAway { why }),

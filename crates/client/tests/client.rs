@@ -7,11 +7,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use legwork_client::{Answered, Client, Fault, Record, Start};
-use legwork_machine::Folders;
+use legwork_client::{Answered, Client, Daemon, Fault, Habits, Record, Start, Trouble};
+use legwork_machine::{Folders, lock};
+use legwork_protocol::api::board::Glance;
 use legwork_protocol::api::{Answer, Refusal, Request};
 use legwork_protocol::line::{FromDaemon, LINE_VERSION, Role, ToDaemon, decode_to_daemon, encode};
 use legwork_protocol::tools::tools;
@@ -84,6 +86,13 @@ impl Peer {
     fn hear_call(&mut self) -> (u64, CallKey) {
         match self.hear() {
             ToDaemon::Call { id, key, context: None, .. } => (id, key),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn hear_keyed(&mut self) -> (u64, CallKey) {
+        match self.hear() {
+            ToDaemon::Request { id, key, .. } => (id, key),
             other => panic!("{other:?}"),
         }
     }
@@ -444,4 +453,116 @@ fn what_the_daemon_would_not_read_is_not_sent() {
         "fine"
     );
     daemon.join().unwrap();
+}
+
+const HABITS: Habits = Habits { idle_max: Duration::from_secs(60), hears_soon: true };
+
+/// What asks the daemon in a runtime.
+fn in_a_runtime<T>(asks: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(asks)
+}
+
+/// Those that a broken link was asked with.
+static KEYS: Mutex<Vec<CallKey>> = Mutex::new(Vec::new());
+
+#[test]
+fn l6_requests_that_share_a_link_outlive_it_under_their_keys() {
+    let home = home();
+    let folders = folders(&home);
+    let breaks: fn(&mut Peer) = |peer| {
+        peer.greet();
+        let keys = [peer.hear_keyed().1, peer.hear_keyed().1];
+        assert_ne!(keys[0], keys[1]);
+        lock(&KEYS).extend(keys);
+    };
+    let daemon = daemon(
+        &folders,
+        vec![breaks, |peer| {
+            peer.greet();
+            let (first, first_key) = peer.hear_keyed();
+            let (second, second_key) = peer.hear_keyed();
+            assert_eq!(*lock(&KEYS), [first_key, second_key]);
+            // The later one first: each is told apart by its number.
+            peer.say(&FromDaemon::refused(second, no()));
+            peer.say(&FromDaemon::Data { id: first, data: Answer::Done });
+            assert_eq!(peer.0.read(&mut [0]).unwrap(), 0, "nothing else is said");
+        }],
+    );
+    in_a_runtime(async {
+        let daemon = Daemon::new(folders.clone(), HABITS);
+        let (one, other) = tokio::join!(
+            daemon.request::<Answer>(Request::Mail),
+            daemon.request::<Answer>(Request::Agents)
+        );
+        assert_eq!(one.unwrap(), Answer::Done);
+        assert!(matches!(other, Err(Trouble::Refused(refusal)) if refusal == no()));
+        assert_eq!(daemon.build(), "9.9.9");
+    });
+    daemon.join().unwrap();
+}
+
+#[test]
+fn v8_who_asks_once_hears_of_the_link_that_broke_and_then_reads_the_whole_board() {
+    let home = home();
+    let folders = folders(&home);
+    let part: fn(&mut Peer) = |peer| {
+        peer.greet();
+        for is_first in [true, false] {
+            let (id, request) = peer.hear_request();
+            let Request::Board(Glance { after, .. }) = request else { panic!("{request:?}") };
+            assert_eq!(after.is_none(), is_first);
+            if is_first {
+                peer.say(&FromDaemon::Data { id, data: board() });
+            }
+        }
+    };
+    let daemon = daemon(&folders, vec![part, part]);
+    in_a_runtime(async {
+        let (daemon, mut board) = (Daemon::new(folders.clone(), HABITS).once(), Glance::default());
+        for _ in 0..2 {
+            assert!(daemon.next(&mut board).await.unwrap().whole);
+            let Err(Trouble::Away(fault)) = daemon.next(&mut board).await else { panic!() };
+            assert!(matches!(*fault, Fault::Broken(_)), "{fault}");
+        }
+    });
+    daemon.join().unwrap();
+}
+
+fn board() -> Answer {
+    let counts = json!({
+        "asking": 0, "working": 0, "queued": 0, "completed": 0, "failed": 0, "cancelled": 0,
+        "slots": 0,
+    });
+    let next = json!({ "board": 1, "revision": 1 });
+    let page = json!({
+        "whole": true, "tasks": [], "counts": counts, "now": 1, "next": next, "healthy": true,
+    });
+    Answer::Board(serde_json::from_value(page).unwrap())
+}
+
+#[test]
+fn a_request_that_is_dropped_is_called_off_and_a_link_without_any_is_closed() {
+    let home = home();
+    let folders = folders(&home);
+    let daemon = daemon(
+        &folders,
+        vec![|peer| {
+            peer.greet();
+            let (dropped, _) = peer.hear_keyed();
+            let (id, _) = peer.hear_keyed();
+            peer.say(&FromDaemon::Data { id, data: Answer::Done });
+            assert_eq!(peer.hear(), ToDaemon::Cancel { id: dropped });
+            assert_eq!(peer.0.read(&mut [0]).unwrap(), 0, "the link is closed");
+        }],
+    );
+    in_a_runtime(async {
+        let habits = Habits { idle_max: Duration::ZERO, ..HABITS };
+        let asks = Daemon::new(folders.clone(), habits);
+        tokio::select! {
+            biased;
+            answered = asks.request::<Answer>(Request::Mail) => panic!("{answered:?}"),
+            answered = asks.request::<Answer>(Request::Agents) => drop(answered.unwrap()),
+        }
+        tokio::task::spawn_blocking(|| daemon.join().unwrap()).await.unwrap();
+    });
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use legwork_client::Daemon;
 use legwork_protocol::api::{self, Ask, Request};
 use legwork_protocol::limits::{BLOCK_DEFAULT_MS, COLLECT_WAIT_MAX_MS};
 use legwork_protocol::view::{EndView, TaskView};
@@ -15,7 +16,6 @@ use tokio::task::JoinSet;
 use crate::asker::Asker;
 use crate::calls::{Progress, Text};
 use crate::limits::BLOCK_MARGIN_MS;
-use crate::link::Daemon;
 use crate::server::{After, Server};
 
 impl Server {
@@ -55,7 +55,7 @@ impl Server {
         for task in named {
             let show = Request::Show { task: task.to_owned() };
             // What is not known the answer to the call says.
-            if let Ok(task) = self.daemon.request::<TaskView>(None, None, show).await {
+            if let Ok(task) = self.daemon.request::<TaskView>(show).await {
                 runs.push((task.id, task.resumes));
             }
         }
@@ -66,7 +66,7 @@ impl Server {
     async fn add_end(&self, (task, run): (TaskId, u32), text: &mut Text) {
         let look = collect(task, run, Vec::new(), 0);
         let Ok(api::Answer::Collected { task: view, ended: true, .. }) =
-            self.daemon.request(None, None, look).await
+            self.daemon.request(look).await
         else {
             return;
         };
@@ -74,7 +74,7 @@ impl Server {
             return;
         }
         let ended = Request::Ended { task: task.to_string(), run };
-        if let Ok(EndView { text: end, .. }) = self.daemon.request(None, None, ended).await {
+        if let Ok(EndView { text: end, .. }) = self.daemon.request(ended).await {
             text.said.push_str(&format!("\n\n{end}"));
             text.ends.insert(task);
             text.after.push(After::HandedOver { task, run });
@@ -91,7 +91,7 @@ async fn hold(daemon: Daemon, task: TaskId, run: u32) {
     let mut questions = Vec::new();
     loop {
         let poll = collect(task, run, questions, COLLECT_WAIT_MAX_MS);
-        match daemon.request(None, None, poll).await {
+        match daemon.request(poll).await {
             Ok(api::Answer::Collected { task, ended: false, .. }) => {
                 questions = task.questions.into_iter().map(|question| question.id).collect();
             }

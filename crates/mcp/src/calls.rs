@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use legwork_client::{Answered, Trouble};
 use legwork_protocol::api::{self, Ask, Refusal, Request, ToolCall};
 use legwork_protocol::json_rpc::RpcError;
 use legwork_protocol::view::{Mail, TaskView};
@@ -12,7 +13,6 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::asker::Asker;
 use crate::era::{Client, bad};
-use crate::link::{Said, Trouble};
 use crate::server::{After, Answer, Server};
 use crate::tasks;
 
@@ -91,7 +91,9 @@ impl Server {
             }
         };
         match answered {
-            Ok(Said { refused, text }) => Text { said: text, is_error: refused, ..Text::default() },
+            Ok(Answered { refused, text }) => {
+                Text { said: text, is_error: refused, ..Text::default() }
+            }
             Err(trouble) => Text { said: words(&trouble), is_error: true, ..Text::default() },
         }
     }
@@ -129,7 +131,7 @@ impl Server {
             Err(refusal) => return refused(refusal.text()),
         };
         let key = Some(asker.key.clone());
-        match self.daemon.request::<TaskView>(key, Some(&asker.context), ask).await {
+        match self.daemon.request_for::<TaskView>(Some(&asker.context), key, ask).await {
             Ok(task) => {
                 let run = task.resumes;
                 let mut result = tasks::view(&task, run, tasks::State::Working);
@@ -147,8 +149,7 @@ impl Server {
         for session in &asker.reads {
             let unread = Request::Unread { session: session.clone() };
             // A daemon that is away has nothing to show now.
-            let unread: Vec<Mail> =
-                self.daemon.request(None, None, unread).await.unwrap_or_default();
+            let unread: Vec<Mail> = self.daemon.request(unread).await.unwrap_or_default();
             for mail in unread {
                 let known = !mail.tasks.is_empty()
                     && mail.tasks.iter().all(|task| text.ends.contains(task));

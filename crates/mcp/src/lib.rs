@@ -16,7 +16,6 @@ mod calls;
 mod era;
 mod forms;
 mod limits;
-mod link;
 mod polls;
 mod questions;
 mod server;

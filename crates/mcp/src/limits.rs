@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use legwork_client::Habits;
+
 /// A request of a client; the longest prompt, escaped, fits.
 pub const LINE_MAX_BYTES: usize = 16 << 20;
 /// Requests that one client has open at the same time. Each task of a client is one poll.
@@ -14,14 +16,9 @@ pub const POLL_EVERY_MS: u64 = 250;
 /// A poll is held so long for a daemon that cannot be reached; then the person reads why. Claude
 /// Code polls again after 60 s without an answer.
 pub const AWAY_MAX: Duration = Duration::from_secs(40);
-/// A daemon that says nothing for so long while it is asked something hangs: it answers a poll
-/// within 20 s and gives a sign of life every 10 s.
-pub const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// A link on which nothing is asked is closed, so that a window which has no helpers does not keep
-/// the daemon running.
-pub const IDLE_MAX: Duration = Duration::from_secs(60);
-/// Between two attempts to reach a daemon that cannot be reached.
-pub const RETRY: Duration = Duration::from_secs(1);
+/// A link on which nothing is asked is closed after a while, so that a window which has no helpers
+/// does not keep the daemon running. A model that waits for a daemon which is slow is not told so.
+pub const HABITS: Habits = Habits { idle_max: Duration::from_secs(60), hears_soon: false };
 /// How long the list of tools waits for the agents in it; without them it still is a list.
 pub const AGENTS_MAX: Duration = Duration::from_secs(5);
 /// A person's look at a form; then the question is left to the other ways to answer it.

@@ -5,19 +5,24 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use legwork_protocol::api::board::{BoardPage, BoardPosition, Glance};
-use legwork_protocol::api::{Ask, Request};
+use legwork_client::Backoff;
+use legwork_protocol::api::Ask;
+use legwork_protocol::api::board::{BoardPage, Glance};
 use legwork_protocol::view::{QuestionView, TaskView};
 use legwork_protocol::{QuestionId, SessionId};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::calls::Done;
 use crate::forms;
-use crate::limits::{FORM_MAX, READ_MIN, RETRY};
+use crate::limits::{FORM_MAX, READ_MIN};
 use crate::server::Server;
 
 /// How long a page of the board is waited for.
 const WAIT_MS: u64 = 20_000;
+
+fn whole_board() -> Glance {
+    Glance { after: None, wait_ms: WAIT_MS, finished: 0 }
+}
 
 impl Server {
     /// Looks for questions of the helpers of this session, until none is at work.
@@ -33,10 +38,10 @@ impl Server {
     }
 
     async fn watch(self: &Arc<Self>, session: &SessionId) {
-        let (mut after, mut own) = (None, Vec::<TaskView>::new());
+        let (mut board, mut own) = (whole_board(), Vec::<TaskView>::new());
         let mut shown: Vec<QuestionId> = Vec::new();
         loop {
-            let page = self.next_page(&mut after).await;
+            let page = self.next_page(&mut board).await;
             if page.whole {
                 own.clear();
             }
@@ -57,21 +62,18 @@ impl Server {
                 shown.push(question.id.clone());
                 self.show(&task, &question).await;
                 // What came meanwhile is on a whole page.
-                after = None;
+                board = whole_board();
             }
         }
     }
 
     /// What has changed of the board since; all of it at first, and after a daemon that was away.
-    async fn next_page(&self, after: &mut Option<BoardPosition>) -> BoardPage {
+    async fn next_page(&self, board: &mut Glance) -> BoardPage {
+        let mut backoff = Backoff::default();
         loop {
-            let glance = Glance { after: *after, wait_ms: WAIT_MS, finished: 0 };
-            let page: Result<BoardPage, _> =
-                self.daemon.request(None, None, Request::Board(glance)).await;
-            *after = page.as_ref().ok().map(|page| page.next);
-            match page {
+            match self.daemon.next(board).await {
                 Ok(page) => return page,
-                Err(_) => sleep(RETRY).await,
+                Err(_) => sleep(backoff.pause()).await,
             }
         }
     }
@@ -91,7 +93,7 @@ impl Server {
                 if let Some(reply) = forms::reply(question, &filled) {
                     let answer = Ask::Reply { question: question.id.clone(), reply };
                     // Somebody else may have been first.
-                    let _ = self.daemon.request::<Done>(None, None, answer).await;
+                    let _ = self.daemon.request::<Done>(answer).await;
                 }
             }
             // A form that could not be shown: there are other ways to answer.
@@ -102,9 +104,9 @@ impl Server {
 
     /// Waits until a question is open no more.
     async fn closed(&self, task: &TaskView, question: &QuestionView) {
-        let mut after = None;
+        let mut board = whole_board();
         loop {
-            let page = self.next_page(&mut after).await;
+            let page = self.next_page(&mut board).await;
             let now = page.tasks.iter().find(|now| now.id == task.id);
             let asks = |now: &TaskView| now.questions.iter().any(|open| open.id == question.id);
             if page.gone.contains(&task.id) || now.map_or(page.whole, |now| !asks(now)) {

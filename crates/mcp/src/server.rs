@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use legwork_client::new_key;
+use legwork_client::{Daemon, Trouble};
 use legwork_machine::{Folders, LineReader, lock};
 use legwork_protocol::api::{self, Ask, List, Request};
 use legwork_protocol::json_rpc::{
@@ -22,8 +22,7 @@ use tokio::time::timeout;
 
 use crate::asker::Surroundings;
 use crate::era::{self, Client, bad, unknown};
-use crate::limits::{AGENTS_MAX, LINE_MAX_BYTES, OPEN_MAX, TELL_TRIES};
-use crate::link::{Daemon, Trouble};
+use crate::limits::{AGENTS_MAX, HABITS, LINE_MAX_BYTES, OPEN_MAX, TELL_TRIES};
 use crate::polls::Polls;
 use crate::tools;
 
@@ -87,7 +86,7 @@ pub fn run(options: Options) -> io::Result<()> {
     let served = runtime.block_on(async {
         let Options { folders, environment, inside } = options;
         let server = Arc::new(Server {
-            daemon: Daemon::new(folders),
+            daemon: Daemon::new(folders, HABITS),
             surroundings: Surroundings::of_this_process(environment)?,
             out: tokio::sync::Mutex::new(tokio::io::stdout()),
             inside,
@@ -222,7 +221,7 @@ impl Server {
             let list = Ask::List(List { limit: Some(1), ..List::default() });
             let context = Context { environment: None, ..asker.context };
             // A daemon that cannot be reached hears of it with the next call.
-            let _ = server.daemon.request::<api::Answer>(None, Some(&context), list).await;
+            let _ = server.daemon.request_for::<api::Answer>(Some(&context), None, list).await;
         });
     }
 
@@ -238,7 +237,7 @@ impl Server {
         if self.inside {
             return tools::none();
         }
-        match timeout(AGENTS_MAX, self.daemon.request(None, None, Request::Agents)).await {
+        match timeout(AGENTS_MAX, self.daemon.request(Request::Agents)).await {
             Ok(Ok::<Vec<OfferedAgent>, _>(agents)) => tools::list(&agents),
             Ok(Err(Trouble::Refused(_))) => tools::none(),
             Ok(Err(Trouble::Away(_))) | Err(_) => tools::list(&[]),
@@ -290,8 +289,7 @@ impl Server {
 
     async fn tell(&self, request: Request) {
         for _ in 0..TELL_TRIES {
-            let key = Some(new_key());
-            match self.daemon.request::<api::Answer>(key, None, request.clone()).await {
+            match self.daemon.request::<api::Answer>(request.clone()).await {
                 Err(Trouble::Away(_)) => {}
                 Ok(_) | Err(Trouble::Refused(_)) => return,
             }

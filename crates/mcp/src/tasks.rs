@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use jiff::Timestamp;
+use legwork_client::{Fault, Trouble};
 use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::{self, Ask, Refusal, Request};
 use legwork_protocol::ids::run_name;
@@ -19,7 +20,6 @@ use crate::calls::Done;
 use crate::era::{Client, bad};
 use crate::forms;
 use crate::limits::{AWAY_MAX, POLL_EVERY_MS, POLL_HOLD_MS};
-use crate::link::Trouble;
 use crate::server::{After, Answer, Server};
 
 /// A run, as a client names it: the task's id, and the run's number unless it is the first.
@@ -67,14 +67,14 @@ impl Server {
         let poller = self.poller(client, params);
         let deadline = Instant::now() + AWAY_MAX;
         let (task, ended) = loop {
-            match self.daemon.request(None, Some(&poller), poll.clone()).await {
+            match self.daemon.request_for(Some(&poller), None, poll.clone()).await {
                 Ok(api::Answer::Collected { task, ended, .. }) => break (task, ended),
                 Err(Trouble::Refused(Refusal::NotFound(_))) => return Ok(cleared(id, run)),
                 Err(Trouble::Refused(refusal)) => return Err(bad(refusal.text())),
                 // An error would make the client give the task up: it is held until there is a
                 // daemon again, and then for the next poll.
                 Err(Trouble::Away(why)) if Instant::now() >= deadline => {
-                    return Ok(bare(id, run, State::Working, &why));
+                    return Ok(bare(id, run, State::Working, &why.to_string()));
                 }
                 Ok(_) | Err(Trouble::Away(_)) => {}
             }
@@ -86,12 +86,12 @@ impl Server {
         }
         let end = loop {
             let ended = Request::Ended { task: id.to_string(), run };
-            match self.daemon.request::<EndView>(None, None, ended).await {
+            match self.daemon.request::<EndView>(ended).await {
                 Ok(end) => break end,
                 Err(Trouble::Refused(Refusal::NotFound(_))) => return Ok(cleared(id, run)),
                 Err(Trouble::Refused(refusal)) => return Err(bad(refusal.text())),
                 Err(Trouble::Away(why)) if Instant::now() >= deadline => {
-                    return Ok(bare(id, run, State::Working, &why));
+                    return Ok(bare(id, run, State::Working, &why.to_string()));
                 }
                 Err(Trouble::Away(_)) => {}
             }
@@ -113,20 +113,20 @@ impl Server {
         let Run(id, _) = named(client, params)?;
         let filled = params["inputResponses"].as_object();
         let filled = filled.ok_or_else(|| bad("inputResponses is missing"))?;
-        let task: TaskView = match self.daemon.request(None, None, show(id)).await {
+        let task: TaskView = match self.daemon.request(show(id)).await {
             Ok(task) => task,
             // Cleared meanwhile: there is nothing to answer.
             Err(Trouble::Refused(_)) => return Ok(json!({}).into()),
-            Err(Trouble::Away(why)) => return Err(away(why)),
+            Err(Trouble::Away(why)) => return Err(away(&why)),
         };
         for question in &task.questions {
             let Some(reply) = filled.get(question.id.as_str()) else { continue };
             let Some(reply) = forms::reply(question, reply) else { continue };
             let answer = Ask::Reply { question: question.id.clone(), reply };
-            match self.daemon.request::<Done>(None, None, answer).await {
+            match self.daemon.request::<Done>(answer).await {
                 // Somebody else was first.
                 Ok(_) | Err(Trouble::Refused(_)) => {}
-                Err(Trouble::Away(why)) => return Err(away(why)),
+                Err(Trouble::Away(why)) => return Err(away(&why)),
             }
         }
         Ok(json!({}).into())
@@ -135,19 +135,19 @@ impl Server {
     /// Calls a run off. One that has ended, or that nobody knows any more, has been.
     pub async fn cancel_task(&self, client: &Client, params: &Value) -> Result<Answer, RpcError> {
         let Run(id, run) = named(client, params)?;
-        let task: TaskView = match self.daemon.request(None, None, show(id)).await {
+        let task: TaskView = match self.daemon.request(show(id)).await {
             Ok(task) => task,
             Err(Trouble::Refused(_)) => return Ok(json!({}).into()),
-            Err(Trouble::Away(why)) => return Err(away(why)),
+            Err(Trouble::Away(why)) => return Err(away(&why)),
         };
         if task.resumes != run {
             return Ok(json!({}).into());
         }
         let cancel = Ask::Cancel { task: id.to_string() };
         let poller = self.poller(client, params);
-        match self.daemon.request::<Done>(None, Some(&poller), cancel).await {
+        match self.daemon.request_for::<Done>(Some(&poller), None, cancel).await {
             Ok(_) | Err(Trouble::Refused(_)) => {}
-            Err(Trouble::Away(why)) => return Err(away(why)),
+            Err(Trouble::Away(why)) => return Err(away(&why)),
         }
         // The model is not told of its own stop, in whichever session it began the task.
         let after = vec![After::HandedOver { task: id, run }];
@@ -159,8 +159,8 @@ fn show(task: TaskId) -> Request {
     Request::Show { task: task.to_string() }
 }
 
-fn away(why: String) -> RpcError {
-    RpcError { code: json_rpc::INTERNAL, message: why, data: Value::Null }
+fn away(why: &Fault) -> RpcError {
+    RpcError { code: json_rpc::INTERNAL, message: why.to_string(), data: Value::Null }
 }
 
 /// The run that a request is about.

@@ -11,9 +11,12 @@ fn result(view: &Value) -> String {
 }
 
 pub fn kill_daemon(home: &Home) {
+    kill_process(daemon(home), Signal::KILL).unwrap();
+}
+
+fn daemon(home: &Home) -> Pid {
     let daemon = home.run(["daemon", "status", "--json"]).json()["daemon"]["pid"].as_u64();
-    let pid = Pid::from_raw(i32::try_from(daemon.unwrap()).unwrap()).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
+    Pid::from_raw(i32::try_from(daemon.unwrap()).unwrap()).unwrap()
 }
 
 fn is_owed(home: &Home, task: &str) -> bool {
@@ -184,6 +187,19 @@ fn m2_a_poll_outlives_the_daemon() {
     assert!(view["error"].is_null(), "{view}");
     let end = client.poll(&task, "completed");
     assert!(result(&end).starts_with("[BACKGROUND TASK"), "{end}");
+}
+
+#[test]
+fn p9_a_call_to_a_daemon_that_was_suspended_names_it() {
+    let home = Home::new();
+    let mut client = Client::modern(&home);
+    let task = client.launch_task("wait 600s");
+    let daemon = daemon(&home);
+    kill_process(daemon, Signal::STOP).unwrap();
+    let said = client.says("background_list", json!({}));
+    kill_process(daemon, Signal::CONT).unwrap();
+    assert!(said.contains(&format!("kill -CONT {}", daemon.as_raw_nonzero())), "{said}");
+    assert!(client.says("background_list", json!({})).contains(&task));
 }
 
 #[test]

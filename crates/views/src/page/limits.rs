@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use legwork_client::Habits;
+
 // Requests.
 
 /// Bytes of a request's body: a prompt that somebody types, or the ids of a few thousand tasks.
@@ -32,12 +34,9 @@ pub const FOLDERS_MAX: usize = 500;
 pub const EVENTS_AHEAD: usize = 1;
 /// How long the daemon may wait for a change. Then a comment shows that the stream is alive.
 pub const WAIT_MS: u64 = 10_000;
-/// The longest silence of a daemon that is waited for: it answers after [`WAIT_MS`] at the latest.
-pub const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// Between two attempts to reach a daemon that is not there; doubles.
-pub const RETRY_FIRST: Duration = Duration::from_millis(250);
-/// The longest of these pauses: somebody may be looking.
-pub const RETRY_MAX: Duration = Duration::from_secs(5);
+/// Only open tabs hold the daemon: between two questions of one there is hardly a moment. Whoever
+/// waits is told why, and it is tried again.
+pub const HABITS: Habits = Habits { idle_max: Duration::from_secs(1), hears_soon: true };
 /// Finished tasks of a whole board; older ones are asked for page by page.
 pub const FINISHED: usize = 100;
 

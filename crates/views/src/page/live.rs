@@ -2,109 +2,69 @@
 //! is away is told as trouble, and tried until it is there again.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use legwork_machine::{Folders, epoch_ms};
+use legwork_client::{Backoff, Conversation, Daemon, Trouble};
+use legwork_machine::epoch_ms;
 use legwork_protocol::TaskId;
-use legwork_protocol::api::Request;
 use legwork_protocol::api::board::{BoardPage, Glance};
-use legwork_protocol::api::transcript::{Entry, Reading, Source, Transcript};
+use legwork_protocol::api::transcript::{Entry, Source, Transcript};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::model::{Item, markdown};
-use crate::page::limits::{FINISHED, OPEN_TEXT_MAX_BYTES, PAUSE, RETRY_FIRST, RETRY_MAX, WAIT_MS};
-use crate::page::link::{Link, Trouble};
+use crate::page::api::words;
+use crate::page::limits::{FINISHED, OPEN_TEXT_MAX_BYTES, PAUSE, WAIT_MS};
 use crate::page::stream::{Closed, Tab};
 
-/// Why a stream does not go on for now.
-enum Break {
-    Closed,
-    /// All was told.
-    Over,
-    Trouble(Trouble),
-}
-
-impl From<Closed> for Break {
-    fn from(_: Closed) -> Self {
-        Self::Closed
-    }
-}
-
-impl<T: Into<Trouble>> From<T> for Break {
-    fn from(trouble: T) -> Self {
-        Self::Trouble(trouble.into())
-    }
-}
-
 /// What is wrong, and since when, until something comes again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Patience {
-    pause: Duration,
+    backoff: Backoff,
     since: Option<u64>,
     said: String,
 }
 
 impl Patience {
-    fn new() -> Self {
-        Self { pause: RETRY_FIRST, since: None, said: String::new() }
-    }
-
     async fn wait(&mut self, tab: &Tab, trouble: &Trouble) -> Result<(), Closed> {
         let since = *self.since.get_or_insert_with(epoch_ms);
-        let error = trouble.to_string();
+        let error = words(trouble);
         if self.said == error {
             tab.comment().await?;
         } else {
             tab.event("trouble", &json!({ "error": error, "since": since })).await?;
             self.said = error;
         }
-        sleep(self.pause).await;
-        self.pause = (2 * self.pause).min(RETRY_MAX);
+        sleep(self.backoff.pause()).await;
         Ok(())
     }
 }
 
 /// The board, until the tab is gone.
-pub async fn board(folders: Folders, tab: Tab) -> Result<(), Closed> {
-    let mut patience = Patience::new();
+pub async fn board(daemon: Daemon, tab: Tab) -> Result<(), Closed> {
+    let mut glance = Glance { after: None, wait_ms: WAIT_MS, finished: FINISHED };
+    let (mut patience, mut told) = (Patience::default(), None);
     loop {
-        match board_of_one(&folders, &tab, &mut patience).await {
-            Break::Trouble(trouble) => patience.wait(&tab, &trouble).await?,
-            Break::Closed | Break::Over => return Err(Closed),
-        }
-    }
-}
-
-/// What one daemon tells, until it is gone.
-async fn board_of_one(folders: &Folders, tab: &Tab, patience: &mut Patience) -> Break {
-    let told: Result<std::convert::Infallible, Break> = async {
-        let mut link = Link::open(folders).await?;
-        let mut glance = Glance { after: None, wait_ms: WAIT_MS, finished: FINISHED };
-        let mut told = None;
-        loop {
-            let page: BoardPage = link.ask(Request::Board(glance.clone())).await?;
-            *patience = Patience::new();
-            glance.after = Some(page.next);
-            let besides = Some((page.counts, page.healthy, page.incomplete));
-            let is_same = std::mem::replace(&mut told, besides) == besides;
-            if page.whole || !page.tasks.is_empty() || !page.gone.is_empty() || !is_same {
-                tab.event("board", &BoardEvent::of(page, &link.build)).await?;
-            } else {
-                tab.comment().await?;
+        let page = match daemon.next(&mut glance).await {
+            Ok(page) => page,
+            Err(trouble) => {
+                patience.wait(&tab, &trouble).await?;
+                continue;
             }
+        };
+        patience = Patience::default();
+        let besides = Some((page.counts, page.healthy, page.incomplete));
+        let is_same = std::mem::replace(&mut told, besides) == besides;
+        if page.whole || !page.tasks.is_empty() || !page.gone.is_empty() || !is_same {
+            tab.event("board", &BoardEvent::of(page, daemon.build())).await?;
+        } else {
+            tab.comment().await?;
         }
-    }
-    .await;
-    match told {
-        Err(ended) => ended,
-        Ok(never) => match never {},
     }
 }
 
 #[derive(Serialize)]
-struct BoardEvent<'a> {
+struct BoardEvent {
     whole: bool,
     rows: Vec<Item>,
     gone: Vec<TaskId>,
@@ -112,11 +72,11 @@ struct BoardEvent<'a> {
     now: legwork_protocol::Time,
     healthy: bool,
     incomplete: bool,
-    build: &'a str,
+    build: String,
 }
 
-impl<'a> BoardEvent<'a> {
-    fn of(page: BoardPage, build: &'a str) -> Self {
+impl BoardEvent {
+    fn of(page: BoardPage, build: String) -> Self {
         let BoardPage { whole, tasks, gone, counts, now, healthy, incomplete, .. } = page;
         let rows = tasks.into_iter().map(Item::from).collect();
         Self { whole, rows, gone, counts, now, healthy, incomplete, build }
@@ -124,65 +84,45 @@ impl<'a> BoardEvent<'a> {
 }
 
 /// A conversation, until all of it was told or the tab is gone.
-pub async fn conversation(folders: Folders, task: TaskId, tab: Tab) -> Result<(), Closed> {
-    let (mut patience, mut reader) = (Patience::new(), Reader::new(task));
+pub async fn conversation(daemon: Daemon, task: TaskId, tab: Tab) -> Result<(), Closed> {
+    let mut pages = Conversation::new(task, WAIT_MS);
+    let (mut patience, mut reader) = (Patience::default(), Reader::default());
     loop {
-        match reader.read(&folders, &tab, &mut patience).await {
-            Break::Trouble(trouble @ Trouble::Refused(_)) => {
-                // It was cleared, perhaps: another attempt says the same.
-                return patience.wait(&tab, &trouble).await;
+        let page = match daemon.next(&mut pages).await {
+            Ok(page) => page,
+            Err(trouble) => {
+                patience.wait(&tab, &trouble).await?;
+                if matches!(trouble, Trouble::Refused(_)) {
+                    // It was cleared, perhaps: another attempt says the same.
+                    return Ok(());
+                }
+                continue;
             }
-            Break::Trouble(trouble) => patience.wait(&tab, &trouble).await?,
-            Break::Closed | Break::Over => return Err(Closed),
+        };
+        let was_trouble = std::mem::take(&mut patience).since.is_some();
+        let (is_same, over) = (reader.source.replace(page.source) == Some(page.source), page.over);
+        if page.entries.is_empty() && is_same && !over && !page.restarted && !was_trouble {
+            tab.comment().await?;
+            // One that cannot be waited for would be asked without end.
+            sleep(PAUSE).await;
+        } else {
+            tab.event("page", &reader.event(page)).await?;
+        }
+        if over {
+            return Ok(());
         }
     }
 }
 
-/// How far a tab has read a conversation.
+/// What a tab has of a conversation.
+#[derive(Default)]
 struct Reader {
-    task: TaskId,
-    reading: Reading,
     /// The texts of entries that may still change: their Markdown is made when they are whole.
     texts: BTreeMap<String, String>,
     source: Option<Source>,
 }
 
 impl Reader {
-    fn new(task: TaskId) -> Self {
-        Self { task, reading: Reading::default(), texts: BTreeMap::new(), source: None }
-    }
-
-    async fn read(&mut self, folders: &Folders, tab: &Tab, patience: &mut Patience) -> Break {
-        let told: Result<std::convert::Infallible, Break> = async {
-            let mut link = Link::open(folders).await?;
-            loop {
-                let (task, reading) = (self.task.to_string(), self.reading.clone());
-                let page: Transcript = link.ask(Request::Transcript { task, reading }).await?;
-                let (over, more) = (page.over, page.more);
-                let was_trouble = patience.since.is_some();
-                *patience = Patience::new();
-                self.reading.after = Some(page.next.clone());
-                self.reading.wait_ms = if more { 0 } else { WAIT_MS };
-                let is_same = self.source.replace(page.source) == Some(page.source);
-                if page.entries.is_empty() && is_same && !over && !page.restarted && !was_trouble {
-                    tab.comment().await?;
-                    // One that cannot be waited for would be asked without end.
-                    sleep(PAUSE).await;
-                } else {
-                    tab.event("page", &self.event(page)).await?;
-                }
-                if over {
-                    return Err(Break::Over);
-                }
-            }
-        }
-        .await;
-        match told {
-            Err(ended) => ended,
-            Ok(never) => match never {},
-        }
-    }
-
     fn event(&mut self, page: Transcript) -> Value {
         let Transcript { task, source, entries, over, restarted, .. } = page;
         if restarted {

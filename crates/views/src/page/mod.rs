@@ -13,7 +13,6 @@ mod guard;
 mod headers;
 mod launch;
 pub mod limits;
-mod link;
 mod live;
 mod patient;
 mod query;

@@ -14,7 +14,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use legwork_client::new_key;
+use legwork_client::{Daemon, new_key};
 use legwork_machine::Folders;
 use legwork_protocol::TaskId;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ use crate::page::door::Door;
 use crate::page::fault::Fault;
 use crate::page::guard::{API, Asker, CODE_PATH, ENTER_PATH, Guard};
 use crate::page::limits::{
-    ASKED_AT_ONCE, BODY_MAX_BYTES, HEAD_MAX_BYTES, REQUEST_MAX, STREAMS_MAX, THREADS_MAX,
+    ASKED_AT_ONCE, BODY_MAX_BYTES, HABITS, HEAD_MAX_BYTES, REQUEST_MAX, STREAMS_MAX, THREADS_MAX,
 };
 use crate::page::patient::Patient;
 use crate::page::query::Query;
@@ -42,7 +42,7 @@ type Answer = Response<BoxBody<Bytes, Infallible>>;
 /// What all connections share.
 #[derive(Debug)]
 struct Shared {
-    folders: Folders,
+    daemon: Daemon,
     guard: Guard,
     door: Door,
     seats: Arc<Semaphore>,
@@ -83,7 +83,7 @@ impl Front {
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
         let shared = Shared {
-            folders: folders.clone(),
+            daemon: Daemon::new(folders.clone(), HABITS),
             guard: Guard::new(port, Secret::new()?, Secret::new()?),
             door: Door::default(),
             seats: Arc::new(Semaphore::new(STREAMS_MAX)),
@@ -217,8 +217,8 @@ async fn route(
     match (method, path.strip_prefix(API)) {
         (&Method::GET, None) => page(path),
         (&Method::GET, Some("board")) => {
-            let folders = shared.folders.clone();
-            Ok(of_events(stream(seat(shared)?, |tab| live::board(folders, tab))))
+            let daemon = shared.daemon.once();
+            Ok(of_events(stream(seat(shared)?, |tab| live::board(daemon, tab))))
         }
         (&Method::GET, Some(path)) => get(path, &query, shared).await,
         (&Method::POST, Some(path)) => {
@@ -240,25 +240,25 @@ fn page(path: &str) -> Result<Answer, Failure> {
 async fn get(path: &str, query: &Query, shared: Arc<Shared>) -> Result<Answer, Failure> {
     if path == "tasks" {
         let _turn = turn(&shared).await;
-        return Ok(of_value(&api::tasks(&shared.folders, query).await?));
+        return Ok(of_value(&api::tasks(&shared.daemon, query).await?));
     }
     if path == "launch" {
         let _turn = turn(&shared).await;
-        return Ok(of_value(&launch::choices(&shared.folders).await?));
+        return Ok(of_value(&launch::choices(&shared.daemon).await?));
     }
     let (task, what) = task_in(path)?;
     if what == "conversation" {
-        let folders = shared.folders.clone();
-        let events = stream(seat(shared)?, |tab| live::conversation(folders, task, tab));
+        let daemon = shared.daemon.once();
+        let events = stream(seat(shared)?, |tab| live::conversation(daemon, task, tab));
         return Ok(of_events(events));
     }
     let _turn = turn(&shared).await;
-    let folders = &shared.folders;
+    let daemon = &shared.daemon;
     let value = match what {
-        "" => api::task(folders, task).await?,
-        "result" => api::result(folders, task, query).await?,
-        "log" => api::log(folders, task).await?,
-        "entry" => api::entry(folders, task, query).await?,
+        "" => api::task(daemon, task).await?,
+        "result" => api::result(daemon, task, query).await?,
+        "log" => api::log(daemon, task).await?,
+        "entry" => api::entry(daemon, task, query).await?,
         _ => return Err(nothing()),
     };
     Ok(of_value(&value))
@@ -286,18 +286,18 @@ async fn post(path: &str, body: Value, shared: &Shared) -> Result<Value, Failure
         return Ok(json!({ "code": code.reveal() }));
     }
     let _turn = turn(shared).await;
-    let folders = &shared.folders;
+    let daemon = &shared.daemon;
     if path == "clear" {
-        return api::clear(folders, body).await;
+        return api::clear(daemon, body).await;
     }
     if path == "launch" {
-        return launch::launch(folders, body).await;
+        return launch::launch(daemon, body).await;
     }
     match task_in(path)? {
-        (task, "retry") => launch::retry(folders, task, new_key()).await,
-        (task, "cancel") => api::cancel(folders, task).await,
-        (task, "resume") => api::resume(folders, task, body).await,
-        (task, "answer") => api::answer(folders, task, body).await,
+        (task, "retry") => launch::retry(daemon, task, new_key()).await,
+        (task, "cancel") => api::cancel(daemon, task).await,
+        (task, "resume") => api::resume(daemon, task, body).await,
+        (task, "answer") => api::answer(daemon, task, body).await,
         _ => Err(nothing()),
     }
 }
