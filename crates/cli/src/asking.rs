@@ -35,8 +35,7 @@ pub fn connect() -> Result<Client, Fault> {
 
 /// The daemon, or at once the reason if it takes long to answer: for whoever deals with that.
 pub fn connect_soon(folders: &Folders, start: Start) -> Result<Client, legwork_client::Fault> {
-    let give_up = &mut |_: &legwork_client::Fault| ControlFlow::Break(());
-    Client::connect_telling(folders, Role::Client, start, give_up)
+    Client::connect_soon(folders, start)
 }
 
 /// The daemon for something that takes long: one that dies meanwhile is not noticed.

@@ -12,13 +12,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use legwork_client::{Client, Start};
+use legwork_client::{Backoff, Follower, Start};
 use legwork_machine::Folders;
-use legwork_protocol::api::Request;
-use legwork_protocol::api::board::{BoardPage, BoardPosition, Glance};
+use legwork_protocol::api::board::Glance;
 use serde::Serialize;
 
-use crate::asking::{connect_soon, get};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::screen::Screen;
@@ -28,9 +26,9 @@ use crate::screen::Screen;
 const WAIT_MS: u64 = 10_000;
 /// The finished tasks of a whole page: more than a dialog in a terminal is scrolled through.
 const FINISHED: usize = 50;
-/// Between two attempts to reach the daemon: soon, because its host starts it again at once, then
-/// more and more rarely.
-const PAUSES_MS: [u64; 7] = [250, 500, 1_000, 2_000, 5_000, 10_000, 30_000];
+/// The longest pause between two attempts to reach the daemon. The first are short, because its
+/// host starts it again at once.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Serialize)]
 struct Trouble {
@@ -38,6 +36,7 @@ struct Trouble {
 }
 
 pub fn run() -> Result<Exit, Fault> {
+    let folders = Folders::from_env()?;
     let (tell, ended) = mpsc::channel();
     let reader = tell.clone();
     thread::spawn(move || {
@@ -47,41 +46,23 @@ pub fn run() -> Result<Exit, Fault> {
     });
     thread::spawn(move || {
         // Fails when nobody reads any more.
-        let _ = write_pages();
+        let _ = write_pages(folders);
         let _ = tell.send(());
     });
     let _ = ended.recv();
     Ok(Exit::Done)
 }
 
-fn write_pages() -> Result<(), Fault> {
-    let mut failures = 0;
-    loop {
-        let Err(fault) = follow(&mut failures);
-        if matches!(fault, Fault::Output(_)) {
-            return Err(fault);
+fn write_pages(folders: Folders) -> Result<(), Fault> {
+    let glance = Glance { after: None, wait_ms: WAIT_MS, finished: FINISHED };
+    let pages = Follower::new(folders, Start::Never, glance).pausing(Backoff::up_to(PAUSE_MAX));
+    for page in pages {
+        match page.map_err(Fault::from).and_then(|page| page.map_err(Fault::Denied)) {
+            Ok(page) => write(&page)?,
+            Err(fault) => write(&Trouble { trouble: fault.in_full() })?,
         }
-        write(&Trouble { trouble: fault.in_full() })?;
-        let pause = PAUSES_MS[usize::min(failures, PAUSES_MS.len() - 1)];
-        failures += 1;
-        thread::sleep(Duration::from_millis(pause));
     }
-}
-
-/// Writes pages for as long as there are any.
-fn follow(failures: &mut usize) -> Result<std::convert::Infallible, Fault> {
-    let mut client = connect_soon(&Folders::from_env()?, Start::Never)?;
-    let mut after = None;
-    loop {
-        let page = next(&mut client, after)?;
-        *failures = 0;
-        after = Some(page.next);
-        write(&page)?;
-    }
-}
-
-fn next(client: &mut Client, after: Option<BoardPosition>) -> Result<BoardPage, Fault> {
-    get(client, Request::Board(Glance { after, wait_ms: WAIT_MS, finished: FINISHED }))
+    Ok(())
 }
 
 fn write(line: &impl Serialize) -> Result<(), Fault> {

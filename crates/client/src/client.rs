@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::backoff::Backoff;
 use crate::fault::Fault;
+use crate::follow::Pages;
 use crate::link::{Link, Wire};
 use crate::record::{Holder, Record, holder};
 use crate::start::Start;
@@ -58,6 +59,11 @@ impl Client {
     ) -> Result<Self, Fault> {
         let link = Link::open(folders, &role, start, tell)?;
         Ok(Self { folders: folders.clone(), role, start, link, last_id: 0, persist: None })
+    }
+
+    /// The same for somebody who deals with a daemon that is slow to come: it is a fault at once.
+    pub fn connect_soon(folders: &Folders, start: Start) -> Result<Self, Fault> {
+        Self::connect_telling(folders, Role::Client, start, &mut |_| ControlFlow::Break(()))
     }
 
     /// From now on a question outlives its link again and again, and a daemon that cannot be
@@ -117,6 +123,16 @@ impl Client {
             Heard::Refused(refusal, _) => Ok(Err(refusal)),
             Heard::Text(_) => Err(Fault::Unfitting(Other)),
         }
+    }
+
+    /// Asks for the next page of what is followed.
+    pub fn next<P: Pages>(&mut self, pages: &mut P) -> Result<Result<P::Page, Refusal>, Fault> {
+        let page = self.request(pages.request());
+        match &page {
+            Ok(Ok(page)) => pages.go_on(page),
+            _ => pages.lose(),
+        }
+        page
     }
 
     /// What happens from now on. Ends with the link.

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -262,10 +261,11 @@ impl Keeper {
     async fn connect(&self) -> Result<Wire, Fault> {
         let (folders, hears_soon) = (self.folders.clone(), self.habits.hears_soon);
         let connecting = tokio::task::spawn_blocking(move || {
-            let tell = &mut |_: &Fault| {
-                if hears_soon { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
-            Client::connect_telling(&folders, Role::Client, Start::IfNeeded, tell)
+            if hears_soon {
+                Client::connect_soon(&folders, Start::IfNeeded)
+            } else {
+                Client::connect(&folders, Role::Client, Start::IfNeeded)
+            }
         });
         connecting.await.map_err(|_| Fault::NotRunning)??.into_wire()
     }

@@ -1,8 +1,16 @@
 //! What changes, read page by page: each page names the position from which the next one goes on.
 
+use std::thread;
+
+use legwork_machine::Folders;
 use legwork_protocol::api::board::{BoardPage, Glance};
 use legwork_protocol::api::transcript::{Reading, Transcript};
-use legwork_protocol::api::{Answer, Request};
+use legwork_protocol::api::{Answer, Refusal, Request};
+
+use crate::backoff::Backoff;
+use crate::client::Client;
+use crate::fault::Fault;
+use crate::start::Start;
 
 /// A question that is asked again and again.
 pub trait Pages {
@@ -34,16 +42,17 @@ impl Pages for Glance {
     }
 }
 
-/// A conversation that is followed.
+/// A conversation that is read on.
 #[derive(Debug, Clone)]
 pub struct Conversation {
-    task: String,
-    reading: Reading,
-    wait_ms: u64,
+    pub task: String,
+    pub reading: Reading,
+    /// How long a page waits for something new, once all that is there was read.
+    pub wait_ms: u64,
 }
 
 impl Conversation {
-    /// What there is of it comes at once; then each page waits for something new for so long.
+    /// All of it, from its beginning.
     pub fn new(task: impl ToString, wait_ms: u64) -> Self {
         Self { task: task.to_string(), reading: Reading::default(), wait_ms }
     }
@@ -59,5 +68,54 @@ impl Pages for Conversation {
     fn go_on(&mut self, page: &Transcript) {
         self.reading.after = Some(page.next.clone());
         self.reading.wait_ms = if page.more { 0 } else { self.wait_ms };
+    }
+}
+
+/// Reads pages for ever, over one link after another. What goes wrong is said, and after a pause it
+/// is tried again.
+#[derive(Debug)]
+pub struct Follower<P> {
+    folders: Folders,
+    start: Start,
+    pages: P,
+    client: Option<Client>,
+    backoff: Backoff,
+    has_failed: bool,
+}
+
+impl<P: Pages> Follower<P> {
+    pub fn new(folders: Folders, start: Start, pages: P) -> Self {
+        let (client, backoff) = (None, Backoff::default());
+        Self { folders, start, pages, client, backoff, has_failed: false }
+    }
+
+    pub fn pausing(self, backoff: Backoff) -> Self {
+        Self { backoff, ..self }
+    }
+
+    fn read(&mut self) -> Result<Result<P::Page, Refusal>, Fault> {
+        let mut client = match self.client.take() {
+            Some(client) => client,
+            None => Client::connect_soon(&self.folders, self.start)?,
+        };
+        let page = client.next(&mut self.pages)?;
+        self.client = page.is_ok().then_some(client);
+        Ok(page)
+    }
+}
+
+impl<P: Pages> Iterator for Follower<P> {
+    type Item = Result<Result<P::Page, Refusal>, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_failed {
+            thread::sleep(self.backoff.pause());
+        }
+        let page = self.read();
+        self.has_failed = !matches!(page, Ok(Ok(_)));
+        if !self.has_failed {
+            self.backoff.reset();
+        }
+        Some(page)
     }
 }

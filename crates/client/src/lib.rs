@@ -26,7 +26,7 @@ pub use backoff::Backoff;
 pub use client::{Answered, Client, Following, new_key};
 pub use daemon::{Daemon, Habits, Trouble};
 pub use fault::Fault;
-pub use follow::{Conversation, Pages};
+pub use follow::{Conversation, Follower, Pages};
 pub use link::Wire;
 pub use newest::Newest;
 pub use record::{Holder, Record, holder};

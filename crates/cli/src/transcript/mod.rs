@@ -2,14 +2,13 @@
 
 mod teller;
 
-use legwork_client::Client;
+use legwork_client::{Client, Conversation};
 use legwork_protocol::TaskId;
-use legwork_protocol::api::Request;
 use legwork_protocol::api::transcript::{Reading, Source, Transcript};
 use legwork_protocol::limits::TRANSCRIPT_WAIT_MAX_MS;
 use legwork_protocol::view::TaskView;
 
-use crate::asking::{connect_for_long, get};
+use crate::asking::connect_for_long;
 use crate::fault::Fault;
 use crate::screen::{DIM, paint, remark};
 
@@ -18,27 +17,25 @@ pub use teller::{Depth, Teller};
 /// The pages of a conversation, one after the other.
 pub struct Pages {
     client: Client,
-    task: String,
-    reading: Reading,
+    conversation: Conversation,
 }
 
 impl Pages {
     /// Over a link of its own: a daemon that dies meanwhile is followed by another, which goes on
     /// where this one was.
     pub fn of(task: TaskId, reading: Reading) -> Result<Self, Fault> {
-        Ok(Self { client: connect_for_long()?, task: task.to_string(), reading })
+        let conversation = Conversation { reading, ..Conversation::new(task, 0) };
+        Ok(Self { client: connect_for_long()?, conversation })
     }
 
     pub fn next(&mut self) -> Result<Transcript, Fault> {
-        let (task, reading) = (self.task.clone(), self.reading.clone());
-        let page: Transcript = get(&mut self.client, Request::Transcript { task, reading })?;
-        self.reading.after = Some(page.next.clone());
-        Ok(page)
+        self.client.next(&mut self.conversation)?.map_err(Fault::Denied)
     }
 
     /// From now on a page waits for something new.
     pub fn wait(&mut self) {
-        self.reading.wait_ms = TRANSCRIPT_WAIT_MAX_MS;
+        self.conversation.wait_ms = TRANSCRIPT_WAIT_MAX_MS;
+        self.conversation.reading.wait_ms = TRANSCRIPT_WAIT_MAX_MS;
     }
 }
 

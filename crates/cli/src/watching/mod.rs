@@ -4,17 +4,14 @@
 mod changes;
 mod table;
 
-use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-use std::time::Duration;
 
-use legwork_client::Client;
-use legwork_protocol::api::Request;
-use legwork_protocol::api::board::BoardPage;
-use legwork_views::model::Board;
+use legwork_client::{Follower, Start};
+use legwork_machine::Folders;
+use legwork_protocol::api::board::{BoardPage, Glance};
 
-use crate::asking::{connect, get};
+use crate::asking::connect;
 use crate::exit::Exit;
 use crate::fault::Fault;
 
@@ -27,8 +24,6 @@ const WAIT_MS: u64 = 10_000;
 const FINISHED: usize = 200;
 /// Pages that wait to be shown. Who reads no further does not make us ask further.
 const PAGES_MAX: usize = 4;
-/// Between two attempts to reach a daemon that is away.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// What there is to show.
 #[derive(Debug)]
@@ -43,46 +38,22 @@ pub enum Told {
 /// Asks for the board on a thread of its own from now on. The first page is awaited here, so that a
 /// daemon that cannot be asked is a fault at once.
 pub fn begin() -> Result<(BoardPage, Receiver<Told>, SyncSender<Told>), Fault> {
-    let mut client = connect()?;
-    let first = next(&mut client, &Board::default())?;
-    let (told, pages) = sync_channel(PAGES_MAX);
-    let mut board = Board::default();
-    board.apply(first.clone());
+    let mut glance = Glance { after: None, wait_ms: WAIT_MS, finished: FINISHED };
+    let first = connect()?.next(&mut glance)?.map_err(Fault::Denied)?;
+    let pages = Follower::new(Folders::from_env()?, Start::IfNeeded, glance);
+    let (told, heard) = sync_channel(PAGES_MAX);
     let reader = told.clone();
     thread::spawn(move || {
-        let mut client = Some(client);
-        while follow(&mut client, &mut board, &reader).is_continue() {}
-    });
-    Ok((first, pages, told))
-}
-
-fn follow(
-    client: &mut Option<Client>,
-    board: &mut Board,
-    told: &SyncSender<Told>,
-) -> ControlFlow<()> {
-    let read = match client.take() {
-        Some(client) => Ok(client),
-        None => connect(),
-    }
-    .and_then(|mut open| {
-        let page = next(&mut open, board)?;
-        *client = Some(open);
-        Ok(page)
-    });
-    let tell = match read {
-        Ok(page) => {
-            board.apply(page.clone());
-            Told::Page(Box::new(page))
+        for page in pages {
+            let tell = match page.map_err(Fault::from).and_then(|page| page.map_err(Fault::Denied))
+            {
+                Ok(page) => Told::Page(Box::new(page)),
+                Err(fault) => Told::Away(fault.to_string()),
+            };
+            if reader.send(tell).is_err() {
+                return;
+            }
         }
-        Err(fault) => {
-            thread::sleep(PAUSE);
-            Told::Away(fault.to_string())
-        }
-    };
-    if told.send(tell).is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-}
-
-fn next(client: &mut Client, board: &Board) -> Result<BoardPage, Fault> {
-    get(client, Request::Board(board.glance(WAIT_MS, FINISHED)))
+    });
+    Ok((first, heard, told))
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::api::board::{BoardPage, BoardPosition, Counts, Glance};
+use legwork_protocol::api::board::{BoardPage, Counts};
 use legwork_protocol::view::TaskView;
 use legwork_protocol::{TaskId, Time};
 use serde::Serialize;
@@ -41,7 +41,6 @@ pub struct Board {
     items: BTreeMap<TaskId, Item>,
     /// Newest launch first in each group.
     groups: [BTreeSet<(std::cmp::Reverse<u64>, TaskId)>; 4],
-    next: Option<BoardPosition>,
     counts: Counts,
     as_of: Option<Time>,
     healthy: bool,
@@ -49,18 +48,8 @@ pub struct Board {
 }
 
 impl Board {
-    /// The query for changes since the last page.
-    pub fn glance(&self, wait_ms: u64, finished: usize) -> Glance {
-        Glance { after: self.next, wait_ms, finished }
-    }
-
-    /// Asks for everything the next time.
-    pub fn forget_position(&mut self) {
-        self.next = None;
-    }
-
     pub fn apply(&mut self, page: BoardPage) -> Applied {
-        let BoardPage { whole, tasks, gone, counts, now, next, healthy, incomplete } = page;
+        let BoardPage { whole, tasks, gone, counts, now, healthy, incomplete, .. } = page;
         let mut applied = Applied { whole, ..Applied::default() };
         let gone = if whole {
             let there: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
@@ -83,7 +72,7 @@ impl Board {
             applied.changed.retain(|id| *id != old);
             applied.gone.push(old);
         }
-        (self.counts, self.as_of, self.next) = (counts, Some(now), Some(next));
+        (self.counts, self.as_of) = (counts, Some(now));
         (self.healthy, self.incomplete) = (healthy, incomplete);
         applied
     }
@@ -149,6 +138,7 @@ impl Board {
 #[cfg(test)]
 mod tests {
     use legwork_protocol::Outcome;
+    use legwork_protocol::api::board::BoardPosition;
 
     use super::*;
     use crate::model::example::{finished, permission, task};
@@ -173,10 +163,8 @@ mod tests {
     #[test]
     fn v1_pages_change_what_they_name_and_nothing_else() {
         let mut board = Board::default();
-        assert_eq!(board.glance(5, 9), Glance { after: None, wait_ms: 5, finished: 9 });
         let applied = board.apply(page(true, vec![task(1), task(2)], vec![]));
         assert_eq!(applied.changed.len(), 2);
-        assert_eq!(board.glance(5, 9).after, Some(BoardPosition { board: 1, revision: 2 }));
         let same = board.apply(page(false, vec![task(2)], vec![]));
         assert_eq!(same, Applied::default());
         let applied = board.apply(page(false, vec![], vec![TaskId::from_number(1)]));

@@ -7,17 +7,17 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use crate::model::again::{Again, again};
 use crate::model::sentences;
 use crate::model::text::first_line;
-use legwork_client::{Client, new_key, terminal};
+use legwork_client::{Client, Start, new_key, terminal};
 use legwork_machine::Folders;
 use legwork_protocol::api::{Answer, Ask, List, Refusal, Reply, Request};
-use legwork_protocol::line::Context;
+use legwork_protocol::line::{Context, Role};
 use legwork_protocol::view::{
     News as Decision, QuestionView, ResultView, RunView, TaskView, TasksView,
 };
 use legwork_protocol::{TaskId, Time};
 
 use crate::terminal::fault::Fault;
-use crate::terminal::feed::{Trouble, connect, refused, spawn};
+use crate::terminal::feed::{refused, spawn};
 use crate::terminal::limits::{FOUND_MAX, RESULT_MAX_BYTES};
 use crate::terminal::model::News;
 
@@ -87,45 +87,43 @@ impl Worker {
     fn perform(&mut self, act: Act) -> News {
         let done = match act {
             Act::Result(task) => {
-                return News::Result(task, Box::new(self.result(task).map_err(in_words)));
+                return News::Result(task, Box::new(self.result(task)));
             }
             Act::Log(task) => {
                 let request = Request::Log { task: task.to_string() };
-                let log: Result<Vec<Decision>, Trouble> = self.ask(request);
-                return News::Log(task, log.map_err(in_words));
+                return News::Log(task, self.ask::<Vec<Decision>>(request));
             }
             Act::Find(text) => {
                 let list =
                     List { search: Some(text.clone()), limit: Some(FOUND_MAX), ..List::default() };
-                let found: Result<TasksView, Trouble> = self.ask(Ask::List(list));
-                return News::Found(text, found.map_err(in_words));
+                return News::Found(text, self.ask::<TasksView>(Ask::List(list)));
             }
             Act::Reply { question, reply } => {
                 let said = sentences::replied(&question, &reply);
                 let ask = Ask::Reply { question: question.id, reply };
-                let replied: Result<Answer, Trouble> = self.ask(ask);
-                replied.map(|_| said)
+                self.ask::<Answer>(ask).map(|_| said)
             }
             Act::Cancel(task) => {
-                let cancelled: Result<Answer, Trouble> =
-                    self.ask(Ask::Cancel { task: task.to_string() });
+                let cancelled = self.ask::<Answer>(Ask::Cancel { task: task.to_string() });
                 cancelled.map(|answer| sentences::done(&answer))
             }
             Act::GoOn { task, prompt } => self.go_on(task, prompt),
-            Act::Retry(task) => return self.retry(task).unwrap_or_else(bad),
+            Act::Retry(task) => return self.retry(task).unwrap_or_else(|why| News::Done(Err(why))),
             Act::Launch { prompt, by: Launches { agent, folder } } => {
                 let launch = Ask::launch(prompt.clone(), first_line(&prompt), agent);
-                return self.launch(&folder, None, launch).unwrap_or_else(bad);
+                return self
+                    .launch(&folder, None, launch)
+                    .unwrap_or_else(|why| News::Done(Err(why)));
             }
             Act::ClearFinished(by) => {
-                let cleared: Result<Answer, Trouble> = self.ask(Ask::ForgetFinished { by });
+                let cleared = self.ask::<Answer>(Ask::ForgetFinished { by });
                 cleared.map(|answer| sentences::done(&answer))
             }
         };
-        News::Done(done.map_err(in_words))
+        News::Done(done)
     }
 
-    fn ask<T: TryFrom<Answer>>(&mut self, request: impl Into<Request>) -> Result<T, Trouble> {
+    fn ask<T: TryFrom<Answer>>(&mut self, request: impl Into<Request>) -> Result<T, String> {
         self.ask_as(None, request)?.map_err(|refusal| refused(&refusal))
     }
 
@@ -134,25 +132,26 @@ impl Worker {
         &mut self,
         session: Option<&Context>,
         request: impl Into<Request>,
-    ) -> Result<Result<T, Refusal>, Trouble> {
+    ) -> Result<Result<T, Refusal>, String> {
         let client = match self.client.take() {
             Some(client) => client,
-            None => connect(&self.folders, &mut |_| ())?,
+            None => Client::connect(&self.folders, Role::Client, Start::IfNeeded)
+                .map_err(|fault| fault.to_string())?,
         };
         let client = self.client.insert(client);
         let answer = client.request_for(session, request);
         answer.map_err(|fault| {
             self.client = None;
-            Trouble::Away(fault.to_string())
+            fault.to_string()
         })
     }
 
-    fn go_on(&mut self, task: TaskId, prompt: String) -> Result<String, Trouble> {
+    fn go_on(&mut self, task: TaskId, prompt: String) -> Result<String, String> {
         let ask = Ask::ResumeAny { task: task.to_string(), prompt, key: new_key() };
         self.ask(ask).map(|task| goes_on(&task))
     }
 
-    fn retry(&mut self, task: TaskId) -> Result<News, Trouble> {
+    fn retry(&mut self, task: TaskId) -> Result<News, String> {
         let view: TaskView = self.ask(Request::Show { task: task.to_string() })?;
         let runs: Vec<RunView> = self.ask(Request::Runs { task: task.to_string() })?;
         let Again { go_on, anew, model } = again(&view, &runs, new_key());
@@ -167,17 +166,16 @@ impl Worker {
     }
 
     /// Launches as a terminal does that was opened in this folder.
-    fn launch(&mut self, folder: &Path, model: Option<&str>, launch: Ask) -> Result<News, Trouble> {
+    fn launch(&mut self, folder: &Path, model: Option<&str>, launch: Ask) -> Result<News, String> {
         let session = terminal(folder, model).map_err(|why| {
-            let why = format!("The environment of `legwork top` cannot be passed on: {why}.");
-            Trouble::Refused(why)
+            format!("The environment of `legwork top` cannot be passed on: {why}.")
         })?;
         let launched: Result<TaskView, Refusal> = self.ask_as(Some(&session), launch)?;
         launched.map(|task| News::Launched(Box::new(task))).map_err(|refusal| refused(&refusal))
     }
 
     /// The whole result, or as much of it as anybody reads here.
-    fn result(&mut self, task: TaskId) -> Result<ResultView, Trouble> {
+    fn result(&mut self, task: TaskId) -> Result<ResultView, String> {
         let mut page = |offset| self.ask(Ask::Output { task: task.to_string(), offset });
         let mut whole: ResultView = page(0)?;
         while let (Some(next), Some(text)) = (whole.next, &mut whole.text)
@@ -197,14 +195,4 @@ impl Worker {
 
 fn goes_on(task: &TaskView) -> String {
     format!("It goes on: {} ({}).", task.description, task.id)
-}
-
-fn bad(trouble: Trouble) -> News {
-    News::Done(Err(in_words(trouble)))
-}
-
-fn in_words(trouble: Trouble) -> String {
-    match trouble {
-        Trouble::Away(why) | Trouble::Refused(why) => why,
-    }
 }

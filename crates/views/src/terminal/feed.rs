@@ -1,109 +1,53 @@
 //! What is read all the time: the board, and the conversation of the task that is looked at. Each
 //! over a link of its own, because a question that waits for news takes its link.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::thread;
-use std::time::Duration;
 
-use crate::model::Board;
 use crate::model::sentences;
-use legwork_client::{Client, Start};
+use legwork_client::{Conversation, Follower, Start};
 use legwork_machine::Folders;
 use legwork_protocol::TaskId;
-use legwork_protocol::api::board::BoardPage;
-use legwork_protocol::api::transcript::{Reading, Transcript};
-use legwork_protocol::api::{Refusal, Request};
-use legwork_protocol::line::Role;
+use legwork_protocol::api::Refusal;
+use legwork_protocol::api::board::Glance;
 
 use crate::terminal::fault::Fault;
-use crate::terminal::limits::{AGAIN_MAX_MS, AGAIN_MS, FINISHED, READERS_MAX, WAIT_MS};
+use crate::terminal::limits::{FINISHED, READERS_MAX, WAIT_MS};
 use crate::terminal::model::News;
 
 /// What a daemon of an older legwork is to be answered with.
 const TOO_OLD: &str = "The daemon is of an older legwork and does not know this view. `legwork \
                        daemon stop` ends it; tasks are kept.";
 
-/// Why nothing was read.
-pub enum Trouble {
-    /// The daemon is away, and may come back.
-    Away(String),
-    /// It does not want to; asking again does not help soon.
-    Refused(String),
-}
-
-pub fn connect(folders: &Folders, tell: &mut dyn FnMut(String)) -> Result<Client, Trouble> {
-    let tell = &mut |fault: &legwork_client::Fault| {
-        tell(fault.to_string());
-        ControlFlow::Continue(())
-    };
-    Client::connect_telling(folders, Role::Client, Start::IfNeeded, tell)
-        .map_err(|fault| Trouble::Away(fault.to_string()))
-}
-
-/// Asks, and says in words why there is no answer.
-pub fn ask<T: TryFrom<legwork_protocol::api::Answer>>(
-    client: &mut Client,
-    request: impl Into<Request>,
-) -> Result<T, Trouble> {
-    match client.request(request) {
-        Ok(answered) => answered.map_err(|refusal| refused(&refusal)),
-        Err(fault) => Err(Trouble::Away(fault.to_string())),
-    }
+/// What was asked for, or in words why there is none.
+pub fn said<T>(answered: Result<Result<T, Refusal>, legwork_client::Fault>) -> Result<T, String> {
+    answered.map_err(|fault| fault.to_string())?.map_err(|refusal| refused(&refusal))
 }
 
 /// What was refused, in words.
-pub fn refused(refusal: &Refusal) -> Trouble {
-    Trouble::Refused(match refusal {
+pub fn refused(refusal: &Refusal) -> String {
+    match refusal {
         Refusal::BadRequest(_) => TOO_OLD.to_owned(),
         refusal => sentences::refusal(refusal),
-    })
+    }
 }
 
 /// Reads the board until nobody hears it any more.
 pub fn board(folders: Folders, news: SyncSender<News>) -> Result<(), Fault> {
-    let read = move || {
-        let mut pause = AGAIN_MS;
-        loop {
-            let trouble = match board_once(&folders, &news, &mut pause) {
-                ControlFlow::Break(()) => return,
-                ControlFlow::Continue(trouble) => trouble,
+    let glance = Glance { after: None, wait_ms: WAIT_MS, finished: FINISHED };
+    spawn("board", move || {
+        for page in Follower::new(folders, Start::IfNeeded, glance) {
+            let told = match said(page) {
+                Ok(page) => News::Board(Box::new(page)),
+                Err(why) => News::Away(why),
             };
-            if news.send(News::Away(trouble)).is_err() {
+            if news.send(told).is_err() {
                 return;
             }
-            thread::sleep(Duration::from_millis(pause));
-            pause = (pause * 2).min(AGAIN_MAX_MS);
         }
-    };
-    spawn("board", read)
-}
-
-/// Over one link, until it fails.
-fn board_once(
-    folders: &Folders,
-    news: &SyncSender<News>,
-    pause: &mut u64,
-) -> ControlFlow<(), String> {
-    let tell = &mut |why| drop(news.try_send(News::Away(why)));
-    let mut client = match connect(folders, tell) {
-        Ok(client) => client,
-        Err(Trouble::Away(why) | Trouble::Refused(why)) => return ControlFlow::Continue(why),
-    };
-    let mut position = Board::default().glance(WAIT_MS, FINISHED);
-    loop {
-        let page: BoardPage = match ask(&mut client, Request::Board(position.clone())) {
-            Ok(page) => page,
-            Err(Trouble::Away(why) | Trouble::Refused(why)) => return ControlFlow::Continue(why),
-        };
-        *pause = AGAIN_MS;
-        position.after = Some(page.next);
-        if news.send(News::Board(Box::new(page))).is_err() {
-            return ControlFlow::Break(());
-        }
-    }
+    })
 }
 
 /// Reads conversations, one that counts at a time.
@@ -163,54 +107,23 @@ impl Reader {
     }
 
     fn read(&self) {
-        let mut reading = Reading::default();
-        let mut pause = AGAIN_MS;
-        while self.is_wanted() {
-            let why = match connect(&self.folders, &mut |_| ()) {
-                Ok(mut client) => match self.read_over(&mut client, &mut reading, &mut pause) {
-                    ControlFlow::Break(()) => return,
-                    ControlFlow::Continue(why) => why,
-                },
-                Err(Trouble::Away(why) | Trouble::Refused(why)) => why,
-            };
-            if !self.is_wanted() || self.news.send(News::Unread(self.task, why)).is_err() {
+        let conversation = Conversation::new(self.task, WAIT_MS);
+        for page in Follower::new(self.folders.clone(), Start::IfNeeded, conversation) {
+            if !self.is_wanted() {
                 return;
             }
-            thread::sleep(Duration::from_millis(pause));
-            pause = (pause * 2).min(AGAIN_MAX_MS);
-        }
-    }
-
-    fn read_over(
-        &self,
-        client: &mut Client,
-        reading: &mut Reading,
-        pause: &mut u64,
-    ) -> ControlFlow<(), String> {
-        loop {
-            let request =
-                Request::Transcript { task: self.task.to_string(), reading: reading.clone() };
-            let page: Transcript = match ask(client, request) {
-                Ok(page) => page,
-                Err(Trouble::Away(why)) => return ControlFlow::Continue(why),
-                Err(Trouble::Refused(why)) => {
-                    let _ = self.news.send(News::Unread(self.task, why));
-                    return ControlFlow::Break(());
-                }
-            };
-            if !self.is_wanted() {
-                return ControlFlow::Break(());
-            }
-            *pause = AGAIN_MS;
-            reading.after = Some(page.next.clone());
-            reading.wait_ms = if page.more { 0 } else { WAIT_MS };
-            let is_over = page.over && !page.more;
-            if self.news.send(News::Said(self.task, Box::new(page))).is_err() {
-                return ControlFlow::Break(());
-            }
             // It is opened again when the task goes on.
-            if is_over {
-                return ControlFlow::Break(());
+            let is_over = match &page {
+                Ok(Ok(page)) => page.over && !page.more,
+                Ok(Err(_)) => true,
+                Err(_) => false,
+            };
+            let told = match said(page) {
+                Ok(page) => News::Said(self.task, Box::new(page)),
+                Err(why) => News::Unread(self.task, why),
+            };
+            if self.news.send(told).is_err() || is_over {
+                return;
             }
         }
     }

@@ -50,9 +50,5 @@ pub const REQUESTS_MAX: usize = 32;
 /// News that wait to be drawn. Who has more waits until they are.
 pub const NEWS_MAX: usize = 256;
 
-/// Between two attempts to reach a daemon that is away, first and at most.
-pub const AGAIN_MS: u64 = 250;
-pub const AGAIN_MAX_MS: u64 = 2_000;
-
 /// Lines of a question that its card shows before the rest is to be scrolled to.
 pub const CARD_LINES_MAX: usize = 8;
