@@ -327,12 +327,16 @@ impl Keeper {
         match &line {
             FromDaemon::Hello { build, .. } => lock(&self.build).clone_from(build),
             FromDaemon::Progress { id, .. } => {
-                let _ = self.asked.get(id).map(|asked| asked.say.send(Ok(line)));
+                if let Some(asked) = self.asked.get(id) {
+                    let _ = asked.say.send(Ok(line));
+                }
             }
             FromDaemon::Answer { id, .. }
             | FromDaemon::Data { id, .. }
             | FromDaemon::Refused { id, .. } => {
-                let _ = self.asked.remove(id).map(|asked| asked.say.send(Ok(line)));
+                if let Some(asked) = self.asked.remove(id) {
+                    let _ = asked.say.send(Ok(line));
+                }
             }
             // What was not asked for is not for us.
             _ => {}

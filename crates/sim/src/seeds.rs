@@ -191,6 +191,25 @@ impl Play {
         self.ask(Ask::List(List { status, all, ..List::default() }));
     }
 
+    fn person_clears(&mut self) {
+        let ask = match self.dice.below(4) {
+            0 => Ask::ForgetFinished { by: self.world.now },
+            1 => Ask::Forget { tasks: self.tasks.iter().map(TaskId::to_string).collect() },
+            _ => Ask::Forget { tasks: vec![self.some_task()] },
+        };
+        self.world.person(ask);
+    }
+
+    /// A window shows a session, or none any more.
+    fn show(&mut self) {
+        let (window, session) = self.session();
+        if self.dice.chance(800) {
+            self.world.show_session(window, &session);
+        } else {
+            self.world.show_nothing(window);
+        }
+    }
+
     fn act(&mut self) {
         if self.twist == Twist::Clients && self.dice.chance(650) {
             return self.client_acts();
@@ -206,14 +225,7 @@ impl Play {
             52..=53 => self.list(),
             54..=61 => self.block(),
             62..=65 => self.cancel(),
-            66 => {
-                let ask = match self.dice.below(4) {
-                    0 => Ask::ForgetFinished { by: self.world.now },
-                    1 => Ask::Forget { tasks: self.tasks.iter().map(TaskId::to_string).collect() },
-                    _ => Ask::Forget { tasks: vec![self.some_task()] },
-                };
-                self.world.person(ask);
-            }
+            66 => self.person_clears(),
             67 => self.ask(Ask::Clear),
             68..=71 => self.reply(),
             72..=74 => self.undo(),
@@ -221,13 +233,7 @@ impl Play {
                 let (window, session) = self.session();
                 self.world.use_session(window, &session);
             }
-            77 => {
-                let (window, session) = self.session();
-                match self.dice.chance(800) {
-                    true => self.world.show_session(window, &session),
-                    false => self.world.show_nothing(window),
-                }
-            }
+            77 => self.show(),
             78..=79 => self.drop_call(),
             80..=85 => self.world.restart_daemon(),
             86..=91 => {
