@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use legwork_protocol::{CallKey, Cost, HostId, Place, SessionId, TaskId, Time, Usage};
+use legwork_protocol::{CallKey, Cost, Currency, HostId, Place, SessionId, TaskId, Time, Usage};
 
 use crate::task::{Asked, Outcome, Run, Stage, Task};
 
@@ -27,6 +27,28 @@ struct Rare {
     asker: SessionId,
     fork_before: Option<Arc<str>>,
     used_before: Usage,
+    continued: u32,
+    asked_before: u32,
+    paused_ms: u64,
+}
+
+/// A number that may be missing, in half the room of an `Option`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Maybe(u64);
+
+impl Maybe {
+    /// No time, cost or count is as large.
+    const NONE: Self = Self(u64::MAX);
+
+    fn get(self) -> Option<u64> {
+        (self != Self::NONE).then_some(self.0)
+    }
+}
+
+impl From<Option<u64>> for Maybe {
+    fn from(number: Option<u64>) -> Self {
+        number.map_or(Self::NONE, Self)
+    }
 }
 
 #[derive(Debug)]
@@ -39,19 +61,17 @@ struct Kept {
     session_bytes: u16,
     key_bytes: u16,
     outcome: Outcome,
+    currency: Option<Currency>,
     number: u32,
-    continued: u32,
     tool_calls: u32,
-    asked_before: u32,
     seq: u64,
     order: u64,
     created: Time,
     started: Time,
-    paused_ms: u64,
-    ended: Option<Time>,
-    retrieved: Option<Time>,
-    tokens: Option<u64>,
-    cost: Option<Cost>,
+    ended: Maybe,
+    retrieved: Maybe,
+    tokens: Maybe,
+    cost_micros: Maybe,
 }
 
 /// All of them.
@@ -86,8 +106,8 @@ impl KeptTasks {
 
     /// Notes when the result was read first, and says whether that is now.
     pub fn retrieve(&mut self, id: TaskId, now: Time) -> bool {
-        let retrieved = self.tasks.get_mut(&id).map(|kept| &mut kept.retrieved);
-        retrieved.is_some_and(|at| at.is_none() && at.replace(now).is_none())
+        let unread = self.tasks.get_mut(&id).filter(|kept| kept.retrieved == Maybe::NONE);
+        unread.map(|kept| kept.retrieved = Maybe(now.0)).is_some()
     }
 
     /// The task must have an end.
@@ -100,13 +120,18 @@ impl KeptTasks {
         let is_rare = task.root != task.parent
             || run.asker != task.parent
             || task.fork_before.is_some()
-            || run.used_before != Usage::default();
+            || run.used_before != Usage::default()
+            || (run.continued, run.asked.before, run.paused_ms) != (0, 0, 0);
         let rare = || Rare {
             root: task.root.clone(),
             asker: run.asker.clone(),
             fork_before: task.fork_before.clone(),
             used_before: run.used_before.clone(),
+            continued: run.continued,
+            asked_before: run.asked.before,
+            paused_ms: run.paused_ms,
         };
+        let millis = |time: Option<Time>| time.map(|time| time.0).into();
         let kept = Kept {
             common,
             rare: is_rare.then(|| Box::new(rare())),
@@ -116,19 +141,17 @@ impl KeptTasks {
             session_bytes: session.len() as u16,
             key_bytes: key.len() as u16,
             outcome,
+            currency: run.usage.cost.map(|cost| cost.currency),
             number: run.number,
-            continued: run.continued,
             tool_calls: run.tool_calls,
-            asked_before: run.asked.before,
             seq: task.seq,
             order: run.order,
             created: task.created,
             started: run.started,
-            paused_ms: run.paused_ms,
-            ended: run.ended,
-            retrieved: task.retrieved,
-            tokens: run.usage.tokens,
-            cost: run.usage.cost,
+            ended: millis(run.ended),
+            retrieved: millis(task.retrieved),
+            tokens: run.usage.tokens.into(),
+            cost_micros: run.usage.cost.map(|cost| cost.micros).into(),
         };
         self.tasks.insert(task.id, Box::new(kept));
     }
@@ -184,7 +207,12 @@ impl Kept {
         let Common { place, realm, directory, agent, host, model, depth } = &*self.common;
         let key: CallKey = self.key().parse().ok()?;
         let rare = self.rare.as_deref();
-        let usage = Usage { tokens: self.tokens, cost: self.cost, model: model.clone() };
+        let cost = self.cost_micros.get().zip(self.currency);
+        let usage = Usage {
+            tokens: self.tokens.get(),
+            cost: cost.map(|(micros, currency)| Cost { micros, currency }),
+            model: model.clone(),
+        };
         let run = Run {
             number: self.number,
             asker: rare.map_or(&self.parent, |rare| &rare.asker).clone(),
@@ -192,14 +220,14 @@ impl Kept {
             host: host.clone(),
             order: self.order,
             prompt: None,
-            continued: self.continued,
+            continued: rare.map_or(0, |rare| rare.continued),
             started: self.started,
-            paused_ms: self.paused_ms,
-            ended: self.ended,
+            paused_ms: rare.map_or(0, |rare| rare.paused_ms),
+            ended: self.ended.get().map(Time),
             tool_calls: self.tool_calls,
             usage,
             used_before: rare.map(|rare| rare.used_before.clone()).unwrap_or_default(),
-            asked: Asked { before: self.asked_before, ids: Vec::new() },
+            asked: Asked { before: rare.map_or(0, |rare| rare.asked_before), ids: Vec::new() },
         };
         Some(Task {
             id,
@@ -217,7 +245,7 @@ impl Kept {
             session: self.session().parse().ok(),
             stage: Stage::Finished(self.outcome),
             run,
-            retrieved: self.retrieved,
+            retrieved: self.retrieved.get().map(Time),
         })
     }
 }
@@ -241,9 +269,9 @@ mod tests {
             host: "host".parse().unwrap(),
             order: number,
             prompt: None,
-            continued: 1,
+            continued: 0,
             started: Time(7),
-            paused_ms: 3,
+            paused_ms: 0,
             ended: Some(Time(9)),
             tool_calls: 5,
             usage: Usage {
@@ -252,7 +280,7 @@ mod tests {
                 model: Some("acme/large".into()),
             },
             used_before: Usage::default(),
-            asked: Asked { before: 4, ids: Vec::new() },
+            asked: Asked::default(),
         };
         Task {
             id: TaskId::from_number(number),
@@ -281,6 +309,8 @@ mod tests {
         (rare.session, rare.fork_before) = (None, Some("msg_1".into()));
         (rare.root, rare.run.asker) = ("ses_a".parse().unwrap(), "ses_b".parse().unwrap());
         rare.run.used_before.tokens = Some(1);
+        (rare.run.continued, rare.run.asked.before, rare.run.paused_ms) = (1, 4, 3);
+        (rare.run.ended, rare.run.usage.tokens, rare.run.usage.cost) = (None, None, None);
         (rare.description, rare.retrieved) = ("".into(), Some(Time(8)));
         let mut kept = KeptTasks::default();
         for task in [&plain, &rare] {
