@@ -59,7 +59,7 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
         let (code, page) = said(&stage.legwork(&["show", short]));
         assert!(code == 0 && page.contains(&format!("legwork cancel {id}")), "{page}");
         let (code, early) = complained(&stage.legwork(&["output", id]));
-        assert!(code == 1 && early.contains("is still running"), "{early}");
+        assert!(code == 1 && early.contains("is still working"), "{early}");
         assert_eq!(stage.json(0, &["output", id])["text"], Value::Null);
         stage.json(5, &["wait", id, "--timeout", "0s"]);
 
