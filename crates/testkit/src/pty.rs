@@ -2,6 +2,7 @@
 //! with what the program writes, so that a test can read it and type.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::os::unix::net::UnixStream;
@@ -28,6 +29,21 @@ const REPLACEMENT: char = '\u{fffd}';
 /// What the parser keeps in that cell: a character for private use, as long in bytes and in cells.
 const STAND_IN: char = '\u{e0fd}';
 
+/// Gives the programs that are started from now on the ordinary ways with Ctrl-C and a terminal that
+/// is closed. Tests that run in the background of a script, or under nohup, ignore these signals,
+/// and what they start would too; a signal with a handler goes back to its default in a new program.
+fn heed_signals_of_terminals() {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    for signal in [Signal::INT, Signal::HUP, Signal::QUIT].map(Signal::as_raw) {
+        if ignored & (1 << (signal - 1)) != 0 {
+            let nobody = Arc::new(AtomicBool::new(false));
+            signal_hook::flag::register(signal, nobody).expect("a signal can have a handler");
+        }
+    }
+}
+
 /// A program on a terminal of its own; it is killed with this value.
 pub struct Terminal {
     pty: Arc<Pty>,
@@ -53,6 +69,7 @@ impl Terminal {
         let (pty, pts) = blocking::open().expect("a pseudo-terminal");
         pty.resize(Size::new(size.1, size.0)).expect("a terminal has a size");
         rustix::io::ioctl_fionbio(&pty, true).expect("a terminal can be read without waiting");
+        heed_signals_of_terminals();
         let command = blocking::Command::from(command);
         let mut child = command.spawn(pts).unwrap_or_else(|why| panic!("it does not start: {why}"));
         let (pid, pty, ended) = (child.id(), Arc::new(pty), Arc::new(AtomicBool::new(false)));
