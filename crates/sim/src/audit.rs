@@ -13,6 +13,7 @@ use legwork_protocol::{
     CallKey, HostId, MessageId, Place, SessionId, Settings, Status, TaskId, Time,
 };
 
+use crate::edges::Edge;
 use crate::figures::Figures;
 
 /// What the auditor found wrong: which check, and what.
@@ -111,6 +112,8 @@ pub struct Audit {
     /// Slots per host; 0 for no limit.
     pub max_running: u32,
     pub(crate) figures: Figures,
+    /// The transitions that were taken.
+    pub edges: BTreeSet<Edge>,
     pub found: Vec<Broken>,
 }
 
@@ -127,6 +130,7 @@ impl Audit {
 
     /// A transaction was committed.
     pub fn committed(&mut self, at: Time, changes: &[Change]) {
+        self.edges.extend(changes.iter().filter_map(Edge::of));
         for change in changes {
             self.figures.apply(at, change);
             self.apply(change);

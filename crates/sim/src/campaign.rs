@@ -1,13 +1,14 @@
 //! Many seeds at once, on as many threads as there are. Each seed is a world of its own, so the
 //! outcome does not depend on how they are spread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use crate::audit::Broken;
 use crate::books::Keeper;
+use crate::edges::Edge;
 use crate::names::Names;
 use crate::seeds;
 use crate::trace::Trace;
@@ -42,6 +43,8 @@ pub struct Report {
     pub tasks: u64,
     /// Requests made to hosts in them.
     pub requests: u64,
+    /// The transitions that they took.
+    pub edges: BTreeSet<Edge>,
     /// The first broken seed, with what is wrong.
     pub broken: Option<(u64, Vec<Broken>)>,
 }
@@ -87,6 +90,7 @@ fn batch(from: u64, to: u64, books: Books) -> Report {
         report.seeds += 1;
         report.tasks += history.tasks as u64;
         report.requests += history.requests;
+        report.edges.extend(history.edges);
         if !history.broken.is_empty() {
             report.broken = Some((seed, history.broken));
             break;
@@ -100,6 +104,7 @@ impl Report {
         self.seeds += other.seeds;
         self.tasks += other.tasks;
         self.requests += other.requests;
+        self.edges.extend(other.edges);
         let earlier = match (&self.broken, &other.broken) {
             (Some((mine, _)), Some((theirs, _))) => theirs < mine,
             (None, Some(_)) => true,

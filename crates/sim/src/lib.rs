@@ -13,6 +13,7 @@ mod checks;
 pub mod clients;
 mod conditions;
 mod daemon;
+pub mod edges;
 pub mod fence;
 mod figures;
 mod headless;

@@ -4,6 +4,8 @@
 mod clients;
 mod settle;
 
+use std::collections::BTreeSet;
+
 use legwork_protocol::api::{Ask, List, Note, Reply, ToolCall};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Interrupted, SessionId, Status, TaskId};
@@ -11,6 +13,7 @@ use legwork_protocol::{Interrupted, SessionId, Status, TaskId};
 use crate::audit::Broken;
 use crate::books::Keeper;
 use crate::conditions::{LONGEST_RUN_MS, Twist, faults, script, settings};
+use crate::edges::Edge;
 use crate::host::{Dice, Nasty, SHARED, SPECIALIST};
 use crate::trace::Trace;
 use crate::world::{Keys, World, name, other_place, place, shared_place};
@@ -26,6 +29,8 @@ pub struct History {
     pub tasks: usize,
     /// How many requests the hosts have had.
     pub requests: u64,
+    /// The transitions that it took.
+    pub edges: BTreeSet<Edge>,
 }
 
 pub fn play(seed: u64, keeper: Keeper, trace: Trace) -> History {
@@ -59,8 +64,9 @@ pub fn play(seed: u64, keeper: Keeper, trace: Trace) -> History {
     if calm {
         play.check_calm();
     }
+    let edges = std::mem::take(&mut play.world.audit().edges);
     let broken = play.world.verdict();
-    History { broken, story: trace.text(), tasks, requests }
+    History { broken, story: trace.text(), tasks, requests, edges }
 }
 
 /// A history in progress.

@@ -125,7 +125,7 @@ pub enum Stage {
 }
 
 /// Who has a task go on. A session takes an end for what it is; a person may think otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ResumedBy {
     Session,
     Person,
