@@ -1,8 +1,9 @@
 //! A journal that passes everything on to the store and buffers the saved changes for observers
 //! (the log, `legwork watch`) until they take them.
 
-use legwork_engine::text::story;
-use legwork_engine::{Change, Journal, Saved};
+use legwork_engine::text::timeline;
+use legwork_engine::{Change, Journal, Saved, Task};
+use legwork_protocol::timeline::Event;
 use legwork_protocol::view::News;
 use legwork_protocol::{TaskId, Time};
 use legwork_store::{Fault, Store};
@@ -47,38 +48,31 @@ impl Journal for Feed {
 
 /// What a change means for tasks, as news.
 pub fn news(at: Time, change: &Change) -> impl Iterator<Item = News> {
-    let lines = story::lines(change).into_iter();
-    lines.map(move |(task, run, line)| told(at, task, run, line))
+    let events = timeline::events(change).into_iter();
+    events.map(move |(task, run, event)| told(at, task, run, &event))
 }
 
-/// A line of a task's history as news.
-pub fn told(at: Time, task: TaskId, run: u32, line: String) -> News {
-    News { at, task, run, detail: story::is_detail(&line), line }
+/// An event of a task's timeline as news.
+pub fn told(at: Time, task: TaskId, run: u32, event: &Event) -> News {
+    News { at, task, run, line: timeline::sentence(event), detail: event.is_detail() }
 }
 
 /// A change as a line of the log, without a word of what a helper wrote or was told. What a task is
 /// called is left out too: `legwork run` calls it after its prompt.
 pub fn log_line(change: &Change) -> Option<String> {
-    if let Change::Used { .. } = change {
+    let silent = match change {
         // Every step of every helper; the records have it.
-        return None;
-    }
-    if let Change::Asked { task, .. } | Change::Answered { task, .. } = change {
-        let settled = matches!(change, Change::Answered { .. });
-        let what = if settled { "its question is settled" } else { "asks a person" };
-        return Some(format!("{task}: {what}"));
-    }
-    Some(said(change))
-}
-
-fn said(change: &Change) -> String {
-    if let Change::Launched { task, .. } = change {
-        let called = format!(" as \"{}\"", task.description);
-        return story::sentence(change).replacen(&called, "", 1);
-    }
-    if let Change::Ended { task, from, .. } = change {
-        let silent = Change::Ended { task: task.clone(), from: *from, detail: String::new() };
-        return story::sentence(&silent).trim_end_matches([':', ' ']).to_owned();
-    }
-    story::sentence(change)
+        Change::Used { .. } => return None,
+        Change::Asked { task, .. } => return Some(format!("{task}: asks a person")),
+        Change::Answered { task, .. } => return Some(format!("{task}: its question is settled")),
+        Change::Launched { task, origin } => {
+            let task = Task { description: "".into(), ..task.clone() };
+            &Change::Launched { task, origin: origin.clone() }
+        }
+        Change::Ended { task, from, .. } => {
+            &Change::Ended { task: task.clone(), from: *from, detail: String::new() }
+        }
+        other => other,
+    };
+    Some(timeline::trace(silent))
 }

@@ -213,9 +213,9 @@ impl Daemon {
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {
         let task = self.task(name)?.id;
-        let lines = self.store().timeline(task);
-        let lines = lines.map_err(|fault| self.cannot_read(&fault))?.into_iter();
-        Ok(lines.map(|(at, run, line)| feed::told(at, task, run, line)).collect())
+        let events = self.store().timeline(task);
+        let events = events.map_err(|fault| self.cannot_read(&fault))?.into_iter();
+        Ok(events.map(|(at, run, event)| feed::told(at, task, run, &event)).collect())
     }
 
     /// Whether there is a task whose result can be read.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use legwork_protocol::api::Reply;
+pub use legwork_protocol::timeline::{About, DeliveryEnd, Settled};
 use legwork_protocol::view::{BudgetView, QuestionView};
 use legwork_protocol::{
     CallKey, Currency, HostId, MessageId, Place, SessionId, TaskId, Time, Usage,
@@ -24,21 +24,6 @@ pub struct NoticeId {
     pub task: TaskId,
     pub run: u32,
     pub about: About,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum About {
-    End,
-    Question(u32),
-    /// Its end was told without a turn, which the session is to have when none of its tasks is
-    /// unfinished any more.
-    Unread,
-}
-
-impl About {
-    pub fn is_question(self) -> bool {
-        matches!(self, Self::Question(_))
-    }
 }
 
 /// Something that a session is to be told, once.
@@ -102,24 +87,6 @@ pub struct Ledger {
     pub warned_micros: u64,
     /// When it last changed. The oldest are forgotten when there are too many.
     pub at: Time,
-}
-
-/// How a helper's question was settled.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settled {
-    /// A person answered it through legwork.
-    ByPerson(Reply),
-    /// In the host's own dialog, with this answer if the host tells it.
-    InHost(Option<Reply>),
-    RunEnded,
-    HostEnded,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DeliveryEnd {
-    Delivered,
-    ParentGone,
-    Refused,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,8 +8,8 @@ mod across;
 mod desk;
 #[path = "views/pages.rs"]
 mod pages;
-#[path = "views/story.rs"]
-mod story;
+#[path = "views/timeline.rs"]
+mod timeline;
 
 use desk::{Desk, PARENT, answered, failed, host_id, launch, parent, seen, session, session_id};
 use insta::assert_snapshot;
@@ -583,5 +583,5 @@ fn a_dropped_caller_hears_nothing_more() {
 
 #[test]
 fn timeline() {
-    assert_snapshot!(story::timeline());
+    assert_snapshot!(timeline::timeline());
 }

@@ -17,6 +17,7 @@ pub mod notify;
 pub mod settings;
 pub mod slips;
 pub mod status;
+pub mod timeline;
 pub mod tools;
 pub mod usage;
 

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 
-use legwork_engine::text::story;
+use legwork_engine::text::timeline;
 use legwork_engine::{Change, Journal, Saved};
 use legwork_protocol::{TaskId, Time};
 use legwork_store::Store;
@@ -156,7 +156,7 @@ impl Journal for Books {
                 change,
                 Change::Used { .. } | Change::LedgerKept { .. } | Change::LedgerForgotten { .. }
             ) {
-                self.trace.tell(|| format!("    {}", story::sentence(change)));
+                self.trace.tell(|| format!("    {}", timeline::trace(change)));
             }
         }
         self.audit.committed(at, changes);

@@ -58,7 +58,7 @@ pub fn staying(db: &Connection, changes: &[Change]) -> Result<Option<Vec<TaskId>
     let mut chars: i64 = db.query_row(deleted, (), |row| row.get(0)).map_err(Fault::when(TRIED))?;
     let texts = "SELECT coalesce(length(prompt), 0) + coalesce(length(detail), 0) FROM runs
          WHERE task = ?1
-         UNION ALL SELECT length(line) FROM timeline WHERE task = ?1";
+         UNION ALL SELECT length(event) FROM timeline WHERE task = ?1";
     for id in &staying {
         chars += all(db, TRIED, texts, [words::id(*id)], |row| row.plain::<i64>())?
             .into_iter()

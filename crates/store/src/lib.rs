@@ -49,7 +49,7 @@ pub use fault::Fault;
 pub use inspect::{ask_for_check, inspect};
 pub use open::{Claim, Opened, SetAside};
 pub use schema::VERSION as SCHEMA_VERSION;
-pub use timeline::{Entry, TIMELINE_MAX_LINES};
+pub use timeline::{Entry, TIMELINE_MAX_EVENTS};
 pub use tombstones::Tombstone;
 pub use usage::Prompts;
 
@@ -148,7 +148,7 @@ impl Store {
         usage::runs(&self.db, task, prompts)
     }
 
-    /// A task's history in words, the oldest line first.
+    /// A task's history, the oldest event first.
     pub fn timeline(&self, task: TaskId) -> Result<Vec<Entry>, Fault> {
         timeline::read(&self.db, task)
     }

@@ -29,8 +29,12 @@ const TABLES: [(&str, &str); 10] = [
 ];
 
 /// Tables and columns that had another name in an earlier version.
-const RENAMED: [(&str, &str); 3] =
-    [("letters", "deliveries"), ("letter", "delivery"), ("voice", "active_host")];
+const RENAMED: [(&str, &str); 4] = [
+    ("letters", "deliveries"),
+    ("letter", "delivery"),
+    ("voice", "active_host"),
+    ("line", "event"),
+];
 
 /// What earlier versions called otherwise, or did not keep.
 const EARLIER: &str = "
@@ -40,7 +44,9 @@ const EARLIER: &str = "
         (SELECT directory FROM origins WHERE origins.task = tasks.id), ''
     ) WHERE realm = '';
     INSERT OR IGNORE INTO usage (task, run, started) SELECT task, run, started
-        FROM runs WHERE ended IS NOT NULL;";
+        FROM runs WHERE ended IS NOT NULL;
+    UPDATE timeline SET event = json_object('code', 'sentence', 'text', event, 'detail', json('false'))
+        WHERE NOT json_valid(event);";
 
 /// Mends what refers to a row that could not be read.
 const MEND: &str = "

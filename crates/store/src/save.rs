@@ -42,14 +42,14 @@ fn save_all(
 pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fault> {
     match change {
         Change::Launched { task, origin } => tasks::launched(tx, task, origin),
-        // Its line in the history is all of it.
+        // Its event in the history is all of it.
         Change::Resumed { task, from, by } => tasks::resumed(tx, task, *from, *by),
         Change::Moved { task, from } => tasks::moved(tx, task, *from),
         Change::Ended { task, from, detail } => tasks::ended(tx, task, *from, detail),
         Change::Used { task, run, tool_calls, usage } => {
             usage::used(tx, *task, *run, *tool_calls, usage)
         }
-        // A line of the task's history, and nothing else.
+        // An event of the task's history, and nothing else.
         Change::Asked { .. } | Change::Answered { .. } | Change::LaunchUndone { .. } => Ok(()),
         Change::LedgerKept { ledger, .. } => usage::ledger_kept(tx, ledger),
         Change::LedgerForgotten { root } => usage::ledger_forgotten(tx, root),

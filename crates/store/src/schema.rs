@@ -11,12 +11,13 @@ use rusqlite::Connection;
 use crate::fault::Fault;
 use crate::save::begin;
 
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("schema/v1.sql"),
     include_str!("schema/v2.sql"),
     include_str!("schema/v3.sql"),
     include_str!("schema/v4.sql"),
     include_str!("schema/v5.sql"),
+    include_str!("schema/v6.sql"),
 ];
 
 /// The version that this legwork writes.

@@ -3,9 +3,9 @@
 
 use legwork_engine::record::{About, DeliveryEnd};
 use legwork_engine::task::{Asked, Outcome, Stage, StageName};
-use legwork_protocol::{MessageId, QuestionId, TaskId};
-
 use legwork_protocol::limits::ECHO_MAX_CHARS;
+use legwork_protocol::timeline::Event;
+use legwork_protocol::{MessageId, QuestionId, TaskId};
 
 use crate::fault::Fault;
 
@@ -67,6 +67,15 @@ pub fn questions(asked: &str) -> Result<Asked, Fault> {
     let ids = asked.lines().skip(usize::from(before.is_some()));
     let ids = ids.map(|line| line.parse().map_err(|why| unknown("tasks.asked", line, why)));
     Ok(Asked { before: before.unwrap_or(0), ids: ids.collect::<Result<_, _>>()? })
+}
+
+/// An event of a timeline, as JSON.
+pub fn event(event: &Event) -> Result<String, Fault> {
+    serde_json::to_string(event).map_err(|why| unknown("timeline.event", "", why))
+}
+
+pub fn to_event(json: &str) -> Result<Event, Fault> {
+    serde_json::from_str(json).map_err(|why| unknown("timeline.event", json, why))
 }
 
 pub fn unknown(place: &str, value: &str, why: impl std::fmt::Display) -> Fault {

@@ -10,6 +10,6 @@ pub mod listing;
 pub mod notices;
 pub mod notification;
 pub mod pages;
-pub mod story;
+pub mod timeline;
 pub mod toast;
 pub mod words;

@@ -3,6 +3,7 @@
 use legwork_engine::Journal;
 use legwork_engine::task::Stage;
 use legwork_protocol::api::{Ask, Reply};
+use legwork_protocol::timeline::Event;
 use legwork_protocol::{MessageId, QuestionId, Settings, Status, TaskId, Time};
 use legwork_sim::Story;
 use legwork_sim::books::Keeper;
@@ -440,7 +441,7 @@ fn d7_the_end_is_stored_with_its_time_and_its_result_or_error() {
         store.load().unwrap().tasks.iter().map(|task| task.run.ended).collect();
     assert_eq!(kept, times.map(Some));
     let history = store.timeline(bad).unwrap();
-    let end = history.iter().find(|(_, _, line)| line.starts_with("error after"));
+    let end = history.iter().find(|(_, _, event)| matches!(event, Event::Ended { .. }));
     assert_eq!(end.map(|(at, _, _)| *at), Some(times[1]));
     story.end();
 }

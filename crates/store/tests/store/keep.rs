@@ -5,9 +5,10 @@ use legwork_engine::record::{
     About, Change, DeliveryEnd, Forget, Journal, NoticeId, Saved, Target,
 };
 use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
+use legwork_engine::text::timeline::sentence;
 use legwork_protocol::Time;
 use legwork_protocol::limits::DETAIL_MAX_BYTES;
-use legwork_store::{Fault, TIMELINE_MAX_LINES};
+use legwork_store::{Fault, TIMELINE_MAX_EVENTS};
 use tempfile::TempDir;
 
 #[test]
@@ -163,7 +164,7 @@ fn the_timeline_tells_the_story_and_stays_short() {
 
     let mut busy = crate::common::task(2);
     store.save(NOW, &[launched(&busy)]).unwrap();
-    for tick in 0..u64::from(TIMELINE_MAX_LINES) + 50 {
+    for tick in 0..u64::from(TIMELINE_MAX_EVENTS) + 50 {
         let from = busy.stage.name();
         busy.stage = Stage::Prompting(msg(&tick.to_string()));
         let question = asked(&format!("number {tick}"));
@@ -171,8 +172,8 @@ fn the_timeline_tells_the_story_and_stays_short() {
         store.save(Time(tick), &[Change::Moved { task: busy.clone(), from }, asks]).unwrap();
     }
     let lines = store.timeline(busy.id).unwrap();
-    assert_eq!(lines.len(), TIMELINE_MAX_LINES as usize);
-    assert_eq!(lines.last().unwrap().0, Time(u64::from(TIMELINE_MAX_LINES) + 49));
+    assert_eq!(lines.len(), TIMELINE_MAX_EVENTS as usize);
+    assert_eq!(lines.last().unwrap().0, Time(u64::from(TIMELINE_MAX_EVENTS) + 49));
     assert!(lines.is_sorted_by_key(|line| line.0));
 }
 
@@ -196,8 +197,8 @@ fn what_goes_round_in_circles_is_told_once() {
     };
     store.save(NOW, &[made("d", &[end_of(&task)]), told]).unwrap();
     let lines = store.timeline(task.id).unwrap();
-    let words: Vec<&str> = lines[before..].iter().map(|line| line.2.as_str()).collect();
-    let [telling, held, told] = words[..] else { panic!("{words:?}") };
+    let words: Vec<String> = lines[before..].iter().map(|line| sentence(&line.2)).collect();
+    let [telling, held, told] = &words[..] else { panic!("{words:?}") };
     assert_eq!(telling, "notice of its end: on its way");
     assert!(held.contains("an undo is pending"), "{held}");
     assert_eq!(told, "notice of its end: told");

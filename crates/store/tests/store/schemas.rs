@@ -9,8 +9,10 @@ use crate::common::open;
 use legwork_engine::Usage;
 use legwork_engine::record::{About, Journal, Saved, Target};
 use legwork_engine::task::{Outcome, Stage};
+use legwork_engine::text::timeline::sentence;
 use legwork_protocol::Time;
 use legwork_protocol::api::CostBy;
+use legwork_protocol::timeline::Event;
 use legwork_store::{Prompts, SCHEMA_VERSION, Store};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -78,12 +80,73 @@ fn k2_a_store_of_every_version_reads_back() {
         assert_eq!(
             store.timeline(first).unwrap(),
             [
-                (Time(1_700_000_000_000), 0, "launched".into()),
-                (Time(1_700_000_090_000), 1, "completed".into())
+                (Time(1_700_000_000_000), 0, kept_sentence("launched", false)),
+                (Time(1_700_000_090_000), 1, kept_sentence("completed", false))
             ]
         );
         store.probe().unwrap();
     }
+}
+
+fn kept_sentence(text: &str, detail: bool) -> Event {
+    Event::Sentence { text: text.to_owned(), detail }
+}
+
+#[test]
+fn v6_the_sentences_of_earlier_versions_stay_and_are_details_or_not_as_they_were() {
+    let details = [
+        "opening its session",
+        "handing over the prompt",
+        "the host has the prompt",
+        "notice of its end queued",
+        "notice of its question: on its way",
+        "notice of its end not needed any more",
+        "notice of its end: not sent yet (an undo is pending there, its program does not run, or \
+         it is not needed any more)",
+        "its session is to be stopped",
+        "what was opened for it is to be deleted",
+        "nothing of it runs any more",
+    ];
+    let facts = [
+        "launched as \"notice of its end queued\" for general, opening its session",
+        "completed after 4s: on its way",
+        "notice of its end: told",
+        "asks for a permission: {\"code\":\"stopped\"}",
+        "resumed by a person, handing over the prompt",
+        "waits for a place elsewhere",
+        "its result was read",
+    ];
+    let sentences =
+        || details.iter().map(|text| (text, true)).chain(facts.iter().map(|text| (text, false)));
+    for version in 1..6 {
+        let home = TempDir::new().unwrap();
+        make(home.path(), version);
+        let db = Connection::open(home.path().join("legwork.db")).unwrap();
+        for (number, (text, _)) in (1..).zip(sentences()) {
+            let sql = "INSERT INTO timeline VALUES ('bg_00000002', ?1, 1, 0, ?2)";
+            db.execute(sql, (number, text)).unwrap();
+        }
+        drop(db);
+        let found = open(home.path()).timeline("bg_00000002".parse().unwrap()).unwrap();
+        let found: Vec<Event> = found.into_iter().map(|(_, _, event)| event).collect();
+        let kept: Vec<Event> =
+            sentences().map(|(text, detail)| kept_sentence(text, detail)).collect();
+        assert_eq!(found, kept, "from version {version}");
+        for event in &found {
+            assert_eq!(
+                Event::Sentence { text: sentence(event), detail: event.is_detail() },
+                *event
+            );
+        }
+    }
+}
+
+#[test]
+fn v6_every_code_of_a_timeline_reads_back() {
+    let (_home, store) = opened(6);
+    let found = store.timeline("bg_00000002".parse().unwrap()).unwrap();
+    let sentences: Vec<String> = found.iter().map(|(_, _, event)| sentence(event)).collect();
+    insta::assert_snapshot!(sentences.join("\n"));
 }
 
 fn check(saved: &Saved) {
@@ -156,5 +219,23 @@ fn k4_what_can_be_read_of_a_store_of_every_version_is_taken_over() {
         assert_eq!(pending.count(), 2, "from version {version}");
         let active = saved.parents.iter().find(|parent| parent.active_host.is_some());
         assert_eq!(active.unwrap().session.as_str(), "ses_parent", "from version {version}");
+    }
+}
+
+#[test]
+fn k4_a_timeline_that_cannot_be_brought_to_the_newest_format_is_taken_over() {
+    for version in 1..6 {
+        let home = TempDir::new().unwrap();
+        make(home.path(), version);
+        let db = Connection::open(home.path().join("legwork.db")).unwrap();
+        let odd = "CREATE TRIGGER odd AFTER UPDATE ON timeline BEGIN DELETE FROM nowhere; END";
+        db.execute_batch(odd).unwrap();
+        drop(db);
+        let opened = Store::open(home.path()).unwrap();
+        assert_eq!(opened.set_aside.unwrap().rescued, 2, "from version {version}");
+        let told = opened.store.timeline("bg_0000000a".parse().unwrap()).unwrap();
+        let events: Vec<Event> = told.into_iter().map(|(_, _, event)| event).collect();
+        let kept = ["launched", "completed"].map(|text| kept_sentence(text, false));
+        assert_eq!(events, kept, "from version {version}");
     }
 }

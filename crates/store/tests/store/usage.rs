@@ -6,6 +6,7 @@ use crate::common::{NOW, asked, ended, finish, id, launched, moved, msg, open, r
 use legwork_engine::Usage;
 use legwork_engine::record::{Change, Forget, Journal, Ledger, Settled};
 use legwork_engine::task::{Outcome, Stage, Task};
+use legwork_engine::text::timeline::sentence;
 use legwork_protocol::api::{CostBy, Reply};
 use legwork_protocol::view::{CostSum, RunView};
 use legwork_protocol::{Cost, Currency, Time};
@@ -190,8 +191,8 @@ fn p6_the_same_question_twice_is_in_the_history_twice_with_both_answers() {
         let question = question.clone();
         store.save(NOW, &[Change::Answered { task: id(1), run: 0, question, how }]).unwrap();
     }
-    let lines: Vec<String> =
-        store.timeline(id(1)).unwrap().into_iter().skip(1).map(|(_, _, line)| line).collect();
+    let events = store.timeline(id(1)).unwrap();
+    let lines: Vec<String> = events.iter().skip(1).map(|(_, _, event)| sentence(event)).collect();
     let asks = "asks for a permission: bash: ls";
     let answered = "answered by a person through legwork: yes, this once (bash: ls)";
     assert_eq!(lines, [asks, answered, asks, answered]);

@@ -6,7 +6,7 @@ use legwork_engine::record::{
     Settled, Stop, Target,
 };
 use legwork_engine::task::{Asked, Outcome, ResumedBy, Run, Stage, StageName, Task};
-use legwork_engine::text::story;
+use legwork_engine::text::timeline;
 use legwork_protocol::api::Reply;
 use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
 use legwork_protocol::{Cost, Currency, MessageId, TaskId, Time};
@@ -229,8 +229,8 @@ fn name(change: &Change) -> &'static str {
 
 pub fn timeline() -> String {
     let lines = changes().into_iter().map(|change| {
-        let kept = if !story::lines(&change).is_empty() { "timeline" } else { "trace" };
-        format!("{:<16}  {kept:<8}  {}", name(&change), story::sentence(&change))
+        let kept = if !timeline::events(&change).is_empty() { "timeline" } else { "trace" };
+        format!("{:<16}  {kept:<8}  {}", name(&change), timeline::trace(&change))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
