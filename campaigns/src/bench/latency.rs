@@ -192,7 +192,7 @@ impl<'a> Scene<'a> {
         else {
             return Err(Fault::new(format!("{} has no times", child.session)));
         };
-        let kept = [at("launched"), at("handing over"), at("completed")];
+        let kept = [at("launched"), at("sending the prompt"), at("completed")];
         let [Some(kept), Some(opened), Some(ended)] = kept else {
             return Err(Fault::new(format!("the log of {} is not whole", child.id)));
         };

@@ -26,9 +26,9 @@ async fn cut_off(stage: &Stage, task: &Task) {
 
 /// Waits until the helper's session is known to be quiet for good.
 async fn stopped(stage: &Stage, task: &Task) {
-    until("nothing of it runs any more", async || {
+    until("it is stopped", async || {
         let log = printed(&stage.legwork(&["log", &task.id, "--verbose"]));
-        log.contains("nothing of it runs any more").then_some(())
+        log.contains("  stopped\n").then_some(())
     })
     .await;
 }

@@ -79,19 +79,19 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
             &log,
             &[
                 "launched as \"Seen by a person\" for general",
-                "handing over the prompt",
-                "the host has the prompt",
+                "sending the prompt",
+                "prompt delivered",
                 "completed after",
                 "notice of its end queued",
-                "notice of its end: on its way",
-                "notice of its end: told",
+                "notice of its end: sending",
+                "notice of its end: delivered",
                 "It is completed.",
             ],
         );
         let timeline = stage.json(0, &["log", id]);
         let last = timeline["timeline"].as_array().unwrap().last().unwrap().clone();
-        assert_eq!(last["line"], "notice of its end: told");
-        let told = format!("{id}  notice of its end: told");
+        assert_eq!(last["line"], "notice of its end: delivered");
+        let told = format!("{id}  notice of its end: delivered");
         until("watch shows it", async || verbose.stdout().contains(&told).then_some(())).await;
         let ended = "✓ Seen by a person: completed after ";
         until("in a person's words", async || watching.stdout().contains(ended).then_some(()))

@@ -41,7 +41,7 @@ fn n4_what_ends_while_a_reopened_window_shows_its_conversation_wakes_it() {
         let log = home.root().join("legwork/daemon.log");
         until("it counts as used in the new window", async || {
             let log = std::fs::read_to_string(&log).unwrap();
-            (log.matches(" is told through ").count() == 2).then_some(())
+            (log.matches(" is notified through ").count() == 2).then_some(())
         })
         .await;
         let shown = screen.shows_line("at work", &["● Explore the code", "s"]).await;

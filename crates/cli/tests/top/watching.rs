@@ -46,7 +46,7 @@ impl Drop for Watching {
 
 /// Words of lines that are of use only to find a fault.
 const DETAILS: [&str; 5] =
-    ["handing over the prompt", "has the prompt", "end queued", "on its way", "opening"];
+    ["sending the prompt", "prompt delivered", "end queued", ": sending", "opening"];
 
 #[test]
 fn v6_in_a_pipe_what_happens_is_told_in_a_persons_words() {
@@ -80,8 +80,8 @@ fn v6_with_verbose_every_decision_is_told() {
     let home = Home::new();
     let mut watching = Watching::start(&home, &["--verbose"]);
     let task = home.launch("Look around", "say x");
-    let all = watching.until("notice of its end: told").join("\n");
-    for detail in ["handing over the prompt", "notice of its end queued", "on its way"] {
+    let all = watching.until("notice of its end: delivered").join("\n");
+    for detail in ["sending the prompt", "notice of its end queued", ": sending"] {
         assert!(all.contains(detail) && all.contains(&task), "{all}");
     }
 }
@@ -97,7 +97,7 @@ fn v6_programs_get_what_they_got_and_hear_what_is_a_detail() {
         let found = timeline.iter().find(|one| one["line"].as_str().unwrap().starts_with(line));
         found.unwrap_or_else(|| panic!("{line}: {log}"))
     };
-    assert_eq!(of("handing over the prompt")["detail"], true);
+    assert_eq!(of("sending the prompt")["detail"], true);
     assert_eq!(of("completed after")["detail"], Value::Null);
     assert_eq!(of("launched as")["task"], task);
 }
@@ -112,9 +112,9 @@ fn v6_a_log_has_details_only_for_who_wants_them() {
         log.contains("launched as \"Look around\"") && log.contains("completed after"),
         "{log}"
     );
-    assert!(!log.contains("handing over the prompt") && !log.contains(" queued"), "{log}");
+    assert!(!log.contains("sending the prompt") && !log.contains(" queued"), "{log}");
     let verbose = home.run(["log", &task, "--verbose"]).with_code(0).out;
-    assert!(verbose.contains("handing over the prompt"), "{verbose}");
+    assert!(verbose.contains("sending the prompt"), "{verbose}");
     assert!(verbose.lines().count() > log.lines().count());
 }
 

@@ -9,7 +9,7 @@ use legwork_protocol::view::{QuestionKind, QuestionView};
 use legwork_protocol::{Cost, Outcome, Status, TaskId, Usage};
 
 use super::words::{self, duration};
-use crate::record::{Change, Delivery, DeliveryEnd, Forget, Ledger, NoticeId, Stop, Target};
+use crate::record::{Change, Delivery, DeliveryEnd, Forget, Ledger, NoticeId, Target};
 use crate::task::{ResumedBy, Stage, StageName, Task};
 
 /// A decision about a task: which task, which run, what.
@@ -117,8 +117,8 @@ pub fn sentence(event: &Event) -> String {
             format!("resumed by a person, {}", reached(*stage))
         }
         Event::Moved { stage } => reached(*stage).to_owned(),
-        Event::Requeued => "waits for a place elsewhere".to_owned(),
-        Event::Interrupted => "cut off with its host, is to go on".to_owned(),
+        Event::Requeued => "queued on another host".to_owned(),
+        Event::Interrupted => "its host ended; queued to continue".to_owned(),
         Event::Ended { outcome, took_ms, detail } => {
             let ended = format!("{} after {}", Status::from(*outcome), duration(*took_ms));
             if detail.is_empty() { ended } else { format!("{ended}: {detail}") }
@@ -135,9 +135,9 @@ pub fn sentence(event: &Event) -> String {
         Event::Answered { subject, how } => format!("{} ({subject})", settled(how)),
         Event::Notice { about, step } => format!("{}{}", notice(*about), became(*step)),
         Event::NoticeDone { about, end } => format!("{}: {}", notice(*about), done(*end)),
-        Event::Stopping => "its session is to be stopped".to_owned(),
-        Event::Discarding => "what was opened for it is to be deleted".to_owned(),
-        Event::Stopped => "nothing of it runs any more".to_owned(),
+        Event::Stopping => "stopping its session".to_owned(),
+        Event::Discarding => "deleting what was opened for it".to_owned(),
+        Event::Stopped => "stopped".to_owned(),
         Event::Forgotten { with_parent: false } => "forgotten".to_owned(),
         Event::Forgotten { with_parent: true } => {
             "forgotten, because the session that launched it was deleted".to_owned()
@@ -148,10 +148,10 @@ pub fn sentence(event: &Event) -> String {
 
 fn reached(stage: StageName) -> &'static str {
     match stage {
-        StageName::Queued => "waits for a place",
+        StageName::Queued => "queued",
         StageName::Opening => "opening its session",
-        StageName::Prompting => "handing over the prompt",
-        StageName::Working => "the host has the prompt",
+        StageName::Prompting => "sending the prompt",
+        StageName::Working => "prompt delivered",
         StageName::Completed | StageName::Failed | StageName::Cancelled => "finished",
     }
 }
@@ -168,7 +168,7 @@ fn became(step: NoticeStep) -> &'static str {
     match step {
         NoticeStep::Queued => " queued",
         NoticeStep::NotNeeded => " not needed any more",
-        NoticeStep::Sending => ": on its way",
+        NoticeStep::Sending => ": sending",
         NoticeStep::Held => {
             ": not sent yet (an undo is pending there, its program does not run, or it is not \
              needed any more)"
@@ -178,8 +178,8 @@ fn became(step: NoticeStep) -> &'static str {
 
 fn done(end: DeliveryEnd) -> &'static str {
     match end {
-        DeliveryEnd::Delivered => "told",
-        DeliveryEnd::ParentGone => "nobody is left to tell",
+        DeliveryEnd::Delivered => "delivered",
+        DeliveryEnd::ParentGone => "its session is gone",
         DeliveryEnd::Refused => "the host refused it too often",
     }
 }
@@ -221,15 +221,16 @@ fn beginning(outcome: Outcome, detail: &str) -> String {
 pub fn trace(change: &Change) -> String {
     match change {
         Change::DeliveryCreated(delivery) => {
-            let told: Vec<String> = delivery.notices.iter().map(|id| id.task.to_string()).collect();
-            format!("{}: telling {} in {}", told.join(", "), delivery.to, delivery.id)
+            let tasks = delivery.notices.iter().map(|id| id.task.to_string());
+            let tasks: Vec<String> = tasks.collect();
+            format!("{}: notifying {} in {}", tasks.join(", "), delivery.to, delivery.id)
         }
         Change::DeliveryDone { delivery, end, .. } => format!("{delivery}: {}", done(*end)),
         Change::DeliveryWithdrawn { delivery, .. } => {
             format!("{delivery}{}", became(NoticeStep::Held))
         }
         Change::ParentKnown(parent) => match &parent.active_host {
-            Some(host) => format!("{} is told through {host} from now on", parent.session),
+            Some(host) => format!("{} is notified through {host} from now on", parent.session),
             None => format!("{} is known", parent.session),
         },
         Change::Used { task, usage, .. } => format!("{task}: {}", used(usage)),
@@ -248,13 +249,8 @@ pub fn trace(change: &Change) -> String {
                 [] => forgotten,
             }
         }
-        Change::StopRequested(Stop {
-            task,
-            target: Target::Session(session) | Target::Opened(session),
-            ..
-        }) => format!("{task}: {session} is to be stopped"),
         Change::LedgerForgotten { root } => format!("{root}: its costs are forgotten"),
-        Change::ParentForgotten { session } => format!("{session} has nothing to expect"),
+        Change::ParentForgotten { session } => format!("{session} is forgotten"),
         about_a_task => {
             let line = |(task, run, event): &Entry| {
                 let run = if *run > 0 { format!(", resume {run}") } else { String::new() };
@@ -275,6 +271,10 @@ fn id_of_host(change: &Change) -> String {
             _ => String::new(),
         },
         Change::Enqueued(notice) => format!(" for {}", notice.to),
+        Change::StopRequested(stop) => match &stop.target {
+            Target::Session(session) | Target::Opened(session) => format!(" {session}"),
+            Target::Marked => String::new(),
+        },
         _ => String::new(),
     }
 }

@@ -199,9 +199,9 @@ fn what_goes_round_in_circles_is_told_once() {
     let lines = store.timeline(task.id).unwrap();
     let words: Vec<String> = lines[before..].iter().map(|line| sentence(&line.2)).collect();
     let [telling, held, told] = &words[..] else { panic!("{words:?}") };
-    assert_eq!(telling, "notice of its end: on its way");
+    assert_eq!(telling, "notice of its end: sending");
     assert!(held.contains("an undo is pending"), "{held}");
-    assert_eq!(told, "notice of its end: told");
+    assert_eq!(told, "notice of its end: delivered");
 }
 
 /// Tasks 1 (working), 2 (completed, notice in the delivery `l`), 3 (completed, notice pending), 4
