@@ -33,7 +33,7 @@ fn who_watches_hears_each_decision_in_order() {
     assert_eq!((&first["task"], &first["run"]), (&json!(task), &json!(0)));
     assert!(first["line"].as_str().unwrap().starts_with("launched as \"count\""), "{first}");
     assert_eq!(news(&mut other), first);
-    assert!(news(&mut one)["line"].as_str().unwrap().starts_with("handing over"));
+    assert!(news(&mut one)["line"].as_str().unwrap().starts_with("sending the prompt"));
 }
 
 #[test]
