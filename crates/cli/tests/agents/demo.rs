@@ -46,7 +46,7 @@ fn the_demo_shows_what_it_promises_and_leaves_nothing_behind() {
         "$ legwork cancel",
         "$ kill -9",
         "Nothing was lost.",
-        "cut off with its host",
+        "its host ended; queued to continue",
         "$ legwork clear --yes",
         "legwork install opencode",
     ] {
