@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use legwork_client::{Client, Start};
+use legwork_client::{Client, Follower, Start};
 use legwork_machine::Folders;
+use legwork_protocol::api::board::{BoardPage, Glance};
 use legwork_protocol::api::{Answer, Ask, List, Request};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::line::{Context, Role};
@@ -22,7 +23,9 @@ const NAMED: usize = 5;
 const HINT_MAX_CHARS: usize = 600;
 
 /// How long a daemon that died and does not come back is tried: a machine may be busy.
-const PERSIST: Duration = Duration::from_secs(30);
+pub const PERSIST: Duration = Duration::from_secs(30);
+/// How long one question about the board waits for something new.
+pub const BOARD_WAIT_MS: u64 = 10_000;
 
 /// The daemon, started if it is not there.
 pub fn connect() -> Result<Client, Fault> {
@@ -41,6 +44,14 @@ pub fn connect_soon(folders: &Folders, start: Start) -> Result<Client, legwork_c
 /// The daemon for something that takes long: one that dies meanwhile is not noticed.
 pub fn connect_for_long() -> Result<Client, Fault> {
     Ok(connect()?.persist(PERSIST))
+}
+
+/// The board as it changes, page by page. After a fault it is tried again.
+pub fn board(
+    glance: Glance,
+) -> Result<impl Iterator<Item = Result<BoardPage, Fault>> + Send, Fault> {
+    let pages = Follower::new(Folders::from_env()?, Start::IfNeeded, glance);
+    Ok(pages.map(|page| page?.map_err(Fault::Denied)))
 }
 
 /// What comes of a request; a refusal is a fault.

@@ -19,7 +19,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::asking::task;
 use crate::fault::Fault;
-use crate::progress::Board;
+use crate::progress::Live;
 use crate::screen::{BAD, DIM, GOOD, MIND, harmless, paint};
 use crate::sentences;
 use crate::table::fit;
@@ -118,7 +118,7 @@ fn line(task: &TaskView) -> Option<String> {
             ("?", MIND, question, format!("legwork answer {id}"))
         }
     };
-    let room = Board::room().0.saturating_sub(todo.width() + 5).max(2 * LEAST_WIDTH);
+    let room = Live::room().0.saturating_sub(todo.width() + 5).max(2 * LEAST_WIDTH);
     let what = plain(&task.description, TEXT_MAX_CHARS);
     // What it is called gives way to what is said of it, down to a few words.
     let least = room.saturating_sub(said.width() + 1).max(room / 2).max(LEAST_WIDTH);

@@ -1,11 +1,14 @@
-//! Lines at the bottom of a terminal that are drawn anew in their place while something goes on.
-//! They go to stderr; where that is no terminal nothing is drawn.
+//! Lines of a terminal that are drawn anew in their place while something goes on. Where stderr is
+//! no terminal, or moves no cursor, nothing is drawn there.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
+use rustix::termios::{Winsize, tcgetwinsize};
+use unicode_width::UnicodeWidthStr;
 
 use crate::words::duration;
 
@@ -24,20 +27,34 @@ pub fn elapsed(time: Duration) -> String {
     if time < Duration::from_secs(1) { "0s".to_owned() } else { duration(time.as_millis() as u64) }
 }
 
-/// The lines at the bottom. They are wiped with this value.
+/// The lines, on stderr unless it is said otherwise. They are wiped with this value.
 #[derive(Debug, Default)]
-pub struct Board {
-    drawn: usize,
+pub struct Live {
+    is_stdout: bool,
+    /// The widths of the lines that are drawn.
+    drawn: Vec<usize>,
     frame: usize,
 }
 
-impl Board {
-    /// The columns and rows that lines may take.
+impl Live {
+    pub fn on_stdout() -> Self {
+        Self { is_stdout: true, drawn: Vec::new(), frame: 0 }
+    }
+
+    /// The columns and rows of stderr that lines may take.
     pub fn room() -> (usize, usize) {
-        let size = rustix::termios::tcgetwinsize(io::stderr());
-        let (columns, rows) = size.map_or((80, 24), |size| (size.ws_col, size.ws_row));
+        let (columns, rows) = Self::default().size();
         // The last column is left free: some terminals break the line there already.
-        (usize::from(columns.max(20)) - 1, usize::from(rows.max(4)) - 1)
+        (columns.max(20) - 1, rows.max(4) - 1)
+    }
+
+    /// The columns and rows of the terminal.
+    pub fn size(&self) -> (usize, usize) {
+        let size =
+            if self.is_stdout { tcgetwinsize(io::stdout()) } else { tcgetwinsize(io::stderr()) };
+        let (columns, rows) =
+            size.map_or((80, 24), |Winsize { ws_col, ws_row, .. }| (ws_col, ws_row));
+        (usize::from(columns).max(1), usize::from(rows).max(1))
     }
 
     /// The next picture of something that turns.
@@ -48,76 +65,67 @@ impl Board {
 
     /// Draws these lines in the place of the last ones. None of them may be wider than the room.
     pub fn draw(&mut self, lines: &[String]) {
-        let mut text = self.wipe();
-        text.push_str(&lines.join("\r\n"));
-        // Where a key that the terminal shows (Ctrl-C) does not break the line.
-        text.push('\r');
-        self.drawn = lines.len();
-        put(&text);
+        let bare: Vec<String> = lines.iter().map(|line| strip_str(line).to_string()).collect();
+        let choice = match self.is_stdout {
+            true => AutoStream::choice(&io::stdout()),
+            false => AutoStream::choice(&io::stderr()),
+        };
+        let shown = if choice == ColorChoice::Never { &bare[..] } else { lines };
+        // The cursor stands where a key that the terminal shows (Ctrl-C) does not break the line.
+        self.put(&format!("{}{}\r", self.wipe(), shown.join("\r\n")));
+        self.drawn = bare.iter().map(|line| line.width()).collect();
     }
 
     /// Takes the lines away, so that something else can be written.
     pub fn clear(&mut self) {
-        let text = self.wipe();
-        self.drawn = 0;
-        put(&text);
+        self.put(&self.wipe());
+        self.drawn.clear();
     }
 
+    /// Leaves the lines where they are, and goes on below them.
+    pub fn leave(&mut self) {
+        self.put("\r\n");
+        self.drawn.clear();
+    }
+
+    /// What goes back to where the lines begin. On a terminal that has become narrower nobody knows
+    /// where that is: some break its lines anew and some do not. Then all but the last one stay, so
+    /// that nothing of the person's is taken away.
     fn wipe(&self) -> String {
-        match self.drawn {
+        let columns = self.size().0;
+        let is_narrower = self.drawn.iter().any(|width| *width > columns);
+        match self.drawn.len() {
             0 => String::new(),
-            1 => "\r\u{1b}[J".to_owned(),
+            lines if lines == 1 || is_narrower => "\r\u{1b}[J".to_owned(),
             lines => format!("\r\u{1b}[{}A\u{1b}[J", lines - 1),
         }
     }
+
+    fn put(&self, text: &str) {
+        let mut out: Box<dyn Write> =
+            if self.is_stdout { Box::new(io::stdout()) } else { Box::new(io::stderr()) };
+        // Lines that cannot be drawn are no reason not to go on.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
 }
 
-impl Drop for Board {
+impl Drop for Live {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-fn put(text: &str) {
-    let mut out = io::stderr();
-    let plain = AutoStream::choice(&out) == ColorChoice::Never;
-    let text = if plain { without_colours(text) } else { text.to_owned() };
-    // Progress that cannot be drawn is no reason not to go on.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-/// Leaves what moves the cursor, which is not a matter of taste.
-fn without_colours(text: &str) -> String {
-    let mut pieces = text.split("\u{1b}[");
-    let mut plain = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        match piece.split_once(|c: char| c.is_ascii_alphabetic()) {
-            Some((codes, rest)) if piece[codes.len()..].starts_with('m') => plain.push_str(rest),
-            _ => {
-                plain.push_str("\u{1b}[");
-                plain.push_str(piece);
-            }
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screen::{LIVE, paint};
 
     #[test]
-    fn lines_are_drawn_over_the_last_ones_however_many_they_were() {
-        let wiped = |drawn| Board { drawn, frame: 0 }.wipe();
-        assert_eq!(wiped(0), "");
-        assert_eq!(wiped(1), "\r\u{1b}[J");
-        assert_eq!(wiped(3), "\r\u{1b}[2A\u{1b}[J");
-    }
-
-    #[test]
-    fn without_colours_the_cursor_still_moves() {
-        let drawn = format!("\r\u{1b}[2A\u{1b}[J{} and on", paint(LIVE, "x"));
-        assert_eq!(without_colours(&drawn), "\r\u{1b}[2A\u{1b}[Jx and on");
+    fn lines_are_drawn_over_the_last_ones_however_many_they_were_but_not_over_what_is_above() {
+        let wiped =
+            |drawn: &[usize]| Live { is_stdout: false, drawn: drawn.to_vec(), frame: 0 }.wipe();
+        assert_eq!(wiped(&[]), "");
+        assert_eq!(wiped(&[5]), "\r\u{1b}[J");
+        assert_eq!(wiped(&[5, 0, 5]), "\r\u{1b}[2A\u{1b}[J");
+        assert_eq!(wiped(&[usize::MAX, 0, 5]), "\r\u{1b}[J");
     }
 }

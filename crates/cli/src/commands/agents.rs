@@ -18,7 +18,7 @@ use tokio::time::interval;
 
 use super::{Exit, Fault, Screen};
 use crate::agents::{Agents as Known, start_all};
-use crate::progress::{Board, REDRAW, is_live};
+use crate::progress::{Live, REDRAW, is_live};
 use crate::screen::{BAD, DIM, GOOD, paint};
 use crate::sentences::unknown_agent;
 use crate::table::{Cell, fit, headings, table_within};
@@ -153,7 +153,7 @@ async fn start_each(
     let mut open: Vec<String> = agents.iter().map(|agent| agent.name.clone()).collect();
     let mut found: Vec<Option<Starts>> = agents.iter().map(|_| None).collect();
     let mut starting = start_all(agents, &directory, &processes);
-    let mut board = is_live().then(Board::default);
+    let mut board = is_live().then(Live::default);
     let mut redraw = interval(REDRAW);
     loop {
         tokio::select! {
@@ -173,7 +173,7 @@ async fn start_each(
             _ = redraw.tick() => {
                 if let Some(board) = &mut board {
                     let line = format!("{} starting {}", board.turn(), open.join(", "));
-                    board.draw(&[fit(&line, Board::room().0)]);
+                    board.draw(&[fit(&line, Live::room().0)]);
                 }
             }
         }

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command, ValueEnum};
 use legwork_client::Client;
+use legwork_protocol::TaskId;
 use legwork_protocol::api::{self, Ask, Reply};
 use legwork_protocol::limits::ECHO_MAX_CHARS;
 use legwork_protocol::refusal::plain;
@@ -15,12 +16,11 @@ use serde_json::json;
 
 use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_task, unfinished};
-use crate::run::in_place;
-use crate::run::questions::{self, Asked};
-use crate::screen::{DIM, Report, paint};
+use crate::progress::is_live;
+use crate::run::questions::{Asked, block};
+use crate::screen::Report;
 use crate::sentences::{self, QUESTION_MAX_CHARS};
-use crate::words::{duration, since};
-use crate::{inside, mail};
+use crate::{inside, mail, run};
 
 /// Answer a permission or question that a task waits for
 ///
@@ -103,8 +103,9 @@ impl super::Command for Answer {
         let mut client = connect()?;
         let Some(typed) = &self.task else { return all(&mut client, screen) };
         let task = find_task(&mut client, typed)?;
-        mail::seen_here(task.id);
-        let Some(reply) = reply else { return show(&mut client, &[task], screen) };
+        let id = task.id;
+        mail::seen_here(id);
+        let Some(reply) = reply else { return show(&[task], Some(id), screen) };
         let question = self.question(&task)?;
         check(question, &reply)?;
         let ask = Ask::Reply { question: question.id.clone(), reply: reply.clone() };
@@ -200,11 +201,11 @@ fn all(client: &mut Client, screen: &Screen) -> Result<Exit, Fault> {
         return screen.report(|| &all, || vec!["Nobody waits for an answer."]);
     }
     asking.iter().for_each(|task| mail::seen_here(task.id));
-    show(client, &asking, screen)
+    show(&asking, None, screen)
 }
 
-/// Shows the questions of these tasks, and asks the person for answers if there is one.
-fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit, Fault> {
+/// Shows the questions of these tasks; where a person can be asked for the answers, it asks.
+fn show(tasks: &[TaskView], of: Option<TaskId>, screen: &Screen) -> Result<Exit, Fault> {
     let questions: Vec<(&TaskView, &QuestionView)> = tasks
         .iter()
         .flat_map(|task| task.questions.iter().map(move |question| (task, question)))
@@ -214,61 +215,16 @@ fn show(client: &mut Client, tasks: &[TaskView], screen: &Screen) -> Result<Exit
     }
     if let ([task], []) = (tasks, questions.as_slice()) {
         screen.line(format!("{} waits for no answer ({}).", task.description, task.id))?;
+        return Ok(Exit::Done);
+    }
+    if io::stdin().is_terminal() && is_live() && !inside::is_inside() {
+        return run::answer(of, screen);
     }
     let columns = screen.columns().unwrap_or(usize::MAX);
-    let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal() && !inside::is_inside();
-    let is_one_task = tasks.len() == 1;
-    let named = (0..).zip(&questions).map(|(place, (task, question))| {
-        let name = if is_one_task { sentences::question_name(question) } else { letters(place) };
-        (name, Asked::of(task, question))
-    });
-    let named: Vec<(String, Asked)> = named.collect();
-    for ((name, asked), (task, question)) in named.iter().zip(&questions) {
-        let lines = questions::block(asked, columns.saturating_sub(4));
-        let mark = if is_asked && questions.len() > 1 { format!("{name:>2}  ") } else { "".into() };
-        let margin = " ".repeat(mark.len());
-        for (line, text) in lines.iter().enumerate() {
-            screen.line(format!("{}{text}", if line == 0 { &mark } else { &margin }))?;
-        }
-        let since = duration(since(question.since));
-        let number = sentences::question_name(question);
-        screen.line(paint(
-            DIM,
-            format!("{margin}    {since} ago ({}, question {number})", task.id),
-        ))?;
-        if !is_asked {
-            let ways = sentences::ways_to_answer(task, question);
-            screen
-                .lines(ways.iter().map(|way| format!("    {}", plain(way, QUESTION_MAX_CHARS))))?;
-        }
-    }
-    if is_asked && !named.is_empty() {
-        return in_place::ask(client, &named);
+    for (task, question) in questions {
+        screen.lines(block(&Asked::of(task, question), columns))?;
+        let ways = sentences::ways_to_answer(task, question);
+        screen.lines(ways.iter().map(|way| format!("    {}", plain(way, QUESTION_MAX_CHARS))))?;
     }
     Ok(Exit::Done)
-}
-
-/// How a person chooses one of the questions of several tasks: by letters, which cannot be taken
-/// for the number that a question has in its own task. There is no `q`, which leaves.
-fn letters(place: usize) -> String {
-    const LETTERS: &[u8] = b"abcdefghijklmnoprstuvwxyz";
-    let last = char::from(LETTERS[place % LETTERS.len()]);
-    match place / LETTERS.len() {
-        0 => last.to_string(),
-        before => format!("{}{last}", letters(before - 1)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn p11_questions_of_several_tasks_are_chosen_by_letters_of_which_no_two_are_the_same() {
-        let names: Vec<String> = (0..1_000).map(letters).collect();
-        assert_eq!([&names[0], &names[24], &names[25], &names[49]], ["a", "z", "aa", "az"]);
-        let different: std::collections::BTreeSet<&String> = names.iter().collect();
-        assert_eq!(different.len(), names.len());
-        assert!(!names.iter().any(|name| name == "q"));
-    }
 }

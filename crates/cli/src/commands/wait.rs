@@ -14,7 +14,7 @@ use legwork_protocol::view::TaskView;
 
 use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_all, get, task};
-use crate::progress::{Board, LOOK, REDRAW, elapsed, is_live};
+use crate::progress::{LOOK, Live, REDRAW, elapsed, is_live};
 use crate::table::fit;
 use crate::views::activity;
 use crate::words::{counted, parse_duration};
@@ -110,7 +110,7 @@ fn wait(ids: &[TaskId], any: bool, deadline: Option<Instant>) -> Ended {
 /// Redraws one line on the terminal until the waiting has ended.
 fn show_progress(client: &mut Client, ids: &[TaskId], ended: &Receiver<Ended>) -> Ended {
     let started = Instant::now();
-    let (mut looked, mut board) = (started, Board::default());
+    let (mut looked, mut board) = (started, Live::default());
     let mut tasks = look(client, ids)?;
     loop {
         if looked.elapsed() > LOOK {
@@ -118,7 +118,7 @@ fn show_progress(client: &mut Client, ids: &[TaskId], ended: &Receiver<Ended>) -
             looked = Instant::now();
         }
         let line = format!("{} {}", board.turn(), progress(&tasks, started.elapsed()));
-        board.draw(&[fit(&plain(&line, 500), Board::room().0)]);
+        board.draw(&[fit(&plain(&line, 500), Live::room().0)]);
         match ended.recv_timeout(REDRAW) {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(worker_gone()),

@@ -1,41 +1,31 @@
 //! Looking after helpers that were launched. Three threads, because each waits for something else:
-//! one looks and reads results, one hears of news so that a look comes at once, and one waits for
-//! the helpers as their parent, so that the daemon sends no notice of what is about to be read.
+//! one reads the board, one reads results, and one waits for the helpers as their parent, so that
+//! the daemon sends no notice of what is about to be read.
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::time::Instant;
 
 use legwork_client::Client;
 use legwork_protocol::TaskId;
+use legwork_protocol::api::board::Glance;
 use legwork_protocol::api::{Answer, Ask, Awaited, Refusal, Reply};
 use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
 use legwork_protocol::line::Context;
-use legwork_protocol::view::QuestionView;
+use legwork_protocol::view::{QuestionView, ResultView};
 
-use super::{Event, report};
-use crate::asking::{connect_for_long, result, task};
+use super::{Event, spawn};
+use crate::asking::{BOARD_WAIT_MS, PERSIST, board, connect_for_long, result, task};
 use crate::fault::Fault;
-use crate::mail;
-use crate::progress::LOOK;
 
 /// While helpers are still being launched: the next block has to name the new ones too.
 const BLOCK_SHORT_MS: u64 = 300;
-/// Before news are asked for again after the daemon ended.
-const PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub struct Follow {
     session: Option<Context>,
     tell: Sender<Event>,
-    looker: Sender<Look>,
+    reader: Sender<TaskId>,
     holder: Sender<Hold>,
-}
-
-enum Look {
-    /// Look after this one from now on.
-    After(TaskId),
-    News(TaskId),
 }
 
 enum Hold {
@@ -46,21 +36,19 @@ enum Hold {
 impl Follow {
     /// Looks for this session, or for a person.
     pub fn start(session: Option<Context>, tell: Sender<Event>) -> Self {
-        let (looker, looks) = mpsc::channel();
+        let (reader, ids) = mpsc::channel();
         let (holder, holds) = mpsc::channel();
-        let (news, mine, reports) = (looker.clone(), session.clone(), tell.clone());
-        thread::spawn(move || watch(&news));
-        thread::spawn(move || report(look(mine.as_ref(), &looks, &reports), &reports));
+        spawn(&tell, follow_board);
+        let reads_as = session.clone();
+        spawn(&tell, move |tell| read(reads_as.as_ref(), &ids, tell));
         if let Some(mine) = session.clone() {
-            let reports = tell.clone();
-            thread::spawn(move || report(hold(&mine, &holds), &reports));
+            spawn(&tell, move |_| hold(&mine, &holds));
         }
-        Self { session, tell, looker, holder }
+        Self { session, tell, reader, holder }
     }
 
     pub fn add(&self, id: TaskId) {
         // A thread that ended has said why.
-        let _ = self.looker.send(Look::After(id));
         let _ = self.holder.send(Hold::Task(id));
     }
 
@@ -68,109 +56,87 @@ impl Follow {
         let _ = self.holder.send(Hold::Complete);
     }
 
+    /// Reads what came of a helper, if it has ended or was forgotten.
+    pub fn read(&self, id: TaskId) {
+        let _ = self.reader.send(id);
+    }
+
     /// Calls these off, as their parent.
     pub fn cancel(&self, ids: Vec<TaskId>) {
-        let (session, tell, looker) =
-            (self.session.clone(), self.tell.clone(), self.looker.clone());
-        thread::spawn(move || report(cancel(session.as_ref(), &ids, &looker), &tell));
+        let session = self.session.clone();
+        spawn(&self.tell, move |_| {
+            let mut client = connect_for_long()?;
+            for id in ids {
+                // One that is refused has finished meanwhile.
+                let cancel = Ask::Cancel { task: id.to_string() };
+                let _: Result<Answer, Refusal> = client.request_for(session.as_ref(), cancel)?;
+            }
+            Ok(())
+        });
     }
 
     /// Gives a helper the person's answer.
-    pub fn reply(&self, task: TaskId, question: Box<QuestionView>, reply: Reply) {
-        let (tell, looker) = (self.tell.clone(), self.looker.clone());
-        thread::spawn(move || {
+    pub fn reply(&self, question: Box<QuestionView>, reply: Reply) {
+        spawn(&self.tell, move |tell| {
             let ask = Ask::Reply { question: question.id.clone(), reply: reply.clone() };
-            let answered = connect_for_long().and_then(|mut client| {
-                let answered: Result<Answer, Refusal> = client.request(ask)?;
-                Ok(answered.map(|_| ()))
-            });
-            match answered {
-                Ok(answered) => drop(tell.send(Event::Replied(question, reply, answered))),
-                Err(fault) => drop(tell.send(Event::Failed(fault))),
-            }
-            let _ = looker.send(Look::News(task));
+            let answered: Result<Answer, Refusal> = connect_for_long()?.request(ask)?;
+            let _ = tell.send(Event::Replied(question, reply, answered.map(drop)));
+            Ok(())
         });
     }
 }
 
-fn cancel(session: Option<&Context>, ids: &[TaskId], looker: &Sender<Look>) -> Result<(), Fault> {
-    let mut client = connect_for_long()?;
-    for id in ids {
-        // One that is refused has finished meanwhile.
-        let _: Result<Answer, Refusal> =
-            client.request_for(session, Ask::Cancel { task: id.to_string() })?;
-        let _ = looker.send(Look::News(*id));
+/// Ended helpers are not asked for: what came of one is read by itself.
+fn follow_board(tell: &Sender<Event>) -> Result<(), Fault> {
+    let glance = Glance { after: None, wait_ms: BOARD_WAIT_MS, finished: 0 };
+    let mut heard = Instant::now();
+    for page in board(glance)? {
+        match page {
+            Ok(page) => {
+                heard = Instant::now();
+                if tell.send(Event::Board(Box::new(page))).is_err() {
+                    break;
+                }
+            }
+            Err(fault) if heard.elapsed() > PERSIST => return Err(fault),
+            Err(_) => {}
+        }
     }
     Ok(())
 }
 
-/// News are only hints: without them a look comes a little later.
-fn watch(looker: &Sender<Look>) {
-    loop {
-        let news = mail::connect().and_then(|client| client.follow().ok());
-        for news in news.into_iter().flatten().map_while(Result::ok) {
-            if looker.send(Look::News(news.task)).is_err() {
-                return;
-            }
-        }
-        thread::sleep(PAUSE);
-    }
-}
-
-fn look(
+fn read(
     session: Option<&Context>,
-    looks: &Receiver<Look>,
+    ids: &Receiver<TaskId>,
     tell: &Sender<Event>,
 ) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
-    let mut open: Vec<TaskId> = Vec::new();
-    let mut next = Instant::now() + LOOK;
-    loop {
-        let due: Vec<TaskId> = match looks.recv_timeout(next.duration_since(Instant::now())) {
-            Ok(Look::After(id)) => {
-                open.push(id);
-                vec![id]
-            }
-            Ok(Look::News(id)) => open.iter().copied().filter(|known| *known == id).collect(),
-            Err(RecvTimeoutError::Timeout) => {
-                next = Instant::now() + LOOK;
-                open.clone()
-            }
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+    for id in ids {
+        let event = match ended(&mut client, session, id) {
+            Ok(None) => continue,
+            Ok(Some(result)) => Event::Ended(result),
+            Err(Fault::Denied(why)) => Event::Gone(id, why),
+            Err(fault) => return Err(fault),
         };
-        for id in due {
-            let (event, is_over) = look_at(&mut client, session, id)?;
-            if tell.send(event).is_err() {
-                return Ok(());
-            }
-            if is_over {
-                open.retain(|known| *known != id);
-            }
+        if tell.send(event).is_err() {
+            break;
         }
     }
+    Ok(())
 }
 
-/// How a helper is, and whether that is the end of it.
-fn look_at(
+/// What came of a helper, read as its parent so that the notice is not needed any more. Nothing
+/// while it is at work.
+fn ended(
     client: &mut Client,
     session: Option<&Context>,
     id: TaskId,
-) -> Result<(Event, bool), Fault> {
-    let found = task(client, id).and_then(|task| {
-        if task.status.is_unfinished() {
-            return Ok((Event::Seen(task), false));
-        }
-        // Read as the parent, so that the notice is not needed any more.
-        let result = result(client, session, id)?;
-        if result.task.status.is_unfinished() {
-            return Ok((Event::Seen(result.task), false));
-        }
-        Ok((Event::Ended(result), true))
-    });
-    match found {
-        Err(Fault::Denied(why)) => Ok((Event::Gone(id, why), true)),
-        found => found,
+) -> Result<Option<ResultView>, Fault> {
+    if task(client, id)?.status.is_unfinished() {
+        return Ok(None);
     }
+    let result = result(client, session, id)?;
+    Ok(Some(result).filter(|result| !result.task.status.is_unfinished()))
 }
 
 fn hold(session: &Context, holds: &Receiver<Hold>) -> Result<(), Fault> {

@@ -1,12 +1,13 @@
 //! The helpers of one `legwork run`: how far each is, how that looks on a terminal, and how it all
 //! ended.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use legwork_protocol::api::Refusal;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{QuestionView, ResultView, TaskView};
-use legwork_protocol::{Status, TaskId};
+use legwork_protocol::{Status, TaskId, Time};
+use legwork_views::model::Item;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
@@ -16,7 +17,7 @@ use crate::progress::elapsed;
 use crate::screen::{DIM, LIVE, paint};
 use crate::sentences;
 use crate::table::fit;
-use crate::views::{activity, activity_style};
+use crate::views::activity_style;
 
 /// No line of a terminal is longer.
 const LINE_MAX_CHARS: usize = 500;
@@ -26,7 +27,7 @@ const LEAST_WIDTH: usize = 10;
 const ROOM_FOR_ID: usize = 60;
 
 /// The helpers, in the order of their prompts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Helpers {
     members: Vec<Member>,
 }
@@ -34,7 +35,7 @@ pub struct Helpers {
 #[derive(Debug)]
 struct Member {
     description: String,
-    since: Instant,
+    since: Time,
     state: State,
 }
 
@@ -42,7 +43,7 @@ struct Member {
 enum State {
     Launching,
     Refused(Refusal),
-    AtWork(TaskView),
+    AtWork(Box<Item>),
     Ended(ResultView),
     Gone(TaskView, Refusal),
 }
@@ -58,7 +59,7 @@ pub struct RunReport<'a> {
 }
 
 impl Helpers {
-    pub fn new(specs: &[LaunchSpec], now: Instant) -> Self {
+    pub fn new(specs: &[LaunchSpec], now: Time) -> Self {
         let member = |spec: &LaunchSpec| Member {
             description: spec.description.clone(),
             since: now,
@@ -79,19 +80,18 @@ impl Helpers {
     pub fn launched(&mut self, number: usize, launched: Launched) {
         let member = &mut self.members[number];
         member.state = match launched {
-            Ok(task) => State::AtWork(task),
+            Ok(task) => State::AtWork(Box::new(Item::from(task))),
             Err(why) => State::Refused(why),
         };
     }
 
     /// A helper is still at work. Gives back the questions that it did not have before.
-    pub fn seen(&mut self, task: TaskView, now: Instant) -> Vec<QuestionView> {
-        let Some(member) = self.member(task.id) else { return Vec::new() };
-        let State::AtWork(before) = &member.state else { return Vec::new() };
-        let is_new = |question: &&QuestionView| !before.questions.contains(question);
-        let news = task.questions.iter().filter(is_new).cloned().collect();
-        member.since = now.checked_sub(Duration::from_millis(task.elapsed_ms)).unwrap_or(now);
-        member.state = State::AtWork(task);
+    pub fn seen(&mut self, item: &Item) -> Vec<QuestionView> {
+        let Some(member) = self.member(item.task.id) else { return Vec::new() };
+        let State::AtWork(before) = &mut member.state else { return Vec::new() };
+        let is_new = |question: &&QuestionView| !before.task.questions.contains(question);
+        let news = item.task.questions.iter().filter(is_new).cloned().collect();
+        **before = item.clone();
         news
     }
 
@@ -104,9 +104,9 @@ impl Helpers {
     /// A task was forgotten under way.
     pub fn gone(&mut self, id: TaskId, why: Refusal) {
         if let Some(member) = self.member(id)
-            && let State::AtWork(task) = &member.state
+            && let State::AtWork(item) = &member.state
         {
-            member.state = State::Gone(task.clone(), why);
+            member.state = State::Gone(item.task.clone(), why);
         }
     }
 
@@ -116,7 +116,7 @@ impl Helpers {
 
     pub fn at_work(&self) -> Vec<TaskId> {
         let at_work = |member: &Member| match &member.state {
-            State::AtWork(task) => Some(task.id),
+            State::AtWork(item) => Some(item.task.id),
             _ => None,
         };
         self.members.iter().filter_map(at_work).collect()
@@ -143,12 +143,12 @@ impl Helpers {
         self.members.iter().map(Member::report).collect()
     }
 
-    /// A line for each that is not over, within the terminal.
-    /// Says of each that asks something whether that is asked here (`is_here`).
+    /// A line for each that is not over, within the terminal. `is_here` knows of each that asks
+    /// something whether that is asked here.
     pub fn lines(
         &self,
         turn: char,
-        now: Instant,
+        now: Time,
         (columns, rows): (usize, usize),
         is_here: impl Fn(TaskId) -> bool,
     ) -> Vec<String> {
@@ -171,7 +171,8 @@ impl Member {
     fn task(&self) -> Option<&TaskView> {
         match &self.state {
             State::Launching | State::Refused(_) => None,
-            State::AtWork(task) | State::Gone(task, _) => Some(task),
+            State::AtWork(item) => Some(&item.task),
+            State::Gone(task, _) => Some(task),
             State::Ended(result) => Some(&result.task),
         }
     }
@@ -192,17 +193,19 @@ impl Member {
     fn line(
         &self,
         turn: char,
-        now: Instant,
+        now: Time,
         columns: usize,
         is_here: impl Fn(TaskId) -> bool,
     ) -> String {
-        let (doing, style, id) = match self.task() {
-            None => ("starting".to_owned(), DIM, String::new()),
-            Some(task) => {
-                (doing(task, is_here(task.id)), activity_style(task), task.id.to_string())
-            }
+        let task = self.task();
+        let doing = match &self.state {
+            State::AtWork(item) => doing(item, is_here(item.task.id)),
+            _ => "starting".to_owned(),
         };
-        let time = elapsed(now.duration_since(self.since));
+        let style = task.map_or(DIM, activity_style);
+        let id = task.map(|task| task.id.to_string()).unwrap_or_default();
+        let since = task.map_or(self.since, |task| task.started);
+        let time = elapsed(Duration::from_millis(now.since(since)));
         let first = fit(&format!("{time:>6}"), columns.saturating_sub(2));
         let mut line = format!("{} {first}", paint(LIVE, turn));
         let mut room = columns.saturating_sub(first.width() + 4);
@@ -225,11 +228,11 @@ impl Member {
 }
 
 /// What a helper does; if it asks a person something that is not asked here, how to answer.
-fn doing(task: &TaskView, is_here: bool) -> String {
-    match task.questions.first() {
-        Some(_) if is_here => "asks you".to_owned(),
-        Some(_) => format!("→ legwork answer {}", task.id),
-        None => activity(task),
+fn doing(item: &Item, is_here: bool) -> String {
+    match item.task.questions.first() {
+        Some(_) if is_here => item.row.state.word().to_owned(),
+        Some(_) => format!("→ legwork answer {}", item.task.id),
+        None => item.row.line.clone(),
     }
 }
 

@@ -9,7 +9,7 @@ use legwork_protocol::api::{Ask, Refusal, Request};
 use legwork_protocol::line::Context;
 use legwork_protocol::view::{DaemonView, TaskView};
 
-use super::{Event, report};
+use super::{Event, spawn};
 use crate::asking::{connect_for_long, get};
 use crate::fault::Fault;
 use crate::words::since;
@@ -36,8 +36,8 @@ pub(super) fn launch(session: &Context, specs: &[LaunchSpec], tell: &Sender<Even
     for first in 0..AT_ONCE.min(specs.len()) {
         let mine = specs.iter().cloned().enumerate().skip(first).step_by(AT_ONCE);
         let mine: Vec<(usize, LaunchSpec)> = mine.collect();
-        let (session, tell) = (session.clone(), tell.clone());
-        thread::spawn(move || report(launch_each(&session, mine, &tell), &tell));
+        let session = session.clone();
+        spawn(tell, move |tell| launch_each(&session, mine, tell));
     }
 }
 

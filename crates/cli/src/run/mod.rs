@@ -1,15 +1,15 @@
 //! `legwork run` at work: this terminal is the parent of helpers, launches them, looks after them
-//! and shows what each of them found.
+//! and shows what each of them found. `legwork answer` on a terminal is the same without helpers of
+//! its own.
 //!
 //! One loop (`run_view.rs`) owns the screen and everything that is known; whatever waits does so on
-//! a thread of its own and tells the loop: the launches (`launch.rs`), the looks (`follow.rs`),
-//! signals and keys. So Ctrl-C is heard whatever the daemon does. Nothing is decided here about
-//! tasks.
+//! a thread of its own and tells the loop: the launches (`launch.rs`), the board and the results
+//! (`follow.rs`), signals and keys. So Ctrl-C is heard whatever the daemon does. Nothing is decided
+//! here about tasks.
 
 mod follow;
 mod helpers;
-pub mod in_place;
-pub mod keys;
+mod keys;
 mod launch;
 pub mod prompts;
 pub mod questions;
@@ -19,16 +19,18 @@ mod run_view;
 use std::env;
 use std::path::Path;
 use std::sync::mpsc::Sender;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use legwork_protocol::TaskId;
+use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::api::{Refusal, Reply};
 use legwork_protocol::line::{BadEnvironment, Context};
-use legwork_protocol::view::{QuestionView, ResultView, TaskView};
+use legwork_protocol::view::{QuestionView, ResultView};
 
 pub use self::launch::{LaunchSpec, Launched, detach};
 pub use self::resume::{Resume, resume, retry};
-pub use self::run_view::attend;
+pub use self::run_view::{answer, attend};
 use crate::exit::Exit;
 use crate::fault::Fault;
 
@@ -56,7 +58,8 @@ impl Attendant {
 #[derive(Debug)]
 pub enum Event {
     Launched(usize, Launched),
-    Seen(TaskView),
+    /// What has changed of the tasks.
+    Board(Box<BoardPage>),
     Ended(ResultView),
     /// A task that somebody forgot.
     Gone(TaskId, Refusal),
@@ -70,11 +73,18 @@ pub enum Event {
     Failed(Fault),
 }
 
-/// How a thread ended, if that is a fault. The loop may have ended before.
-fn report(ended: Result<(), Fault>, tell: &Sender<Event>) {
-    if let Err(fault) = ended {
-        let _ = tell.send(Event::Failed(fault));
-    }
+/// Does something on a thread of its own, and tells of it if it fails. The loop may have ended
+/// before.
+fn spawn(
+    tell: &Sender<Event>,
+    work: impl FnOnce(&Sender<Event>) -> Result<(), Fault> + Send + 'static,
+) {
+    let tell = tell.clone();
+    thread::spawn(move || {
+        if let Err(fault) = work(&tell) {
+            let _ = tell.send(Event::Failed(fault));
+        }
+    });
 }
 
 /// This terminal as a parent: a session that no other call of the program has, whose helpers have

@@ -9,12 +9,15 @@ use legwork_protocol::{QuestionId, TaskId, Time};
 use legwork_views::model::answering::{self, Guard, Step, WIDER, label};
 
 use crate::screen::{BOLD, DIM, MIND, harmless, paint};
+use crate::sentences::question_name;
 use crate::table::{fit, wrap};
-use crate::words::counted;
+use crate::words::{ago, counted, since};
 
 /// What a person types in one line; more is a mistake.
 const TYPED_MAX_BYTES: usize = 4096;
 const ESCAPE: u8 = 0x1b;
+/// With less room what is typed needs it more than what ends it.
+const HINT_FROM: usize = 76;
 
 /// A question, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,24 +68,13 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// This one alone, asked at once. A person who chose it has typed its number just now.
-    pub fn of(asked: Asked, typed: Option<Time>) -> Self {
-        let entry = first_entry(&asked.question);
-        let mut typing = Guard::default();
-        if let Some(typed) = typed {
-            typing.hold(typed);
-        }
-        Self { current: Some((asked, entry)), typing, ..Self::default() }
-    }
-
     /// A helper asks this now, and nothing else. Says whether what the person was asked is no
     /// question any more.
     pub fn update(&mut self, task: &TaskView) -> bool {
         let is_open = |asked: &Asked| {
             asked.task != task.id || task.questions.iter().any(|open| open.id == asked.question.id)
         };
-        self.queue.retain(is_open);
-        let overtaken = self.current.take_if(|(asked, _)| !is_open(asked));
+        let is_overtaken = self.retain(is_open);
         for question in &task.questions {
             let is_known = self.aside.contains(&question.id)
                 || self.queue.iter().any(|asked| asked.question.id == question.id)
@@ -91,15 +83,24 @@ impl Questions {
                 self.queue.push_back(Asked::of(task, question));
             }
         }
-        // One that we have answered ourselves is expected to go.
-        overtaken.is_some_and(|(_, entry)| entry != Entry::Sent)
+        is_overtaken
     }
 
     /// A helper asks nothing any more.
     pub fn forget(&mut self, task: TaskId) -> bool {
-        self.queue.retain(|asked| asked.task != task);
-        let overtaken = self.current.take_if(|(asked, _)| asked.task == task);
-        overtaken.is_some_and(|(_, entry)| entry != Entry::Sent)
+        self.retain(|asked| asked.task != task)
+    }
+
+    fn retain(&mut self, is_open: impl Fn(&Asked) -> bool) -> bool {
+        self.queue.retain(&is_open);
+        // Of one that was answered here it is said whether the helper has it.
+        let gone = |(asked, entry): &mut (Asked, Entry)| *entry != Entry::Sent && !is_open(asked);
+        self.current.take_if(gone).is_some()
+    }
+
+    /// Whether an answer is under way.
+    pub fn is_sent(&self) -> bool {
+        matches!(self.current, Some((_, Entry::Sent)))
     }
 
     pub fn current(&self) -> Option<&Asked> {
@@ -185,14 +186,6 @@ impl Questions {
         self.typing.hold(now);
     }
 
-    /// The question as it stays on the screen: whole, in words, and whose it is.
-    pub fn block(&self, columns: usize) -> Vec<String> {
-        let Some(asked) = self.current() else { return Vec::new() };
-        let mut lines = block(asked, columns);
-        lines.push(paint(DIM, fit(&format!("  ({})", asked.task), columns)));
-        lines
-    }
-
     /// Which keys there are, once they count, or what is typed so far; and how many questions wait
     /// after this one.
     pub fn prompt(&self, columns: usize, now: Time) -> Vec<String> {
@@ -204,7 +197,8 @@ impl Questions {
             Entry::Sure if self.typing.holds(now) => format!("{WIDER} (in a moment)"),
             Entry::Sure => format!("{WIDER} [y]es, any other key: no"),
             Entry::Words(typed) => {
-                let head = format!("{}(Enter sends, Esc leaves) ", label(&asked.question));
+                let hint = if columns < HINT_FROM { "" } else { "(Enter sends, Esc leaves) " };
+                let head = format!("{}{hint}", label(&asked.question));
                 let typed = harmless(&String::from_utf8_lossy(typed));
                 let room = columns.saturating_sub(head.len() + 1).max(8);
                 let skip = typed.chars().count().saturating_sub(room);
@@ -228,7 +222,7 @@ fn first_entry(question: &QuestionView) -> Entry {
     }
 }
 
-/// What is asked, whole, at this width.
+/// What is asked, whole, at this width, and who asks since when.
 pub fn block(asked: &Asked, columns: usize) -> Vec<String> {
     let kind = match asked.question.kind {
         QuestionKind::Permission => "asks for a permission:",
@@ -246,6 +240,9 @@ pub fn block(asked: &Asked, columns: usize) -> Vec<String> {
             lines.extend(wrap(&option, room).iter().map(|line| format!("    {line}")));
         }
     }
+    let (ago, name) = (ago(since(asked.question.since)), question_name(&asked.question));
+    let whose = format!("    {ago} ({}, question {name})", asked.task);
+    lines.push(paint(DIM, fit(&whose, columns)));
     lines
 }
 

@@ -1,25 +1,31 @@
-//! The loop that looks after helpers until all are finished, or the person leaves.
+//! The loop that looks after helpers until all are finished, or that asks for answers until nobody
+//! waits for one; or until the person leaves.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use legwork_machine::epoch_ms;
+use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::api::{Refusal, Reply};
+use legwork_protocol::line::Context;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{QuestionView, ResultView, TaskView};
-use legwork_protocol::{SessionId, Status, TaskId, Time};
+use legwork_protocol::view::{QuestionView, ResultView};
+use legwork_protocol::{Status, TaskId, Time};
+use legwork_views::model::answering::OVERTAKEN;
+use legwork_views::model::{Board, Item};
 
 use super::follow::Follow;
 use super::helpers::{Helpers, headline};
 use super::keys::Keys;
 use super::launch::{LaunchSpec, Launched, launch};
-use super::questions::{Questions, Typed};
+use super::questions::{Questions, Typed, block};
 use super::{Attendant, Event};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::mail;
-use crate::progress::{Board, REDRAW, is_live};
+use crate::progress::{Live, REDRAW, is_live};
 use crate::screen::{BAD, DIM, GOOD, MIND, Screen, harmless, paint, remark};
 use crate::table::fit;
 use crate::words::counted;
@@ -28,38 +34,47 @@ use crate::{sentences, signals};
 /// Where nothing moves there is nothing to do between two events.
 const IDLE: Duration = Duration::from_secs(60);
 
+/// Launches helpers and looks after them.
 pub fn attend(attendant: Attendant, specs: &[LaunchSpec], screen: &Screen) -> Result<Exit, Fault> {
     let Attendant { launches_as, reads_as, until } = attendant;
-    let (tell, events) = mpsc::channel();
-    let signals = tell.clone();
-    // Nobody listens any more once the loop has ended, and that is the end of the process.
-    let told = signals::listen(move |exit| drop(signals.send(Event::Signal(exit))));
-    told.map_err(Fault::Input)?;
-    let own = launches_as.session.clone();
-    launch(&launches_as, specs, &tell);
-    let view = RunView {
-        screen,
-        session: own,
-        until,
-        helpers: Helpers::new(specs, Instant::now()),
-        questions: Questions::default(),
-        board: is_live().then(Board::default),
-        follow: Follow::start(reads_as, tell.clone()),
-        keys: None,
-        is_interrupted: false,
-        is_cancelling: false,
-        tell,
-    };
-    view.run(&events)
+    let (mut view, events) = RunView::open(Asks::Own, reads_as, screen)?;
+    view.helpers = Helpers::new(specs, now());
+    view.until = until;
+    launch(&launches_as, specs, &view.tell);
+    if let Some(exit) = view.run(&events)? {
+        return Ok(exit);
+    }
+    // All that it could say has been seen.
+    if let Some(mut client) = mail::connect() {
+        mail::discard(&mut client, &launches_as.session);
+    }
+    Ok(view.helpers.exit())
+}
+
+/// Asks the person for answers to what this task asks, or all of them, until none is left.
+pub fn answer(task: Option<TaskId>, screen: &Screen) -> Result<Exit, Fault> {
+    let asks = task.map_or(Asks::All, Asks::Of);
+    let (mut view, events) = RunView::open(asks, None, screen)?;
+    Ok(view.run(&events)?.unwrap_or(Exit::Done))
+}
+
+/// Whose questions are asked here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// Those of the helpers that were launched here.
+    Own,
+    Of(TaskId),
+    All,
 }
 
 struct RunView<'a> {
     screen: &'a Screen,
-    session: SessionId,
     until: Option<Instant>,
+    tasks: Board,
     helpers: Helpers,
+    asks: Asks,
     questions: Questions,
-    board: Option<Board>,
+    live: Option<Live>,
     follow: Follow,
     /// While the person is asked something.
     keys: Option<Keys>,
@@ -69,51 +84,82 @@ struct RunView<'a> {
     tell: Sender<Event>,
 }
 
-impl RunView<'_> {
-    fn run(mut self, events: &Receiver<Event>) -> Result<Exit, Fault> {
+impl<'a> RunView<'a> {
+    fn open(
+        asks: Asks,
+        reads_as: Option<Context>,
+        screen: &'a Screen,
+    ) -> Result<(Self, Receiver<Event>), Fault> {
+        let (tell, events) = mpsc::channel();
+        let signals = tell.clone();
+        // Nobody listens any more once the loop has ended, and that is the end of the process.
+        let told = signals::listen(move |exit| drop(signals.send(Event::Signal(exit))));
+        told.map_err(Fault::Input)?;
+        let view = Self {
+            screen,
+            until: None,
+            tasks: Board::default(),
+            helpers: Helpers::default(),
+            asks,
+            questions: Questions::default(),
+            live: is_live().then(Live::default),
+            follow: Follow::start(reads_as, tell.clone()),
+            keys: None,
+            is_interrupted: false,
+            is_cancelling: false,
+            tell,
+        };
+        Ok((view, events))
+    }
+
+    /// Gives how it ended, unless all is done.
+    fn run(&mut self, events: &Receiver<Event>) -> Result<Option<Exit>, Fault> {
         let mut drawn = Instant::now();
-        while !self.helpers.is_over() {
+        while !self.is_over() {
             if drawn.elapsed() >= REDRAW {
                 self.draw();
                 drawn = Instant::now();
             }
             let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
-                return self.leave(Exit::TimedOut);
+                return self.leave(Exit::TimedOut).map(Some);
             }
-            let patience = if self.board.is_some() { REDRAW } else { IDLE };
+            let patience = if self.live.is_some() { REDRAW } else { IDLE };
             let event = match events.recv_timeout(left.unwrap_or(IDLE).min(patience)) {
                 Ok(event) => event,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             if let Some(exit) = self.take(event)? {
-                return Ok(exit);
+                return Ok(Some(exit));
             }
         }
-        self.close()?;
-        // All that it could say has been seen.
-        if let Some(mut client) = mail::connect() {
-            mail::discard(&mut client, &self.session);
+        self.close().map(|()| None)
+    }
+
+    /// Without helpers it is over when the person is not asked anything.
+    fn is_over(&self) -> bool {
+        match self.asks {
+            Asks::Own => self.helpers.is_over() && !self.questions.is_sent(),
+            Asks::Of(_) | Asks::All => self.tasks.as_of().is_some() && self.keys.is_none(),
         }
-        Ok(self.helpers.exit())
     }
 
     /// Takes an event in; an exit is the end of it all.
     fn take(&mut self, event: Event) -> Result<Option<Exit>, Fault> {
         match event {
             Event::Launched(number, launched) => self.launched(number, launched),
-            Event::Seen(task) => self.seen(task),
+            Event::Board(page) => self.see(*page),
             Event::Ended(result) => {
                 mail::seen_here(result.task.id);
-                self.questions.forget(result.task.id);
+                self.forget(result.task.id);
                 self.tell_end(&result)?;
                 self.helpers.ended(result);
                 self.ask();
             }
             Event::Gone(id, why) => {
                 self.say(format!("{} {} ({id})", paint(BAD, "✗"), sentences::refusal(&why)));
-                self.questions.forget(id);
+                self.forget(id);
                 self.helpers.gone(id, why);
                 self.ask();
             }
@@ -141,7 +187,7 @@ impl RunView<'_> {
                 if self.is_cancelling {
                     self.follow.cancel(vec![task.id]);
                 }
-                if self.board.is_none() && !self.screen.is_json() {
+                if self.live.is_none() && !self.screen.is_json() {
                     let did = if task.resumes > 0 { "Resumed" } else { "Launched" };
                     remark(format!("{did}: {what} ({})", task.id));
                 }
@@ -151,42 +197,76 @@ impl RunView<'_> {
                 self.say(format!("{} {}: {why}", paint(BAD, "✗"), plain(&what, 200)));
             }
         }
+        let id = launched.as_ref().ok().map(|task| task.id);
         self.helpers.launched(number, launched);
         if self.helpers.launching() == 0 {
             self.follow.complete();
         }
+        // The board may have had it before, and its end too.
+        id.into_iter().for_each(|id| self.see_task(id));
     }
 
-    fn seen(&mut self, task: TaskView) {
-        let overtaken = self.questions.update(&task);
-        let questions = self.helpers.seen(task.clone(), Instant::now());
+    fn see(&mut self, page: BoardPage) {
+        let applied = self.tasks.apply(page);
+        let mut told: BTreeSet<TaskId> = applied.changed.into_iter().chain(applied.gone).collect();
+        if applied.whole {
+            // One of which nothing was told may be over as well.
+            told.extend(self.helpers.at_work());
+        }
+        told.into_iter().for_each(|id| self.see_task(id));
+        self.ask();
+    }
+
+    fn see_task(&mut self, id: TaskId) {
+        let is_own = self.helpers.at_work().contains(&id);
+        let is_asked = match self.asks {
+            Asks::Own => is_own,
+            Asks::Of(task) => task == id,
+            Asks::All => true,
+        };
+        match self.tasks.item(id).cloned() {
+            Some(item) if item.task.status.is_unfinished() && is_asked => self.seen(&item),
+            Some(item) if item.task.status.is_unfinished() => {}
+            _ if is_own => self.follow.read(id),
+            _ => self.forget(id),
+        }
+    }
+
+    /// A task asks nothing any more.
+    fn forget(&mut self, id: TaskId) {
+        if self.questions.forget(id) {
+            self.say(paint(DIM, format!("  {OVERTAKEN}")));
+        }
+    }
+
+    fn seen(&mut self, item: &Item) {
+        let overtaken = self.questions.update(&item.task);
+        let questions = self.helpers.seen(item);
         if overtaken {
-            self.say(paint(DIM, "  (It was answered elsewhere.)"));
+            self.say(paint(DIM, format!("  {OVERTAKEN}")));
         }
-        if self.board.is_some() && !self.screen.is_json() {
-            return self.ask();
-        }
-        if self.screen.is_json() {
+        if self.live.is_some() || self.screen.is_json() {
             return;
         }
+        let (what, id) = (plain(&item.task.description, 200), item.task.id);
         for question in questions {
-            let (what, text) = (plain(&task.description, 200), sentences::question(&question));
-            remark(format!("{} {what} {text} (legwork answer {})", paint(MIND, "!"), task.id));
+            let text = sentences::question(&question);
+            remark(format!("{} {what} {text} (legwork answer {id})", paint(MIND, "!")));
         }
     }
 
     /// Asks the next question, if the person can be asked and is not being asked already.
     fn ask(&mut self) {
-        if self.board.is_none() || self.screen.is_json() {
+        if self.live.is_none() || self.screen.is_json() {
             return;
         }
         if self.questions.ask_next(now()) {
             if self.keys.is_none() {
                 self.keys = Keys::open(self.tell.clone());
             }
-            if let Some(keys) = &self.keys {
+            if let (Some(keys), Some(asked)) = (&self.keys, self.questions.current()) {
                 keys.forget_typed();
-                let lines = self.questions.block(Board::room().0);
+                let lines = block(asked, Live::room().0);
                 self.wipe();
                 lines.iter().for_each(remark);
             }
@@ -212,16 +292,13 @@ impl RunView<'_> {
         if self.is_interrupted {
             return self.answered(piece.first().copied());
         }
-        let task = self.questions.current().map(|asked| asked.task);
-        match (self.questions.typed(&piece, now()), task) {
-            (Typed::Reply(question, reply), Some(task)) => {
-                self.follow.reply(task, question, reply);
-            }
-            (Typed::Later(task), _) => {
+        match self.questions.typed(&piece, now()) {
+            Typed::Reply(question, reply) => self.follow.reply(question, reply),
+            Typed::Later(task) => {
                 self.say(format!("  → later: legwork answer {task}"));
                 self.ask();
             }
-            (Typed::Nothing | Typed::Reply(..), _) => {}
+            Typed::Nothing => {}
         }
         self.draw();
         Ok(None)
@@ -270,7 +347,8 @@ impl RunView<'_> {
     }
 
     fn interrupted(&mut self) -> Result<Option<Exit>, Fault> {
-        let is_urgent = self.is_interrupted || self.is_cancelling || self.board.is_none();
+        let is_alone = self.live.is_none() || self.helpers.is_over();
+        let is_urgent = self.is_interrupted || self.is_cancelling || is_alone;
         if !is_urgent && self.keys.is_none() {
             self.keys = Keys::open(self.tell.clone());
         }
@@ -331,20 +409,20 @@ impl RunView<'_> {
     }
 
     fn wipe(&mut self) {
-        if let Some(board) = &mut self.board {
-            board.clear();
+        if let Some(live) = &mut self.live {
+            live.clear();
         }
     }
 
     fn draw(&mut self) {
-        let Some(board) = &mut self.board else { return };
-        let (columns, rows) = Board::room();
-        let turn = board.turn();
+        let Some(live) = &mut self.live else { return };
+        let (columns, rows) = Live::room();
+        let turn = live.turn();
         let is_asked = self.keys.is_some();
         let is_here = |task| is_asked && self.questions.holds(task);
         // The keys and how many questions wait need two lines.
         let room = (columns, rows.saturating_sub(2));
-        let mut lines = self.helpers.lines(turn, Instant::now(), room, is_here);
+        let mut lines = self.helpers.lines(turn, now(), room, is_here);
         if self.is_interrupted {
             lines.push(paint(MIND, fit(&question(self.helpers.at_work().len()), columns)));
         } else if self.is_cancelling {
@@ -352,7 +430,7 @@ impl RunView<'_> {
         } else if is_asked {
             lines.extend(self.questions.prompt(columns, now()));
         }
-        board.draw(&lines);
+        live.draw(&lines);
     }
 }
 

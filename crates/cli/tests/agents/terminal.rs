@@ -65,7 +65,7 @@ fn p6_questions_of_several_helpers_wait_for_each_other_and_the_whole_command_is_
 }
 
 #[test]
-fn p6_answer_without_a_name_shows_who_asks_and_asks_which() {
+fn p6_answer_without_a_name_shows_who_asks_and_asks_for_one_answer_after_the_other() {
     let home = Home::new();
     let launch = ["run", "--agent", "rehearsal", "--detach", "ask rm one", "ask rm two"];
     let ids = home.run(launch).with_code(0).out;
@@ -79,11 +79,11 @@ fn p6_answer_without_a_name_shows_who_asks_and_asks_which() {
         assert!(listed.out.contains(&format!("legwork answer {id} once")), "{listed:?}");
     }
     let terminal = Shell::run(&home, WIDE, "legwork answer");
-    let screen = terminal.until_has("Which one? [a, b, or q to leave]");
-    let wanted = if screen.contains(" a  ? ask rm two") { "rm two" } else { "rm one" };
-    terminal.keys(&["a"]);
-    terminal.keys(&["Enter"]);
-    terminal.until_has("[o]nce");
+    let screen = terminal.until("one is asked, the other waits", |screen| {
+        screen.contains("1 question after this one") && screen.contains("[o]nce")
+    });
+    assert_eq!(screen.matches("asks for a permission").count(), 1, "{screen}");
+    let wanted = if screen.contains("? ask rm two") { "rm two" } else { "rm one" };
     terminal.press_until("o", "Allowed once");
     let left = if wanted == "rm one" { "? ask rm two asks" } else { "? ask rm one asks" };
     terminal.until("which question is left", |screen| {
@@ -107,6 +107,26 @@ fn p6_answer_without_a_name_shows_who_asks_and_asks_which() {
     }
     let none = home.run(["answer"]).with_code(0);
     assert_eq!(none.out, "Nobody waits for an answer.\n");
+}
+
+#[test]
+fn p6_what_is_answered_elsewhere_is_not_asked_any_more_and_what_comes_meanwhile_is() {
+    let home = Home::new();
+    let first = launch(&home, "ask rm one");
+    until_asked(&home, &first);
+    let terminal = Shell::run(&home, WIDE, "legwork answer");
+    terminal.until_has("[o]nce");
+    let second = launch(&home, "ask rm two");
+    terminal.until_has("1 question after this one");
+    home.run(["answer", &first, "once"]).with_code(0);
+    terminal.until_has("it was answered or withdrawn.");
+    terminal.until("the next one", |screen| {
+        let last = screen.rsplit_once("? ask rm two asks for a permission:\n    rm two\n");
+        last.is_some_and(|(_, last)| last.contains(&second) && last.contains("[o]nce"))
+    });
+    terminal.keys(&["C-c"]);
+    terminal.until_has("code 130.");
+    home.run(["cancel", &second]).with_code(0);
 }
 
 #[test]

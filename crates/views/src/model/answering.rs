@@ -80,6 +80,9 @@ pub fn worded(question: &QuestionView, words: String) -> Reply {
     }
 }
 
+/// What is said when somebody else was faster.
+pub const OVERTAKEN: &str = "The question is not there any more: it was answered or withdrawn.";
+
 /// What is asked before something is allowed for good.
 pub const WIDER: &str = "Allow this from now on, without being asked?";
 

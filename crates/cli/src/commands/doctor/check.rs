@@ -12,7 +12,7 @@ use legwork_protocol::view::DaemonView;
 
 use super::codes;
 use super::finding::Finding;
-use crate::progress::{Board, REDRAW, elapsed, is_live};
+use crate::progress::{Live, REDRAW, elapsed, is_live};
 use crate::table::fit;
 
 /// A check that takes longer than this shows that it goes on.
@@ -79,9 +79,9 @@ impl Check {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if began.elapsed() > QUIET && is_live() {
-                let board = board.get_or_insert_with(Board::default);
+                let board = board.get_or_insert_with(Live::default);
                 let line = format!("{} {} {}", board.turn(), self.doing, elapsed(began.elapsed()));
-                board.draw(&[fit(&line, Board::room().0)]);
+                board.draw(&[fit(&line, Live::room().0)]);
             }
         }
     }

@@ -135,7 +135,7 @@ impl Model {
         if about.is_some() && about != shown {
             self.mode = Mode::Normal;
             self.hold_open_text();
-            self.say("The question is not there any more: it was answered or withdrawn.", true);
+            self.say(answering::OVERTAKEN, true);
         }
     }
 }
