@@ -1,6 +1,6 @@
 //! `legwork watch`.
 
-use std::sync::mpsc::{RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,14 @@ use clap::Args;
 use legwork_client::{Client, Fault as ClientFault, Following};
 use legwork_machine::epoch_ms;
 use legwork_protocol::Time;
+use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::News;
+use legwork_protocol::view::News as Decision;
 
 use super::{Exit, Fault, Screen};
 use crate::asking::connect;
 use crate::screen::{BOLD, DIM, paint, remark};
-use crate::watching::{self, Changes, Table, Told};
+use crate::watching::{self, Changes, Table};
 use crate::words::clock;
 use crate::{mail, signals};
 
@@ -28,6 +29,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Times in the table are counted in seconds.
 const TICK: Duration = Duration::from_secs(1);
+/// Pages that wait to be shown. Who reads no further does not make us ask further.
+const PAGES_MAX: usize = 4;
 
 /// See what happens, as it happens
 ///
@@ -75,59 +78,63 @@ impl Mailbox {
 }
 
 fn lines(screen: &Screen) -> Result<Exit, Fault> {
-    let (first, told, _sender) = watching::begin()?;
+    let (first, pages) = watching::begin()?;
     let mut changes = Changes::begin(&first);
     remark(paint(DIM, "Watching. Ctrl-C ends."));
     let mut mailbox = Mailbox(None);
     mailbox.show();
     let mut is_away = false;
-    for told in told {
-        match told {
-            Told::Page(page) => {
-                if std::mem::take(&mut is_away) {
+    for page in pages {
+        let was_away = std::mem::replace(&mut is_away, page.is_err());
+        match page {
+            Ok(page) => {
+                if was_away {
                     remark(paint(DIM, "The daemon is there again."));
                 }
                 screen.lines(changes.lines(&page))?;
                 mailbox.show();
             }
-            Told::Away(why) => {
-                if !std::mem::replace(&mut is_away, true) {
-                    remark(format_args!("{why} It is tried again."));
-                }
-            }
-            Told::Signal(exit) => return Ok(exit),
+            Err(why) if !was_away => remark(format_args!("{why} It is tried again.")),
+            Err(_) => {}
         }
     }
     Ok(Exit::Done)
 }
 
+/// A page of the board, or a signal that ends the table when its picture is whole.
+enum News {
+    Page(Result<Box<BoardPage>, Fault>),
+    Signal(Exit),
+}
+
 fn table(screen: &Screen) -> Result<Exit, Fault> {
-    let (first, told, sender) = watching::begin()?;
-    hear_signals(sender);
-    let mut table = Table::default();
-    table.apply(first);
+    let (first, mut pages) = watching::begin()?;
+    let (tell, told) = sync_channel(PAGES_MAX);
+    let signal = tell.clone();
+    // Where signals cannot be heard they end it in the middle of a picture, if at all.
+    let _ = signals::listen(move |exit| drop(signal.send(News::Signal(exit))));
+    thread::spawn(move || pages.try_for_each(|page| tell.send(News::Page(page.map(Box::new)))));
+    let mut table = Table::new(first);
     let mut mailbox = Mailbox(None);
     mailbox.show();
     loop {
-        table.draw(screen, Time(epoch_ms()))?;
+        table.draw(screen, Time(epoch_ms()));
         match told.recv_timeout(TICK) {
-            Ok(Told::Page(page)) => {
+            Ok(News::Page(Ok(page))) => {
                 table.apply(*page);
                 // Above the table, where it stays.
-                table.clear()?;
+                table.live.clear();
                 mailbox.show();
             }
-            Ok(Told::Away(_)) => table.lose(),
-            Ok(Told::Signal(exit)) => return Ok(exit),
+            Ok(News::Page(Err(_))) => table.is_away = true,
+            Ok(News::Signal(exit)) => {
+                table.live.leave();
+                return Ok(exit);
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(Exit::Done),
         }
     }
-}
-
-/// So that the last picture is whole. Who cannot hear them ends in the middle of one, if at all.
-fn hear_signals(sender: SyncSender<Told>) {
-    let _ = signals::listen(move |exit| drop(sender.send(Told::Signal(exit))));
 }
 
 fn every_decision(screen: &Screen) -> Result<Exit, Fault> {
@@ -182,7 +189,7 @@ fn next() -> Option<Client> {
     }
 }
 
-fn line(news: &News) -> String {
+fn line(news: &Decision) -> String {
     let words = plain(&news.line, LINE_MAX_CHARS);
     format!("{}  {}  {words}", paint(DIM, clock(news.at)), paint(BOLD, news.task))
 }
