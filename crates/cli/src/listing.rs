@@ -4,12 +4,11 @@
 
 use legwork_protocol::Status;
 use legwork_protocol::view::TaskView;
-use legwork_views::model::State;
+use legwork_views::model::{State, line};
 use unicode_width::UnicodeWidthStr;
 
 use crate::project::Projects;
 use crate::screen::{BAD, MIND, Screen, paint, style_of};
-use crate::sentences::all_waiting;
 use crate::table::{self, Cell, fit, table_within};
 use crate::views::{activity, activity_style};
 use crate::words::{age, duration, since};
@@ -75,9 +74,6 @@ fn row(task: &TaskView, projects: &mut Projects, note: Option<String>) -> Vec<Ce
 /// What a person has to know of a task beside what it is: what it asks or waits for, or why it
 /// failed.
 fn note(task: &TaskView) -> Option<String> {
-    if let Some(waiting) = all_waiting(task).into_iter().next() {
-        return Some(waiting);
-    }
-    let reason = task.reason.as_deref().filter(|reason| !reason.is_empty());
-    (task.status == Status::Error).then(|| reason.unwrap_or("failed, without a reason").to_owned())
+    let waits = !(task.questions.is_empty() && task.waiting.is_empty());
+    (waits || task.status == Status::Error).then(|| line(task))
 }

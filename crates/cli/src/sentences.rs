@@ -8,8 +8,8 @@ use legwork_protocol::view::{
 };
 use legwork_views::model::State;
 pub use legwork_views::model::sentences::{
-    QUESTION_MAX_CHARS, all_waiting, asks, done, number, question, refusal, replied, unknown_agent,
-    waiting,
+    QUESTION_MAX_CHARS, asks, done, is_terminal, not_notified, number, question, refusal, replied,
+    unknown_agent, waiting_now,
 };
 
 /// A host by what a person knows of it.

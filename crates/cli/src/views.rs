@@ -6,10 +6,10 @@ use anstyle::Style;
 use legwork_protocol::refusal::cut;
 use legwork_protocol::view::{BudgetView, RunView, TaskView};
 use legwork_protocol::{Cost, Currency, Outcome, SessionId, Stage, Status, Time};
-use legwork_views::model::State;
+use legwork_views::model::{State, line};
 
 use crate::screen::{BOLD, DIM, MIND, style_of};
-use crate::sentences::{self, all_waiting, number};
+use crate::sentences::{self, is_terminal, not_notified, number};
 use crate::table::{self, Cell};
 use crate::words::{ago, counted, duration, moment, since};
 
@@ -23,21 +23,16 @@ const UNKNOWN: &str = "unknown";
 /// Budgets of which a list says that they are nearly used up.
 const BUDGETS_SHOWN: usize = 10;
 
-/// What a task does at the moment, in a few words.
+/// What a task does at the moment, or what came of it.
 pub fn activity(task: &TaskView) -> String {
-    if let Some(waiting) = all_waiting(task).first() {
-        return format!("waiting: {waiting}");
-    }
-    if !task.status.is_unfinished() {
-        let is_owed = task.notice_pending && !is_terminal(&task.parent);
-        let untold = if is_owed { ", parent not told yet" } else { "" };
-        return format!("{}{untold}", figures(task));
-    }
-    match (task.last_tools.last(), task.quiet_ms) {
-        (Some(tool), Some(quiet)) => format!("{tool}, {}", ago(quiet)),
-        (None, Some(quiet)) => format!("{}, {}", task.stage, ago(quiet)),
-        (Some(tool), None) => tool.clone(),
-        (None, None) => task.stage.to_string(),
+    let state = State::of(task);
+    let line = if state == State::Completed { figures(task) } else { line(task) };
+    match (task.quiet_ms, not_notified(task)) {
+        (Some(quiet), _) if state == State::Working && task.waiting.is_empty() => {
+            format!("{line}, {}", ago(quiet))
+        }
+        (_, Some(pending)) if !task.status.is_unfinished() => format!("{line}, {pending}"),
+        _ => line,
     }
 }
 
@@ -81,7 +76,7 @@ pub fn page(
         facts.push(("Waiting", Cell::lines(&asks).styled(MIND)));
     }
     for waiting in &task.waiting {
-        facts.push(("Waiting", Cell::new(sentences::waiting(waiting)).styled(MIND)));
+        facts.push(("Waiting", Cell::new(sentences::waiting_now(waiting)).styled(MIND)));
     }
     facts.push(("Agent", Cell::new(&task.agent)));
     facts.push(("Host", Cell::new(host(task))));
@@ -101,9 +96,7 @@ pub fn page(
     if let Some(budget) = &task.budget {
         facts.push(("Budget", Cell::new(sentences::budget(budget)).styled(MIND)));
     }
-    if task.notice_pending && !is_terminal(&task.parent) {
-        facts.push(("Notice", Cell::new("its parent has not been told yet").styled(MIND)));
-    }
+    facts.extend(not_notified(task).map(|pending| ("Notice", Cell::new(pending).styled(MIND))));
     if depth.verbose {
         facts.push(("Parent", Cell::new(parent(task))));
         facts.extend(task.session.iter().map(|id| ("Session", Cell::new(id.as_str()))));
@@ -193,14 +186,9 @@ fn host(task: &TaskView) -> &str {
     if kind == "acp" { "an agent of this terminal's daemon (ACP)" } else { kind }
 }
 
-/// Whether a session is that of a terminal, in which nobody but a person reads.
-pub fn is_terminal(session: &SessionId) -> bool {
-    session.as_str().starts_with("term_")
-}
-
 fn parent(task: &TaskView) -> String {
     let parent = task.parent.as_str();
-    if parent.starts_with("term_") { format!("a terminal, {parent}") } else { parent.to_owned() }
+    if is_terminal(&task.parent) { format!("a terminal, {parent}") } else { parent.to_owned() }
 }
 
 /// How it is, and the stage where that says more.
@@ -227,7 +215,7 @@ pub fn next_steps(task: &TaskView) -> Vec<String> {
     }
     if task.status.is_unfinished() {
         step(format!("legwork wait {id}"), "wait for its end");
-        step(format!("legwork cancel {id}"), "call it off");
+        step(format!("legwork cancel {id}"), "cancel it");
     } else {
         step(format!("legwork output {id}"), "read what came of it");
         step(format!("legwork resume {id} \"go on\""), "have it go on");

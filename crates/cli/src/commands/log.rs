@@ -2,19 +2,17 @@
 
 use anstyle::Style;
 use clap::Args;
-use legwork_protocol::Status;
 use legwork_protocol::api::Request;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{News, TaskView};
+use legwork_views::model::{State, why};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Exit, Fault, Screen};
 use crate::asking::{connect, find_task, get};
 use crate::screen::{DIM, MIND, paint};
-use crate::sentences::all_waiting;
 use crate::table::{Cell, table, wrap};
-use crate::views::activity;
 use crate::words::{clock, duration, moment};
 
 /// Longer than any question.
@@ -67,7 +65,9 @@ impl TaskLog {
         let mut lines = vec![paint(DIM, format!("{}, launched {}", task.id, moment(task.created)))];
         let rows: Vec<Vec<Cell>> = timeline.iter().map(|news| row(news, task)).collect();
         lines.extend(hanging(&table(&rows), timeline, columns));
-        lines.extend(wrap(&now(task), columns).into_iter().map(|line| paint(style(task), line)));
+        let is_waiting = State::of(task) == State::Asks || !task.waiting.is_empty();
+        let style = if is_waiting { MIND } else { Style::new() };
+        lines.extend(wrap(&why(task).text, columns).into_iter().map(|line| paint(style, line)));
         lines
     }
 }
@@ -95,27 +95,4 @@ fn hanging(rows: &[String], timeline: &[News], columns: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-fn style(task: &TaskView) -> Style {
-    let waits = task.status.is_unfinished() && !all_waiting(task).is_empty();
-    if waits { MIND } else { Style::new() }
-}
-
-fn now(task: &TaskView) -> String {
-    if !task.status.is_unfinished() {
-        let told = if task.notice_pending { " Its parent has not been told yet." } else { "" };
-        let ended = match task.status {
-            Status::Error => "It failed.",
-            Status::Cancelled => "It was cancelled.",
-            _ => "It is completed.",
-        };
-        return format!("{ended}{told}");
-    }
-    let waiting = all_waiting(task).into_iter().map(|waiting| format!("It waits: {waiting}"));
-    let waiting: Vec<String> = waiting.collect();
-    if waiting.is_empty() {
-        return format!("It is {} ({}).", task.status, activity(task));
-    }
-    plain(&waiting.join("; "), LINE_MAX_CHARS)
 }

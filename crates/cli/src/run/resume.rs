@@ -10,8 +10,8 @@ use legwork_views::model::again::{Again, again};
 use super::{Attendant, LaunchSpec, terminal};
 use crate::asking::{connect, find_task, get};
 use crate::fault::Fault;
+use crate::sentences::is_terminal;
 use crate::sentences::not_done;
-use crate::views::is_terminal;
 
 pub struct Resume {
     pub attendant: Attendant,

@@ -33,7 +33,7 @@ fn a_completed_task_is_listed_shown_told_and_read() {
     assert_eq!(home.run(["show", &task, "--json"]).json()["id"], task);
     assert_eq!(home.run(["list", "--json"]).json()["total"], 1);
     let log = home.run(["log", &task]).with_code(0);
-    assert!(log.out.contains("run 0") && log.out.contains("It is completed."), "{log:?}");
+    assert!(log.out.contains("run 0") && log.out.contains("It completed after "), "{log:?}");
     let timeline = home.run(["log", &task, "--json"]).with_code(0).json();
     assert!(timeline["timeline"].as_array().unwrap().len() > 2, "{timeline}");
 }

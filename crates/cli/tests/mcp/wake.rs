@@ -244,7 +244,7 @@ fn s4_a_session_has_the_tasks_that_its_client_has_gone_on_with_as_its_own() {
     let mut client = Client::modern_as(home.command(["mcp"]), "claude-code");
     assert_eq!(listed(&mut client), all);
     let cancelled = client.says("background_cancel", json!({ "task_id": before[0] }));
-    assert!(!cancelled.contains("Its parent is told"), "{cancelled}");
+    assert!(!cancelled.contains("Its parent is notified"), "{cancelled}");
     let cleared = client.says("background_clear", json!({}));
     assert_eq!(cleared, "Cancelled 2 unfinished tasks and cleared 3 tasks.");
     assert_eq!(client.says("background_list", json!({})), "No background tasks found.");

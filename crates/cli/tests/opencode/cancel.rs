@@ -143,7 +143,7 @@ fn x3_a_task_that_anybody_else_cancels_is_told_once_with_who_it_was() {
             at_work(stage, task).await;
         }
         let done = stage.legwork(&["cancel", &a.id]);
-        let stopped = "Its session is being stopped. Its parent is told.";
+        let stopped = "Its session is being stopped. Its parent is notified.";
         assert_eq!(printed(&done), format!("Cancelled {} (A). {stopped}\n", a.id));
         let notices = stage.until_notices(&parent, 1).await;
         says(&notices[0], &a, "Cancelled by a person.");

@@ -85,7 +85,7 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
                 "notice of its end queued",
                 "notice of its end: sending",
                 "notice of its end: delivered",
-                "It is completed.",
+                "It completed after ",
             ],
         );
         let timeline = stage.json(0, &["log", id]);

@@ -331,13 +331,13 @@ fn l7_over_the_places_tasks_wait_in_order_and_over_the_tasks_of_a_root_they_are_
         let given = [("background_list", json!({})), reading, more.clone()];
         let answers = stage.call_all(&parent, &given).await;
         let listed = &answers[0].text;
-        let ends = ["waits: in the queue, 1 task before it", "waits: in the queue, next in line"];
+        let ends = ["waits: queued, 1 task before it", "waits: queued, next in line"];
         for (line, end) in listed.lines().zip(ends) {
             assert!(line.contains("running") && line.ends_with(end), "{listed}");
         }
         assert_eq!(listed.lines().count(), 3, "{listed}");
         let waiting = answers[1].text.lines().find(|line| line.starts_with("Waiting"));
-        assert_eq!(waiting, Some("Waiting: in the queue, 1 task before it"));
+        assert_eq!(waiting, Some("Waiting: queued, 1 task before it"));
         assert!(answers[2].refused());
         assert_eq!(answers[2].text, over_the_limit("0 finished and 3 unfinished of its own"));
 

@@ -338,7 +338,7 @@ fn n6_who_undoes_a_launch_is_told_that_the_helper_works_on() {
             event.kind == "tui.toast.show" && title.starts_with("You undid its launch")
         });
         let message = toast.await.properties["message"].as_str().unwrap().to_owned();
-        let expected = format!("Look around\nCall it off? legwork cancel {}", task.id);
+        let expected = format!("Look around\nCancel it? legwork cancel {}", task.id);
         assert_eq!(message, expected, "and nothing of {}", before.id);
         let log = printed(&stage.legwork(&["log", &task.id]));
         assert!(log.contains("its launch was undone; it works on"), "{log}");

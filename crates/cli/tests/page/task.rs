@@ -308,7 +308,7 @@ fn v2_why_it_is_not_done_is_a_sentence_and_the_decisions() {
     page.wait_for(&reads("#tab-why", "Why is it not done?"));
     choose(&page, &queued);
     page.key("3");
-    page.wait_for(&reads("#pane-why", "Queued: all slots are in use"));
+    page.wait_for(&reads("#pane-why", "all slots are in use"));
     stage.run(&["answer", &asks, "reject"]).with_code(0);
     page.wait_for(&reads("#pane-why", "It completed"));
     page.wait_for(&reads("#tab-why", "What happened"));

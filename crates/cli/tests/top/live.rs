@@ -142,7 +142,7 @@ fn v4_who_waits_for_a_slot_is_said_to() {
     home.launch("Waits for it", "say x");
     let terminal = Shell::run(&home, NARROW, "legwork top");
     terminal.until_has("Queued, 1 slot on each host");
-    terminal.until_has("next when a slot is free");
+    terminal.until_has("queued, next in line");
     terminal.keys(&["j", "3"]);
     terminal.until_has("all slots are in use");
     terminal.keys(&["q"]);

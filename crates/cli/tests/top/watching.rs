@@ -124,7 +124,7 @@ fn v6_on_a_terminal_the_tasks_are_a_table_that_changes_in_its_place() {
     let terminal = Shell::run(&home, (120, 20), "legwork watch");
     terminal.until_has("No tasks yet.");
     let task = home.launch("Clean up", "ask rm x\nsay done");
-    let parts = ["asks for a permission: rm x", "DESCRIPTION", "1 question, 1 unfinished"];
+    let parts = ["may it do this: rm x?", "DESCRIPTION", "1 question, 1 unfinished"];
     terminal.until("its question", |screen| {
         parts.iter().all(|part| screen.contains(part)) && !screen.contains("No tasks yet.")
     });

@@ -71,7 +71,7 @@ pub fn answer(answer: &Answer, note: Option<Note>, fence: Fence) -> String {
 
 fn launched(task: &TaskView, told: Told) -> String {
     let queued = task.waiting.iter().find_map(|waiting| match waiting {
-        Waiting::Slot { ahead } => Some(format!("It is queued, {}. ", words::ahead(*ahead))),
+        Waiting::Slot { ahead } => Some(format!("It is {}. ", words::queued(*ahead))),
         _ => None,
     });
     let queued = queued.unwrap_or_default();
@@ -126,7 +126,7 @@ fn progress(task: &TaskView) -> String {
 
 pub(super) fn waiting_for(task: &TaskView) -> Vec<String> {
     let waiting = task.waiting.iter().map(|waiting| match waiting {
-        Waiting::Slot { ahead } => format!("in the queue, {}", words::ahead(*ahead)),
+        Waiting::Slot { ahead } => words::queued(*ahead),
         Waiting::AnotherHost => {
             "its host ended; it is looked up when another one is there".to_owned()
         }
@@ -162,7 +162,7 @@ fn cancelled(task: &TaskView, stopping: bool, follows: &str) -> String {
 
 fn follows(told: bool, noted: bool) -> &'static str {
     match (told, noted) {
-        (true, _) => "Its parent is told.",
+        (true, _) => "Its parent is notified.",
         // Nothing keeps a client from telling its model how a task that it polls for has ended.
         (false, true) => "Your client notes that it is cancelled; nothing else follows.",
         (false, false) => "No notification follows.",

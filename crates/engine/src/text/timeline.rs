@@ -5,7 +5,7 @@ use legwork_protocol::api::Reply;
 use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
 use legwork_protocol::refusal::{cut, plain};
 use legwork_protocol::timeline::{About, Event, NoticeStep, Settled};
-use legwork_protocol::view::{QuestionKind, QuestionView};
+use legwork_protocol::view::QuestionView;
 use legwork_protocol::{Cost, Outcome, Status, TaskId, Usage};
 
 use super::words::{self, duration};
@@ -126,11 +126,7 @@ pub fn sentence(event: &Event) -> String {
         Event::Retrieved => "its result was read".to_owned(),
         Event::LaunchUndone => "its launch was undone; it works on".to_owned(),
         Event::Asked { question } => {
-            let kind = match question.kind {
-                QuestionKind::Permission => "asks for a permission",
-                QuestionKind::Question => "asks a person",
-            };
-            format!("{kind}: {}", words::question(question))
+            format!("{}: {}", words::asks(question.kind), words::question(question))
         }
         Event::Answered { subject, how } => format!("{} ({subject})", settled(how)),
         Event::Notice { about, step } => format!("{}{}", notice(*about), became(*step)),

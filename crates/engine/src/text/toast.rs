@@ -7,7 +7,7 @@ use legwork_protocol::refusal::cut;
 use legwork_protocol::view::{BudgetView, QuestionView};
 
 use super::notification;
-use super::words::{counted, duration};
+use super::words::{self, counted, duration};
 use crate::task::{Outcome, Task};
 use crate::tasks::Live;
 
@@ -43,7 +43,7 @@ pub(crate) fn progress(running: &[&Live], queued: usize, now: Time) -> Option<To
     }
     let mut title = format!("{} running", counted(running.len(), "background task"));
     if queued > 0 {
-        title.push_str(&format!(", {queued} waiting"));
+        title.push_str(&format!(", {queued} queued"));
     }
     let message = few(running, |live| line(live, now)).join("\n");
     Some(Toast { title, message, kind: ToastKind::Info, duration_ms: PROGRESS_MS })
@@ -63,7 +63,7 @@ fn line(live: &Live, now: Time) -> String {
     let name = cut(&task.description, LINE_CHARS);
     let doing = match volatile.tools.back() {
         _ if !volatile.questions.is_empty() => "waits for your answer".to_owned(),
-        _ if volatile.retry.is_some() => "waits for its provider".to_owned(),
+        _ if volatile.retry.is_some() => "retrying its provider".to_owned(),
         Some(tool) => format!("{tool} ({})", counted(task.run.tool_calls as usize, "tool call")),
         None => match task.elapsed_ms(now) / STEP_MS {
             0 => "begins".to_owned(),
@@ -74,10 +74,10 @@ fn line(live: &Live, now: Time) -> String {
 }
 
 pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
-    let (what, kind) = match task.outcome() {
-        Some(Outcome::Completed) => ("Completed", ToastKind::Success),
-        Some(Outcome::Cancelled) => ("Cancelled", ToastKind::Warning),
-        Some(Outcome::Failed) | None => ("Failed", ToastKind::Error),
+    let kind = match task.outcome() {
+        Some(Outcome::Completed) => ToastKind::Success,
+        Some(Outcome::Cancelled) => ToastKind::Warning,
+        Some(Outcome::Failed) | None => ToastKind::Error,
     };
     let took = duration(task.elapsed_ms(task.run.started));
     let mut message = format!("{}, {took}", task.agent);
@@ -85,7 +85,7 @@ pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
         message.push('\n');
         message.push_str(&cut(detail.lines().next().unwrap_or_default(), 2 * LINE_CHARS));
     }
-    let title = format!("{what}: {}", cut(&task.description, LINE_CHARS));
+    let title = format!("{}: {}", words::ended(task.outcome()), cut(&task.description, LINE_CHARS));
     Toast { title, message, kind, duration_ms: END_MS }
 }
 
@@ -93,8 +93,8 @@ pub(crate) fn ended(task: &Task, detail: &str) -> Toast {
 pub(crate) fn undone(tasks: &[&Task]) -> Toast {
     let mut lines = few(tasks, |task| cut(&task.description, LINE_CHARS));
     lines.push(match tasks {
-        [task] => format!("Call it off? legwork cancel {}", task.id),
-        _ => "Call them off? legwork list shows them, legwork cancel calls one off".to_owned(),
+        [task] => format!("Cancel it? legwork cancel {}", task.id),
+        _ => "Cancel them? legwork list shows them, legwork cancel ID cancels one".to_owned(),
     });
     let title = match tasks {
         [_] => "You undid its launch, and it works on",

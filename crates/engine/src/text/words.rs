@@ -1,12 +1,12 @@
 //! Small words used in many texts: durations, counts, reasons.
 
-use legwork_protocol::Cost;
 pub use legwork_protocol::amounts::{ago, counted, duration};
 use legwork_protocol::limits::{DETAIL_MAX_BYTES, HOST_TEXT_MAX_CHARS, PROVIDER_WAIT_MAX_MS};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::money::{amount, setting};
 use legwork_protocol::refusal::{cut, plain, spenders};
 use legwork_protocol::view::{BudgetView, QuestionKind, QuestionOption, QuestionView};
+use legwork_protocol::{Cost, Outcome};
 
 use crate::work::{HostError, Retry};
 
@@ -135,11 +135,27 @@ pub fn kept_detail(detail: String) -> String {
     detail
 }
 
-pub fn ahead(count: usize) -> String {
-    if count == 0 {
-        "next in line".to_owned()
-    } else {
-        format!("{} before it", counted(count, "task"))
+pub fn queued(ahead: usize) -> String {
+    match ahead {
+        0 => "queued, next in line".to_owned(),
+        ahead => format!("queued, {} before it", counted(ahead, "task")),
+    }
+}
+
+/// What a question wants of a person.
+pub fn asks(kind: QuestionKind) -> &'static str {
+    match kind {
+        QuestionKind::Permission => "asks for a permission",
+        QuestionKind::Question => "asks",
+    }
+}
+
+/// How a run ended, where a person reads it first.
+pub fn ended(outcome: Option<Outcome>) -> &'static str {
+    match outcome {
+        Some(Outcome::Completed) => "Completed",
+        Some(Outcome::Cancelled) => "Cancelled",
+        Some(Outcome::Failed) | None => "Failed",
     }
 }
 

@@ -219,7 +219,7 @@ fn s1_the_activity_shows_what_a_task_waits_for() {
     story.pass(2_000);
     let answer = list(&mut story);
     let lines: Vec<&str> = answer.lines().collect();
-    assert!(lines[0].ends_with("    waits: in the queue, next in line"), "{answer}");
+    assert!(lines[0].ends_with("    waits: queued, next in line"), "{answer}");
     let waits = "    waits: for a person to answer question 1: «rm -r build»";
     assert!(lines[1].ends_with(waits), "{answer}");
     story.person(Ask::Cancel { task: asks.to_string() });

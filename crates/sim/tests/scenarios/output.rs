@@ -127,11 +127,11 @@ fn o2_a_queued_task_shows_its_place_and_moves_up() {
     let third = story.launch("Third", "say three");
     let answer = output(&mut story, second);
     has(&answer, "Status: running");
-    has(&answer, "Waiting: in the queue, next in line");
-    has(&output(&mut story, third), "Waiting: in the queue, 1 task before it");
+    has(&answer, "Waiting: queued, next in line");
+    has(&output(&mut story, third), "Waiting: queued, 1 task before it");
     story.until_status(first, Status::Completed);
     story.pass(1_000);
-    has(&output(&mut story, third), "Waiting: in the queue, next in line");
+    has(&output(&mut story, third), "Waiting: queued, next in line");
     assert!(!output(&mut story, second).contains("Waiting"));
     story.end();
 }

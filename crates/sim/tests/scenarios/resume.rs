@@ -357,7 +357,7 @@ fn r6_a_resume_waits_in_the_queue_when_all_places_are_taken() {
     let later = story.launch("Later", "say later");
     let kept = record(&mut story, task);
     assert_eq!((kept.status(), &kept.stage), (Status::Resumed, &Stage::Queued));
-    assert!(output(&mut story, task).contains("in the queue, next in line"));
+    assert!(output(&mut story, task).contains("queued, next in line"));
     assert_eq!(prompts(&mut story, task).len(), 1);
     story.until_status(busy, Status::Completed);
     story.until_status(task, Status::Completed);

@@ -18,7 +18,7 @@ mod why;
 pub mod words;
 
 pub use board::{Applied, Board, Item};
-pub use row::{Group, Row, State, money, row};
+pub use row::{Group, Row, State, line, money, row};
 pub use why::{Why, why};
 
 #[cfg(any(test, feature = "example"))]

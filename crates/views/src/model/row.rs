@@ -5,12 +5,13 @@
 use legwork_protocol::amounts::counted;
 use legwork_protocol::money::{Cost, Currency};
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{TaskView, Waiting};
+use legwork_protocol::view::TaskView;
 use legwork_protocol::{Stage, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::model::ask::Asked;
 use crate::model::limits::LINE_MAX_CHARS;
+use crate::model::sentences::waiting;
 use crate::model::{ask, project};
 
 /// Whom a task needs, in the order in which they are shown.
@@ -121,19 +122,20 @@ pub fn row(task: &TaskView) -> Row {
     Row {
         group: state.group(),
         state,
-        line: plain(&line(task, state), LINE_MAX_CHARS),
+        line: plain(&line(task), LINE_MAX_CHARS),
         cost: cost(task).map(money),
         project: plain(&project::name(&task.directory), LINE_MAX_CHARS),
         asks: task.questions.iter().map(Asked::from).collect(),
     }
 }
 
-fn line(task: &TaskView, state: State) -> String {
+/// What a task asks, does, waits for, or why it failed.
+pub fn line(task: &TaskView) -> String {
     let reason = task.reason.as_deref().filter(|reason| !reason.trim().is_empty());
-    match state {
+    match State::of(task) {
         State::Asks => task.questions.first().map(ask::in_short).unwrap_or_default(),
         State::Working | State::Queued => match task.waiting.first() {
-            Some(waiting) => waits(waiting),
+            Some(waits) => waiting(waits),
             None => does(task),
         },
         State::Completed => {
@@ -142,19 +144,6 @@ fn line(task: &TaskView, state: State) -> String {
         }
         State::Failed => reason.unwrap_or("failed, without a reason").to_owned(),
         State::Cancelled => reason.unwrap_or("cancelled").to_owned(),
-    }
-}
-
-/// What a task waits for, without how long that takes.
-pub(crate) fn waits(waiting: &Waiting) -> String {
-    match waiting {
-        Waiting::Slot { ahead: 0 } => "next when a slot is free".to_owned(),
-        Waiting::Slot { ahead } => format!("{} ahead of it", counted(*ahead, "task")),
-        Waiting::AnotherHost => "its host ended; it waits for another one".to_owned(),
-        Waiting::Host => "its host cannot be reached at the moment".to_owned(),
-        Waiting::Provider { attempt, why, .. } => {
-            format!("the provider is tried again, attempt {attempt} ({why})")
-        }
     }
 }
 
@@ -205,7 +194,7 @@ pub fn money(cost: Cost) -> String {
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::view::{Activity, RunView};
+    use legwork_protocol::view::{Activity, RunView, Waiting};
     use legwork_protocol::{Outcome, Time, Usage};
 
     use super::*;
@@ -238,10 +227,10 @@ mod tests {
                 TaskView { waiting: vec![provider], ..task(1) },
                 Group::Working,
                 '●',
-                "the provider is tried again, attempt 3 (overloaded)",
+                "retrying its provider, attempt 3 (overloaded)",
             ),
-            (queued(0), Group::Queued, '○', "next when a slot is free"),
-            (queued(2), Group::Queued, '○', "2 tasks ahead of it"),
+            (queued(0), Group::Queued, '○', "queued, next in line"),
+            (queued(2), Group::Queued, '○', "queued, 2 tasks before it"),
             (finished(1, Outcome::Completed), Group::Finished, '✓', "2 tool calls"),
             (failed.clone(), Group::Finished, '✕', "failed, without a reason"),
             (

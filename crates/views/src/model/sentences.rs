@@ -7,7 +7,7 @@ use legwork_protocol::money::amount;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::slips::nearest;
 use legwork_protocol::view::{BudgetOf, QuestionKind, QuestionView, TaskView, Waiting};
-use legwork_protocol::{Installable, Refusal};
+use legwork_protocol::{Installable, Refusal, SessionId};
 
 use crate::model::ask::answered;
 
@@ -100,7 +100,7 @@ pub fn done(answer: &Answer) -> String {
     match answer {
         Answer::Cancelled { task, stopping, told, .. } => {
             let stopping = if *stopping { " Its session is being stopped." } else { "" };
-            let told = if *told { " Its parent is told." } else { "" };
+            let told = if *told { " Its parent is notified." } else { "" };
             format!("Cancelled {} ({}).{stopping}{told}", task.id, task.description)
         }
         Answer::Cleared { tasks: 0, .. } => "There are no tasks to clear.".to_owned(),
@@ -114,26 +114,46 @@ pub fn done(answer: &Answer) -> String {
     }
 }
 
+/// What a task waits for, without how long that takes.
 pub fn waiting(waiting: &Waiting) -> String {
     match waiting {
-        Waiting::Slot { ahead: 0 } => "in the queue, next in line".to_owned(),
-        Waiting::Slot { ahead } => format!("in the queue, {} before it", counted(*ahead, "task")),
+        Waiting::Slot { ahead: 0 } => "queued, next in line".to_owned(),
+        Waiting::Slot { ahead } => format!("queued, {} before it", counted(*ahead, "task")),
         Waiting::AnotherHost => {
-            "its host ended; it is looked up when another one is there".to_owned()
+            "its host ended; it goes on in the next one that opens its project".to_owned()
         }
-        Waiting::Host => "its host cannot be reached at the moment".to_owned(),
-        Waiting::Provider { attempt, why, in_ms } => {
-            format!("provider retry {attempt} in {} ({why})", duration(*in_ms))
+        Waiting::Host => {
+            "its host cannot be reached at the moment; it goes on when that is back".to_owned()
+        }
+        Waiting::Provider { attempt, why, .. } => {
+            format!("retrying its provider, attempt {attempt} ({why})")
         }
     }
 }
 
+/// What a task waits for at this moment.
+pub fn waiting_now(waits: &Waiting) -> String {
+    match waits {
+        Waiting::Provider { in_ms, .. } => format!("{} in {}", waiting(waits), duration(*in_ms)),
+        other => waiting(other),
+    }
+}
+
+/// That the notice of a task's end is pending. Nothing is said of a terminal's, because its next
+/// command shows them.
+pub fn not_notified(task: &TaskView) -> Option<&'static str> {
+    let is_pending = task.notice_pending && !is_terminal(&task.parent);
+    is_pending.then_some("its parent has not been notified yet")
+}
+
+/// Whether a session is that of a command in a terminal.
+pub fn is_terminal(session: &SessionId) -> bool {
+    session.as_str().starts_with("term_")
+}
+
+/// What a helper asks, on one line.
 pub fn question(question: &QuestionView) -> String {
-    let kind = match question.kind {
-        QuestionKind::Permission => "asks for a permission",
-        QuestionKind::Question => "asks",
-    };
-    plain(&format!("{kind}: {}", question.subject), QUESTION_MAX_CHARS)
+    plain(&asks(question), QUESTION_MAX_CHARS)
 }
 
 /// What a helper asks, whole.
@@ -153,12 +173,6 @@ pub fn replied(question: &QuestionView, reply: &Reply) -> String {
         }
         _ => said,
     }
-}
-
-/// Everything that a task waits for, a person first.
-pub fn all_waiting(task: &TaskView) -> Vec<String> {
-    let questions = task.questions.iter().map(question);
-    questions.chain(task.waiting.iter().map(waiting)).collect()
 }
 
 /// A number in groups of three digits.

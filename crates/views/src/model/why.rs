@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ask;
 use crate::model::row::{State, does};
-use crate::model::sentences::QUESTION_MAX_CHARS;
+use crate::model::sentences::{QUESTION_MAX_CHARS, not_notified, waiting};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
@@ -22,7 +22,10 @@ pub fn why(task: &TaskView) -> Why {
     let (text, since) = match State::of(task) {
         State::Asks => asks(task),
         State::Queued | State::Working => match task.waiting.first() {
-            Some(waiting) => (waits(waiting), None),
+            Some(slot @ Waiting::Slot { .. }) => {
+                (format!("It is {}: all slots are in use.", waiting(slot)), None)
+            }
+            Some(other) => (format!("It waits: {}.", waiting(other)), None),
             None => (format!("It is at work: {}.", does(task)), Some(task.started)),
         },
         over => (ended(task, over), task.ended),
@@ -40,25 +43,6 @@ fn asks(task: &TaskView) -> (String, Option<Time>) {
     (format!("It waits for you: {}{more}", ask::in_short(first)), since)
 }
 
-fn waits(waiting: &Waiting) -> String {
-    match waiting {
-        Waiting::Slot { ahead: 0 } => "Queued: all slots are in use. It is next.".to_owned(),
-        Waiting::Slot { ahead } => format!(
-            "Queued: all slots are in use. {} before it.",
-            if *ahead == 1 { "One task is".to_owned() } else { format!("{ahead} tasks are") }
-        ),
-        Waiting::AnotherHost => "The program that ran it has ended. It goes on in the next one \
-             that opens its project."
-            .to_owned(),
-        Waiting::Host => "The program that runs it cannot be reached at the moment. It goes on \
-             when that is back."
-            .to_owned(),
-        Waiting::Provider { attempt, why, .. } => {
-            format!("Its provider does not answer ({why}). Attempt {attempt} follows.")
-        }
-    }
-}
-
 fn ended(task: &TaskView, state: State) -> String {
     let calls = counted(task.tool_calls as usize, "tool call");
     let because = task.reason.as_deref().filter(|reason| !reason.trim().is_empty());
@@ -69,9 +53,8 @@ fn ended(task: &TaskView, state: State) -> String {
         State::Cancelled => format!("It was cancelled after {calls}{because}."),
         _ => format!("It completed after {calls}."),
     };
-    let is_owed = task.notice_pending && !task.parent.as_str().starts_with("term_");
-    let untold = if is_owed { " The session that asked has not been told yet." } else { "" };
-    format!("{ended}{untold}")
+    let pending = not_notified(task).map(|pending| format!(" But {pending}."));
+    ended + &pending.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -93,9 +76,9 @@ mod tests {
         let two = TaskView { questions: vec![permission("a"), permission("b")], ..task(1) };
         assert!(said(&two).ends_with("It asks 1 thing more."), "{}", said(&two));
         let slot = |ahead| TaskView { waiting: vec![Waiting::Slot { ahead }], ..task(1) };
-        assert!(said(&slot(0)).ends_with("in use. It is next."));
-        assert!(said(&slot(1)).ends_with("One task is before it."));
-        assert!(said(&slot(7)).ends_with("7 tasks are before it."));
+        assert_eq!(said(&slot(0)), "It is queued, next in line: all slots are in use.");
+        assert!(said(&slot(1)).contains("queued, 1 task before it"));
+        assert!(said(&slot(7)).contains("queued, 7 tasks before it"));
         assert_eq!(said(&task(1)), "It is at work: read.");
         for waiting in [Waiting::Host, Waiting::AnotherHost] {
             assert!(said(&TaskView { waiting: vec![waiting], ..task(1) }).contains("goes on"));
@@ -103,7 +86,7 @@ mod tests {
         let why = "overloaded\u{1b}[2J".to_owned();
         let provider = Waiting::Provider { attempt: 2, why, in_ms: 3 };
         let provider = said(&TaskView { waiting: vec![provider], ..task(1) });
-        assert_eq!(provider, "Its provider does not answer (overloaded [2J). Attempt 2 follows.");
+        assert_eq!(provider, "It waits: retrying its provider, attempt 2 (overloaded [2J).");
     }
 
     #[test]
@@ -112,9 +95,9 @@ mod tests {
         assert_eq!(said(&done), "It completed after 2 tool calls.");
         assert_eq!(why(&done).since, Some(Time(9_000)));
         let untold = TaskView { notice_pending: true, ..done };
-        assert!(said(&untold).ends_with("has not been told yet."));
+        assert!(said(&untold).ends_with("has not been notified yet."));
         let terminal = TaskView { parent: "term_1".parse().unwrap(), ..untold };
-        assert!(!said(&terminal).contains("told"));
+        assert!(!said(&terminal).contains("notified"));
         let failed = finished(1, Outcome::Failed);
         let failed = TaskView { reason: Some("No credit.".to_owned()), ..failed };
         assert_eq!(said(&failed), "It failed after 2 tool calls: No credit.");
