@@ -3,6 +3,7 @@
 use clap::Args;
 use legwork_protocol::api::transcript::{Entry, Reading, Source, Transcript as Page};
 use legwork_protocol::view::TaskView;
+use legwork_views::model::entry::join;
 use serde::Serialize;
 
 use super::{Exit, Fault, Screen};
@@ -99,16 +100,9 @@ fn document(pages: &mut Pages, screen: &Screen) -> Result<Exit, Fault> {
 
 /// One that changed between two pages takes the place of what was there.
 fn add(entries: &mut Vec<Entry>, more: Vec<Entry>) {
-    for mut entry in more {
+    for entry in more {
         match entries.iter_mut().find(|known| known.key == entry.key) {
-            Some(known) => {
-                if entry.from > 0 {
-                    let before = std::mem::take(&mut known.text.text);
-                    entry.text.text.insert_str(0, &before);
-                    entry.from = 0;
-                }
-                *known = entry;
-            }
+            Some(known) => join(known, entry),
             None => entries.push(entry),
         }
     }

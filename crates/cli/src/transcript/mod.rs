@@ -6,7 +6,7 @@ use legwork_client::{Client, Conversation};
 use legwork_protocol::TaskId;
 use legwork_protocol::api::transcript::{Reading, Source, Transcript};
 use legwork_protocol::limits::TRANSCRIPT_WAIT_MAX_MS;
-use legwork_protocol::view::TaskView;
+use legwork_views::model::entry::missing;
 
 use crate::asking::connect_for_long;
 use crate::fault::Fault;
@@ -49,35 +49,10 @@ impl Absence {
         if before == Some(page.source) {
             return;
         }
-        match (page.source, before) {
-            (Source::Host, Some(Source::HostAway)) => remark(paint(DIM, "It can be read again.")),
-            (Source::Host, _) => {}
-            (away, _) => remark(paint(DIM, why(away, &page.task))),
+        if before == Some(Source::HostAway) && page.source == Source::Host {
+            remark(paint(DIM, "It can be read again."));
+        } else if let Some(why) = missing(page.source, &page.task) {
+            remark(paint(DIM, why));
         }
-    }
-}
-
-/// What is shown instead, and what to do.
-const KEPT: &str = " This is what legwork keeps: what it was asked and what came of it. Open \
-                    OpenCode there and ask again for the rest.";
-
-/// Why there is no more than what was asked and what came of it.
-fn why(source: Source, task: &TaskView) -> String {
-    let waits = task.status.is_unfinished();
-    match source {
-        Source::Host => String::new(),
-        Source::NotBegun if waits => "Its conversation has not begun yet.".to_owned(),
-        Source::NotBegun => "It has no conversation: it never began.".to_owned(),
-        Source::Gone => {
-            "Its conversation is not there any more. This is what legwork keeps: what it \
-                         was asked and what came of it."
-                .to_owned()
-        }
-        Source::HostAway => format!(
-            "Its conversation cannot be read at the moment, because no OpenCode of {} is \
-             connected.{}",
-            task.directory,
-            if waits { "" } else { KEPT }
-        ),
     }
 }

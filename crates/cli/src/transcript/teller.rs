@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 
 use legwork_protocol::api::transcript::{Cut, Entry, EntryKind, ToolState, ToolUse};
 use legwork_protocol::refusal::plain;
+use legwork_views::model::entry::{self, subject, took};
 
 use crate::screen::{BAD, BOLD, DIM, GOOD, LIVE, harmless, paint};
-use crate::words::{clock, counted, duration, moment};
+use crate::words::{clock, moment};
 
 /// Lines of what a tool gave back that are shown in short.
 const OUTPUT_LINES: usize = 8;
 /// Characters of each of them.
 const OUTPUT_LINE_CHARS: usize = 300;
-/// A tool's title or name on its line.
-const TITLE_CHARS: usize = 160;
+/// Of the agent's name.
+const NAME_CHARS: usize = 160;
 const INDENT: &str = "    ";
 
 /// How much is shown.
@@ -44,7 +45,7 @@ pub struct Teller {
 impl Teller {
     pub fn new(agent: &str, depth: Depth) -> Self {
         Self {
-            agent: plain(agent, TITLE_CHARS),
+            agent: plain(agent, NAME_CHARS),
             depth,
             run: None,
             texts: BTreeMap::new(),
@@ -127,9 +128,8 @@ impl Teller {
             return out;
         }
         if entry.text.left_out > 0 {
-            let left = counted(count(entry.text.left_out), "more character");
-            let note = paint(DIM, format!("… {left}, which were not kept"));
-            out.push_str(&format!("\n{INDENT}{note}"));
+            let note = format!("{}, which were not kept", entry::left_out(entry.text.left_out));
+            out.push_str(&format!("\n{INDENT}{}", paint(DIM, note)));
         }
         if self.writing.as_deref() == Some(&entry.key) {
             out.push_str(&self.end());
@@ -176,18 +176,9 @@ impl Teller {
             ToolState::Done => ("✓", GOOD),
             ToolState::Failed => ("✗", BAD),
         };
-        let name = plain(&tool.name, TITLE_CHARS);
-        let title = plain(&tool.title, TITLE_CHARS);
-        let subject =
-            if title.is_empty() || title == name { name } else { format!("{name}  {title}") };
-        let took = entry.at.zip(entry.ended).filter(|_| tool.state.is_over());
-        let took = took.map(|(at, ended)| format!("  {}", paint(DIM, took_ms(ended.since(at)))));
-        let time = self.time(entry);
-        out.push_str(&format!(
-            "{time}{} {subject}{}\n",
-            paint(style, mark),
-            took.unwrap_or_default()
-        ));
+        let took = took(entry).map(|took| format!("  {}", paint(DIM, took))).unwrap_or_default();
+        let (time, mark) = (self.time(entry), paint(style, mark));
+        out.push_str(&format!("{time}{mark} {}{took}\n", subject(tool)));
         if tool.state.is_over() {
             self.tools.retain(|key| *key != entry.key);
             if self.depth == Depth::Full {
@@ -216,19 +207,15 @@ impl Teller {
         };
         let mut out = format!("{INDENT}{}\n", paint(DIM, indented(&shown)));
         if left_out > 0 {
-            let left = counted(count(left_out), "more character");
             let how = match self.depth {
                 Depth::Short => "--full shows them",
                 Depth::Full => "which were not kept",
             };
-            out.push_str(&format!("{INDENT}{}\n", paint(DIM, format!("… {left}; {how}"))));
+            let note = format!("{}; {how}", entry::left_out(left_out));
+            out.push_str(&format!("{INDENT}{}\n", paint(DIM, note)));
         }
         out
     }
-}
-
-fn count(number: u64) -> usize {
-    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 /// The first lines, each as far as a person reads it.
@@ -236,11 +223,6 @@ fn short(text: &str) -> String {
     let lines = text.lines().take(OUTPUT_LINES);
     let line = |line: &str| line.chars().take(OUTPUT_LINE_CHARS).collect::<String>();
     lines.map(line).collect::<Vec<_>>().join("\n")
-}
-
-/// A tool often takes less than a second.
-fn took_ms(ms: u64) -> String {
-    if ms < 1000 { format!("{ms}ms") } else { duration(ms) }
 }
 
 fn indented(text: &str) -> String {

@@ -7,6 +7,7 @@ pub mod again;
 pub mod answering;
 pub mod ask;
 mod board;
+pub mod entry;
 pub mod grouping;
 pub mod limits;
 pub mod markdown;

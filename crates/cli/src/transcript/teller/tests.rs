@@ -58,10 +58,10 @@ TIME  asked
     and say why
 TIME  general thinks
     hm
-TIME  ✓ bash  ls -la  1s
+TIME  ✓ bash  ls -la  1.5s
     a
     b
-TIME  ✗ bash  ls -la  1s
+TIME  ✗ bash  ls -la  1.5s
     no such file
 TIME  general
     It is here.
@@ -93,7 +93,7 @@ TIME  general
     Let me look
     at it.
 TIME  → bash  ls -la
-TIME  ✓ bash  ls -la  1s
+TIME  ✓ bash  ls -la  1.5s
     found
 TIME  general
     It is

@@ -1,6 +1,7 @@
 //! The task that is looked at: its conversation, its result, the decisions about it, and which part
 //! of them is on the screen.
 
+use crate::model::entry::{join, missing};
 use crate::model::{Item, why, words};
 use legwork_protocol::TaskId;
 use legwork_protocol::amounts::duration;
@@ -126,7 +127,7 @@ impl Opened {
     }
 
     /// One with a known key is the same entry, changed.
-    fn add(&mut self, mut entry: Entry) {
+    fn add(&mut self, entry: Entry) {
         let known = self.said.iter_mut().rev().find(|said| said.entry.key == entry.key);
         let Some(known) = known else {
             if !self.follows {
@@ -137,12 +138,9 @@ impl Opened {
             return;
         };
         self.bytes = self.bytes.saturating_sub(size(&known.entry));
-        if entry.from > 0 && entry.from == known.entry.text.text.len() as u64 {
-            let before = std::mem::take(&mut known.entry.text.text);
-            entry.text.text.insert_str(0, &before);
-        }
-        self.bytes += size(&entry);
-        *known = Said { entry, lines: None };
+        join(&mut known.entry, entry);
+        known.lines = None;
+        self.bytes += size(&known.entry);
     }
 
     pub fn hear_result(&mut self, result: Result<ResultView, String>) {
@@ -309,25 +307,4 @@ fn size(entry: &Entry) -> usize {
 
 fn flow_one(text: &str, ink: Ink, columns: usize) -> Vec<Line> {
     flow(&[Piece::new(text, ink)], columns, &Piece::default(), &Piece::default())
-}
-
-/// Why there is no more than what was asked and what came of it.
-fn missing(source: Source, task: &TaskView) -> Option<String> {
-    let text = match source {
-        Source::Host => return None,
-        Source::NotBegun if task.status.is_unfinished() => "Its conversation has not begun yet.",
-        Source::NotBegun => "It has no conversation: it never began.",
-        Source::Gone => {
-            "Its conversation is not there any more. This is what legwork keeps: what it was asked \
-             and what came of it."
-        }
-        Source::HostAway => {
-            return Some(format!(
-                "The rest of its conversation can be read when the program that keeps it is there \
-                 again: open OpenCode in {}.",
-                task.directory
-            ));
-        }
-    };
-    Some(text.to_owned())
 }

@@ -1,9 +1,9 @@
 //! What was said and done, entry by entry: a prompt behind a bar, what the helper wrote as
 //! Markdown, a tool call on one line with its sign and how long it took.
 
+use crate::model::entry::{left_out, subject, took};
 use crate::model::text::fit;
 use crate::model::words::clock;
-use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::transcript::{Entry, EntryKind, ToolState, ToolUse};
 use legwork_protocol::view::QuestionView;
 use unicode_width::UnicodeWidthStr;
@@ -54,8 +54,7 @@ pub fn entry_lines(entry: &Entry, saying: Saying<'_>, columns: usize) -> Vec<Lin
         EntryKind::Text | EntryKind::Tool => lines.extend(markdown_lines(text, columns)),
     }
     if entry.text.left_out > 0 {
-        let left = usize::try_from(entry.text.left_out).unwrap_or(usize::MAX);
-        let note = format!("… {}, which were not kept", counted(left, "more character"));
+        let note = format!("{}, which were not kept", left_out(entry.text.left_out));
         lines.push(line(&note, Ink::Faint));
     }
     lines
@@ -86,18 +85,11 @@ fn tool_lines(entry: &Entry, tool: &ToolUse, saying: Saying<'_>, columns: usize)
         ToolState::Done => ("✓", Ink::Good, ""),
         ToolState::Failed => ("✕", Ink::Bad, "failed"),
     };
-    let took = entry.at.zip(entry.ended).filter(|_| tool.state.is_over());
-    let took = took.map(|(at, ended)| took_ms(ended.since(at)));
-    let end = [Some(state.to_owned()).filter(|state| !state.is_empty()), took];
+    let end = [Some(state.to_owned()).filter(|state| !state.is_empty()), took(entry)];
     let end: Vec<String> = end.into_iter().flatten().collect();
     let end = end.join("  ");
-    let (name, title) = (Piece::new(&tool.name, Ink::Plain), Piece::new(&tool.title, Ink::Plain));
-    let subject = match title.text.is_empty() || title.text == name.text {
-        true => name.text,
-        false => format!("{}  {}", name.text, title.text),
-    };
     let room = columns.saturating_sub(5 + end.width());
-    let subject = fit(&subject, room);
+    let subject = fit(&Piece::new(&subject(tool), Ink::Plain).text, room);
     let gap = " ".repeat(room.saturating_sub(subject.width()) + 2);
     let call = vec![
         Piece::new(&format!(" {sign} "), ink),
@@ -126,12 +118,4 @@ fn tool_lines(entry: &Entry, tool: &ToolUse, saying: Saying<'_>, columns: usize)
 fn is_asked(tool: &ToolUse, asks: &[QuestionView]) -> bool {
     let about = [&tool.title, &tool.name].into_iter().find(|text| !text.trim().is_empty());
     about.is_some_and(|about| asks.iter().any(|question| question.subject.contains(about.trim())))
-}
-
-/// A tool often takes less than a second.
-fn took_ms(ms: u64) -> String {
-    match ms {
-        0..10_000 => format!("{}.{}s", ms / 1000, ms % 1000 / 100),
-        _ => duration(ms),
-    }
 }

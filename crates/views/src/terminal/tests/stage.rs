@@ -1,6 +1,6 @@
 //! A model with something in it, keys to press, and a screen to read.
 
-use crate::model::Board;
+use crate::model::{Board, example};
 use legwork_protocol::api::board::{BoardPage, BoardPosition, Counts};
 use legwork_protocol::api::transcript::{
     Entry, EntryKind, Position, Source, ToolState, ToolUse, Transcript,
@@ -26,39 +26,22 @@ pub fn ago(ms: u64) -> Time {
 }
 
 pub fn task(number: u64, description: &str, since_ms: u64) -> TaskView {
+    let (tool, subject) = ("read".to_owned(), "crates/daemon/src/outbox.rs".to_owned());
     TaskView {
         id: TaskId::from_number(number * 7_919_191_919),
         seq: number,
-        status: Status::Running,
-        stage: RunStage::Working,
         description: description.to_owned(),
         agent: "general".to_owned(),
         directory: "/nowhere/shopfront".to_owned(),
         parent: "ses_parent".parse().unwrap(),
-        session: None,
-        place: "place".parse().unwrap(),
-        host: "opencode-1".parse().unwrap(),
-        resumes: 0,
         created: ago(since_ms),
         started: ago(since_ms),
-        ended: None,
         elapsed_ms: since_ms,
-        reason: None,
         tool_calls: 23,
-        last_tools: vec!["read".to_owned()],
-        doing: Some("read crates/daemon/src/outbox.rs".to_owned()),
-        activity: Some(Activity {
-            tool: "read".to_owned(),
-            subject: "crates/daemon/src/outbox.rs".to_owned(),
-        }),
-        quiet_ms: Some(40),
-        usage: Usage::default(),
-        budget: None,
+        doing: Some(format!("{tool} {subject}")),
+        activity: Some(Activity { tool, subject }),
         runs: vec![run(0, ago(since_ms), None)],
-        waiting: vec![],
-        questions: vec![],
-        retrieved: None,
-        notice_pending: false,
+        ..example::task(number)
     }
 }
 
@@ -78,13 +61,10 @@ pub fn permission(id: &str, subject: &str) -> QuestionView {
     let option = |(id, label): (&str, &str)| QuestionOption { id: id.into(), label: label.into() };
     let options = [("once", "Allow once"), ("always", "Allow always"), ("reject", "Reject")];
     QuestionView {
-        number: 1,
         id: id.parse().unwrap(),
-        kind: QuestionKind::Permission,
-        subject: subject.to_owned(),
         options: options.map(option).to_vec(),
-        takes_words: true,
         since: ago(98_000),
+        ..example::permission(subject)
     }
 }
 
