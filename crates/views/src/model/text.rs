@@ -45,7 +45,8 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-fn wrap_line(line: &str, columns: usize, lines: &mut Vec<String>) {
+/// The same for one line, which is taken as it is.
+pub(crate) fn wrap_line(line: &str, columns: usize, lines: &mut Vec<String>) {
     let (mut now, mut width) = (String::new(), 0);
     for word in line.split_inclusive(' ') {
         if width > 0 && width + word.trim_end().width() > columns {

@@ -5,8 +5,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line as Drawn, Span};
+use ratatui::widgets::{Block, BorderType, Clear, Padding, Widget};
 
-use crate::terminal::model::{Spot, Theme};
+use crate::terminal::model::Theme;
 use crate::terminal::paper::{Ink, Piece};
 
 pub struct Canvas<'a> {
@@ -25,39 +26,48 @@ impl<'a> Canvas<'a> {
     }
 
     /// Writes a line at a place within a part of the screen. What does not fit is left out.
-    pub fn write(&mut self, spot: Spot, x: u16, y: u16, line: &[Piece]) {
+    pub fn write(&mut self, spot: Rect, x: u16, y: u16, line: &[Piece]) {
         self.write_styled(spot, x, y, line, Modifier::empty());
     }
 
     /// The same for a line that is chosen.
-    pub fn write_bold(&mut self, spot: Spot, x: u16, y: u16, line: &[Piece]) {
+    pub fn write_bold(&mut self, spot: Rect, x: u16, y: u16, line: &[Piece]) {
         self.write_styled(spot, x, y, line, Modifier::BOLD);
     }
 
-    fn write_styled(&mut self, spot: Spot, x: u16, y: u16, line: &[Piece], more: Modifier) {
-        let (at_x, at_y) = (spot.x.saturating_add(x), spot.y.saturating_add(y));
-        if x >= spot.width
-            || y >= spot.height
-            || at_x >= self.area.width
-            || at_y >= self.area.height
-        {
-            return;
+    fn write_styled(&mut self, spot: Rect, x: u16, y: u16, line: &[Piece], more: Modifier) {
+        let spot = spot.intersection(self.area);
+        if x < spot.width && y < spot.height {
+            let style = |ink| style(ink, self.theme).add_modifier(more);
+            let spans =
+                line.iter().map(|piece| Span::styled(piece.text.as_str(), style(piece.ink)));
+            let line = Drawn::from_iter(spans);
+            self.buffer.set_line(spot.x + x, spot.y + y, &line, spot.width - x);
         }
-        let room = (spot.width - x).min(self.area.width - at_x);
-        let style = |ink| style(ink, self.theme).add_modifier(more);
-        let spans = line.iter().map(|piece| Span::styled(piece.text.as_str(), style(piece.ink)));
-        self.buffer.set_line(at_x, at_y, &Drawn::from_iter(spans), room);
     }
 
-    /// Takes away what is on a line of a part of the screen.
-    pub fn clear(&mut self, spot: Spot, y: u16) {
-        let rect = Rect { x: spot.x, y: spot.y.saturating_add(y), width: spot.width, height: 1 };
-        let rect = rect.intersection(self.area);
-        for at in rect.positions() {
-            if let Some(cell) = self.buffer.cell_mut(at) {
-                cell.reset();
-            }
+    /// Takes away what is in a part of the screen.
+    pub fn clear(&mut self, spot: Rect) {
+        Clear.render(spot.intersection(self.area), self.buffer);
+    }
+
+    /// A frame around a part of the screen, with a title and something at its right end. Gives what
+    /// is inside.
+    pub fn frame(&mut self, spot: Rect, title: &str, right: &str) -> Rect {
+        let spot = spot.intersection(self.area);
+        let ink = style(Ink::Mind, self.theme);
+        let mut block = Block::bordered()
+            .border_type(BorderType::Rounded)
+            .border_style(ink)
+            .padding(Padding::horizontal(1))
+            .title(Drawn::styled(format!(" {title} "), ink));
+        if !right.is_empty() {
+            block = block.title(Drawn::styled(format!(" {right} "), ink).right_aligned());
         }
+        self.clear(spot);
+        let inner = block.inner(spot);
+        block.render(spot, self.buffer);
+        inner
     }
 }
 

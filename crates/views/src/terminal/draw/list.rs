@@ -11,8 +11,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::canvas::{Canvas, state_ink};
 use super::timeline::bar;
-use crate::terminal::model::{Link, ListLine, Model, Spot, Title};
+use crate::terminal::model::{Link, ListLine, Model, Title};
 use crate::terminal::paper::{Ink, Line, Piece, line, width};
+use ratatui::layout::Rect;
 
 /// Columns of the bar in a row, and of the cost or the time behind it.
 const BAR: usize = 12;
@@ -55,7 +56,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     }
 }
 
-fn title(model: &Model, above: &Title, spot: Spot) -> Line {
+fn title(model: &Model, above: &Title, spot: Rect) -> Line {
     let (name, more) = match &above.heading {
         Heading::Need(group) => (group.title().to_owned(), of_need(model, *group, above.shown)),
         Heading::Named(name) => (name.clone(), of_name(model, above)),
@@ -199,7 +200,7 @@ pub fn elapsed(model: &Model, item: &Item) -> String {
 }
 
 /// What there is to do where there is nothing to see.
-fn nobody(canvas: &mut Canvas<'_>, model: &Model, spot: Spot) {
+fn nobody(canvas: &mut Canvas<'_>, model: &Model, spot: Rect) {
     let lines: Vec<(&str, Ink)> = match &model.link {
         _ if model.filter.is_on() => {
             vec![

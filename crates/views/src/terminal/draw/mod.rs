@@ -14,8 +14,9 @@ use crate::model::words::clock;
 use ratatui::Frame;
 
 use crate::terminal::draw::canvas::{Canvas, state_ink};
-use crate::terminal::model::{Focus, Link, Mode, Model, Spot};
+use crate::terminal::model::{Focus, Link, Mode, Model};
 use crate::terminal::paper::{Ink, Line, Piece, line, width};
+use ratatui::layout::Rect;
 
 /// The narrowest screen that is drawn on as a whole.
 const NARROWEST: u16 = 20;
@@ -127,19 +128,19 @@ fn footer(canvas: &mut Canvas<'_>, model: &Model) -> Option<(u16, u16)> {
 }
 
 /// A sentence at the bottom: what does not fit on the last line stands above it.
-fn notice(canvas: &mut Canvas<'_>, spot: Spot, lines: &[String], ink: Ink) {
+fn notice(canvas: &mut Canvas<'_>, spot: Rect, lines: &[String], ink: Ink) {
     let high = u16::try_from(lines.len()).unwrap_or(1).max(1);
     if spot.height == 0 {
         return;
     }
-    let spot = Spot { y: spot.y + 1 - high, height: high, ..spot };
+    let spot = Rect { y: spot.y + 1 - high, height: high, ..spot };
+    canvas.clear(spot);
     for (y, text) in (0..).zip(lines) {
-        canvas.clear(spot, y);
         canvas.write(spot, 1, y, &line(text, ink));
     }
 }
 
-fn keys(model: &Model, spot: Spot) -> Line {
+fn keys(model: &Model, spot: Rect) -> Line {
     let state = model.item().map(|item| item.row.state);
     let mut keys: Vec<(&str, &str)> = match model.focus {
         _ if model.item().is_none() => vec![],

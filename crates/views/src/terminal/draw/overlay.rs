@@ -6,8 +6,9 @@ use crate::model::text::wrap;
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::Canvas;
-use crate::terminal::model::{Input, Mode, Model, Spot};
+use crate::terminal::model::{Input, Mode, Model};
 use crate::terminal::paper::{Ink, Line, Piece, line, width};
+use ratatui::layout::Rect;
 
 /// Every key, and what it does.
 pub const KEYS: [(&str, &str); 18] = [
@@ -80,26 +81,15 @@ fn framed(canvas: &mut Canvas<'_>, title: &str, lines: &[Line], keys: &str) {
     let high = u16::try_from(shown.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let wide = u16::try_from(inner + 4).unwrap_or(u16::MAX).min(area.width);
     let spot =
-        Spot { x: (area.width - wide) / 2, y: (area.height - high) / 2, width: wide, height: high };
-    let rule = inner.saturating_sub(title.width());
-    let top = format!("╭ {title} {}╮", "─".repeat(rule));
-    canvas.clear(spot, 0);
-    canvas.write(spot, 0, 0, &line(&top, Ink::Mind));
-    for (y, text) in (1..).zip(shown) {
-        canvas.clear(spot, y);
-        let gap = " ".repeat(inner.saturating_sub(width(&text)));
-        let mut whole = vec![Piece::new("│ ", Ink::Mind)];
-        whole.extend(text);
-        whole.extend([Piece::new(&gap, Ink::Plain), Piece::new(" │", Ink::Mind)]);
-        canvas.write(spot, 0, y, &whole);
+        Rect { x: (area.width - wide) / 2, y: (area.height - high) / 2, width: wide, height: high };
+    let inner = canvas.frame(spot, title, "");
+    for (y, text) in (0..inner.height).zip(shown) {
+        canvas.write(inner, 0, y, &text);
     }
-    let last = high.saturating_sub(1);
-    canvas.clear(spot, last);
-    canvas.write(spot, 0, last, &line(&format!("╰{}╯", "─".repeat(inner + 2)), Ink::Mind));
 }
 
 /// The line that is typed, with its end in sight, and where the cursor is.
-pub fn input(canvas: &mut Canvas<'_>, spot: Spot, input: &Input) -> Option<(u16, u16)> {
+pub fn input(canvas: &mut Canvas<'_>, spot: Rect, input: &Input) -> Option<(u16, u16)> {
     let label = format!(" {}", input.label());
     let room = usize::from(spot.width).saturating_sub(label.width() + 1);
     let (before, after) = input.text.split_at(input.cursor);

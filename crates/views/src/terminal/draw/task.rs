@@ -11,8 +11,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::canvas::{Canvas, state_ink};
 use super::list::elapsed;
-use crate::terminal::model::{Model, Spot, Tab};
+use crate::terminal::model::{Model, Tab};
 use crate::terminal::paper::{Ink, Line, Piece, line, width};
+use ratatui::layout::Rect;
 
 pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
     let spot = model.layout.task;
@@ -74,37 +75,24 @@ fn short(tokens: u64) -> String {
 /// The question in a frame, with the keys that answer it.
 fn card(canvas: &mut Canvas<'_>, model: &Model, question: &QuestionView) {
     let spot = model.layout.card;
-    let inner = usize::from(spot.width).saturating_sub(4);
+    let columns = usize::from(spot.width).saturating_sub(4);
     let many = model.item().map_or(1, |item| item.task.questions.len());
     let many = if many > 1 { format!(" (1 of {many})") } else { String::new() };
     let title = format!("{}{many}", ask::headline(question));
     let waits = format!("waits {}", duration(model.now.since(question.since)));
-    let rule = inner.saturating_sub(title.width() + waits.width() + 2);
-    let top = if rule > 0 {
-        format!("╭ {title} {} {waits} ╮", "─".repeat(rule))
-    } else {
-        let title = fit(&title, inner.saturating_sub(1));
-        let rule = inner.saturating_sub(title.width());
-        format!("╭ {title} {}╮", "─".repeat(rule))
-    };
-    canvas.write(spot, 0, 0, &line(&top, Ink::Mind));
+    let has_room = title.width() + waits.width() + 2 < columns;
+    let title = fit(&title, columns.saturating_sub(1));
+    let inner = canvas.frame(spot, &title, if has_room { &waits } else { "" });
     let is_high = spot.height >= u16::try_from(model.layout.card_lines.len()).unwrap_or(0) + 4;
     let mut lines: Vec<Line> =
         model.layout.card_lines.iter().map(|text| line(text, Ink::Strong)).collect();
     if is_high {
         lines.push(vec![]);
     }
-    lines.push(answers(question, inner));
-    let last = spot.height.saturating_sub(1);
-    for (y, text) in (1..last).zip(lines) {
-        let gap = " ".repeat(inner.saturating_sub(width(&text)));
-        let mut framed = vec![Piece::new("│ ", Ink::Mind)];
-        framed.extend(text);
-        framed.extend([Piece::new(&gap, Ink::Plain), Piece::new(" │", Ink::Mind)]);
-        canvas.write(spot, 0, y, &framed);
+    lines.push(answers(question, columns));
+    for (y, text) in (0..inner.height).zip(lines) {
+        canvas.write(inner, 0, y, &text);
     }
-    let bottom = format!("╰{}╯", "─".repeat(inner + 2));
-    canvas.write(spot, 0, last, &line(&bottom, Ink::Mind));
 }
 
 /// The keys with which this question can be answered.
@@ -149,7 +137,7 @@ fn body(canvas: &mut Canvas<'_>, model: &Model) {
 }
 
 /// That something came below what is on the screen.
-fn more_below(canvas: &mut Canvas<'_>, spot: Spot, count: usize) {
+fn more_below(canvas: &mut Canvas<'_>, spot: Rect, count: usize) {
     let text = format!(" {count} new ↓ f follows ");
     let wide = u16::try_from(text.width()).unwrap_or(spot.width);
     if spot.height > 0 && wide <= spot.width {

@@ -3,6 +3,7 @@
 use crate::model::ask;
 use crate::model::text::wrap;
 use legwork_protocol::view::{QuestionKind, QuestionView};
+use ratatui::layout::Rect;
 
 use super::{Focus, Link, Mode, Model};
 use crate::terminal::limits::CARD_LINES_MAX;
@@ -11,28 +12,19 @@ use crate::terminal::paper::Ink;
 /// From this width on there are two halves.
 pub const WIDE: u16 = 100;
 
-/// A part of the screen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spot {
-    pub x: u16,
-    pub y: u16,
-    pub width: u16,
-    pub height: u16,
-}
-
 /// The parts; one that is not shown has no height.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
-    pub header: Spot,
-    pub list: Spot,
+    pub header: Rect,
+    pub list: Rect,
     /// The column between the halves.
-    pub between: Spot,
-    pub task: Spot,
-    pub card: Spot,
+    pub between: Rect,
+    pub task: Rect,
+    pub card: Rect,
     pub card_lines: Vec<String>,
-    pub tabs: Spot,
-    pub body: Spot,
-    pub footer: Spot,
+    pub tabs: Rect,
+    pub body: Rect,
+    pub footer: Rect,
     /// A sentence at the bottom, whole: what does not fit into the footer stands above it.
     pub notice: Vec<String>,
 }
@@ -69,19 +61,19 @@ impl Model {
     pub(super) fn lay_out(&self, columns: u16, rows: u16) -> Layout {
         let top = if rows >= 4 { 2 } else { rows.min(1) };
         let bottom = u16::from(rows >= 3);
-        let main = Spot { x: 0, y: top, width: columns, height: rows - top - bottom };
+        let main = Rect { x: 0, y: top, width: columns, height: rows - top - bottom };
         let mut layout = Layout {
-            header: Spot { x: 0, y: 0, width: columns, height: top },
-            footer: Spot { x: 0, y: rows - bottom, width: columns, height: bottom },
+            header: Rect { x: 0, y: 0, width: columns, height: top },
+            footer: Rect { x: 0, y: rows - bottom, width: columns, height: bottom },
             ..Layout::default()
         };
         if self.is_wide() {
             let left = columns / 2;
-            layout.list = Spot { width: left, ..main };
-            layout.between = Spot { x: left, width: 1, ..main };
-            layout.task = Spot { x: left + 2, width: columns - left - 2, ..main };
+            layout.list = Rect { width: left, ..main };
+            layout.between = Rect { x: left, width: 1, ..main };
+            layout.task = Rect { x: left + 2, width: columns - left - 2, ..main };
         } else if self.focus == Focus::Task {
-            layout.task = Spot { x: 1.min(columns), width: columns.saturating_sub(2), ..main };
+            layout.task = Rect { x: 1.min(columns), width: columns.saturating_sub(2), ..main };
         } else {
             layout.list = main;
         }
@@ -106,13 +98,13 @@ impl Model {
             layout.card_lines = card_lines(question, room, most);
             let height = u16::try_from(layout.card_lines.len()).unwrap_or(0) + 3 + gap;
             let height = height.min(end.saturating_sub(y));
-            layout.card = Spot { y, height, ..task };
+            layout.card = Rect { y, height, ..task };
             y += height;
         }
         y += gap;
-        layout.tabs = Spot { y, height: u16::from(y < end), ..task };
+        layout.tabs = Rect { y, height: u16::from(y < end), ..task };
         y += 1 + gap;
-        layout.body = Spot { y: y.min(end), height: end.saturating_sub(y), ..task };
+        layout.body = Rect { y: y.min(end), height: end.saturating_sub(y), ..task };
     }
 }
 

@@ -10,7 +10,7 @@ mod opened;
 
 pub use dialog::Mode;
 pub use input::{Input, Purpose};
-pub use layout::{Layout, Spot};
+pub use layout::Layout;
 pub use list::{Filter, ListLine, Title};
 pub use opened::{Opened, Tab};
 

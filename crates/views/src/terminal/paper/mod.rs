@@ -7,7 +7,7 @@ mod markdown;
 pub use entries::{Saying, entry_lines};
 pub use markdown::markdown_lines;
 
-use crate::model::text::harmless;
+use crate::model::text::{harmless, wrap_line};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// What a piece of text is, from which follows how it looks.
@@ -62,69 +62,28 @@ pub fn flow(pieces: &[Piece], columns: usize, first: &Piece, rest: &Piece) -> Ve
         Some(room) if room >= 8 || margin == 0 => (true, room.max(1)),
         _ => (false, columns.max(1)),
     };
-    let mut flow = Flow { room, lines: vec![], now: vec![], used: 0 };
-    for piece in pieces {
-        for word in piece.text.split_inclusive(' ') {
-            flow.word(word, piece.ink);
-        }
-    }
-    let mut lines = flow.finish();
-    if margins {
-        for (number, line) in lines.iter_mut().enumerate() {
-            let margin = if number == 0 { first } else { rest };
-            if !margin.text.is_empty() {
-                line.insert(0, margin.clone());
+    let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
+    let mut inks = pieces.iter().flat_map(|piece| piece.text.chars().map(|c| (c, piece.ink)));
+    let mut broken = Vec::new();
+    wrap_line(&text, room, &mut broken);
+    let mut lines = Vec::new();
+    for (number, text) in broken.iter().enumerate() {
+        let mut line = Line::new();
+        for c in text.chars() {
+            // A space at the end of a line was left out.
+            let ink = inks.find(|(of, _)| *of == c).map_or(Ink::Plain, |(_, ink)| ink);
+            match line.last_mut() {
+                Some(last) if last.ink == ink => last.text.push(c),
+                _ => line.push(Piece { text: c.to_string(), ink }),
             }
         }
+        let margin = if number == 0 { first } else { rest };
+        if margins && !margin.text.is_empty() {
+            line.insert(0, margin.clone());
+        }
+        lines.push(line);
     }
     lines
-}
-
-struct Flow {
-    room: usize,
-    lines: Vec<Line>,
-    now: Line,
-    used: usize,
-}
-
-impl Flow {
-    fn word(&mut self, word: &str, ink: Ink) {
-        let wide = word.trim_end().width();
-        if self.used > 0 && self.used + wide > self.room {
-            self.end_line();
-        }
-        for c in word.chars() {
-            let wide = c.width().unwrap_or(0);
-            if self.used + wide > self.room {
-                // A space at the end of a line is not seen.
-                if c == ' ' {
-                    continue;
-                }
-                self.end_line();
-            }
-            self.push(c, ink);
-            self.used += wide;
-        }
-    }
-
-    fn push(&mut self, c: char, ink: Ink) {
-        match self.now.last_mut() {
-            Some(last) if last.ink == ink => last.text.push(c),
-            _ => self.now.push(Piece { text: c.to_string(), ink }),
-        }
-    }
-
-    fn end_line(&mut self) {
-        self.lines.push(std::mem::take(&mut self.now));
-        self.used = 0;
-    }
-
-    fn finish(mut self) -> Vec<Line> {
-        if !self.now.is_empty() || self.lines.is_empty() {
-            self.end_line();
-        }
-        self.lines
-    }
 }
 
 /// Lines of a text as they were written, each broken where it is too long.
