@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use legwork_client::{Client, Fault as ClientFault, Following};
+use legwork_client::{Client, Fault as ClientFault};
 use legwork_machine::epoch_ms;
 use legwork_protocol::Time;
 use legwork_protocol::api::board::BoardPage;
@@ -138,40 +138,31 @@ fn table(screen: &Screen) -> Result<Exit, Fault> {
 }
 
 fn every_decision(screen: &Screen) -> Result<Exit, Fault> {
-    let mut news = connect()?.follow()?;
+    let mut daemon = Some(connect()?);
     if !screen.is_json() {
         remark(paint(DIM, "Watching. Ctrl-C ends."));
     }
-    loop {
-        match decisions_of_one(news, screen)? {
-            ClientFault::Leaving => {}
-            fault => return Err(fault.into()),
+    while let Some(client) = daemon {
+        let mut mailbox = Mailbox(None);
+        let news = client.follow()?;
+        if !screen.is_json() {
+            mailbox.show();
         }
-        let Some(next) = next() else {
-            remark("The daemon ended.");
-            return Ok(Exit::Done);
-        };
-        news = next.follow()?;
-    }
-}
-
-/// What one daemon tells, until it ends; gives how it did.
-fn decisions_of_one(news: Following, screen: &Screen) -> Result<ClientFault, Fault> {
-    let mut mailbox = Mailbox(None);
-    if !screen.is_json() {
-        mailbox.show();
-    }
-    for news in news {
-        match news {
-            Ok(news) if screen.is_json() => screen.value_line(&news)?,
-            Ok(news) => {
-                screen.line(line(&news))?;
-                mailbox.show();
+        for news in news {
+            match news {
+                Ok(news) if screen.is_json() => screen.value_line(&news)?,
+                Ok(news) => {
+                    screen.line(line(&news))?;
+                    mailbox.show();
+                }
+                Err(ClientFault::Leaving) => break,
+                Err(fault) => return Err(fault.into()),
             }
-            Err(fault) => return Ok(fault),
         }
+        daemon = next();
     }
-    Ok(ClientFault::Leaving)
+    remark("The daemon ended.");
+    Ok(Exit::Done)
 }
 
 /// The daemon that follows one that has ended. A newer legwork that takes over is there soon; who

@@ -9,22 +9,29 @@ use legwork_protocol::view::{QuestionView, ResultView, TaskView};
 use legwork_protocol::{Status, TaskId, Time};
 use legwork_views::model::Item;
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
 
 use super::launch::{LaunchSpec, Launched};
 use crate::exit::Exit;
 use crate::progress::elapsed;
 use crate::screen::{DIM, LIVE, paint};
 use crate::sentences;
-use crate::table::fit;
+use crate::table::{Cell, fit, table_within};
 use crate::views::activity_style;
 
 /// No line of a terminal is longer.
 const LINE_MAX_CHARS: usize = 500;
-/// With less room nothing is said beside the time.
-const LEAST_WIDTH: usize = 10;
-/// With less room the words need it more than the id does.
-const ROOM_FOR_ID: usize = 60;
+/// The columns that are cut on a narrow screen, each down to a width: the description, then what is
+/// done, so that the command that answers is whole for as long as possible.
+const YIELDING: [(usize, usize); 4] = [(2, 20), (3, 29), (2, 8), (3, 8)];
+
+/// How many columns of the table a screen has room for.
+fn columns_shown(columns: usize) -> usize {
+    match columns {
+        0..32 => 2,
+        32..72 => 4,
+        _ => 5,
+    }
+}
 
 /// The helpers, in the order of their prompts.
 #[derive(Debug, Default)]
@@ -154,11 +161,10 @@ impl Helpers {
     ) -> Vec<String> {
         let open: Vec<&Member> = self.members.iter().filter(|member| member.is_open()).collect();
         let shown = if open.len() > rows { rows.saturating_sub(1) } else { open.len() };
-        let mut lines: Vec<String> = open
-            .iter()
-            .take(shown)
-            .map(|member| member.line(turn, now, columns, &is_here))
-            .collect();
+        let mut cells: Vec<Vec<Cell>> =
+            open.iter().take(shown).map(|member| member.cells(turn, now, &is_here)).collect();
+        cells.iter_mut().for_each(|row| row.truncate(columns_shown(columns)));
+        let mut lines = table_within(&cells, Some(columns), &YIELDING);
         if shown < open.len() {
             let more = format!("  … and {} more", open.len() - shown);
             lines.push(paint(DIM, fit(&more, columns)));
@@ -190,40 +196,21 @@ impl Member {
         matches!(self.state, State::Launching | State::AtWork(_))
     }
 
-    fn line(
-        &self,
-        turn: char,
-        now: Time,
-        columns: usize,
-        is_here: impl Fn(TaskId) -> bool,
-    ) -> String {
+    fn cells(&self, turn: char, now: Time, is_here: impl Fn(TaskId) -> bool) -> Vec<Cell> {
         let task = self.task();
         let doing = match &self.state {
             State::AtWork(item) => doing(item, is_here(item.task.id)),
             _ => "starting".to_owned(),
         };
-        let style = task.map_or(DIM, activity_style);
-        let id = task.map(|task| task.id.to_string()).unwrap_or_default();
         let since = task.map_or(self.since, |task| task.started);
         let time = elapsed(Duration::from_millis(now.since(since)));
-        let first = fit(&format!("{time:>6}"), columns.saturating_sub(2));
-        let mut line = format!("{} {first}", paint(LIVE, turn));
-        let mut room = columns.saturating_sub(first.width() + 4);
-        if room < LEAST_WIDTH {
-            return line;
-        }
-        // The id comes last, and only where there is room for words too.
-        let is_wide = room >= ROOM_FOR_ID && !id.is_empty();
-        if is_wide {
-            room -= id.width() + 2;
-        }
-        let what = fit(&plain(&self.description, LINE_MAX_CHARS), room / 2);
-        let doing = fit(&plain(&doing, LINE_MAX_CHARS), room - what.width() - 2);
-        line.push_str(&format!("  {what}  {}", paint(style, &doing)));
-        if is_wide {
-            line.push_str(&format!("  {}", paint(DIM, id)));
-        }
-        line
+        vec![
+            Cell::new(turn.to_string()).styled(LIVE),
+            Cell::new(format!("{time:>5}")),
+            Cell::new(&self.description),
+            Cell::new(doing).styled(task.map_or(DIM, activity_style)),
+            Cell::new(task.map(|task| task.id.to_string()).unwrap_or_default()).styled(DIM),
+        ]
     }
 }
 

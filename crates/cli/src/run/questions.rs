@@ -149,8 +149,20 @@ impl Questions {
         let typed = match entry {
             Entry::Words(line) => {
                 self.typing.hold(now);
-                let line = edit(line, piece);
-                words(asked, entry, line)
+                match edit(line, piece).as_deref() {
+                    None => Typed::Nothing,
+                    Some("") if first_entry(&asked.question) != Entry::Choice => {
+                        Typed::Later(asked.task)
+                    }
+                    Some("") => {
+                        *entry = Entry::Choice;
+                        Typed::Nothing
+                    }
+                    Some(words) => {
+                        let words = answering::worded(&asked.question, words.to_owned());
+                        reply(asked, entry, words)
+                    }
+                }
             }
             // A paste, or an arrow key: neither is one of the keys.
             _ if piece.len() != 1 => {
@@ -274,44 +286,26 @@ fn choose(asked: &Asked, entry: &mut Entry, key: char) -> Typed {
     Typed::Nothing
 }
 
-/// What a line of words is, once it is over.
-fn words(asked: &Asked, entry: &mut Entry, line: Line) -> Typed {
-    match line {
-        Line::Open => Typed::Nothing,
-        Line::Left if first_entry(&asked.question) != Entry::Choice => Typed::Later(asked.task),
-        Line::Left => {
-            *entry = Entry::Choice;
-            Typed::Nothing
-        }
-        Line::Done(words) => reply(asked, entry, answering::worded(&asked.question, words)),
-    }
-}
-
 fn reply(asked: &Asked, entry: &mut Entry, reply: Reply) -> Typed {
     *entry = Entry::Sent;
     Typed::Reply(Box::new(asked.question.clone()), reply)
 }
 
-enum Line {
-    Open,
-    Left,
-    Done(String),
-}
-
-fn edit(line: &mut Vec<u8>, piece: &[u8]) -> Line {
+/// The line once it is over: nothing in it if it was left.
+fn edit(line: &mut Vec<u8>, piece: &[u8]) -> Option<String> {
     match piece {
-        [ESCAPE] => return Line::Left,
+        [ESCAPE] => return Some(String::new()),
         // An arrow key or its like.
-        [ESCAPE, ..] => return Line::Open,
+        [ESCAPE, ..] => return None,
         _ => {}
     }
     for byte in piece {
         match byte {
             b'\r' | b'\n' => {
-                let words = String::from_utf8_lossy(line).trim().to_owned();
-                return if words.is_empty() { Line::Left } else { Line::Done(words) };
+                return Some(String::from_utf8_lossy(line).trim().to_owned());
             }
-            0x7f | 0x08 => rub_out(line),
+            // The last character may be several bytes.
+            0x7f | 0x08 => while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
             // Ctrl-U.
             0x15 => line.clear(),
             0..=0x1f => {}
@@ -319,12 +313,7 @@ fn edit(line: &mut Vec<u8>, piece: &[u8]) -> Line {
             _ => {}
         }
     }
-    Line::Open
-}
-
-/// Takes the last character away, which may be several bytes.
-fn rub_out(line: &mut Vec<u8>) {
-    while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
+    None
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{TaskView, Waiting};
-use legwork_protocol::{QuestionId, TaskId, Time};
+use legwork_protocol::view::{QuestionView, TaskView, Waiting};
+use legwork_protocol::{TaskId, Time};
 use legwork_views::model::{Item, State, ask};
 
 use crate::screen::{BOLD, DIM, paint};
@@ -15,42 +15,27 @@ use crate::words::{clock, duration};
 /// Longer than any line that is written about a task.
 const LINE_MAX_CHARS: usize = 1_000;
 
-/// What was told of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
-    description: String,
-    state: State,
-    resumes: u32,
-    questions: Vec<QuestionId>,
-    waits: Option<String>,
-}
-
-/// Tells of each task what is new.
+/// Tells of each task what is new since it was told of last.
 #[derive(Debug, Default)]
-pub struct Changes(BTreeMap<TaskId, Known>);
+pub struct Changes(BTreeMap<TaskId, Item>);
 
 impl Changes {
     /// How things are when it begins, of which nothing is told.
     pub fn begin(first: &BoardPage) -> Self {
-        let known = first.tasks.iter().map(|task| (task.id, known(&item(task))));
-        Self(known.collect())
+        Self(first.tasks.iter().map(|task| (task.id, Item::from(task.clone()))).collect())
     }
 
     /// What a page tells, a line each.
     pub fn lines(&mut self, page: &BoardPage) -> Vec<String> {
         let mut lines = Vec::new();
         for task in &page.tasks {
-            let item = item(task);
-            let now = known(&item);
-            let before = self.0.insert(task.id, now.clone());
-            for words in happened(before.as_ref(), &now, &item) {
-                lines.push(line(page.now, &now, task.id, &words));
-            }
+            let item = Item::from(task.clone());
+            let before = self.0.insert(task.id, item.clone());
+            let happened = happened(before.as_ref(), &item);
+            lines.extend(happened.iter().map(|words| line(page.now, &item, words)));
         }
         for id in &page.gone {
-            if let Some(known) = self.0.remove(id) {
-                lines.push(line(page.now, &known, *id, "cleared"));
-            }
+            lines.extend(self.0.remove(id).map(|item| line(page.now, &item, "cleared")));
         }
         if page.whole {
             // What is not on it is old or gone, and of no interest.
@@ -60,48 +45,39 @@ impl Changes {
     }
 }
 
-fn item(task: &TaskView) -> Item {
-    Item::from(task.clone())
+/// What it waits for while it works. How many are before it changes with every other task.
+fn waits(item: &Item) -> Option<&str> {
+    let mut waiting = item.task.waiting.iter();
+    let waits = waiting.any(|waiting| !matches!(waiting, Waiting::Slot { .. }));
+    (waits && item.row.state == State::Working).then_some(&item.row.line)
 }
 
-fn known(item: &Item) -> Known {
-    let task = &item.task;
-    // How many are before it changes with every other task.
-    let waits = task.waiting.iter().any(|waiting| !matches!(waiting, Waiting::Slot { .. }));
-    Known {
-        description: task.description.clone(),
-        state: item.row.state,
-        resumes: task.resumes,
-        questions: task.questions.iter().map(|question| question.id.clone()).collect(),
-        waits: (waits && item.row.state == State::Working).then(|| item.row.line.clone()),
-    }
-}
-
-fn line(at: Time, known: &Known, id: TaskId, words: &str) -> String {
+fn line(at: Time, item: &Item, words: &str) -> String {
     let words = plain(words, LINE_MAX_CHARS);
-    let (time, name) =
-        (paint(DIM, clock(at)), paint(BOLD, plain(&known.description, LINE_MAX_CHARS)));
-    format!("{time}  {} {name}: {words}  {}", known.state.sign(), paint(DIM, id))
+    let name = paint(BOLD, plain(&item.task.description, LINE_MAX_CHARS));
+    let (time, id) = (paint(DIM, clock(at)), paint(DIM, item.task.id));
+    format!("{time}  {} {name}: {words}  {id}", item.row.state.sign())
 }
 
 /// In words, in the order in which it must have happened.
-fn happened(before: Option<&Known>, now: &Known, item: &Item) -> Vec<String> {
+fn happened(before: Option<&Item>, item: &Item) -> Vec<String> {
     let (task, mut words) = (&item.task, Vec::new());
-    let is_new_run = before.is_some_and(|before| before.resumes != now.resumes);
+    let is_new_run = before.is_some_and(|before| before.task.resumes != task.resumes);
     if before.is_none() {
         words.push(format!("launched for {} in {}", task.agent, item.row.project));
     } else if is_new_run {
-        words.push(format!("has more to do, run {}", now.resumes + 1));
+        words.push(format!("has more to do, run {}", task.resumes + 1));
     }
     let was = before.filter(|_| !is_new_run);
     for question in &task.questions {
-        if was.is_none_or(|was| !was.questions.contains(&question.id)) {
+        let is_it = |known: &QuestionView| known.id == question.id;
+        if !was.is_some_and(|was| was.task.questions.iter().any(is_it)) {
             words.push(ask::in_short(question));
         }
     }
-    let was_state = was.map(|was| was.state);
-    if was_state != Some(now.state) {
-        match now.state {
+    let was_state = was.map(|was| was.row.state);
+    if was_state != Some(item.row.state) {
+        match item.row.state {
             State::Asks => {}
             State::Working if was_state == Some(State::Asks) => words.push("goes on".to_owned()),
             State::Working if was_state == Some(State::Queued) => words.push("begins".to_owned()),
@@ -110,10 +86,8 @@ fn happened(before: Option<&Known>, now: &Known, item: &Item) -> Vec<String> {
             over => words.push(ended(task, over)),
         }
     }
-    match (&now.waits, was.and_then(|was| was.waits.as_ref())) {
-        (Some(waits), earlier) if earlier != Some(waits) => words.push(waits.clone()),
-        _ => {}
-    }
+    let news = waits(item).filter(|waits| was.and_then(self::waits) != Some(*waits));
+    words.extend(news.map(str::to_owned));
     words
 }
 

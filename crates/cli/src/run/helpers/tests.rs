@@ -4,6 +4,7 @@ use anstream::adapter::strip_str;
 use legwork_protocol::api::Ask;
 use legwork_protocol::view::Waiting;
 use legwork_views::model::example;
+use unicode_width::UnicodeWidthStr;
 
 use super::*;
 
@@ -35,8 +36,9 @@ fn each_helper_has_a_line_until_it_is_over() {
     let mut helpers = Helpers::new(&specs(3), NOW);
     helpers.launched(0, Ok(task(0)));
     helpers.launched(2, Err(Refusal::NotASession));
-    let expected = ["*    12s  Task 0  read  bg_00000000", "*     0s  Task 1  starting"];
+    let expected = ["*    12s  Task 0  read      bg_00000000", "*     0s  Task 1  starting  "];
     assert_eq!(lines(&helpers, 79, 20), expected);
+    assert_eq!(lines(&helpers, 60, 20)[0], "*    12s  Task 0  read");
     assert!(!helpers.is_over());
 
     helpers.launched(1, Ok(task(1)));
