@@ -72,16 +72,26 @@ impl Readers {
             return Ok(false);
         }
         self.alive.fetch_add(1, Ordering::SeqCst);
-        let reader = Reader {
-            folders: self.folders.clone(),
-            news: self.news.clone(),
-            task,
-            number: self.current.load(Ordering::SeqCst),
-            current: self.current.clone(),
-        };
-        let alive = self.alive.clone();
+        let (news, alive) = (self.news.clone(), self.alive.clone());
+        let (current, number) = (self.current.clone(), self.current.load(Ordering::SeqCst));
+        let conversation = Conversation::new(task, WAIT_MS);
+        let pages = Follower::new(self.folders.clone(), Start::IfNeeded, conversation);
         spawn("conversation", move || {
-            reader.read();
+            for page in pages.take_while(|_| current.load(Ordering::SeqCst) == number) {
+                // It is opened again when the task goes on.
+                let is_over = match &page {
+                    Ok(Ok(page)) => page.over && !page.more,
+                    Ok(Err(_)) => true,
+                    Err(_) => false,
+                };
+                let told = match said(page) {
+                    Ok(page) => News::Said(task, Box::new(page)),
+                    Err(why) => News::Unread(task, why),
+                };
+                if news.send(told).is_err() || is_over {
+                    break;
+                }
+            }
             alive.fetch_sub(1, Ordering::SeqCst);
         })?;
         Ok(true)
@@ -90,42 +100,6 @@ impl Readers {
     /// Nobody looks at one any more.
     pub fn close(&self) {
         self.current.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-struct Reader {
-    folders: Folders,
-    news: SyncSender<News>,
-    task: TaskId,
-    number: u64,
-    current: Arc<AtomicU64>,
-}
-
-impl Reader {
-    fn is_wanted(&self) -> bool {
-        self.current.load(Ordering::SeqCst) == self.number
-    }
-
-    fn read(&self) {
-        let conversation = Conversation::new(self.task, WAIT_MS);
-        for page in Follower::new(self.folders.clone(), Start::IfNeeded, conversation) {
-            if !self.is_wanted() {
-                return;
-            }
-            // It is opened again when the task goes on.
-            let is_over = match &page {
-                Ok(Ok(page)) => page.over && !page.more,
-                Ok(Err(_)) => true,
-                Err(_) => false,
-            };
-            let told = match said(page) {
-                Ok(page) => News::Said(self.task, Box::new(page)),
-                Err(why) => News::Unread(self.task, why),
-            };
-            if self.news.send(told).is_err() || is_over {
-                return;
-            }
-        }
     }
 }
 

@@ -12,8 +12,9 @@ use ratatui::crossterm::event::KeyCode;
 use super::{Input, Model, Order, Purpose};
 use crate::terminal::act::Act;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Mode {
+    #[default]
     Normal,
     /// All keys.
     Keys,

@@ -171,8 +171,9 @@ impl Model {
 
     fn launch(&mut self) {
         match self.launches.clone() {
-            Ok(by) => self.mode = Mode::Input(Input::new(Purpose::Launch(by), "")),
-            Err(why) => self.say(&why, true),
+            Some(Ok(by)) => self.mode = Mode::Input(Input::new(Purpose::Launch(by), "")),
+            Some(Err(why)) => self.say(&why, true),
+            None => {}
         }
     }
 

@@ -63,21 +63,23 @@ pub enum Order {
 }
 
 /// Whether what is shown is how it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Link {
+    #[default]
     Connecting,
     Live,
     Away(String),
 }
 
 /// Where keys go that could go to either half.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Focus {
+    #[default]
     List,
     Task,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Theme {
     pub colours: bool,
 }
@@ -93,7 +95,7 @@ pub struct Message {
 /// How much time the bars of the list show.
 pub const SCALES_MIN: [u64; 3] = [30, 120, 1_440];
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Model {
     pub board: Board,
     pub link: Link,
@@ -101,7 +103,8 @@ pub struct Model {
     pub now: Time,
     pub theme: Theme,
     only_looking: Option<String>,
-    launches: Result<Launches, String>,
+    /// Who does what is launched here; or why nothing can be.
+    launches: Option<Result<Launches, String>>,
     pub selected: Option<TaskId>,
     selected_at: Time,
     /// What a person chose last: it is chosen again when it is back in the list.
@@ -146,37 +149,13 @@ impl Model {
         now: Time,
     ) -> Self {
         Self {
-            board: Board::default(),
-            link: Link::Connecting,
-            heard: now,
-            now,
             theme,
             only_looking,
-            launches,
-            selected: None,
+            launches: Some(launches),
+            heard: now,
+            now,
             selected_at: now,
-            meant: None,
-            answered: None,
-            prepared: None,
-            stepped_at: Time(0),
-            reading: None,
-            focus: Focus::List,
-            opened: Opened::default(),
-            mode: Mode::Normal,
-            filter: Filter::default(),
-            grouping: Grouping::default(),
-            timeline: false,
-            scale: 0,
-            message: None,
-            asked: None,
-            typing: Guard::default(),
-            open_text: Guard::default(),
-            layout: Layout::default(),
-            rows: vec![],
-            top: 0,
-            size: (0, 0),
-            redraw: false,
-            neighbours: vec![],
+            ..Self::default()
         }
     }
 
