@@ -166,7 +166,7 @@ impl Item {
 fn check_idle(view: &DaemonView) -> Result<(), Fault> {
     if view.unfinished > 0 {
         return Err(Fault::Refused(format!(
-            "{} not finished (`legwork list`). Wait, or call them off with --force. Nothing was \
+            "{} not finished (`legwork list`). Wait, or cancel them with --force. Nothing was \
              removed.",
             if view.unfinished == 1 {
                 "1 task is".to_owned()

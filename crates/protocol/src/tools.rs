@@ -127,11 +127,11 @@ fn tools_told(telling: Telling) -> Vec<Tool> {
         ),
         tool::<CancelArgs>(
             "background_cancel",
-            "Call off a running background task. What it has done so far is lost to you.",
+            "Cancel a running background task. What it has done so far is lost to you.",
         ),
         tool::<ClearArgs>(
             "background_clear",
-            "Call off all of your unfinished background tasks and forget all of your tasks with \
+            "Cancel all of your unfinished background tasks and forget all of your tasks with \
              their results. Cannot be undone.",
         ),
     ]

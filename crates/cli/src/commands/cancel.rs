@@ -10,11 +10,11 @@ use crate::mail;
 use crate::screen::{BAD, Report, agrees, paint, remark};
 use crate::words::counted;
 
-/// Call tasks off
+/// Cancel tasks
 ///
-/// Calls tasks off: they are cancelled at once, their sessions are stopped, and the session that
-/// asked for each is told. A finished task cannot be cancelled. With --all it calls off whatever is
-/// unfinished, of all projects, and asks first.
+/// Cancels tasks at once: their sessions are stopped, and the session that asked for each is
+/// notified. A finished task cannot be cancelled. With --all it cancels whatever is unfinished, of
+/// all projects, and asks first.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -49,9 +49,9 @@ impl super::Command for Cancel {
         if self.all && ids.is_empty() && !screen.is_json() {
             screen.line("There is no unfinished task.")?;
         }
-        let question = format!("Call {} off?", counted(ids.len(), "task"));
+        let question = format!("Cancel {}?", counted(ids.len(), "task"));
         if self.all && !ids.is_empty() && !self.yes && !agrees(&question)? {
-            remark("Nothing was called off.");
+            remark("Nothing was cancelled.");
             return Ok(Exit::Refused);
         }
         let mut all = Vec::new();

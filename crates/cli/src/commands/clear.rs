@@ -24,7 +24,7 @@ const SHOWN_MAX: usize = 5;
 
 /// Forget tasks and their results
 ///
-/// Forgets tasks with their results and notices; unfinished ones are called off first. Without
+/// Forgets tasks with their results and notices; unfinished ones are cancelled first. Without
 /// TASK and --finished: all tasks of all projects. Says what would be forgotten, and asks.
 #[derive(Args)]
 #[command(after_help = "\
@@ -112,7 +112,7 @@ fn agreed(tasks: &[TaskView], screen: &Screen) -> Result<bool, Fault> {
     }
     let stopped = match unfinished.len() {
         0 => String::new(),
-        some => format!(" and call off {some} of them"),
+        some => format!(" and cancel {some} of them"),
     };
     agrees(&format!("Forget {}{stopped}?", counted(tasks.len(), "task")))
 }

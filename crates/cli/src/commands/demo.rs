@@ -7,7 +7,7 @@ use crate::demo::Show;
 
 /// See what legwork does, in ten seconds
 ///
-/// Launches helpers, waits for them, lets one go on with what it knows, calls one off, and kills
+/// Launches helpers, waits for them, lets one go on with what it knows, cancels one, and kills
 /// its own daemon in the middle to show that nothing is lost. Everything in it is real but the
 /// model: the helpers are processes that follow a script. It has a home of its own among the
 /// temporary files and leaves nothing behind.

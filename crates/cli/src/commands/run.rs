@@ -26,7 +26,7 @@ use crate::words::parse_duration;
 /// the current folder, and belong to the daemon: they go on if this terminal is closed, and the
 /// next legwork command shows what they found.
 ///
-/// Ctrl-C asks whether to call the helpers off or to leave them running. The exit code is that of
+/// Ctrl-C asks whether to cancel the helpers or to leave them running. The exit code is that of
 /// `legwork wait`.
 #[derive(Args)]
 #[command(after_help = "\

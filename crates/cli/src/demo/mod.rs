@@ -72,7 +72,7 @@ impl<'a> Show<'a> {
     }
 
     fn one_is_called_off(&mut self) -> Result<(), Fault> {
-        self.chapter("One that is not needed any more is called off, with all that it started.")?;
+        self.chapter("One that is not needed any more is cancelled, with all that it started.")?;
         let task = self.launch("Rewrite everything", "tool rewrite the world for 600s")?;
         self.command(&["cancel", &task], 0)?;
         self.stage.until_told()

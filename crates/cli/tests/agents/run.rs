@@ -253,7 +253,7 @@ fn x1_all_that_is_unfinished_is_called_off_after_asking() {
         home.run(["run", "--agent", "rehearsal", "--detach", "tool x for 600s"]).with_code(0);
     }
     let asked = home.run(["cancel", "--all"]).with_code(2);
-    assert!(asked.err.contains("Call 2 tasks off?") && asked.err.contains("--yes"), "{asked:?}");
+    assert!(asked.err.contains("Cancel 2 tasks?") && asked.err.contains("--yes"), "{asked:?}");
     let all = home.run(["cancel", "--all", "--yes", "--json"]).with_code(0).json();
     assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
     let listed = home.run(["list", "--json"]).with_code(0).json();

@@ -219,7 +219,7 @@ fn p7_with_json_a_question_and_what_came_of_it_are_lines_of_json() {
     until_asked(&home, &task);
     let file = home.path("said");
     for (command, last) in [
-        ("cancel --all", "Nothing was called off."),
+        ("cancel --all", "Nothing was cancelled."),
         ("clear", "Nothing was forgotten."),
         ("uninstall opencode --purge --force", "Nothing was removed."),
     ] {

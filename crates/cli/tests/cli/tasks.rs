@@ -330,7 +330,7 @@ fn p8_clear_says_in_short_what_would_go() {
     let asked = home.run(["clear"]).with_code(2);
     assert!(asked.err.contains("2 unfinished tasks of "), "{asked:?}");
     assert!(asked.err.contains("10 finished tasks of "), "{asked:?}");
-    assert!(asked.err.contains("Forget 12 tasks and call off 2 of them?"), "{asked:?}");
+    assert!(asked.err.contains("Forget 12 tasks and cancel 2 of them?"), "{asked:?}");
     assert!(asked.err.lines().count() <= 5, "{asked:?}");
     assert_eq!(home.run(["list", "--json"]).json()["total"], 12);
 }

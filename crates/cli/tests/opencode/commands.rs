@@ -166,7 +166,7 @@ fn exit_codes_say_how_tasks_ended_and_clearing_asks_first() {
         let (code, asked) = complained(&stage.legwork(&["clear", &good.id, &open.id]));
         assert_eq!(code, 2);
         let question =
-            "Forget 2 tasks and call off 1 of them? Nobody is there to say so: give --yes.";
+            "Forget 2 tasks and cancel 1 of them? Nobody is there to say so: give --yes.";
         assert!(asked.contains(question) && asked.contains(&open.id), "{asked}");
         assert_eq!(stage.view(&open.id)["status"], "running");
         let cleared = stage.json(0, &["clear", &good.id, &open.id, "--yes"]);

@@ -18,14 +18,10 @@ pub(super) fn listing(listed: &TasksView) -> String {
 }
 
 fn table(listed: &TasksView) -> String {
-    let cells: Vec<[String; 6]> = listed.tasks.iter().map(cells).collect();
-    let mut widths = [0; 6];
-    for row in &cells {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.width());
-        }
-    }
-    let mut lines: Vec<String> = cells.iter().map(|row| line(row, &widths)).collect();
+    let rows: Vec<[String; 6]> = listed.tasks.iter().map(cells).collect();
+    let widest = |column: usize| rows.iter().map(|row| row[column].width()).max();
+    let widths = std::array::from_fn(|column| widest(column).unwrap_or(0));
+    let mut lines: Vec<String> = rows.iter().map(|row| line(row, &widths)).collect();
     let older = listed.total.saturating_sub(listed.tasks.len());
     if older > 0 {
         lines.push(format!("({older} older ones are not shown.)"));

@@ -112,9 +112,9 @@ pub fn sentence(event: &Event) -> String {
             };
             format!("launched{name} for {agent}, {}", reached(*stage))
         }
-        Event::Resumed { by_person: false, stage } => format!("resumed, {}", reached(*stage)),
-        Event::Resumed { by_person: true, stage } => {
-            format!("resumed by a person, {}", reached(*stage))
+        Event::Resumed { by_person, stage } => {
+            let by = if *by_person { " by a person" } else { "" };
+            format!("resumed{by}, {}", reached(*stage))
         }
         Event::Moved { stage } => reached(*stage).to_owned(),
         Event::Requeued => "queued on another host".to_owned(),

@@ -111,7 +111,7 @@ pub(crate) struct ListArgs {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct CancelArgs {
-    /// The id (bg_...) of the running task to call off.
+    /// The id (bg_...) of the running task to cancel.
     task_id: String,
 }
 
