@@ -11,7 +11,7 @@ use legwork_protocol::api::board::Glance;
 use legwork_protocol::api::{Answer, Ask, Awaited, Refusal, Reply};
 use legwork_protocol::limits::{BLOCK_MAX_MS, BLOCK_MAX_TASKS};
 use legwork_protocol::line::Context;
-use legwork_protocol::view::{QuestionView, ResultView};
+use legwork_protocol::view::{QuestionView, ResultView, TaskView};
 
 use super::{Event, spawn};
 use crate::asking::{BOARD_WAIT_MS, PERSIST, board, connect_for_long, result, task};
@@ -42,7 +42,8 @@ impl Follow {
         let reads_as = session.clone();
         spawn(&tell, move |tell| read(reads_as.as_ref(), &ids, tell));
         if let Some(mine) = session.clone() {
-            spawn(&tell, move |_| hold(&mine, &holds));
+            let reader = reader.clone();
+            spawn(&tell, move |_| hold(&mine, &holds, &reader));
         }
         Self { session, tell, reader, holder }
     }
@@ -139,7 +140,8 @@ fn ended(
     Ok(Some(result).filter(|result| !result.task.status.is_unfinished()))
 }
 
-fn hold(session: &Context, holds: &Receiver<Hold>) -> Result<(), Fault> {
+/// Waits as the parent. The end of all of them is heard here before the board tells of it.
+fn hold(session: &Context, holds: &Receiver<Hold>, reader: &Sender<TaskId>) -> Result<(), Fault> {
     let mut client = connect_for_long()?;
     let (mut open, mut complete) = (Vec::new(), false);
     loop {
@@ -162,8 +164,12 @@ fn hold(session: &Context, holds: &Receiver<Hold>) -> Result<(), Fault> {
                 let held = client.request_for(Some(session), wait)?;
                 let Ok(held): Result<Vec<Awaited>, Refusal> = held else { return Ok(()) };
                 let tasks = held.into_iter().filter_map(|awaited| awaited.task);
-                let unfinished = tasks.filter(|task| task.status.is_unfinished());
-                open = unfinished.map(|task| task.id).chain(later).collect();
+                let (unfinished, ended): (Vec<TaskView>, Vec<TaskView>) =
+                    tasks.partition(|task| task.status.is_unfinished());
+                for task in ended {
+                    let _ = reader.send(task.id);
+                }
+                open = unfinished.iter().map(|task| task.id).chain(later).collect();
             }
         }
     }

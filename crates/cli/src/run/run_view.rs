@@ -11,7 +11,7 @@ use legwork_protocol::api::board::BoardPage;
 use legwork_protocol::api::{Refusal, Reply};
 use legwork_protocol::line::Context;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::view::{QuestionView, ResultView};
+use legwork_protocol::view::{QuestionView, ResultView, TaskView};
 use legwork_protocol::{Status, TaskId, Time};
 use legwork_views::model::answering::OVERTAKEN;
 use legwork_views::model::{Board, Item};
@@ -150,6 +150,9 @@ impl<'a> RunView<'a> {
         match event {
             Event::Launched(number, launched) => self.launched(number, launched),
             Event::Board(page) => self.see(*page),
+            // It may have been read twice.
+            Event::Ended(ResultView { task: TaskView { id, .. }, .. }) | Event::Gone(id, _)
+                if !self.helpers.at_work().contains(&id) => {}
             Event::Ended(result) => {
                 mail::seen_here(result.task.id);
                 self.forget(result.task.id);

@@ -41,6 +41,7 @@ fn of_several_each_result_is_named_and_the_worst_end_counts() {
     for (headline, text) in [("say one (", "one"), ("say three (", "three")] {
         let at = ran.out.lines().position(|line| line.starts_with("✓") && line.contains(headline));
         assert_eq!(ran.out.lines().nth(at.unwrap() + 1), Some(text), "{ran:?}");
+        assert_eq!(ran.out.matches(headline).count(), 1, "each is told once: {ran:?}");
     }
     let failed = |text: &str| {
         text.lines().any(|line| line.starts_with("✗ fail no luck (") && line.contains(": "))
