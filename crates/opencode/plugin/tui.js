@@ -43,7 +43,7 @@ const GUARD_STEPS = 15 // longer than a key that is held takes to be pressed aga
 const KIND = /^[a-z_]+: /
 
 const AWAY = "not available"
-const SIGNS = { asks: "?", working: "●", queued: "○", completed: "✓", failed: "✕", cancelled: "–" }
+const SIGNS = { asks: "?", working: "●", queued: "○", completed: "✓", failed: "✗", cancelled: "–" }
 const COLORS = {
   asks: "warning",
   working: "info",

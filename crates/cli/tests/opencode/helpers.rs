@@ -127,7 +127,7 @@ fn v5_the_sidebar_shows_the_helpers_of_a_session_as_they_change() {
         screen.shows_line("its end", &["✓ Explore the code", "completed"]).await;
         screen.shows("1 helper").await;
         model.open("two");
-        screen.shows_line("a failure", &["✕ Write the changelog", "failed"]).await;
+        screen.shows_line("a failure", &["✗ Write the changelog", "failed"]).await;
         let shown = screen.shows("Write the changelog · failed").await;
         let launched = shown.lines().find(|line| line.contains("· failed")).unwrap();
         assert!(!launched.contains('✓'), "a tick is no failure: {shown}");

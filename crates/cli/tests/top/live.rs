@@ -80,7 +80,7 @@ fn v4_a_failed_task_is_tried_again_with_its_own_prompt() {
     let task = home.launch("Fails", "fail no luck");
     home.until_status(&task, "error");
     let terminal = Shell::run(&home, NARROW, "legwork top");
-    terminal.until_has("▌✕ Fails");
+    terminal.until_has("▌✗ Fails");
     terminal.keys(&["R"]);
     terminal.until_has("Try this again?");
     terminal.keys(&["y"]);

@@ -59,7 +59,7 @@ fn v6_in_a_pipe_what_happens_is_told_in_a_persons_words() {
     home.run(["answer", &task, "once"]).with_code(0);
     lines.extend(watching.until("✓ Clean up: completed after "));
     let failing = home.launch("Fails", "fail no credit");
-    lines.extend(watching.until("✕ Fails: failed after "));
+    lines.extend(watching.until("✗ Fails: failed after "));
     home.run(["clear", "--yes", &task]).with_code(0);
     lines.extend(watching.until("Clean up: cleared"));
     let all = lines.join("\n");

@@ -83,7 +83,7 @@ impl State {
             Self::Working => '●',
             Self::Queued => '○',
             Self::Completed => '✓',
-            Self::Failed => '✕',
+            Self::Failed => '✗',
             Self::Cancelled => '–',
         }
     }
@@ -232,11 +232,11 @@ mod tests {
             (queued(0), Group::Queued, '○', "queued, next in line"),
             (queued(2), Group::Queued, '○', "queued, 2 tasks before it"),
             (finished(1, Outcome::Completed), Group::Finished, '✓', "2 tool calls"),
-            (failed.clone(), Group::Finished, '✕', "failed, without a reason"),
+            (failed.clone(), Group::Finished, '✗', "failed, without a reason"),
             (
                 TaskView { reason: Some("no credit".into()), ..failed },
                 Group::Finished,
-                '✕',
+                '✗',
                 "no credit",
             ),
             (finished(1, Outcome::Cancelled), Group::Finished, '–', "cancelled"),

@@ -83,7 +83,7 @@ fn tool_lines(entry: &Entry, tool: &ToolUse, saying: Saying<'_>, columns: usize)
         ToolState::Pending | ToolState::Running if entry.open => ("●", Ink::Live, "at work"),
         ToolState::Pending | ToolState::Running => ("–", Ink::Faint, "no end told"),
         ToolState::Done => ("✓", Ink::Good, ""),
-        ToolState::Failed => ("✕", Ink::Bad, "failed"),
+        ToolState::Failed => ("✗", Ink::Bad, "failed"),
     };
     let end = [Some(state.to_owned()).filter(|state| !state.is_empty()), took(entry)];
     let end: Vec<String> = end.into_iter().flatten().collect();

@@ -394,7 +394,7 @@ fn v4_status_is_a_sign_and_a_word_without_any_colour() {
     let mut stage = Stage::new();
     stage.model.theme.colours = false;
     let screen = stage.screen(124, 38);
-    for sign in ["? 2 ask you", "● 3 working", "○ 1 queued", "✕ 6", "✓ 1,217", "Asks you", "Queued"]
+    for sign in ["? 2 ask you", "● 3 working", "○ 1 queued", "✗ 6", "✓ 1,217", "Asks you", "Queued"]
     {
         assert!(screen.contains(sign), "{sign}\n{screen}");
     }
