@@ -32,10 +32,12 @@ pub fn append(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Fau
 fn append_event(
     tx: &Transaction<'_>,
     at: Time,
-    (task, run_number, event): timeline::Entry,
+    entry: timeline::Entry,
     again: bool,
 ) -> Result<(), Fault> {
-    let (id, event) = (words::id(task), words::event(&event)?);
+    let (task, run_number, event) = entry;
+    let id = words::id(task);
+    let event = words::event(&event)?;
     // A stop may outlive its task, which then has no history any more. What goes round in circles
     // (a notice held back by an undo is tried every few seconds) is told once.
     let number: Option<i64> = tx

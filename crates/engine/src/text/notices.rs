@@ -11,13 +11,16 @@ use crate::task::{Outcome, Task};
 use crate::work::{Part, Shown};
 
 pub fn end_headline(task: &Task) -> String {
-    let took = duration(task.elapsed_ms(task.run.started));
-    headline((task.outcome(), task.run.number), (task.id, &task.description, &took))
+    let took_ms = task.elapsed_ms(task.run.started);
+    headline(task.outcome(), task.run.number, task.id, &task.description, took_ms)
 }
 
 fn headline(
-    (outcome, run): (Option<Outcome>, u32),
-    (id, description, took): (TaskId, &str, &str),
+    outcome: Option<Outcome>,
+    run: u32,
+    id: TaskId,
+    description: &str,
+    took_ms: u64,
 ) -> String {
     let kind = match (outcome, run > 0) {
         (Some(Outcome::Completed), false) => "[BACKGROUND TASK COMPLETED]",
@@ -26,13 +29,13 @@ fn headline(
         (Some(Outcome::Failed) | None, false) => "[BACKGROUND TASK FAILED]",
         (Some(Outcome::Failed) | None, true) => "[BACKGROUND RESUME FAILED]",
     };
-    format!("{kind} {id} {description} ({took})")
+    format!("{kind} {id} {description} ({})", duration(took_ms))
 }
 
 /// The end of a run for whoever collects it: its headline, and the result as it is kept.
 pub fn end(task: &TaskView, run: &RunView, kept: &str, max_chars: u32, fence: Fence) -> String {
-    let took = duration(run.ended.unwrap_or(run.started).since(run.started));
-    let headline = headline((run.outcome, run.run), (task.id, &task.description, &took));
+    let took_ms = run.ended.unwrap_or(run.started).since(run.started);
+    let headline = headline(run.outcome, run.run, task.id, &task.description, took_ms);
     let result = Excerpt { task: task.id, run: run.run, max_chars, fence }.of(kept);
     format!("{headline}\n\n{result}")
 }

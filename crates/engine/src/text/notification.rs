@@ -23,6 +23,7 @@ pub fn ended(task: &Task, detail: &str) -> String {
 
 /// `Look at the tests asks for a permission: bash: ls`
 pub fn asked(description: &str, question: &QuestionView) -> String {
-    let (name, subject) = (plain(description, PART_CHARS), plain(&question.subject, PART_CHARS));
+    let name = plain(description, PART_CHARS);
+    let subject = plain(&question.subject, PART_CHARS);
     format!("{name} {}: {subject}", words::asks(question.kind))
 }

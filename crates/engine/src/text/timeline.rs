@@ -22,7 +22,8 @@ pub fn events(change: &Change) -> Vec<Entry> {
     let of = |task: &Task, event| (task.id, task.run.number, event);
     let entry = match change {
         Change::Launched { task, .. } => {
-            let (description, agent) = (task.description.to_string(), task.agent.to_string());
+            let description = task.description.to_string();
+            let agent = task.agent.to_string();
             of(task, Event::Launched { description, agent, stage: task.stage.name() })
         }
         Change::Resumed { task, by, .. } => {
@@ -289,7 +290,8 @@ mod tests {
 
     #[test]
     fn v6_what_is_cut_of_an_end_is_marked() {
-        let (long, completed) = ("x".repeat(100), Outcome::Completed);
+        let long = "x".repeat(100);
+        let completed = Outcome::Completed;
         assert_eq!(beginning(completed, "All is well."), "All is well.");
         assert_eq!(beginning(completed, &long), format!("{}…", "x".repeat(79)));
         assert_eq!(beginning(completed, "# Found\n\nThree.\n"), "# Found …");
