@@ -4,7 +4,7 @@
 use legwork_protocol::api::Reply;
 use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, OPTIONS_MAX, SUBJECT_MAX_CHARS};
 use legwork_protocol::refusal::{cut, plain};
-use legwork_protocol::view::{QuestionKind, QuestionOption, QuestionView};
+use legwork_protocol::view::{ALLOW_ALWAYS, QuestionKind, QuestionOption, QuestionView};
 use legwork_protocol::{
     HostId, Installable, MessageId, PartId, QuestionId, SessionId, TaskId, Time, Usage,
 };
@@ -262,7 +262,7 @@ pub struct Question {
 impl Question {
     /// A permission that can be given once or for good, or refused.
     pub fn permission(id: QuestionId, subject: impl Into<String>) -> Self {
-        let options = [("once", "Allow once"), ("always", "Allow always"), ("reject", "Reject")];
+        let options = [("once", "Allow once"), ("always", ALLOW_ALWAYS), ("reject", "Reject")];
         let option = |(id, label): (&str, &str)| QuestionOption {
             id: id.to_owned(),
             label: label.to_owned(),
@@ -270,6 +270,15 @@ impl Question {
         let options = options.into_iter().map(option).collect();
         let kind = QuestionKind::Permission;
         Self { id, kind, subject: subject.into(), options, takes_words: true }
+    }
+
+    /// Says in the host's words what a yes for good allows.
+    #[must_use]
+    pub fn with_always(mut self, label: String) -> Self {
+        for option in self.options.iter_mut().filter(|option| option.id == "always") {
+            option.label.clone_from(&label);
+        }
+        self
     }
 
     /// What anybody sees of it: a few lines, whatever the host said.

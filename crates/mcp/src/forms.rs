@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 pub fn form(task: &TaskView, question: &QuestionView) -> Value {
     let headline = legwork_views::model::ask::headline(question);
     let subject = legwork_views::model::ask::subject(question);
-    let message = format!("{} ({}): {headline}\n\n{subject}", task.description, task.agent);
+    let mut message = format!("{} ({}): {headline}\n\n{subject}", task.description, task.agent);
+    if let Some(label) = question.always_means() {
+        message.push_str(&format!("\n\nIts host calls \"always\": {label}"));
+    }
     let reply = match question.kind {
         QuestionKind::Permission => {
             let offered = ["once", "always", "reject"];
@@ -92,6 +95,9 @@ mod tests {
         assert_eq!(offered, &json!(["once", "reject"]));
         let message = form["message"].as_str().unwrap();
         assert!(message.contains(&task.description) && message.ends_with("cargo test"));
+        let wider = question(QuestionKind::Permission, &["once", "always"]);
+        let message = super::form(&task, &wider)["message"].as_str().unwrap().to_owned();
+        assert!(message.ends_with("Its host calls \"always\": is always"), "{message}");
         let of = |value: &Value| reply(&permission, value);
         assert_eq!(of(&filled("once")), Some(Reply::Once));
         assert_eq!(of(&filled("reject")), Some(Reply::Reject(None)));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use legwork_engine::work::Question;
 use legwork_protocol::QuestionId;
 use legwork_protocol::api::Reply;
-use legwork_protocol::limits::SUBJECT_MAX_CHARS;
+use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, SUBJECT_MAX_CHARS};
 use legwork_protocol::refusal::cut;
 use legwork_protocol::view::QuestionOption;
 use serde_json::{Value, json};
@@ -22,6 +22,8 @@ use legwork_protocol::json_rpc::ID_MAX_BYTES;
 pub struct Options {
     /// The id of the first option of each kind.
     ids: BTreeMap<&'static str, String>,
+    /// What the agent calls a yes for good.
+    always: Option<String>,
 }
 
 /// Every kind of option, as the protocol names them.
@@ -31,15 +33,20 @@ impl Options {
     /// Those of a request. One with an id that nobody can keep is not offered.
     pub fn of(params: &Value) -> Self {
         let options = params["options"].as_array().into_iter().flatten().take(OPTIONS_MAX);
-        let mut ids = BTreeMap::new();
+        let (mut ids, mut always) = (BTreeMap::new(), None);
         for option in options {
             let kind = KINDS.into_iter().find(|kind| option["kind"] == *kind);
             let id = option["optionId"].as_str().filter(|id| id.len() <= ID_MAX_BYTES);
             if let (Some(kind), Some(id)) = (kind, id) {
+                if kind == "allow_always" && !ids.contains_key(kind) {
+                    let name = option["name"].as_str().map(str::trim);
+                    let name = name.filter(|name| !name.is_empty());
+                    always = name.map(|name| cut(name, HOST_TEXT_MAX_CHARS));
+                }
                 ids.entry(kind).or_insert_with(|| id.to_owned());
             }
         }
-        Self { ids }
+        Self { ids, always }
     }
 
     /// Whether an answer of this name chooses an option.
@@ -82,7 +89,10 @@ pub fn question(id: QuestionId, params: &Value, options: &Options) -> Question {
     let mut question = Question::permission(id, subject);
     question.takes_words = false;
     question.options.retain(offered);
-    question
+    match &options.always {
+        Some(name) => question.with_always(name.clone()),
+        None => question,
+    }
 }
 
 /// The answer by policy; nothing if a person is to be asked.
@@ -113,7 +123,7 @@ pub fn by_person(reply: &Reply, options: &Options) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
-    use legwork_protocol::view::QuestionKind;
+    use legwork_protocol::view::{ALLOW_ALWAYS, QuestionKind};
 
     use super::*;
 
@@ -136,7 +146,8 @@ mod tests {
         all.insert(0, option("a", "allow_once"));
         let kept = Options::of(&json!({ "options": all, "toolCall": { "rawInput": long } }));
         let ids = [("allow_once", "a".to_owned()), ("allow_always", "b".to_owned())];
-        assert_eq!(kept, Options { ids: ids.into() });
+        let always = Some(cut(&long, HOST_TEXT_MAX_CHARS));
+        assert_eq!(kept, Options { ids: ids.into(), always });
     }
 
     fn selected(kind: &str) -> Value {
@@ -169,6 +180,19 @@ mod tests {
         assert_eq!(by_policy(Permissions::Ask, &all), None);
         assert_eq!(by_policy(Permissions::Allow, &all), Some(selected("allow_once")));
         assert_eq!(by_policy(Permissions::Reject, &all), Some(selected("reject_once")));
+    }
+
+    /// claude-agent-acp 0.100.0 asks so for a single file.
+    #[test]
+    fn p11_a_yes_for_good_is_named_as_the_agent_names_it() {
+        let mut params = request(&["allow_once", "allow_always", "reject_once"]);
+        let always = |params: &Value| {
+            let asked = question("q_1".parse().unwrap(), params, &Options::of(params));
+            asked.options[1].label.clone()
+        };
+        assert_eq!(always(&params), ALLOW_ALWAYS);
+        params["options"][1]["name"] = json!("Yes, allow all edits during this session");
+        assert_eq!(always(&params), "Yes, allow all edits during this session");
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn wanted_following(followed: &[SessionId]) -> Vec<Wanted> {
         parts,
         all("message.part.removed", "sessionID messageID partID"),
         Wanted { every_ms: u64::try_from(DELTA_EVERY.as_millis()).unwrap_or(1_000), ..delta },
-        all("permission.asked", "id sessionID permission patterns metadata.command"),
+        all("permission.asked", "id sessionID permission patterns always metadata.command"),
         all("permission.replied", "sessionID requestID reply"),
         all("question.asked", "id sessionID questions"),
         all("question.replied", "sessionID requestID answers"),

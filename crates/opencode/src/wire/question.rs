@@ -3,7 +3,7 @@
 use legwork_engine::work::Question;
 use legwork_protocol::SessionId;
 use legwork_protocol::api::Reply;
-use legwork_protocol::view::{QuestionKind, QuestionOption};
+use legwork_protocol::view::{ALLOW_ALWAYS, QuestionKind, QuestionOption};
 use serde_json::Value;
 
 /// A permission (`{id, sessionID, permission, patterns, metadata}`) or a question (`{id, sessionID,
@@ -12,7 +12,13 @@ pub fn read(told: &Value) -> Option<(SessionId, Question)> {
     let session = told["sessionID"].as_str()?.parse().ok()?;
     let id = told["id"].as_str()?.parse().ok()?;
     if told.get("questions").is_none() {
-        return Some((session, Question::permission(id, permission(told))));
+        let question = Question::permission(id, permission(told));
+        let always: Vec<&str> = list(told, "always").filter_map(Value::as_str).collect();
+        let question = match always[..] {
+            [] => question,
+            _ => question.with_always(format!("{ALLOW_ALWAYS}: {}", always.join(", "))),
+        };
+        return Some((session, question));
     }
     let questions: Vec<&Value> = list(told, "questions").collect();
     let (subject, options) = match questions[..] {

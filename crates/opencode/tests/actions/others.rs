@@ -81,7 +81,8 @@ fn d5_a_poll_shows_who_is_busy_retried_and_waiting() {
     assert_eq!(busy, expected.map(|(id, retry)| (id.parse().unwrap(), retry)));
     let id = |id: &Value| id.as_str().unwrap().parse().unwrap();
     let permission =
-        Question::permission(id(&fixture("permissions")[0]["id"]), "bash: echo permitted");
+        Question::permission(id(&fixture("permissions")[0]["id"]), "bash: echo permitted")
+            .with_always("Allow always: echo *".to_owned());
     let option = |id: &str, label: &str| QuestionOption { id: id.into(), label: label.into() };
     let question = Question {
         id: id(&fixture("questions")[0]["id"]),

@@ -210,6 +210,9 @@ pub enum Waiting {
     },
 }
 
+/// The name of a yes for good whose extent its host does not tell.
+pub const ALLOW_ALWAYS: &str = "Allow always";
+
 /// A helper's question to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what they are called")]
@@ -240,6 +243,17 @@ impl QuestionView {
     /// Whether words may go with a no to it.
     pub fn takes_words_with_a_no(&self) -> bool {
         self.kind == QuestionKind::Permission && self.takes_words
+    }
+
+    /// What a yes for good allows, in its host's words. It may be far more than what is asked about:
+    /// all edits of a session, or every command that begins alike.
+    pub fn always_means(&self) -> Option<&str> {
+        let always = self.options.iter().find(|option| option.id == "always");
+        let label = always.map(|option| option.label.trim());
+        let is_general = |label: &str| {
+            ["always", "allow always", "always allow"].contains(&label.to_lowercase().as_str())
+        };
+        label.filter(|label| !label.is_empty() && !is_general(label))
     }
 
     /// Whether its host offers this answer to a permission. One that names no answers takes any.

@@ -88,8 +88,7 @@ pub const WIDER: &str = "Allow this from now on, without being asked?";
 
 /// What that would allow, whole.
 pub fn wider(question: &QuestionView) -> String {
-    let label = question.options.iter().find(|option| option.id == "always");
-    let label = label.map(|option| format!("\n\nIts host calls that: {}", option.label));
+    let label = question.always_means().map(|label| format!("\n\nIts host calls that: {label}"));
     format!("{}{}", subject(question), label.unwrap_or_default())
 }
 

@@ -68,6 +68,11 @@ pub fn in_short(question: &QuestionView) -> String {
 pub fn answered(question: &QuestionView, reply: &Reply) -> String {
     let did = match reply {
         Reply::Once => "Allowed once",
+        Reply::Always if let Some(label) = question.always_means() => {
+            let what = plain(subject(question), LINE_MAX_CHARS);
+            let label = plain(label, LINE_MAX_CHARS);
+            return format!("Allowed from now on: {what} (its host calls that: {label})");
+        }
         Reply::Always => "Allowed from now on",
         Reply::Reject(_) if question.kind == QuestionKind::Question => "Not answered",
         Reply::Reject(_) => "Rejected",
@@ -118,6 +123,12 @@ mod tests {
         assert_eq!(said(&Reply::Once), "Allowed once: ls [2J -la");
         assert_eq!(said(&Reply::Always), "Allowed from now on: ls [2J -la");
         assert_eq!(said(&Reply::Reject(Some("no".to_owned()))), "Rejected: ls [2J -la");
+        let mut write = permission("Write a.rs");
+        write.options[1].label = "Allow all edits".to_owned();
+        assert_eq!(
+            answered(&write, &Reply::Always),
+            "Allowed from now on: Write a.rs (its host calls that: Allow all edits)"
+        );
         let mut asked = permission("Which one?");
         asked.kind = QuestionKind::Question;
         asked.options[0].label = "The first".to_owned();
