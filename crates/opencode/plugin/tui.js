@@ -200,8 +200,8 @@ function helperOf(view) {
     agent: plain(view.agent, 60),
     parent: words(view.parent, ID),
     session: words(view.session, ID),
-    // Where its session can be looked at.
-    isHere: typeof view.place === "string" && view.place.startsWith("opencode/"),
+    // Where its session is kept, if it can be looked at.
+    place: words(view.place, /^opencode\/.*/),
     doing: plain(view.doing) || plain(last),
     tools: number(view.tool_calls),
     reason: plain(view.reason),
@@ -519,9 +519,20 @@ class View {
     safe(() => this.api.attention.notify(told))()
   }
 
-  /** Whether this OpenCode has the session that launched it: it may be another machine's. */
-  isOurs({ parent }) {
-    return !!parent && !!safe(() => this.api.state.session.get(parent))()
+  /** Whether this OpenCode has the session that launched it: it may be another machine's. A session
+   * that was begun in another window since is not known here, but its place is. */
+  isOurs({ parent, place }) {
+    return this.knows(parent) || (!!place && this.places().has(place))
+  }
+
+  knows(session) {
+    return !!session && !!safe(() => this.api.state.session.get(session))()
+  }
+
+  /** The places of the sessions that are known here. */
+  places() {
+    const known = this.helpers().filter(({ parent, place }) => place && this.knows(parent))
+    return new Set(known.map(({ place }) => place))
   }
 
   of(session) {
@@ -592,7 +603,7 @@ class View {
   outdated(helper, shown) {
     const { session, started, state, doing, tools, ended } = helper
     const { messages, status } = this.api.state.session
-    const known = session && helper.isHere ? this.ui.untrack(() => messages(session)) : []
+    const known = session && helper.place ? this.ui.untrack(() => messages(session)) : []
     if (!known.length || (!isOver(helper) && session !== shown)) return
     const last = known.at(-1)
     const isWhole = last.role === "assistant" && last.time?.completed >= started
@@ -843,9 +854,9 @@ class View {
     this.goTo(helper)
   }
 
-  goTo({ id, title, session, isHere }) {
+  goTo({ id, title, session, place }) {
     this.api.ui.dialog.clear()
-    if (session && isHere) return this.api.route.navigate("session", { sessionID: session })
+    if (session && place) return this.api.route.navigate("session", { sessionID: session })
     if (!session) return this.tell(`${title} has no session yet.`, "info")
     this.tell(`${title} does not work in OpenCode. In a terminal: legwork transcript ${id}`, "info")
   }
@@ -1005,7 +1016,7 @@ class View {
 
   drawLaunch({ part, task }, helpers) {
     const helper = helpers.find(({ id }) => id === task)
-    if (!helper?.session || !helper.isHere) return
+    if (!helper?.session || !helper.place) return
     const word = { failed: "failed", cancelled: "cancelled", asks: "asks you" }[helper.state]
     const title = fit(helper.title, LAUNCH_COLUMNS)
     const description = word ? `${title} · ${word}` : title

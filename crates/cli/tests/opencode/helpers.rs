@@ -299,6 +299,23 @@ fn v5_a_helper_outside_of_opencode_is_seen_and_answered_too() {
 }
 
 /// Also V8: what was shown stays, and is brought up to date when the daemon is back.
+/// A window does not know the sessions that another one begins after its own start.
+#[test]
+fn v5_the_list_has_the_helpers_of_a_conversation_that_another_window_began() {
+    block_on(async {
+        let model = Model::start();
+        let home = furnish_whole(&model, cast());
+        let first = Screen::open(&home, 100, 40).await;
+        first.say(&[&helper("general", "Here before", &["say the end"]), "say I asked one"]);
+        first.shows("[BACKGROUND TASK COMPLETED]").await;
+        let other = Screen::open(&home, 100, 40).await;
+        other.say(&[&helper("careful", "Over there", &[&bash("echo hi")]), "say I asked one"]);
+        other.shows("Over there · asks you").await;
+        first.list().await;
+        first.shows_all(&["Asks you", "? Over there", "Here before"]).await;
+    });
+}
+
 #[test]
 fn v5_a_daemon_that_is_killed_while_it_is_shown_is_back_before_anybody_notices() {
     block_on(async {
