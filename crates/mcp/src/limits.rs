@@ -23,6 +23,10 @@ pub const HABITS: Habits = Habits { idle_max: Duration::from_secs(60), hears_soo
 pub const AGENTS_MAX: Duration = Duration::from_secs(5);
 /// A person's look at a form; then the question is left to the other ways to answer it.
 pub const FORM_MAX: Duration = Duration::from_secs(60 * 60);
+/// How often, and how many times, the lease of a run is renewed once a form about it was filled in.
+/// Claude Code polls again up to 11 s later (2.1.328), and a lease lasts 10 s.
+pub const AFTER_FORM_EVERY: Duration = Duration::from_secs(5);
+pub const AFTER_FORM_LEASES: u32 = 3;
 /// No person reads a form and says no in less.
 pub const READ_MIN: Duration = Duration::from_millis(300);
 /// Ancestors among which the client is looked for: it may have started us by a launcher.

@@ -3,6 +3,7 @@
 //! it asks.
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -11,15 +12,18 @@ use legwork_protocol::amounts::{counted, duration};
 use legwork_protocol::api::{self, Ask, Refusal, Request};
 use legwork_protocol::ids::run_name;
 use legwork_protocol::json_rpc::{self, RpcError};
+use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
 use legwork_protocol::line::Context;
+use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{EndView, TaskView};
 use legwork_protocol::{Outcome, QuestionId, TaskId, Time};
 use serde_json::{Map, Value, json};
+use tokio::time::sleep;
 
 use crate::calls::Done;
 use crate::era::{Client, bad};
 use crate::forms;
-use crate::limits::{AWAY_MAX, POLL_EVERY_MS, POLL_HOLD_MS};
+use crate::limits::{AFTER_FORM_EVERY, AFTER_FORM_LEASES, AWAY_MAX, POLL_EVERY_MS, POLL_HOLD_MS};
 use crate::server::{After, Answer, Server};
 
 /// A run, as a client names it: the task's id, and the run's number unless it is the first.
@@ -109,10 +113,15 @@ impl Server {
     }
 
     /// The person has filled in forms.
-    pub async fn update_task(&self, client: &Client, params: &Value) -> Result<Answer, RpcError> {
-        let Run(id, _) = named(client, params)?;
+    pub async fn update_task(
+        self: &Arc<Self>,
+        client: &Client,
+        params: &Value,
+    ) -> Result<Answer, RpcError> {
+        let Run(id, run) = named(client, params)?;
         let filled = params["inputResponses"].as_object();
         let filled = filled.ok_or_else(|| bad("inputResponses is missing"))?;
+        self.polls_soon(Run(id, run), self.poller(client, params)).await;
         let task: TaskView = match self.daemon.request(show(id)).await {
             Ok(task) => task,
             // Cleared meanwhile: there is nothing to answer.
@@ -130,6 +139,23 @@ impl Server {
             }
         }
         Ok(json!({}).into())
+    }
+
+    /// A client does not poll while it shows a form (Claude Code 2.1.328), so that its lease may be
+    /// over. It polls again some seconds after the form: until then the run is still its to be told
+    /// of.
+    async fn polls_soon(self: &Arc<Self>, Run(id, run): Run, poller: Context) {
+        let lease =
+            move || Ask::Collect { task: id.to_string(), run, questions: Vec::new(), wait_ms: 0 };
+        // If it fails, what follows fails too and says why.
+        let _ = self.daemon.request_for::<Done>(Some(&poller), None, lease()).await;
+        let server = self.clone();
+        tokio::spawn(async move {
+            for _ in 0..AFTER_FORM_LEASES {
+                sleep(AFTER_FORM_EVERY).await;
+                let _ = server.daemon.request_for::<Done>(Some(&poller), None, lease()).await;
+            }
+        });
     }
 
     /// Calls a run off. One that has ended, or that nobody knows any more, has been.
@@ -200,7 +226,11 @@ fn working(task: &TaskView, run: u32) -> Value {
 fn ended_view(task: &TaskView, run: u32, end: &EndView) -> Value {
     if end.outcome == Outcome::Cancelled {
         let mut cancelled = view(task, run, State::Cancelled);
-        cancelled["statusMessage"] = json!(end.text.lines().next().unwrap_or_default());
+        // The model reads no more of it: who cancelled it is behind the headline.
+        cancelled["statusMessage"] = {
+            let lines: Vec<&str> = end.text.lines().filter(|line| !line.is_empty()).collect();
+            json!(plain(&lines.join(" "), HOST_TEXT_MAX_CHARS))
+        };
         return cancelled;
     }
     let mut completed = view(task, run, State::Completed);
@@ -286,7 +316,7 @@ mod tests {
             (&cancelled["status"], &cancelled["result"]),
             (&json!("cancelled"), &Value::Null)
         );
-        assert_eq!(cancelled["statusMessage"], "[HEADLINE]");
+        assert_eq!(cancelled["statusMessage"], "[HEADLINE] all of it");
     }
 
     #[test]

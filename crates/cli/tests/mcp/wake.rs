@@ -10,6 +10,7 @@ use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
+use legwork_protocol::limits::COLLECT_LEASE_MS;
 use legwork_testkit::DEADLINE;
 use legwork_testkit::legwork::{Home, eventually};
 use rustix::process::{Pid, Signal, kill_process};
@@ -87,6 +88,28 @@ fn m3_a_session_whose_front_has_died_is_woken_through_its_inbox_once() {
     let end = again.poll(&task, "completed");
     let said = crate::client::text(&end["result"]);
     assert!(said.contains("told in this conversation already"), "{said}");
+    assert!(inbox.recv_timeout(Duration::from_millis(200)).is_err());
+}
+
+/// Claude Code does not poll while it shows a form.
+#[test]
+fn m3_an_end_right_after_a_form_that_was_long_open_is_left_to_the_next_poll() {
+    let home = Home::new();
+    let (command, inbox) = claude(&home);
+    let mut client = Client::modern_as(command, "claude-code");
+    let task = client.launch_task("ask rm -rf target; say done");
+    let asks = client.poll(&task, "input_required");
+    let question = asks["inputRequests"].as_object().unwrap().keys().next().unwrap();
+    // Nobody polls, so the lease runs out.
+    std::thread::sleep(Duration::from_millis(COLLECT_LEASE_MS + 500));
+    let filled = json!({ question: { "action": "accept", "content": { "reply": "once" } } });
+    client.ask("tasks/update", json!({ "taskId": task, "inputResponses": filled }));
+    eventually("the helper is done", || {
+        (home.run(["show", &task, "--json"]).json()["status"] == "completed").then_some(())
+    });
+    assert!(inbox.recv_timeout(Duration::from_secs(1)).is_err(), "its client polls again");
+    let end = client.poll(&task, "completed");
+    assert!(crate::client::text(&end["result"]).contains("done"), "{end}");
     assert!(inbox.recv_timeout(Duration::from_millis(200)).is_err());
 }
 
