@@ -37,7 +37,7 @@ pub(crate) struct Host {
     pub running: BTreeSet<TaskId>,
     /// Runs that wait for one, first in, first out.
     pub queue: BTreeSet<(u64, TaskId)>,
-    pub polling: bool,
+    pub polling: Option<Time>,
     /// Polls in a row that did not ask for questions.
     pub unasked: u32,
     pub came: Time,
@@ -85,7 +85,7 @@ impl Hosts {
             shows: None,
             running: BTreeSet::new(),
             queue: BTreeSet::new(),
-            polling: false,
+            polling: None,
             unasked: 0,
             came: Time::default(),
             away_since: None,

@@ -27,7 +27,7 @@ impl Engine {
         host.presence = Presence::Here;
         host.lifetime = lifetime;
         host.serves = serves;
-        host.polling = false;
+        host.polling = None;
         // What was asked while it was away was not heard.
         host.unasked = POLLS_UNASKED_MAX;
         host.came = self.now;

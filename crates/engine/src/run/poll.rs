@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use legwork_protocol::limits::{POLL_EVERY_MS, POLLS_UNASKED_MAX, QUIET_MS};
-use legwork_protocol::{HostId, SessionId, TaskId};
+use legwork_protocol::{HostId, SessionId, TaskId, Time};
 
 use super::task::Stage;
 use super::volatile::Stillness;
@@ -17,12 +17,12 @@ use crate::work::{Action, Finding, HostError, Question, Retry, Scope};
 impl Engine {
     pub(crate) fn poll(&mut self, id: &HostId) {
         let Some(host) = self.hosts.get(id) else { return };
-        if host.presence != Presence::Here || host.polling || host.running.is_empty() {
+        if host.presence != Presence::Here || host.polling.is_some() || host.running.is_empty() {
             return;
         }
         let scope = self.scope_for(host);
         let Some(host) = self.hosts.get_mut(id) else { return };
-        host.polling = true;
+        host.polling = Some(self.now);
         self.work(id.clone(), Action::Poll { scope }, Purpose::Poll(id.clone(), scope));
     }
 
@@ -40,7 +40,7 @@ impl Engine {
     /// A run of this host is at work, so the host is polled from now on.
     pub(super) fn poll_host_of(&mut self, id: TaskId) {
         let Some(host) = self.tasks.live(id).map(|live| live.task.run.host.clone()) else { return };
-        let polling = self.hosts.get(&host).is_some_and(|host| host.polling);
+        let polling = self.hosts.get(&host).is_some_and(|host| host.polling.is_some());
         let timer = Timer::Poll(host);
         if !polling && !self.timers.is_set(&timer) {
             self.timers.set(timer, self.now.plus(POLL_EVERY_MS));
@@ -49,7 +49,8 @@ impl Engine {
 
     pub(crate) fn polled(&mut self, id: &HostId, scope: Scope, found: Result<Finding, HostError>) {
         let Some(host) = self.hosts.get_mut(id) else { return };
-        host.polling = false;
+        // What was asked over an earlier link settles nothing.
+        let began = host.polling.take().unwrap_or_default();
         let working: Vec<TaskId> = host.running.iter().copied().collect();
         if !working.is_empty() {
             self.timers.set(Timer::Poll(id.clone()), self.now.plus(POLL_EVERY_MS));
@@ -63,7 +64,7 @@ impl Engine {
             open.entry(session).or_default().push(question);
         }
         for task in working {
-            self.apply_poll(task, &busy, asked.then_some(&open));
+            self.apply_poll(task, &busy, asked.then_some(&open), began);
         }
     }
 
@@ -72,6 +73,7 @@ impl Engine {
         id: TaskId,
         busy: &BTreeMap<SessionId, Option<Retry>>,
         questions: Option<&BTreeMap<SessionId, Vec<Question>>>,
+        began: Time,
     ) {
         let now = self.now;
         let Some(Live { task, volatile }) = self.tasks.live_mut(id) else { return };
@@ -87,7 +89,7 @@ impl Engine {
         let open = questions.map(|all| all.get(session).map(Vec::as_slice).unwrap_or_default());
         self.provider_told(id, retry);
         if let Some(open) = open {
-            self.apply_questions(id, open);
+            self.apply_questions(id, open, began);
         }
         self.tend_run(id);
     }

@@ -3,7 +3,7 @@
 use legwork_protocol::api::{Answer, Reply};
 use legwork_protocol::limits::{QUESTIONS_MAX_NUMBERED, QUESTIONS_MAX_OPEN, QUESTIONS_MAX_TOLD};
 use legwork_protocol::view::{QuestionKind, QuestionView};
-use legwork_protocol::{CallId, QuestionId, Refusal, TaskId};
+use legwork_protocol::{CallId, QuestionId, Refusal, TaskId, Time};
 
 use super::task::Task;
 use crate::engine::{Answered, Engine, Purpose};
@@ -13,12 +13,14 @@ use crate::text::notices::question_headline;
 use crate::work::{Action, Finding, HostError, Question};
 
 impl Engine {
-    /// These are the helper's open questions, and no others.
-    pub(super) fn apply_questions(&mut self, id: TaskId, open: &[Question]) {
+    /// These were the helper's open questions, and no others, when the host was asked. A question
+    /// that came while the answer was on its way is not in it and is not settled.
+    pub(super) fn apply_questions(&mut self, id: TaskId, open: &[Question], began: Time) {
         let Some(Live { volatile, .. }) = self.tasks.unfinished_mut(id) else { return };
-        let known = volatile.questions.keys();
-        let answered = known.filter(|id| !open.iter().any(|question| question.id == **id));
-        for question in answered.cloned().collect::<Vec<_>>() {
+        let known = volatile.questions.values().filter(|question| question.since < began);
+        let answered = known.filter(|known| !open.iter().any(|question| question.id == known.id));
+        let answered: Vec<QuestionId> = answered.map(|question| question.id.clone()).collect();
+        for question in answered {
             self.question_closed(id, &question, Settled::InHost(None));
         }
         for question in open {
