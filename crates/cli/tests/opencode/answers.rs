@@ -81,6 +81,7 @@ fn p11_what_is_allowed_for_good_is_asked_first_and_an_answer_is_said_with_what_i
         still_asks(&screen, |shown| shown.contains("Open its session")).await;
         screen.tui.keys(&["Enter"]);
         screen.shows("Allowed once: echo one").await;
+        screen.shows_line("it goes on", &["● Run the tests"]).await;
         // Only this one was allowed.
         model.open("two");
         screen.shows_line("it asks again", &["? Run the tests", "asks you"]).await;
