@@ -3,6 +3,7 @@
 //! trusts nothing but the changes themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::sync::Arc;
 
 use legwork_engine::Usage;
@@ -13,7 +14,7 @@ use legwork_protocol::{
     CallKey, HostId, MessageId, Place, SessionId, Settings, Status, TaskId, Time,
 };
 
-use crate::edges::Edge;
+use crate::edges::{Edge, arrow};
 use crate::figures::Figures;
 
 /// What the auditor found wrong: which check, and what.
@@ -461,22 +462,8 @@ impl Audit {
 
     /// The same auditor with empty books: what was found stays found.
     pub fn begun_anew(&mut self) -> Self {
-        let found = std::mem::take(&mut self.found);
+        let (found, edges) = (mem::take(&mut self.found), mem::take(&mut self.edges));
         let (max_running, figures) = (self.max_running, self.figures.begun_anew());
-        Self { max_running, life: self.life, figures, found, ..Self::default() }
-    }
-}
-
-/// The arrows of the lifecycle, written down a second time on purpose: a mistake in the first
-/// table would otherwise be its own witness.
-fn arrow(from: StageName, to: StageName) -> bool {
-    use StageName::{Cancelled, Completed, Failed, Opening, Prompting, Queued, Working};
-    match (from, to) {
-        (Completed | Failed | Cancelled, _) => false,
-        (_, Failed | Cancelled | Queued) => true,
-        (Queued, Opening | Prompting) | (Opening, Opening | Prompting) => true,
-        (Prompting, Prompting | Working | Completed) | (Working, Working | Completed) => true,
-        (Queued, Working | Completed) | (Opening, Working | Completed) => false,
-        (Prompting | Working, Opening) | (Working, Prompting) => false,
+        Self { max_running, life: self.life, figures, edges, found, ..Self::default() }
     }
 }

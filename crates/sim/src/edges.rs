@@ -107,3 +107,17 @@ pub fn table(taken: &BTreeSet<Edge>) -> String {
     let taken = taken.iter().map(|edge| format!("{edge:?}\n"));
     taken.chain(untaken).collect()
 }
+
+/// The arrows of the lifecycle, written down a second time on purpose: a mistake in the first
+/// table would otherwise be its own witness.
+pub fn arrow(from: StageName, to: StageName) -> bool {
+    use StageName::{Cancelled, Completed, Failed, Opening, Prompting, Queued, Working};
+    match (from, to) {
+        (Completed | Failed | Cancelled, _) => false,
+        (_, Failed | Cancelled | Queued) => true,
+        (Queued, Opening | Prompting) | (Opening, Opening | Prompting) => true,
+        (Prompting, Prompting | Working | Completed) | (Working, Working | Completed) => true,
+        (Queued, Working | Completed) | (Opening, Working | Completed) => false,
+        (Prompting | Working, Opening) | (Working, Prompting) => false,
+    }
+}

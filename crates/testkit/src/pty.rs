@@ -29,9 +29,9 @@ const REPLACEMENT: char = '\u{fffd}';
 /// What the parser keeps in that cell: a character for private use, as long in bytes and in cells.
 const STAND_IN: char = '\u{e0fd}';
 
-/// Gives the programs that are started from now on the ordinary ways with Ctrl-C and a terminal that
-/// is closed. Tests that run in the background of a script, or under nohup, ignore these signals,
-/// and what they start would too; a signal with a handler goes back to its default in a new program.
+/// Lets Ctrl-C and the end of a terminal end the programs that are started from now on. Tests that
+/// run in the background of a script, or under nohup, ignore these signals, and so would what they
+/// start. A signal with a handler goes back to its default in a new program.
 fn heed_signals_of_terminals() {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

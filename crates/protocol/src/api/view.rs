@@ -245,8 +245,8 @@ impl QuestionView {
         self.kind == QuestionKind::Permission && self.takes_words
     }
 
-    /// What a yes for good allows, in its host's words. It may be far more than what is asked about:
-    /// all edits of a session, or every command that begins alike.
+    /// What a yes for good allows, in its host's words. It may be far more than what is asked
+    /// about: all edits of a session, or every command that begins alike.
     pub fn always_means(&self) -> Option<&str> {
         let always = self.options.iter().find(|option| option.id == "always");
         let label = always.map(|option| option.label.trim());
