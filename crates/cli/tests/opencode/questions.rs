@@ -77,9 +77,11 @@ fn d5_a_permission_is_shown_told_once_without_a_turn_and_given_from_the_command_
         assert!(output.text.contains(&format!("\nWaiting: {waits}\n")), "{output:?}");
         let list = stage.call(&parent, "background_list", json!({})).await;
         assert!(list.text.contains(&format!("waits: {waits}")), "{list:?}");
-        for command in [&["show", &task.id][..], &["list"]] {
+        for (command, asks) in [
+            (&["show", &task.id][..], "asks for a permission: bash: echo permitted"),
+            (&["list"], "may it run echo permitted?"),
+        ] {
             let shown = printed(&stage.legwork(command));
-            let asks = "asks for a permission: bash: echo permitted";
             assert!(shown.contains(asks), "{command:?}: {shown}");
         }
         // The command that the notice names is one.
