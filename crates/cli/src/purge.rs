@@ -14,7 +14,8 @@ use legwork_client::{Client, Fault as ClientFault, Holder, Start, holder};
 use legwork_machine::{Folders, STORE_LOCK, if_there};
 use legwork_protocol::api::{Ask, List, Request};
 use legwork_protocol::limits::LIST_MAX_TASKS;
-use legwork_protocol::view::DaemonView;
+use legwork_protocol::line::HostLifetime;
+use legwork_protocol::view::{DaemonView, HostView};
 
 use self::ours::{Contents, Kind};
 use crate::asking::{connect_soon, get, list};
@@ -175,7 +176,15 @@ fn check_idle(view: &DaemonView) -> Result<(), Fault> {
             }
         )));
     }
-    if let Some(host) = view.hosts.first() {
+    let without_window = |host: &HostView| host.lifetime == HostLifetime::Headless;
+    if view.hosts.iter().all(without_window) && !view.hosts.is_empty() {
+        return Err(Fault::Refused(
+            "An OpenCode without a window, which legwork started, is about to end. Try again in \
+             half a minute, or give --force. Nothing was removed."
+                .to_owned(),
+        ));
+    }
+    if let Some(host) = view.hosts.iter().find(|host| !without_window(host)) {
         return Err(Fault::Refused(format!(
             "{} is open with legwork in it ({}) and would start the daemon again. Close it first, \
              or give --force. Nothing was removed.",
@@ -206,8 +215,9 @@ fn lock(store: &Path) -> Result<Option<File>, Fault> {
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(_) => Err(Fault::Refused(
-            "A daemon was started again meanwhile, by an OpenCode that is open perhaps. Close it, \
-             then try again. The plugin is removed, the rest is not."
+            "A daemon was started again meanwhile: by an OpenCode, a client, or a `legwork top`, \
+             `watch` or `ui` that is open. Close it, then try again. The plugin is removed, the \
+             rest is not."
                 .to_owned(),
         )),
     }

@@ -38,7 +38,7 @@ pub enum What {
     OtherVersion { theirs: String, ours: u64 },
     #[error("wants somebody to log in first{how}.")]
     LoginNeeded { how: String },
-    #[error("answered {}with an error: {why}", asked(method))]
+    #[error("answered {}with an error: {}", asked(method), sentence(why))]
     Refused { method: &'static str, why: String },
     #[error("answered {method} without {missing}.")]
     Incomplete { method: &'static str, missing: &'static str },
@@ -52,14 +52,22 @@ pub enum What {
     Stopped(String),
 }
 
+/// A text that ends as a sentence does.
+fn sentence(text: &str) -> String {
+    let is_ended = text.ends_with(['.', '!', '?', '…']);
+    if is_ended { text.to_owned() } else { format!("{text}.") }
+}
+
 /// That a prompt was answered goes without saying.
 fn asked(method: &str) -> String {
     if method == "session/prompt" { String::new() } else { format!("{method} ") }
 }
 
 impl Failure {
-    /// The agent of this name did that; `words` are its last.
+    /// The agent of this name did that; `words` are its last. They are left out where the agent
+    /// itself says why: what an adapter logs says less, and goes on for pages.
     pub fn new(agent: &str, what: What, words: &str) -> Self {
+        let words = if what.says_why() { "" } else { words };
         let words = match plain(words.trim(), WORDS_MAX_CHARS) {
             none if none.is_empty() => none,
             words => format!(" Its last words: {words}"),
@@ -74,6 +82,18 @@ impl Failure {
 }
 
 impl What {
+    /// Whether these are words of the agent about the cause.
+    fn says_why(&self) -> bool {
+        match self {
+            Self::Refused { why, .. } => !why.eq_ignore_ascii_case("internal error"),
+            Self::LoginNeeded { .. }
+            | Self::NoModels
+            | Self::NoSuchModel { .. }
+            | Self::Stopped(_) => true,
+            _ => false,
+        }
+    }
+
     pub fn refused(method: &'static str, error: &RpcError, logins: &[String]) -> Self {
         if error.code == LOGIN_NEEDED {
             let how = if logins.is_empty() {
@@ -90,5 +110,22 @@ impl What {
             _ => error.message.clone(),
         };
         Self::Refused { method, why: plain(&why, WORDS_MAX_CHARS) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn d3_an_agent_that_says_why_is_not_cited_from_its_log() {
+        let refused = |why: &str| What::Refused { method: "session/prompt", why: why.to_owned() };
+        let said = |what| Failure::new("claude", what, "[session/create] phase=done").to_string();
+        assert_eq!(
+            said(refused("API Error: 400 prompt is odd")),
+            "The agent claude answered with an error: API Error: 400 prompt is odd."
+        );
+        let bare = said(refused("Internal error"));
+        assert!(bare.ends_with("error. Its last words: [session/create] phase=done"), "{bare}");
     }
 }

@@ -134,6 +134,9 @@ fn check(file: &Path, screen: &Screen) -> Result<Exit, Fault> {
     screen.report(
         || json!({ "file": file, "mistakes": mistakes }),
         || match mistakes.is_empty() {
+            true if !file.exists() => {
+                vec![format!("{} is not there: every setting has its default.", file.display())]
+            }
             true => vec![format!("{} has no mistake.", file.display())],
             false => mistakes.clone(),
         },

@@ -163,7 +163,7 @@ fn unreached(folders: &Folders, fault: Fault, screen: &Screen) -> Result<Exit, F
     let facts = vec![
         ("Process", Cell::new(format!("{} (legwork {})", record.pid, record.build))),
         ("Socket", Cell::new(socket.unwrap_or_else(|| "none yet".to_owned()))),
-        ("At work", Cell::new(format!("{} over ACP", counted(record.at_work, "helper")))),
+        ("Over ACP", Cell::new(format!("{} at work", counted(record.at_work, "helper")))),
     ];
     screen.lines(table::facts(facts))?;
     Err(fault)
@@ -188,7 +188,7 @@ fn page(daemon: &DaemonView) -> Vec<(&'static str, Cell)> {
         ("Process", Cell::new(format!("{} (legwork {})", daemon.pid, daemon.build))),
         ("Started", Cell::new(moment(daemon.started))),
         ("Tasks", Cell::new(tasks)),
-        ("At work", Cell::new(format!("{} over ACP", counted(daemon.at_work, "helper")))),
+        ("Over ACP", Cell::new(format!("{} at work", counted(daemon.at_work, "helper")))),
         ("Pending", Cell::new(counted(daemon.pending, "notice"))),
         ("Records", health),
         ("Store", Cell::new(&daemon.store)),
