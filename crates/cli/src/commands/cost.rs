@@ -71,12 +71,12 @@ fn sentence(total: &CostSum) -> String {
     let cost = || format!("cost {}", sentences::costs(&total.costs));
     let used = || format!("used {} tokens", sentences::number(total.tokens));
     match (total.costs.is_empty(), total.tokens_unknown == total.runs) {
-        (true, true) => format!("{runs} of agents that do not tell their cost and tokens."),
+        (true, true) => format!("{runs} that told no cost and tokens."),
         (true, false) => {
-            format!("{runs} of agents that do not tell their cost {have} {}.", used())
+            format!("{runs} that told no cost {have} {}.", used())
         }
         (false, true) => {
-            format!("{runs} of agents that do not tell their tokens {have} {}.", cost())
+            format!("{runs} that told no tokens {have} {}.", cost())
         }
         (false, false) => format!("{runs} {have} {} and {}.", cost(), used()),
     }
@@ -87,7 +87,7 @@ fn unknown(total: &CostSum) -> Option<String> {
     let which = |count: u64, what: &str| {
         let runs = counted(count as usize, "run");
         let is_new = count > 0 && count < total.runs;
-        is_new.then(|| format!("{runs} of agents that do not tell their {what}"))
+        is_new.then(|| format!("{runs} that told no {what}"))
     };
     let missing = match (total.cost_unknown, total.tokens_unknown) {
         (cost, tokens) if cost == tokens => [which(cost, "cost and tokens"), None],
@@ -142,25 +142,17 @@ mod tests {
             ..CostSum::default()
         };
         for (sum, said, missing) in [
-            (
-                sum(&[], 2, 0),
-                "2 runs of agents that do not tell their cost have used 3,000 tokens.",
-                None,
-            ),
+            (sum(&[], 2, 0), "2 runs that told no cost have used 3,000 tokens.", None),
             (
                 sum(&[], 2, 1),
-                "2 runs of agents that do not tell their cost have used 3,000 tokens.",
-                Some("Not in these sums: 1 run of agents that do not tell their tokens."),
+                "2 runs that told no cost have used 3,000 tokens.",
+                Some("Not in these sums: 1 run that told no tokens."),
             ),
-            (
-                sum(&known, 0, 2),
-                "2 runs of agents that do not tell their tokens have cost 0.5000 USD.",
-                None,
-            ),
+            (sum(&known, 0, 2), "2 runs that told no tokens have cost 0.5000 USD.", None),
             (
                 sum(&known, 1, 2),
-                "2 runs of agents that do not tell their tokens have cost 0.5000 USD.",
-                Some("Not in these sums: 1 run of agents that do not tell their cost."),
+                "2 runs that told no tokens have cost 0.5000 USD.",
+                Some("Not in these sums: 1 run that told no cost."),
             ),
             (sum(&known, 0, 0), "2 runs have cost 0.5000 USD and used 3,000 tokens.", None),
         ] {

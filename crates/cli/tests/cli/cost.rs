@@ -54,10 +54,7 @@ fn p4_what_the_host_does_not_tell_is_unknown() {
         assert_eq!(shown.get(key), None, "{key} is there");
     }
     let costs = home.run(["cost"]).with_code(0).out;
-    assert!(
-        costs.starts_with("1 run of agents that do not tell their cost and tokens.\n"),
-        "{costs}"
-    );
+    assert!(costs.starts_with("1 run that told no cost and tokens.\n"), "{costs}");
     assert!(!costs.contains("Not in these sums"), "the same is said twice: {costs}");
 }
 
@@ -76,7 +73,7 @@ fn p4_costs_are_summed_in_words_first_and_in_json() {
     let by_agent = home.run(["cost", "--by", "agent"]).with_code(0).out;
     let expected = "\
 3 runs have cost 0.7500 USD and used 3,000 tokens.
-Not in these sums: 1 run of agents that do not tell their cost and tokens.
+Not in these sums: 1 run that told no cost and tokens.
 
 AGENT    RUNS  TOOL CALLS  TOKENS               COST
 general  3     0           3,000 and 1 unknown  0.7500 USD and 1 unknown

@@ -23,7 +23,7 @@ impl Model {
         match std::mem::replace(&mut self.mode, Mode::Normal) {
             Mode::Normal if is_control || key.modifiers.contains(KeyModifiers::ALT) => vec![],
             Mode::Normal if self.is_typed(key.code) => {
-                self.say("A text was expected a moment ago. Press the key again.", true);
+                self.say("That key came too soon after a dialog or a text. Press it again.", true);
                 vec![]
             }
             Mode::Normal => {
