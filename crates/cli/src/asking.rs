@@ -175,6 +175,9 @@ fn no_such_task(client: &mut Client, typed: &str) -> Result<Fault, Fault> {
         described.iter().map(|task| format!("{} ({})", task.id, task.description)).collect();
     let hint = match meant.as_slice() {
         [] => LOOK.to_owned(),
+        some if described.iter().all(|task| task.description.to_lowercase().contains(&lower)) => {
+            format!("By its description, did you mean {}?", some.join(" or "))
+        }
         some => format!("Did you mean {}?", some.join(" or ")),
     };
     let begins = lower.strip_prefix("bg_").unwrap_or(&lower);

@@ -137,7 +137,7 @@ fn p11_yes_and_no_are_understood_in_other_words_and_repeated_in_ours() {
         ("yes", "Allowed once: ls\n"),
         ("no", "Rejected: ls\n"),
         ("deny", "Rejected: ls\n"),
-        ("always", "Allowed from now on: ls\n"),
+        ("always", "Allowed from now on: ls (its host calls that: Allow always: ls *)\n"),
     ]
     .into_iter()
     .enumerate()

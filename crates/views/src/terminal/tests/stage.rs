@@ -59,7 +59,8 @@ fn run(run: u32, started: Time, ended: Option<Time>) -> RunView {
 
 pub fn permission(id: &str, subject: &str) -> QuestionView {
     let option = |(id, label): (&str, &str)| QuestionOption { id: id.into(), label: label.into() };
-    let options = [("once", "Allow once"), ("always", "Allow always: cargo test *"), ("reject", "Reject")];
+    let options =
+        [("once", "Allow once"), ("always", "Allow always: cargo test *"), ("reject", "Reject")];
     QuestionView {
         id: id.parse().unwrap(),
         options: options.map(option).to_vec(),
