@@ -101,7 +101,8 @@ impl Engine {
         if let Caller::Session { host, session, .. } = &caller {
             self.heard_from(host, session);
             // A poll is its client's, whose model may be idle.
-            if !matches!(ask, Ask::Collect { .. } | Ask::HandedOver { .. }) {
+            if !matches!(ask, Ask::Collect { .. } | Ask::HandedOver { .. } | Ask::MailShown { .. })
+            {
                 self.turn_begins(session);
             }
         }
@@ -124,6 +125,7 @@ impl Engine {
                 self.collect(call, &caller, (&task, run), questions, wait_ms)
             }
             Ask::HandedOver { task, run } => self.handed_over(&caller, &task, run),
+            Ask::MailShown { messages } => self.mail_shown(messages),
             Ask::List(list) => Ok(Some(Answer::Listed(self.list(&caller, &list)))),
             Ask::Cancel { task } => self.cancel(&caller, &task),
             Ask::Clear => self.clear(&caller),
@@ -170,6 +172,7 @@ impl Engine {
             }
             Hint::Undone { host, session, since } => self.undone(&host, &session, since),
             Hint::Shown { host, session } => self.shown(&host, session),
+            Hint::Read { messages } => self.read(messages),
             Hint::Used { host, session } => {
                 if self.shares_place(&host, &session) {
                     self.heard_from(&host, &session);

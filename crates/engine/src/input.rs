@@ -150,6 +150,10 @@ pub enum Hint {
         host: HostId,
         session: Option<SessionId>,
     },
+    /// A reader was given these deliveries, and will say when it has shown them.
+    Read {
+        messages: Vec<MessageId>,
+    },
     /// A person has undone what happened in the session since this moment; none: nothing is undone.
     Undone {
         host: HostId,
@@ -165,7 +169,8 @@ impl Hint {
             | Self::HostIn { .. }
             | Self::HostAway { .. }
             | Self::HostGone { .. }
-            | Self::NotStarted { .. } => None,
+            | Self::NotStarted { .. }
+            | Self::Read { .. } => None,
             Self::Shown { session, .. } => session.as_ref(),
             Self::Changed { session }
             | Self::Deleted { session, .. }

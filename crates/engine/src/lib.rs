@@ -29,6 +29,7 @@ pub mod work;
 pub use engine::Engine;
 pub use input::{Caller, Headless, Hint, Input, Reaction, Say, Serves};
 pub use legwork_protocol::Usage;
+pub use outbox::pulled::Unread;
 pub use record::{Change, Forget, Journal, Saved};
 pub use run::Volatile;
 pub use run::task::{self, Stage, Task};

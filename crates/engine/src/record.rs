@@ -37,14 +37,22 @@ pub struct Notice {
 }
 
 /// One message with one notice or several. Saved before it is sent; sent again under the same id
-/// until the host shows it.
+/// until the host shows it, or kept under it until its reader has been shown it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub id: MessageId,
     pub to: SessionId,
     pub notices: Vec<NoticeId>,
-    /// The line that says how many tasks are finished and how many still run.
+    /// The line that says how many tasks are finished and how many still run. Empty in one that is
+    /// pulled: its reader is told how many there are then.
     pub counts: String,
+}
+
+impl Delivery {
+    /// Whether nobody can put it into the session, so that it waits until somebody asks for it.
+    pub fn is_pulled(&self) -> bool {
+        self.counts.is_empty()
+    }
 }
 
 /// A session that must not go on. It stays on record until the host shows the session quiet, and
@@ -174,8 +182,8 @@ pub enum Change {
     },
     /// A session is to be told something. Fails if there was a notice with this id before.
     Enqueued(Notice),
-    /// A notice that is in no delivery is not needed any more: its result was read, its question
-    /// was answered, or nobody is left to be told.
+    /// A notice that is in no delivery, or in one that is pulled, is not needed any more: its
+    /// result was read, its question was answered, or nobody is left to be told.
     Withdrawn(NoticeId),
     /// These notices go out in this delivery. Fails if one of them is not pending or in another
     /// delivery.
@@ -184,6 +192,10 @@ pub enum Change {
     DeliveryWithdrawn {
         delivery: MessageId,
         notices: Vec<NoticeId>,
+    },
+    /// The delivery waits from now on until somebody asks for it.
+    DeliveryPulled {
+        delivery: MessageId,
     },
     /// The delivery and its notices are dealt with.
     DeliveryDone {

@@ -26,7 +26,13 @@ impl Engine {
             engine.outbox.put(notice);
         }
         for delivery in saved.deliveries {
-            engine.outbox.carry(Attempt::restored(delivery));
+            if delivery.is_pulled() {
+                engine.outbox.pull(&delivery);
+                // Its reader may be showing it.
+                engine.outbox.read.insert(delivery.id, now);
+            } else {
+                engine.outbox.carry(Attempt::restored(delivery));
+            }
         }
         for ledger in saved.ledgers {
             engine.ledgers.insert((ledger.root.clone(), ledger.currency), ledger);

@@ -17,6 +17,7 @@ impl Engine {
             postpone(&mut recipient.settles_until, ms);
             postpone(&mut recipient.questions_held_until, ms);
         }
+        self.outbox.read.values_mut().for_each(|at| *at = at.plus(ms));
         let unfinished: Vec<TaskId> = self.tasks.unfinished().map(|live| live.task.id).collect();
         for id in unfinished {
             let Some(live) = self.tasks.live_mut(id) else { continue };

@@ -193,6 +193,8 @@ pub enum Finding {
     Queued,
     /// The message is not there, and the program that has the session does not run.
     Absent,
+    /// The message is not there, and nobody can put it there: somebody will ask for it.
+    Pulled,
     Quiet,
 }
 

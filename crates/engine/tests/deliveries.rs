@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use legwork_engine::work::{Action, Finding, HostError, Observation, RunState, Tried, Work};
-use legwork_engine::{Caller, Engine, Hint, Input, Serves, Usage};
+use legwork_engine::{Caller, Change, Engine, Hint, Input, Serves, Usage};
 use legwork_protocol::line::HostLifetime;
 use legwork_protocol::{Ask, CallId, HostId, SessionId, Settings, TaskId, Time};
 
@@ -106,4 +106,40 @@ fn n4_nothing_is_sent_into_a_session_whose_turn_has_just_failed() {
     let at = again.wake_at.unwrap();
     let told = engine.on(Input::Tick, Time(7_000)).work;
     assert!(at <= Time(7_000) && matches!(told[0].action, Action::Deliver { .. }), "{told:?}");
+}
+
+/// What both of two readers are given, each before the other has said so, ends once.
+#[test]
+fn n1_two_readers_are_given_the_same_and_the_first_to_show_it_ends_the_delivery() {
+    let (mut engine, tell) = with_a_delivery();
+    let pulled = engine.on(found(&tell, Ok(Finding::Pulled)), Time(6_002));
+    assert!(matches!(pulled.save[..], [Change::DeliveryPulled { .. }]), "{:?}", pulled.save);
+    assert!(engine.on(Input::Tick, Time(600_000)).work.is_empty(), "nobody sends it any more");
+    let text = |engine: &Engine| {
+        let unread = engine.unread(|to| *to == parent());
+        unread.iter().map(|unread| format!("{unread:?}")).collect::<Vec<_>>()
+    };
+    assert_eq!((text(&engine).len(), text(&engine)), (1, text(&engine)));
+    assert!(engine.unread(|to| *to != parent()).is_empty());
+    let shown = |call| {
+        let Action::Deliver { message, .. } = &tell.action else { panic!() };
+        let ask = Ask::MailShown { messages: vec![message.clone()] };
+        let spare = TaskId::from_number(9);
+        Input::Ask { call: CallId(call), caller: Caller::Person, ask, spare }
+    };
+    let first = engine.on(shown(7), Time(600_001));
+    assert!(matches!(first.save[..], [Change::DeliveryDone { .. }]), "{:?}", first.save);
+    let second = engine.on(shown(8), Time(600_002));
+    assert_eq!((second.save, second.says.len()), (Vec::new(), 1));
+    assert!(text(&engine).is_empty());
+}
+
+#[test]
+fn n1_only_what_waits_for_its_reader_ends_on_the_word_of_one() {
+    let (mut engine, tell) = with_a_delivery();
+    let Action::Deliver { message, .. } = &tell.action else { panic!() };
+    let ask = Ask::MailShown { messages: vec![message.clone()] };
+    let spare = TaskId::from_number(9);
+    let shown = Input::Ask { call: CallId(7), caller: Caller::Person, ask, spare };
+    assert_eq!(engine.on(shown, Time(6_002)).save, Vec::new());
 }

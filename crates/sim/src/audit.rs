@@ -2,6 +2,8 @@
 //! of the lifecycle, one notice for each end, the order of the queue, the limits and the counts. It
 //! trusts nothing but the changes themselves.
 
+mod outbox;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::sync::Arc;
@@ -9,7 +11,7 @@ use std::sync::Arc;
 use legwork_engine::Usage;
 use legwork_engine::record::{About, Change, Delivery, DeliveryEnd, Forget, NoticeId, Target};
 use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
-use legwork_engine::text::{notices, words};
+use legwork_engine::text::words;
 use legwork_protocol::{
     CallKey, HostId, MessageId, Place, SessionId, Settings, Status, TaskId, Time,
 };
@@ -89,6 +91,10 @@ pub struct Audit {
     pub made_in: BTreeMap<MessageId, u32>,
     pub life: u32,
     pub deliveries: BTreeSet<MessageId>,
+    /// Those that wait for their readers, or did.
+    pub pulled: BTreeSet<MessageId>,
+    /// Notices that were withdrawn from one of those.
+    pub taken_out: BTreeSet<NoticeId>,
     /// Deliveries that count as told.
     pub told: BTreeSet<MessageId>,
     /// Notices that are pending.
@@ -181,10 +187,7 @@ impl Audit {
                     self.set_notice(notice.id, NoticeFact::Pending);
                 }
             }
-            Change::Withdrawn(id) => {
-                self.pending.remove(id);
-                self.set_notice(*id, NoticeFact::Withdrawn);
-            }
+            Change::Withdrawn(id) => self.withdrawn(*id),
             Change::DeliveryCreated(delivery) => {
                 self.check_counts(delivery);
                 self.deliveries.insert(delivery.id.clone());
@@ -193,6 +196,9 @@ impl Audit {
             }
             Change::DeliveryWithdrawn { delivery: id, .. } => {
                 self.deliveries.remove(id);
+            }
+            Change::DeliveryPulled { delivery } => {
+                self.pulled.insert(delivery.clone());
             }
             Change::DeliveryDone { delivery, end, .. } => self.delivery_done(delivery, *end),
             Change::StopRequested(stop) => {
@@ -331,49 +337,7 @@ impl Audit {
             run.forgotten_in = self.life;
         }
         self.pending.retain(|notice| notice.task != id);
-        let empty: Vec<MessageId> = self
-            .deliveries
-            .iter()
-            .filter(|delivery| {
-                let delivery = self.deliveries_ever.get(*delivery);
-                delivery.is_some_and(|delivery| {
-                    delivery.notices.iter().all(|notice| !self.pending.contains(notice))
-                })
-            })
-            .cloned()
-            .collect();
-        for delivery in empty {
-            self.deliveries.remove(&delivery);
-        }
-    }
-
-    fn delivery_done(&mut self, id: &MessageId, end: DeliveryEnd) {
-        self.deliveries.remove(id);
-        let notices = self.deliveries_ever.get(id).map(|delivery| delivery.notices.clone());
-        for notice in notices.into_iter().flatten() {
-            self.pending.remove(&notice);
-            let fact = if end == DeliveryEnd::Delivered {
-                NoticeFact::Told
-            } else {
-                NoticeFact::Ended(end)
-            };
-            self.set_notice(notice, fact);
-        }
-        if end == DeliveryEnd::Delivered {
-            self.told.insert(id.clone());
-        }
-    }
-
-    fn set_notice(&mut self, id: NoticeId, fact: NoticeFact) {
-        if id.about != About::End {
-            return;
-        }
-        let Some(run) = self.runs.get_mut(&(id.task, id.run)) else { return };
-        if run.notice == NoticeFact::Told && fact != NoticeFact::Told {
-            let what = format!("{} run {} was told, and is now {fact:?}", id.task, id.run);
-            return self.broken("one notice", what);
-        }
-        run.notice = fact;
+        self.drop_empty();
     }
 
     /// An end and the notice of it are saved together, unless nobody is to be told.
@@ -434,16 +398,6 @@ impl Audit {
         let over = running.into_iter().find(|(_, count)| *count > self.max_running);
         if let Some(what) = over.map(|(host, count)| format!("{count} run at once on {host}")) {
             self.broken("places", what);
-        }
-    }
-
-    fn check_counts(&mut self, delivery: &Delivery) {
-        let of_parent = || self.rows.values().filter(|row| row.task.parent == delivery.to);
-        let finished = of_parent().filter(|row| row.task.is_finished()).count();
-        let truth = notices::counts(finished, of_parent().count() - finished);
-        if delivery.counts != truth {
-            let what = format!("{} says {:?}, true is {truth:?}", delivery.id, delivery.counts);
-            self.broken("counts", what);
         }
     }
 

@@ -98,6 +98,10 @@ fn words(ask: &Ask) -> String {
         Ask::Resume { task, prompt, .. } => format!("resumes {task}, to do: {prompt}"),
         Ask::Collect { task, run, .. } => format!("polls for run {run} of {task}"),
         Ask::HandedOver { task, run } => format!("has the end of run {run} of {task}"),
+        Ask::MailShown { messages } => {
+            let messages: Vec<_> = messages.iter().map(ToString::to_string).collect();
+            format!("has been shown {}", messages.join(", "))
+        }
         Ask::ResumeAny { task, prompt, .. } => format!("has {task} go on, to do: {prompt}"),
         Ask::Output { task, .. } => format!("asks how {task} is doing"),
         Ask::Wait { tasks, any, timeout_ms } => {

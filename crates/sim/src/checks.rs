@@ -44,6 +44,9 @@ impl World {
             {
                 Some(format!("{message} is told unannounced"))
             }
+            Action::Deliver { message, .. } if audit.pulled.contains(message) => {
+                Some(format!("{message} is sent although its reader may have it"))
+            }
             Action::Stop { task, .. } if !audit.stops.contains_key(task) => {
                 Some(format!("{task} is stopped unannounced"))
             }

@@ -55,10 +55,10 @@ impl World {
     pub fn is_settled(&mut self) -> bool {
         let audit = std::mem::take(self.audit());
         let gone = |session: &SessionId| !self.can_be_told(session);
-        let pending =
-            audit.pending.iter().filter_map(|notice| audit.pending_for.get(notice)).all(gone);
-        let deliveries =
-            audit.deliveries.iter().filter_map(|delivery| audit.deliveries_ever.get(delivery));
+        let pending = audit.pending.iter().filter(|notice| !audit.is_pulled(notice));
+        let pending = pending.filter_map(|notice| audit.pending_for.get(notice)).all(gone);
+        let deliveries = audit.deliveries.difference(&audit.pulled);
+        let deliveries = deliveries.filter_map(|delivery| audit.deliveries_ever.get(delivery));
         let stops = audit.stop_hosts.iter().filter(|(task, _)| audit.stops.contains_key(task));
         let settled = pending
             && deliveries.map(|delivery| &delivery.to).all(gone)

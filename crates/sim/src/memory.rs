@@ -4,13 +4,15 @@
 //! It refuses what the store refuses and reads back what the store reads back; one suite of tests
 //! holds both to that. Faults are not its concern: whoever wants a full disk puts it in front.
 
+mod outbox;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use legwork_engine::Usage;
 use legwork_engine::record::{
-    About, Change, Delivery, DeliveryEnd, Journal, Ledger, Notice, NoticeId, Parent, Saved, Stop,
+    About, Change, Delivery, Journal, Ledger, Notice, NoticeId, Parent, Saved, Stop,
 };
 use legwork_engine::task::{ResumedBy, StageName, Task};
 use legwork_protocol::{CallKey, Currency, MessageId, SessionId, TaskId, Time};
@@ -136,6 +138,7 @@ impl Memory {
             Change::Withdrawn(id) => self.withdrawn(*id),
             Change::DeliveryCreated(delivery) => self.delivery_created(delivery),
             Change::DeliveryWithdrawn { delivery, .. } => self.delivery_over(delivery, None),
+            Change::DeliveryPulled { delivery } => self.delivery_pulled(delivery),
             Change::DeliveryDone { delivery, end, .. } => self.delivery_over(delivery, Some(*end)),
             Change::StopRequested(stop) => self.stop_requested(stop),
             Change::StopDone { task } => self.stop_done(*task),
@@ -260,77 +263,6 @@ impl Memory {
         for id in notices.map(|(id, _)| *id).collect::<Vec<_>>() {
             self.take_from_delivery(id);
             self.put_notice(id, None);
-        }
-        Ok(())
-    }
-
-    /// A delivery that has nothing left to tell is dropped.
-    fn take_from_delivery(&mut self, id: NoticeId) {
-        let delivery = self.notices.get(&id).and_then(|kept| kept.notice.delivery.clone());
-        let Some(mut delivery) =
-            delivery.and_then(|delivery| self.deliveries.get(&delivery).cloned())
-        else {
-            return;
-        };
-        delivery.notices.retain(|other| *other != id);
-        let key = delivery.id.clone();
-        self.put_delivery(&key, (!delivery.notices.is_empty()).then_some(delivery));
-    }
-
-    fn pending(&mut self, notice: &Notice) -> Result<(), Impossible> {
-        let id = notice.id;
-        let new = self.tasks.contains_key(&id.task) && !self.notices.contains_key(&id);
-        guard(new && notice.delivery.is_none(), || {
-            format!("{id:?}: it was pending before, is in a delivery, or its task is not there")
-        })?;
-        self.put_notice(id, Some(Kept { notice: notice.clone(), state: NoticeState::Pending }));
-        Ok(())
-    }
-
-    fn withdrawn(&mut self, id: NoticeId) -> Result<(), Impossible> {
-        let mut kept = self.free_notice(id)?;
-        kept.state = NoticeState::Over;
-        self.put_notice(id, Some(kept));
-        Ok(())
-    }
-
-    /// A notice that is pending and in no delivery.
-    fn free_notice(&self, id: NoticeId) -> Result<Kept, Impossible> {
-        let kept = self.notices.get(&id);
-        kept.filter(|kept| kept.state == NoticeState::Pending && kept.notice.delivery.is_none())
-            .cloned()
-            .ok_or_else(|| Impossible(format!("{id:?}: it is not pending, or in a delivery")))
-    }
-
-    fn delivery_created(&mut self, delivery: &Delivery) -> Result<(), Impossible> {
-        guard(!delivery.notices.is_empty() && !self.deliveries.contains_key(&delivery.id), || {
-            format!("delivery {}: it tells nothing, or exists already", delivery.id)
-        })?;
-        for id in &delivery.notices {
-            let mut kept = self.free_notice(*id)?;
-            kept.notice.delivery = Some(delivery.id.clone());
-            self.put_notice(*id, Some(kept));
-        }
-        self.put_delivery(&delivery.id, Some(delivery.clone()));
-        Ok(())
-    }
-
-    /// Without an end its notices are pending as before.
-    fn delivery_over(
-        &mut self,
-        id: &MessageId,
-        end: Option<DeliveryEnd>,
-    ) -> Result<(), Impossible> {
-        let Some(delivery) = self.deliveries.get(id).cloned() else {
-            return refuse(|| format!("end of delivery {id}: there is no such delivery"));
-        };
-        self.put_delivery(id, None);
-        for id in delivery.notices {
-            if let Some(mut kept) = self.notices.get(&id).cloned() {
-                kept.notice.delivery = None;
-                kept.state = end.map_or(NoticeState::Pending, |_| NoticeState::Over);
-                self.put_notice(id, Some(kept));
-            }
         }
         Ok(())
     }

@@ -179,7 +179,7 @@ fn told(audit: &mut Audit, host: &OpenCode) {
         if user.parts.len() > 1 + ends.clone().count() {
             found.push(format!("{id} has its parts twice"));
         }
-        for notice in ends {
+        for notice in ends.filter(|notice| !audit.taken_out.contains(*notice)) {
             let Some(run) = audit.runs.get(&(notice.task, notice.run)) else { continue };
             if !run.forgotten && !tells(user, notice, run) {
                 found.push(format!("{id} does not tell how {notice:?} ended: {:?}", user.parts));
@@ -256,7 +256,7 @@ fn stored_once(audit: &mut Audit, world: &World) {
         };
         // Two windows in which a person uses one session know nothing of each other's turns.
         let windows = world.used.iter().filter(|(_, session)| *session == delivery.to).count();
-        for notice in &delivery.notices {
+        for notice in delivery.notices.iter().filter(|it| !audit.taken_out.contains(*it)) {
             if let Some(other) = stored.insert(*notice, id) {
                 found.push(format!("{notice:?} is told in {other} and in {id}"));
             }

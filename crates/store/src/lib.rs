@@ -14,6 +14,7 @@ mod fault;
 mod files;
 mod inspect;
 mod load;
+mod mail;
 mod open;
 mod outbox;
 mod removals;
@@ -42,11 +43,12 @@ use std::path::{Path, PathBuf};
 use legwork_engine::record::{Change, Journal, Saved};
 use legwork_protocol::api::CostBy;
 use legwork_protocol::view::{CostsView, RunView};
-use legwork_protocol::{TaskId, Time};
+use legwork_protocol::{SessionId, TaskId, Time};
 use rusqlite::Connection;
 
 pub use fault::Fault;
 pub use inspect::{ask_for_check, inspect};
+pub use mail::OldMail;
 pub use open::{Claim, Opened, SetAside};
 pub use schema::VERSION as SCHEMA_VERSION;
 pub use timeline::{Entry, TIMELINE_MAX_EVENTS};
@@ -146,6 +148,17 @@ impl Store {
     /// The runs of a task that are over or under way, the oldest first.
     pub fn runs(&self, task: TaskId, prompts: Prompts) -> Result<Vec<RunView>, Fault> {
         usage::runs(&self.db, task, prompts)
+    }
+
+    /// The session that was told the end of this run.
+    pub fn told_end(&self, task: TaskId, run: u32) -> Result<Option<SessionId>, Fault> {
+        outbox::told_end(&self.db, task, run)
+    }
+
+    /// Takes over what a build that kept mail in files had delivered into them.
+    pub fn take_over(&mut self, mail: &OldMail) -> Result<(), Fault> {
+        self.fresh = None;
+        mail::take_over(&mut self.db, mail)
     }
 
     /// A task's history, the oldest event first.

@@ -1,12 +1,13 @@
 //! Changes to the outbox: notices, the deliveries that carry them, stops, and the parents that are
 //! told. A notice keeps its row while its task is there, so that it cannot be enqueued twice.
 
-use legwork_engine::record::{Delivery, Notice, NoticeId, Parent, Stop, Target};
+use legwork_engine::record::{About, Delivery, Notice, NoticeId, Parent, Stop, Target};
 use legwork_protocol::{MessageId, SessionId, TaskId};
-use rusqlite::Transaction;
+use rusqlite::{Connection, Transaction};
 
+use crate::columns::all;
 use crate::fault::Fault;
-use crate::save::{run, run_one};
+use crate::save::{TRIED, run, run_one};
 use crate::words;
 
 pub fn pending(tx: &Transaction<'_>, notice: &Notice) -> Result<(), Fault> {
@@ -32,15 +33,48 @@ pub fn pending(tx: &Transaction<'_>, notice: &Notice) -> Result<(), Fault> {
     )
 }
 
+/// A delivery that is pulled and has nothing left to tell goes with it.
 pub fn withdrawn(tx: &Transaction<'_>, id: NoticeId) -> Result<(), Fault> {
+    let key = (words::id(id.task), id.run, words::question(id.about));
+    let carried = "SELECT deliveries.id FROM notices JOIN deliveries ON deliveries.id = delivery
+        WHERE task = ?1 AND run = ?2 AND question = ?3 AND state = 'pending' AND counts = ''";
+    let pulled: Vec<String> = all(tx, TRIED, carried, key.clone(), |row| row.plain())?;
     run_one(
         tx,
-        "UPDATE notices SET state = ?4
+        "UPDATE notices SET state = ?4, delivery = NULL, spot = NULL
          WHERE task = ?1 AND run = ?2 AND question = ?3 AND state = 'pending'
-             AND delivery IS NULL",
-        (words::id(id.task), id.run, words::question(id.about), words::WITHDRAWN),
+             AND (delivery IS NULL OR delivery = ?5)",
+        (key.0, key.1, key.2, words::WITHDRAWN, pulled.first()),
         || format!("withdrawal of {}: it is not pending, or in a delivery", name(id)),
-    )
+    )?;
+    pulled.iter().try_for_each(|delivery| drop_empty(tx, delivery))
+}
+
+/// A delivery that has nothing left to tell is dropped.
+pub fn drop_empty(tx: &Transaction<'_>, delivery: &str) -> Result<(), Fault> {
+    run(
+        tx,
+        "DELETE FROM deliveries WHERE id = ?1 AND NOT EXISTS (
+            SELECT 1 FROM notices WHERE delivery = ?1 AND state = 'pending'
+         )",
+        [delivery],
+    )?;
+    Ok(())
+}
+
+pub fn delivery_pulled(tx: &Transaction<'_>, delivery: &MessageId) -> Result<(), Fault> {
+    run_one(tx, "UPDATE deliveries SET counts = '' WHERE id = ?1", [delivery.as_str()], || {
+        format!("delivery {delivery}: there is no such delivery")
+    })
+}
+
+/// Who was told the end of this run by a delivery.
+pub fn told_end(db: &Connection, task: TaskId, run: u32) -> Result<Option<SessionId>, Fault> {
+    let sql = "SELECT recipient FROM notices
+        WHERE task = ?1 AND run = ?2 AND question = ?3 AND state = 'delivered'";
+    let key = (words::id(task), run, words::question(About::End));
+    let told = all(db, "read who was told", sql, key, |row| row.parsed())?;
+    Ok(told.into_iter().next())
 }
 
 pub fn delivery_created(tx: &Transaction<'_>, delivery: &Delivery) -> Result<(), Fault> {

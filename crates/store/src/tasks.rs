@@ -10,7 +10,7 @@ use rusqlite::{Statement, ToSql, Transaction};
 use crate::columns::all;
 use crate::fault::Fault;
 use crate::save::{TRIED, run, run_one};
-use crate::{tombstones, usage, words};
+use crate::{outbox, tombstones, usage, words};
 
 const INSERT: &str = "INSERT INTO tasks (
         id, seq, place, root, parent, depth, agent, description, created, session, stage, message,
@@ -130,13 +130,7 @@ pub fn forgotten(tx: &Transaction<'_>, at: Time, task: TaskId, why: Forget) -> R
         format!("forgetting of {task}: there is no such task")
     })?;
     for delivery in deliveries {
-        run(
-            tx,
-            "DELETE FROM deliveries WHERE id = ?1 AND NOT EXISTS (
-                SELECT 1 FROM notices WHERE delivery = ?1 AND state = 'pending'
-             )",
-            [delivery],
-        )?;
+        outbox::drop_empty(tx, &delivery)?;
     }
     Ok(())
 }

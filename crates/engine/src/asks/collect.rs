@@ -48,6 +48,11 @@ impl Collects {
         self.leases.contains_key(&(task, run))
     }
 
+    /// Whether sessions collect the run. Who only waits for its end is given it by a reader.
+    pub fn is_collected(&self, task: TaskId, run: u32) -> bool {
+        self.leases.get(&(task, run)).is_some_and(|lease| !lease.by.is_empty())
+    }
+
     fn is_collected_by(&self, task: TaskId, run: u32, session: &SessionId) -> bool {
         self.leases.get(&(task, run)).is_some_and(|lease| lease.by.contains(session))
     }
@@ -125,11 +130,11 @@ impl Engine {
         }
     }
 
-    /// Whether the end of the run is there to be collected. While a delivery carries it, it may be
-    /// told that way: who polls waits for what comes of that.
+    /// Whether the end of the run is there to be collected. While a delivery carries it or a reader
+    /// has it, it may be told that way: who polls waits for what comes of that.
     fn can_be_collected(&self, task: &Task, run: u32) -> bool {
         let end = NoticeId { task: task.id, run, about: About::End };
-        has_ended(task, run) && !self.outbox.is_carried(&end)
+        has_ended(task, run) && !self.outbox.is_carried(&end) && !self.is_being_read(&end)
     }
 
     fn asks_other_than(&self, task: &Task, known: &[QuestionId]) -> bool {

@@ -141,7 +141,9 @@ impl Engine {
         }
         let Some(recipient) = self.outbox.recipients.get(session) else { return };
         let deliveries: Vec<_> = recipient.deliveries.iter().cloned().collect();
-        let pending: Vec<NoticeId> = recipient.pending.iter().copied().collect();
+        let pulled = self.outbox.pulled.values().filter(|notice| notice.to == *session);
+        let pending = recipient.pending.iter().copied().chain(pulled.map(|notice| notice.id));
+        let pending: Vec<NoticeId> = pending.collect();
         for notice in pending {
             self.withdraw(notice);
         }

@@ -10,7 +10,7 @@ use legwork_protocol::{HostId, MessageId, SessionId};
 use super::recipients::Recipient;
 use super::route::Route;
 use crate::engine::{Engine, Purpose};
-use crate::record::{Change, Delivery, DeliveryEnd, NoticeId};
+use crate::record::{About, Change, Delivery, DeliveryEnd, NoticeId};
 use crate::run::volatile::pause_ms;
 use crate::text::notices as texts;
 use crate::timers::Timer;
@@ -53,6 +53,8 @@ enum Verdict {
     /// It was not sent, because of this; else because some of it is not needed any more.
     NotSent(Option<Obstacle>),
     Refused,
+    /// Nobody can send it: it waits for its reader.
+    Pulled,
     /// It is to be sent again, or looked for, after so long.
     Again {
         ms: u64,
@@ -108,6 +110,7 @@ impl Attempt {
                 if self.unanswered == UNANSWERED_LOOKS { 0 } else { DELIVERY_CONFIRM_MS }
             }
             Ok(Finding::Unanswered) => return Verdict::Shown,
+            Ok(Finding::Pulled) => return Verdict::Pulled,
             Ok(Finding::UndoPending) if self.reached == Reached::No => {
                 return Verdict::NotSent(Some(Obstacle::UndoPending));
             }
@@ -203,13 +206,17 @@ impl Engine {
         let Some(attempt) = self.outbox.deliveries.get_mut(id) else { return };
         let to = attempt.delivery.to.clone();
         match attempt.answered(found) {
-            Verdict::Shown => {
+            verdict @ (Verdict::Shown | Verdict::Pulled) => {
                 let (owes_turn, wake) = (attempt.owes_turn, attempt.wake);
                 let told = attempt.delivery.notices.clone();
                 if let Some(recipient) = self.outbox.recipients.get_mut(&to) {
                     recipient.seen(host);
                 }
-                self.end_delivery(id, DeliveryEnd::Delivered);
+                if matches!(verdict, Verdict::Pulled) {
+                    self.await_reader(id);
+                } else {
+                    self.end_delivery(id, DeliveryEnd::Delivered);
+                }
                 if owes_turn {
                     self.owe_turn(&to, &told);
                 } else if wake == Wake::StartTurn {
@@ -289,6 +296,24 @@ impl Engine {
         self.save(Change::DeliveryDone { delivery: id.clone(), notices, end });
         told.into_iter().for_each(|task| self.leave_if_told(task));
         self.soon(Timer::Gather(to));
+    }
+
+    /// Nobody can put the delivery into its session: it is kept until somebody asks for it. Who
+    /// cannot be woken is not told that there is something to read.
+    fn await_reader(&mut self, id: &MessageId) {
+        let Some(attempt) = self.outbox.deliveries.get(id) else { return };
+        if attempt.delivery.notices.iter().all(|notice| notice.about == About::Unread) {
+            return self.dissolve(id);
+        }
+        let Some(Attempt { delivery, unwanted, .. }) = self.drop_delivery(id) else { return };
+        self.save(Change::DeliveryPulled { delivery: id.clone() });
+        self.outbox.pull(&delivery);
+        unwanted.into_iter().for_each(|notice| self.withdraw(notice));
+        for notice in delivery.notices {
+            self.collected_task_changed(notice.task);
+            self.leave_if_told(notice.task);
+        }
+        self.soon(Timer::Gather(delivery.to));
     }
 
     pub(super) fn drop_delivery(&mut self, id: &MessageId) -> Option<Attempt> {

@@ -6,6 +6,7 @@
 //! | `gather.rs` | notices whose time has come go out in one delivery |
 //! | `route.rs` | the host that a session is told through |
 //! | `deliver.rs` | a delivery is sent until the host shows it |
+//! | `pulled.rs` | a delivery that nobody can send is kept until its reader was shown it |
 //! | `recipients.rs` | the sessions that are told |
 //! | `deletion.rs` | how we know that one of them was deleted, and what becomes of its tasks |
 
@@ -13,12 +14,13 @@ mod deletion;
 pub(crate) mod deliver;
 mod gather;
 mod notices;
+pub mod pulled;
 pub(crate) mod recipients;
 mod route;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::{MessageId, SessionId, TaskId};
+use legwork_protocol::{MessageId, SessionId, TaskId, Time};
 
 use crate::record::{About, Delivery, Notice, NoticeId};
 use deliver::Attempt;
@@ -26,7 +28,12 @@ use recipients::Recipient;
 
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
+    /// Those that are on their way, or will be.
     pub notices: BTreeMap<NoticeId, Notice>,
+    /// Those whose delivery waits for its reader.
+    pub pulled: BTreeMap<NoticeId, Notice>,
+    /// When readers were given pulled deliveries, as long as they may be showing them.
+    pub read: BTreeMap<MessageId, Time>,
     pub deliveries: BTreeMap<MessageId, Attempt>,
     pub recipients: BTreeMap<SessionId, Recipient>,
 }
@@ -52,7 +59,11 @@ impl Outbox {
     /// Whoever is to be told something about the run.
     pub fn recipients_of(&self, task: TaskId, run: u32) -> BTreeSet<SessionId> {
         let notices = self.of_task(task).into_iter().filter(|id| id.run == run);
-        notices.filter_map(|id| Some(self.notices.get(&id)?.to.clone())).collect()
+        notices.filter_map(|id| Some(self.get(&id)?.to.clone())).collect()
+    }
+
+    fn get(&self, id: &NoticeId) -> Option<&Notice> {
+        self.notices.get(id).or_else(|| self.pulled.get(id))
     }
 
     /// Whether the notice is in a delivery.
@@ -61,8 +72,11 @@ impl Outbox {
     }
 
     fn of_task(&self, task: TaskId) -> Vec<NoticeId> {
-        let all = self.notices.range(NoticeId { task, run: 0, about: About::End }..);
-        all.map(|(id, _)| *id).take_while(|id| id.task == task).collect()
+        let its = |all: &BTreeMap<NoticeId, Notice>| {
+            let from_it = all.range(NoticeId { task, run: 0, about: About::End }..);
+            from_it.map(|(id, _)| *id).take_while(|id| id.task == task).collect::<Vec<_>>()
+        };
+        [its(&self.notices), its(&self.pulled)].concat()
     }
 
     /// A delivery carries its notices from now on.

@@ -31,7 +31,7 @@ impl Engine {
 
     /// The session has read what the notice would tell.
     pub(crate) fn withdraw_end(&mut self, end: NoticeId, reader: &SessionId) {
-        if self.outbox.notices.get(&end).is_some_and(|notice| notice.to == *reader) {
+        if self.outbox.get(&end).is_some_and(|notice| notice.to == *reader) {
             self.withdraw(end);
         }
     }
@@ -77,6 +77,10 @@ impl Engine {
 
     /// Takes back a notice, unless it may be on its way.
     pub(crate) fn withdraw(&mut self, id: NoticeId) {
+        if let Some(Notice { to, .. }) = self.outbox.pulled.remove(&id) {
+            self.save(Change::Withdrawn(id));
+            return self.soon(Timer::Gather(to));
+        }
         let Some(notice) = self.outbox.notices.get(&id) else { return };
         if let Some(delivery) = notice.delivery.clone() {
             return self.unwanted(&delivery, id);
@@ -90,7 +94,9 @@ impl Engine {
 
     /// A task that was cleared and had something to tell yet is forgotten when that is told.
     pub(super) fn leave_if_told(&mut self, id: TaskId) {
-        if self.leaving.contains(&id) && self.outbox.of_task(id).is_empty() {
+        let notices = self.outbox.of_task(id);
+        let is_on_its_way = |id: &NoticeId| self.outbox.notices.contains_key(id);
+        if self.leaving.contains(&id) && !notices.iter().any(is_on_its_way) {
             self.forget(id, Forget::Cleared);
         }
     }
@@ -105,6 +111,7 @@ impl Engine {
     /// The task is forgotten: so are its notices, in deliveries too.
     pub(crate) fn forget_notices(&mut self, id: TaskId) {
         for id in self.outbox.of_task(id) {
+            self.outbox.pulled.remove(&id);
             let Some(notice) = self.outbox.take(id) else { continue };
             if let Some(recipient) = self.outbox.recipients.get_mut(&notice.to) {
                 recipient.owed |= id.about == About::Unread;

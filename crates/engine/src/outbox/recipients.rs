@@ -214,6 +214,10 @@ impl Engine {
         if pending || self.tasks.counts(session) != (0, 0) || self.tasks.is_asker(session) {
             return;
         }
+        // A run of somebody else's task may have told it something.
+        if self.outbox.pulled.values().any(|notice| notice.to == *session) {
+            return;
+        }
         self.outbox.recipients.remove(session);
         self.save(Change::ParentForgotten { session: session.clone() });
     }

@@ -9,6 +9,7 @@ mod degraded;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::text::pages::Room;
+use crate::work::Part;
 use crate::{Action, Engine, Headless, Hint, HostError, Input, Journal, Say, Work};
 use legwork_protocol::api::Answer;
 use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, POLL_EVERY_MS};
@@ -169,19 +170,27 @@ impl<J: Journal, O: Outside> Shell<J, O> {
     }
 
     fn work(&mut self, mut work: Work) {
-        if let Action::Deliver { parts, .. } = &mut work.action {
-            let mut room = Room::of(parts.iter().filter_map(|part| part.result.as_ref()));
-            for part in parts {
-                let Some(excerpt) = part.result.take() else { continue };
-                let Some(kept) = self.result(excerpt.task, excerpt.run) else {
-                    // Not sent, so it is tried again like anything else that was not.
-                    let found = Err(HostError::Busy);
-                    return self.own.push_back(Input::Found { work: work.id, found });
-                };
-                part.text.push_str(&room.fill(excerpt, &kept));
-            }
+        if let Action::Deliver { parts, .. } = &mut work.action
+            && !self.fill(parts)
+        {
+            // Not sent, so it is tried again like anything else that was not.
+            let found = Err(HostError::Busy);
+            return self.own.push_back(Input::Found { work: work.id, found });
         }
         self.outside.start(work);
+    }
+
+    /// Puts behind each part of a message the result that it names. Says whether all can be read.
+    pub fn fill(&mut self, parts: &mut [Part]) -> bool {
+        let mut room = Room::of(parts.iter().filter_map(|part| part.result.as_ref()));
+        parts.iter_mut().all(|part| {
+            let Some(excerpt) = part.result.take() else { return true };
+            let kept = self.result(excerpt.task, excerpt.run);
+            if let Some(kept) = &kept {
+                part.text.push_str(&room.fill(excerpt, kept));
+            }
+            kept.is_some()
+        })
     }
 
     /// Remembers which calls are open and which hosts are here, whatever becomes of the engine.

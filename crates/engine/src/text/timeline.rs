@@ -79,6 +79,7 @@ pub fn events(change: &Change) -> Vec<Entry> {
         Change::Used { .. }
         | Change::LedgerKept { .. }
         | Change::LedgerForgotten { .. }
+        | Change::DeliveryPulled { .. }
         | Change::ParentKnown(_)
         | Change::ParentForgotten { .. } => return Vec::new(),
     };
@@ -226,6 +227,7 @@ pub fn trace(change: &Change) -> String {
         Change::DeliveryWithdrawn { delivery, .. } => {
             format!("{delivery}{}", became(NoticeStep::Held))
         }
+        Change::DeliveryPulled { delivery } => format!("{delivery}: waits for its reader"),
         Change::ParentKnown(parent) => match &parent.active_host {
             Some(host) => format!("{} is notified through {host} from now on", parent.session),
             None => format!("{} is known", parent.session),

@@ -110,6 +110,7 @@ impl Desk {
             | Change::LedgerForgotten { .. }
             | Change::Retrieved { .. }
             | Change::DeliveryWithdrawn { .. }
+            | Change::DeliveryPulled { .. }
             | Change::StopRequested(_)
             | Change::StopDone { .. }
             | Change::ParentKnown(_)

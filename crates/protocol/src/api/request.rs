@@ -141,6 +141,8 @@ pub enum Ask {
     /// The client of whoever collects this run has been handed its end, so that its notices are not
     /// needed any more. → `Done`
     HandedOver { task: String, run: u32 },
+    /// These messages have been shown to whom they are for. → `Done`
+    MailShown { messages: Vec<MessageId> },
     /// Some of the tasks that the caller may see. → `Listed`
     List(List),
     /// Calls a task off. → `Cancelled`
@@ -206,6 +208,7 @@ impl Ask {
             Self::Output { .. }
             | Self::Collect { .. }
             | Self::HandedOver { .. }
+            | Self::MailShown { .. }
             | Self::List(_)
             | Self::Cancel { .. }
             | Self::Clear

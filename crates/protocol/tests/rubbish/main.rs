@@ -59,6 +59,7 @@ fn is_checked(ask: &Ask) -> bool {
         Ask::Output { .. } | Ask::List(_) | Ask::Cancel { .. } | Ask::Clear => true,
         Ask::Collect { .. }
         | Ask::HandedOver { .. }
+        | Ask::MailShown { .. }
         | Ask::Forget { .. }
         | Ask::ForgetFinished { .. }
         | Ask::Reply { .. }

@@ -198,6 +198,11 @@ pub fn told_one_way(audit: &mut Audit, world: &World) {
 fn messages(audit: &Audit, world: &World, run: RunNo, to: &SessionId) -> usize {
     let Some(session) = world.oc.once(to) else { return 0 };
     let tells = |id: &MessageId| {
+        if let Some(shown) = world.clients.shown.get(id) {
+            // Whose model asks for a result while its front shows it has it twice.
+            let asked = audit.runs.get(&run).is_some_and(is_read);
+            return shown.contains(&run) && !asked;
+        }
         let delivery = audit.deliveries_ever.get(id);
         delivery.is_some_and(|delivery| {
             let end = NoticeId { task: run.0, run: run.1, about: About::End };
@@ -211,5 +216,10 @@ fn messages(audit: &Audit, world: &World, run: RunNo, to: &SessionId) -> usize {
 /// nothing.
 fn may_be_untold(client: &Client, fact: &RunFact) -> bool {
     let by_itself = fact.detail == words::CANCELLED_BY_PARENT;
-    client.process.is_none() || by_itself || fact.notice == NoticeFact::Withdrawn && fact.read
+    client.process.is_none() || by_itself || is_read(fact)
+}
+
+/// Its session has read the end itself, so that it needs no notice.
+fn is_read(fact: &RunFact) -> bool {
+    fact.notice == NoticeFact::Withdrawn && fact.read
 }

@@ -17,7 +17,7 @@ const RETRY_MS: u64 = 1_000;
 /// How long a client takes at most to write down what it was given.
 const RECORD_MAX_MS: u64 = 400;
 /// Fronts that die between their client and the daemon, in a thousand ends, where things go wrong.
-const TORN: u32 = 20;
+pub(super) const TORN: u32 = 20;
 
 impl World {
     pub(super) fn poll(&mut self, client: usize, run: RunNo) {
@@ -43,7 +43,11 @@ impl World {
         }
         let call = &self.calls[number];
         let Some((_, answer)) = call.answer.clone() else { return };
-        match (call.ask.clone(), answer) {
+        let ask = call.ask.clone();
+        if !matches!(ask, Ask::Collect { .. } | Ask::HandedOver { .. } | Ask::MailShown { .. }) {
+            self.read_mail(client);
+        }
+        match (ask, answer) {
             (Ask::Launch { collects: true, .. }, Ok(Answer::Launched { task, .. })) => {
                 self.begins(client, (task.id, 0));
             }
@@ -59,6 +63,7 @@ impl World {
                 let run = (task, run);
                 self.plan(RETRY_MS, Happening::Client(client, Step::HandsOver { front, run }));
             }
+            (Ask::MailShown { .. }, answer) => self.acknowledged(client, answer.is_ok()),
             (Ask::HandedOver { task, run }, _) => {
                 let Ok(task) = task.parse::<TaskId>() else { return };
                 self.clients.all[client].handing.remove(&(task, run));
@@ -137,6 +142,11 @@ impl World {
         let made: Vec<_> =
             made.map(|delivery| (delivery.to.clone(), delivery.id.clone())).collect();
         made.iter().any(|(to, id)| {
+            // A front that reads may not have said so yet.
+            let is_read = self.clients.shown.contains_key(id);
+            if is_read {
+                return self.audit().told.contains(id);
+            }
             let session = self.oc.once(to);
             session.is_some_and(|session| session.prompts().any(|(known, _)| known == id))
         })

@@ -1,6 +1,7 @@
 //! The inbox of a client's session: what is put into it is there for good, and nothing can be put
-//! into it while the client does not run.
+//! into it while the client does not run. A client may have none.
 
+use legwork_engine::work::Wake;
 use legwork_engine::{Action, Finding, HostError};
 use legwork_protocol::SessionId;
 
@@ -18,6 +19,9 @@ impl World {
             return plan;
         }
         match plan {
+            Plan::Write(Write::Send(to, _)) if !self.is_pushed(&to, action) => {
+                Plan::Over(Ok(Finding::Pulled))
+            }
             Plan::Write(Write::Send(to, _)) if !self.client_runs(&to) => {
                 Plan::Over(Ok(Finding::Absent))
             }
@@ -36,6 +40,12 @@ impl World {
         }
         self.oc.put(&to, prompt).map_err(|_| HostError::Gone)?;
         Ok(if self.dice.chance(500) { Finding::Delivered } else { Finding::Done })
+    }
+
+    /// What is to start no turn waits for the next one, as does everything without an inbox.
+    fn is_pushed(&self, session: &SessionId, action: &Action) -> bool {
+        let is_to_wake = matches!(action, Action::Deliver { wake: Wake::StartTurn, .. });
+        is_to_wake && self.client_of(session).is_some_and(|client| client.has_inbox)
     }
 
     fn client_runs(&self, session: &SessionId) -> bool {

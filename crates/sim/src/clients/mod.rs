@@ -3,15 +3,18 @@
 //! ends. A client or its front may die at any moment; the client comes back under the same id and
 //! polls for all that it does not have.
 //!
-//! Their sessions are kept by one host that is part of the daemon, and each has an inbox there.
+//! Their sessions are kept by one host that is part of the daemon, and most have an inbox there.
+//! What is not put into it is read by the front, with the answer to a call.
 
 mod check;
 mod front;
 mod inbox;
+mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use legwork_protocol::{Ask, Place, QuestionId, SessionId, TaskId};
+use legwork_engine::Unread;
+use legwork_protocol::{Ask, MessageId, Place, QuestionId, SessionId, TaskId};
 
 pub use check::told_one_way;
 
@@ -32,6 +35,10 @@ pub struct Clients {
     calls: BTreeMap<CallNo, (usize, u32)>,
     /// Runs whose end a front gave to its client, and died before the daemon knew.
     pub unsure: BTreeSet<RunNo>,
+    /// The ends that stood in each message which a front has shown.
+    pub shown: BTreeMap<MessageId, BTreeSet<RunNo>>,
+    /// Messages that a front has shown, and died before the daemon knew.
+    shown_unsure: BTreeSet<MessageId>,
 }
 
 #[derive(Debug)]
@@ -42,6 +49,12 @@ pub struct Client {
     /// Which of its fronts lives, if one does.
     pub front: Option<u32>,
     started: u32,
+    /// Whether it can be woken from outside.
+    pub has_inbox: bool,
+    /// What its front has read and will show.
+    showing: Vec<Unread>,
+    /// What its front has shown, and the daemon does not know so of yet.
+    acknowledging: Vec<MessageId>,
     /// What it keeps on disk of each run.
     pub runs: BTreeMap<RunNo, Kept>,
     /// Runs whose end its front gave it, and that the daemon does not know so of yet.
@@ -89,6 +102,10 @@ pub(crate) enum Step {
         run: RunNo,
         end: End,
     },
+    /// The front gives its client what it has read.
+    Shows {
+        front: u32,
+    },
     /// The front finds the daemon again and asks again what has no answer.
     Reconnects {
         front: u32,
@@ -127,6 +144,9 @@ impl World {
             process,
             front,
             started: 0,
+            has_inbox: true,
+            showing: Vec::new(),
+            acknowledging: Vec::new(),
             runs: BTreeMap::new(),
             handing: BTreeSet::new(),
             questions: BTreeMap::new(),
@@ -151,6 +171,8 @@ impl World {
         self.clients.all[client].questions.clear();
         let unsaid = std::mem::take(&mut self.clients.all[client].handing);
         self.clients.unsure.extend(unsaid);
+        self.clients.all[client].showing.clear();
+        self.acknowledged(client, false);
         let own =
             |(number, by): (&CallNo, &(usize, u32))| (*by == (client, front)).then_some(*number);
         let calls: Vec<CallNo> = self.clients.calls.iter().filter_map(own).collect();
@@ -240,6 +262,7 @@ impl World {
             Step::Records { process: by, run, end } if process == Some(by) => {
                 self.record(client, run, end);
             }
+            Step::Shows { front: by } if front == Some(by) => self.show(client),
             Step::Reconnects { front: by } if front == Some(by) => self.resend_calls(client),
             Step::FrontEnds { front: by } if front == Some(by) => self.kill_front(client),
             Step::Returns => self.return_client(client),

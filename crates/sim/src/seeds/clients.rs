@@ -11,7 +11,8 @@ use crate::host::SPECIALIST;
 impl Play {
     pub(super) fn start_clients(&mut self) {
         for _ in 0..self.dice.between(1, 3) {
-            self.world.client();
+            let client = self.world.client();
+            self.world.clients.all[client].has_inbox = self.dice.chance(600);
         }
     }
 
@@ -57,7 +58,8 @@ impl Play {
             52..=54 => self.reply(),
             55..=59 => self.client_polls_twice(client),
             60..=65 => self.client_lies(client),
-            66..=75 => self.world.kill_front(client),
+            66..=72 => self.world.kill_front(client),
+            73..=75 => self.client_reads_and_polls(client),
             76..=80 => self.world.connect_front(client),
             81..=90 => {
                 self.world.kill_client(client);
@@ -108,6 +110,30 @@ impl Play {
         if let Some(run) = self.some_run(client) {
             let wait_ms = *self.dice.pick(&[0, 1_000, 60_000]);
             self.world.client_collects(client, run, wait_ms);
+        }
+    }
+
+    /// Its front was away for longer than a lease, and the next one reads what waits and polls at
+    /// the same moment. The daemon may die of it.
+    fn client_reads_and_polls(&mut self, client: usize) {
+        self.world.kill_front(client);
+        self.world.run_for(2 * COLLECT_LEASE_MS);
+        self.world.connect_front(client);
+        for run in self.world.clients.all[client].open() {
+            let wait_ms = *self.dice.pick(&[0, 20_000]);
+            if self.dice.chance(500) {
+                self.world.client_collects(client, run, wait_ms);
+            }
+        }
+        let reads = Ask::List(legwork_protocol::api::List::default());
+        self.world.client_asks(client, reads);
+        let ms = self.dice.between(0, 40);
+        self.world.run_for(ms);
+        for run in self.world.clients.all[client].open() {
+            self.world.client_collects(client, run, 20_000);
+        }
+        if self.dice.chance(500) {
+            self.world.restart_daemon();
         }
     }
 
@@ -187,6 +213,9 @@ impl Play {
         let end = self.world.now.plus(LONGEST_RUN_MS);
         while !self.is_settled() && self.world.now < end && self.world.step() {}
         self.world.run_for(COLLECT_WAIT_MAX_MS + COLLECT_LEASE_MS + 1_000);
+        // Each reads what is left.
+        self.clients_speak();
+        self.world.run_for(1_000);
         self.world.check_no_leases();
     }
 }

@@ -131,7 +131,8 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
             let notices: Vec<_> = (0..count).map(|_| some_notice(dice, saved)).collect();
             made(&name, &notices)
         }
-        12 if dice.chance(50) => dissolved(msg(&name)),
+        12 if dice.chance(35) => dissolved(msg(&name)),
+        12 if dice.chance(50) => Change::DeliveryPulled { delivery: msg(&name) },
         12 => done(&name),
         13 => Change::StopRequested(stop(dice.below(TASKS))),
         14 => Change::StopDone { task: task.id },
@@ -173,6 +174,7 @@ fn kind(change: &Change) -> &'static str {
         Change::Withdrawn(_) => "withdrawn",
         Change::DeliveryCreated(_) => "delivery made",
         Change::DeliveryWithdrawn { .. } => "delivery dissolved",
+        Change::DeliveryPulled { .. } => "delivery pulled",
         Change::DeliveryDone { .. } => "delivery done",
         Change::StopRequested(_) => "stop pending",
         Change::StopDone { .. } => "stop done",
@@ -213,5 +215,5 @@ fn memory_and_store_agree_on_every_change_of_a_long_history() {
         let always = ["parent known", "ledger kept"].contains(kind);
         assert!(*refused > 0 || always, "{kind} was never refused: {seen:?}");
     }
-    assert_eq!(seen.len(), 19, "{seen:?}");
+    assert_eq!(seen.len(), 20, "{seen:?}");
 }

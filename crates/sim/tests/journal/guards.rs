@@ -35,6 +35,7 @@ on_both!(
     n1_a_notice_is_owed_once,
     n5_a_delivery_takes_what_is_owed_and_free,
     a_delivery_ends_once,
+    a_delivery_that_is_pulled_loses_what_is_not_needed,
     a_task_owes_one_stop,
     parents_are_known_until_they_are_forgotten,
     k1_forgetting_takes_everything_but_the_stop,
@@ -203,6 +204,27 @@ fn a_delivery_ends_once(journal: &mut impl Journal) {
     takes(journal, &[made("l", &[end_of(1)]), gone.clone()]);
     refuses(journal, gone);
     assert_eq!(load(journal).notices, []);
+}
+
+fn a_delivery_that_is_pulled_loses_what_is_not_needed(journal: &mut impl Journal) {
+    let pulled = Change::DeliveryPulled { delivery: msg("l") };
+    refuses(journal, pulled.clone());
+    for number in 1..=2 {
+        takes(journal, &brought_to(number, StageName::Completed));
+        takes(journal, &[pending(end_of(number))]);
+    }
+    takes(journal, &[made("l", &[end_of(1), end_of(2)])]);
+    refuses(journal, Change::Withdrawn(end_of(1)));
+    takes(journal, &[pulled, Change::Withdrawn(end_of(1))]);
+    refuses(journal, Change::Withdrawn(end_of(1)));
+    refuses(journal, made("k", &[end_of(2)]));
+    let saved = load(journal);
+    assert!(saved.deliveries[0].is_pulled());
+    assert_eq!(saved.deliveries[0].notices, [end_of(2)]);
+    assert_eq!(saved.notices.len(), 1);
+    takes(journal, &[Change::Withdrawn(end_of(2))]);
+    refuses(journal, done("l"));
+    assert_eq!(load(journal).deliveries, []);
 }
 
 fn a_task_owes_one_stop(journal: &mut impl Journal) {

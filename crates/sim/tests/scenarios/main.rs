@@ -21,6 +21,7 @@ mod list;
 mod notices;
 mod output;
 mod questions;
+mod reading;
 mod restarts;
 mod resume;
 mod resume_ends;

@@ -2,13 +2,13 @@
 
 use crate::common::*;
 use legwork_engine::record::{
-    About, Change, DeliveryEnd, Forget, Journal, NoticeId, Saved, Target,
+    About, Change, DeliveryEnd, Forget, Journal, Notice, NoticeId, Saved, Target,
 };
 use legwork_engine::task::{Outcome, ResumedBy, Stage, StageName, Task};
 use legwork_engine::text::timeline::sentence;
 use legwork_protocol::Time;
 use legwork_protocol::limits::DETAIL_MAX_BYTES;
-use legwork_store::{Fault, TIMELINE_MAX_EVENTS};
+use legwork_store::{Fault, OldMail, TIMELINE_MAX_EVENTS};
 use tempfile::TempDir;
 
 #[test]
@@ -414,4 +414,39 @@ fn p8_what_is_left_of_deleted_sessions_can_be_removed_and_does_not_outlive_its_t
 fn store_log(store: &legwork_store::Store) -> u64 {
     let log = store.path().with_extension("db-wal");
     log.metadata().map_or(0, |file| file.len())
+}
+
+/// As a build left it that delivered mail into files: nobody has read of tasks 1 and 2, and the end
+/// of the delivery of task 3, which was read, was not saved.
+#[test]
+fn n1_mail_of_an_older_build_is_delivered_again_from_the_outbox_until_it_is_read() {
+    let home = TempDir::new().unwrap();
+    let mut store = open(home.path());
+    let mut tasks: Vec<Task> = (1..=3).map(task).collect();
+    let headline = |task: &Task| format!("[BACKGROUND TASK COMPLETED] {} Look", task.id);
+    for task in &mut tasks {
+        let mut changes = finish(task, "result");
+        let end = Notice { headline: headline(task), ..notice(end_of(task)) };
+        changes.push(Change::Enqueued(end));
+        store.save(NOW, &changes).unwrap();
+    }
+    let ends: Vec<NoticeId> = tasks.iter().map(end_of).collect();
+    store.save(NOW, &[made("a", &ends[..2]), done("a"), made("c", &ends[2..])]).unwrap();
+    let lines = vec![headline(&tasks[0]), headline(&tasks[1]), "2 finished".to_owned()];
+    let recipient = notice(ends[0]).to;
+    assert_eq!(store.told_end(tasks[0].id, 0).unwrap(), Some(recipient.clone()));
+    let mail =
+        OldMail { unread: vec![(msg("a"), recipient, lines)], shown: vec![msg("b"), msg("c")] };
+    // Once more, as after a kill before the file was removed.
+    for _ in 0..2 {
+        store.take_over(&mail).unwrap();
+        let saved = store.load().unwrap();
+        let [delivery] = &saved.deliveries[..] else { panic!("{:?}", saved.deliveries) };
+        assert!(delivery.is_pulled());
+        assert_eq!((&delivery.id, &delivery.notices[..]), (&msg("a"), &ends[..2]));
+        assert_eq!(saved.notices.len(), 2);
+    }
+    assert_eq!(store.told_end(tasks[0].id, 0).unwrap(), None);
+    store.save(NOW, &[done("a")]).unwrap();
+    assert_eq!(store.load().unwrap().notices, []);
 }
