@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use legwork_client::{Client, Start};
 use legwork_machine::{Folders, lock};
-use legwork_protocol::api::{Answer, Request};
+use legwork_protocol::api::{Answer, Ask, Request};
 use legwork_protocol::line::Role;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::view::{Mail, TaskView};
@@ -98,7 +98,7 @@ fn unread(client: &mut Client) -> Vec<Mail> {
 
 fn mark_shown(client: &mut Client, messages: Vec<MessageId>) {
     // What is not marked is shown again, which is better than never.
-    let _ = client.request::<Answer>(Request::MailShown { messages });
+    let _ = client.request::<Answer>(Ask::MailShown { messages });
 }
 
 /// What there is to tell of a task, on one line; nothing if it goes on without the person, or if

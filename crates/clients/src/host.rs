@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use legwork_engine::record::{About, NoticeId};
 use legwork_engine::work::{Part, Wake};
 use legwork_engine::{Action, Finding, HostError, Serves};
-use legwork_host::{BuiltIn, Delivery, Host, HostFuture, Mailbox, Opening, Outside, unsupported};
+use legwork_host::{BuiltIn, Host, HostFuture, Opening, Outside, Reader, unsupported};
 use legwork_machine::process::is_alive;
-use legwork_machine::{Folders, create_folder, epoch_ms, lock};
+use legwork_machine::{Folders, create_folder, lock};
 use legwork_protocol::ids::run_name;
 use legwork_protocol::line::{Context, Reach};
-use legwork_protocol::view::Mail;
-use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId, Time};
+use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
 use tokio::task::spawn_blocking;
 
 use crate::claude::{self, Trace};
@@ -34,7 +33,6 @@ struct Clients {
     id: HostId,
     place: Place,
     sessions: Mutex<Sessions>,
-    mail: Mutex<Mailbox>,
     told: Mutex<Told>,
     outside: OutsideOf,
 }
@@ -67,7 +65,6 @@ impl Clients {
             id,
             place,
             sessions: Mutex::new(Sessions::open(&folder.join("sessions"))?),
-            mail: Mutex::new(Mailbox::open(&folder.join("mail"))?),
             told: Mutex::new(Told::open(&folder.join("told"))?),
             outside: OutsideOf(outside),
         })
@@ -78,7 +75,7 @@ impl Clients {
             return Err(HostError::Gone);
         }
         match lock(&self.told).state(outgoing.message) {
-            Some(State::Written | State::InMail) => return Ok(Finding::Delivered),
+            Some(State::Written) => return Ok(Finding::Delivered),
             Some(State::Writing | State::Taken { .. }) | None => {}
         }
         let reach = lock(&self.sessions).reach(outgoing.session);
@@ -96,7 +93,7 @@ impl Clients {
                 };
                 self.to_codex(outgoing, thread).await
             }
-            _ => self.to_mailbox(outgoing),
+            _ => Ok(Finding::Pulled),
         }
     }
 
@@ -154,21 +151,6 @@ impl Clients {
                 Err(HostError::Unreachable)
             }
         }
-    }
-
-    fn to_mailbox(&self, outgoing: Outgoing<'_>) -> Found {
-        let Outgoing { session, message, notices, text } = outgoing;
-        // The mail itself was put here before, and nothing in here starts a turn.
-        if notices.iter().all(|id| id.about == About::Unread) {
-            return Ok(Finding::Delivered);
-        }
-        let at = Time(epoch_ms());
-        let (message, session) = (message.clone(), session.clone());
-        let mail = Mail { message, session, at, text: text.to_owned(), tasks: Vec::new() };
-        let tasks = Some(notices.iter().map(|id| id.task).collect());
-        lock(&self.mail).put(Delivery { mail, tasks }).map_err(|error| self.full(&error))?;
-        self.note(outgoing, State::InMail)?;
-        Ok(Finding::Delivered)
     }
 
     fn may_be_written(&self, message: &MessageId) -> bool {
@@ -255,8 +237,7 @@ impl BuiltIn for Clients {
     }
 
     fn keeps(&self, context: &Context) -> Result<bool, String> {
-        let session = context.session.as_str();
-        if !PREFIXES.iter().any(|prefix| session.starts_with(prefix)) {
+        if self.reader(&context.session).is_none() {
             return Ok(false);
         }
         if !Path::new(&context.directory).is_absolute() {
@@ -279,9 +260,8 @@ impl BuiltIn for Clients {
     }
 
     fn forget(&self, tasks: &[TaskId]) -> Vec<TaskId> {
-        let forgotten = lock(&self.mail)
+        let forgotten = lock(&self.told)
             .forget(tasks)
-            .and_then(|()| lock(&self.told).forget(tasks))
             .and_then(|()| lock(&self.sessions).forget(&tasks.iter().copied().collect()));
         match forgotten {
             Ok(()) => tasks.to_vec(),
@@ -292,38 +272,8 @@ impl BuiltIn for Clients {
         }
     }
 
-    fn unread(&self, session: &SessionId) -> Vec<Mail> {
-        let mut unread = lock(&self.mail).unread();
-        unread.retain(|mail| mail.session == *session);
-        unread
-    }
-
-    fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
-        let shown = lock(&self.mail).shown(messages);
-        shown.map_err(|error| format!("That they were seen cannot be kept: {error}"))
-    }
-
-    fn has_told(&self, task: TaskId, run: u32) -> bool {
-        let unread = lock(&self.mail).unread();
-        let told = lock(&self.told);
-        told.of(task, run).any(|(message, state)| match state {
-            State::Writing | State::Taken { .. } => false,
-            State::Written => true,
-            // One that nobody has seen is taken back when the end is handed over.
-            State::InMail => {
-                let is_unread = unread.iter().any(|mail| mail.message == *message);
-                !(is_unread && told.is_only_about(message, (task, run)))
-            }
-        })
-    }
-
-    fn handed_over(&self, task: TaskId, run: u32) -> Result<(), String> {
-        let told = lock(&self.told);
-        let only = told.of(task, run).map(|(message, _)| message);
-        let only = only.filter(|message| told.is_only_about(message, (task, run)));
-        let only: Vec<MessageId> = only.cloned().collect();
-        drop(told);
-        self.mail_shown(&only)
+    fn reader(&self, session: &SessionId) -> Option<Reader> {
+        PREFIXES.iter().any(|prefix| session.as_str().starts_with(prefix)).then_some(Reader::Model)
     }
 }
 

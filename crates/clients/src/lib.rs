@@ -1,7 +1,7 @@
 //! The host of sessions that live in clients over MCP: Claude Code, Codex and others. It runs no
 //! helpers. It knows which sessions there are, and puts messages into them: into the inbox of
-//! Claude Code, into the queue of Codex, and into a mailbox for everybody else, which the front of
-//! the session empties before it answers the next call.
+//! Claude Code and into the queue of Codex. For everybody else a message waits in the outbox, until
+//! the front of the session asks for it before it answers the next call.
 //!
 //! Nothing here speaks MCP, and nothing here decides what a session is told.
 

@@ -33,8 +33,6 @@ pub enum State {
     Taken { by: String },
     /// It is in the session for good.
     Written,
-    /// It lies in the mailbox, which knows whether it was shown.
-    InMail,
 }
 
 impl Told {
@@ -66,17 +64,6 @@ impl Told {
         append_line(&self.path, &note)?;
         self.notes.insert(message.clone(), note);
         Ok(())
-    }
-
-    /// The messages that tell of this run, each with what became of it.
-    pub fn of(&self, task: TaskId, run: u32) -> impl Iterator<Item = (&MessageId, &State)> {
-        let about = move |note: &&Note| note.runs.contains(&(task, run));
-        self.notes.values().filter(about).map(|note| (&note.message, &note.state))
-    }
-
-    /// Whether the message tells of this run and of no other.
-    pub fn is_only_about(&self, message: &MessageId, run: (TaskId, u32)) -> bool {
-        self.notes.get(message).is_some_and(|note| note.runs == [run])
     }
 
     /// Removes these tasks, from the file too.
@@ -116,12 +103,11 @@ mod tests {
         told.note(&b, State::Writing, &[(one, 1), (two, 0)]).unwrap();
         let mut told = Told::open(&path).unwrap();
         assert_eq!(told.state(&a), Some(State::Written));
-        assert_eq!(told.of(one, 1).collect::<Vec<_>>(), [(&b, &State::Writing)]);
-        assert!(told.is_only_about(&a, (one, 0)) && !told.is_only_about(&b, (two, 0)));
+        assert_eq!(told.state(&b), Some(State::Writing));
         told.forget(&[one]).unwrap();
         let told = Told::open(&path).unwrap();
         assert_eq!(told.state(&a), None);
-        assert!(told.is_only_about(&b, (two, 0)));
+        assert_eq!(told.state(&b), Some(State::Writing));
         assert!(!fs::read_to_string(&path).unwrap().contains(&one.to_string()));
     }
 }

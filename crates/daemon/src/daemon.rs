@@ -25,6 +25,7 @@ use crate::life::Options;
 use crate::limits::CLIENTS_MAX;
 use crate::log::Log;
 use crate::notify::Notifier;
+use crate::old_mail;
 use crate::reading::Reads;
 use crate::screens::Screens;
 use crate::takeover::successor;
@@ -58,7 +59,7 @@ pub struct Daemon {
 impl Daemon {
     /// Starts from what the store holds.
     pub fn start(
-        Opened { store, set_aside }: Opened,
+        Opened { mut store, set_aside }: Opened,
         Options { folders, settings, hosts, notify, .. }: Options,
         (findings, reads): (Findings, Reads),
         hints: &mpsc::UnboundedSender<Hint>,
@@ -68,6 +69,7 @@ impl Daemon {
         let started = clock.now();
         let detached = Arc::default();
         let built_in = BuiltIns::open(hosts.built_in, hints, &log, &detached)?;
+        old_mail::take_over(&folders.sessions, &mut store)?;
         let headless = HeadlessHosts::new(detached, hints.clone(), log.clone());
         let world =
             World::new(built_in.clone(), hosts.kinds, (findings, reads), headless, log.clone());

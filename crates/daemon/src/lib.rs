@@ -20,6 +20,7 @@ mod life;
 mod limits;
 mod log;
 mod notify;
+mod old_mail;
 mod reading;
 mod rendezvous;
 mod requests;

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use legwork_engine::Journal;
 use legwork_engine::text::notices;
-use legwork_protocol::CallKey;
+use legwork_engine::work::Shown;
+use legwork_engine::{Hint, Input, Journal, Unread};
+use legwork_host::Reader;
 use legwork_protocol::api::refusal::cut;
 use legwork_protocol::api::view::{DaemonView, EndView, Mail, News, RunView, TaskView};
 use legwork_protocol::api::{Answer, Ask, Refusal, Request};
 use legwork_protocol::line::{Context, FromDaemon};
+use legwork_protocol::{CallKey, SessionId};
 use legwork_store::Prompts;
 
 use crate::calls::{Number, fence};
@@ -43,9 +45,6 @@ impl Daemon {
             Request::Ask(ask) => {
                 ask.check()?;
                 let forgets = matches!(ask, Ask::Forget { .. } | Ask::ForgetFinished { .. });
-                if let Ask::HandedOver { task, run } = &ask {
-                    self.take_back_mail(task, *run)?;
-                }
                 self.ask((connection, id), from, ask, Form::Values)?;
                 if forgets {
                     self.remove_last_traces();
@@ -77,18 +76,8 @@ impl Daemon {
                 return Ok(());
             }
             Request::Status => Answer::Status(Box::new(self.view()?)),
-            Request::Mail => {
-                let mail = self.built_in.mail();
-                Answer::Mail(self.still_so(mail))
-            }
-            Request::Unread { session } => {
-                let mail = self.built_in.unread(&session);
-                Answer::Mail(self.still_so(mail))
-            }
-            Request::MailShown { messages } => {
-                self.built_in.mail_shown(&messages).map_err(Refusal::BadRequest)?;
-                Answer::Done
-            }
+            Request::Mail => Answer::Mail(self.mail(Reader::Person, None)),
+            Request::Unread { session } => Answer::Mail(self.mail(Reader::Model, Some(&session))),
             Request::Shutdown => {
                 self.leaving = Some("Somebody asked the legwork daemon to end.".to_owned());
                 Answer::Done
@@ -100,22 +89,36 @@ impl Daemon {
         Ok(())
     }
 
-    /// These messages without the questions that were settled since. One that asked nothing else
-    /// is not shown to anybody any more.
-    fn still_so(&mut self, mail: Vec<Mail>) -> Vec<Mail> {
-        let (mut left, mut moot) = (Vec::new(), Vec::new());
-        for mail in mail {
-            match self.read(|engine, _| Ok(engine.still_so(&mail.text))) {
-                Ok(Some(text)) => left.push(Mail { text, ..mail }),
-                Ok(None) => moot.push(mail.message),
-                // What nobody knows better about is shown as it is.
-                Err(_) => left.push(mail),
+    /// What waits for readers of this kind, for one session or for all. While nothing can be saved
+    /// it goes on waiting, because it would be shown again and again.
+    fn mail(&mut self, reader: Reader, session: Option<&SessionId>) -> Vec<Mail> {
+        if self.shell.is_degraded() {
+            return Vec::new();
+        }
+        let built_in = self.built_in.clone();
+        let is_wanted = |to: &SessionId| {
+            session.is_none_or(|session| session == to) && built_in.reader(to) == Some(reader)
+        };
+        let unread = self.read(|engine, _| Ok(engine.unread(is_wanted))).unwrap_or_default();
+        let mut mail = Vec::new();
+        for mut unread in unread {
+            match reader {
+                // A person reads the headlines only.
+                Reader::Person => unread.parts.retain(|part| part.shown == Shown::ToAll),
+                Reader::Model if self.shell.fill(&mut unread.parts) => {}
+                Reader::Model => continue,
             }
+            let texts: Vec<&str> = unread.parts.iter().map(|part| part.text.as_str()).collect();
+            let (text, tasks) = (texts.join("\n\n"), unread.tasks());
+            let Unread { message, session, at, .. } = unread;
+            mail.push(Mail { message, session, at, text, tasks });
         }
-        if let Err(why) = self.built_in.mail_shown(&moot) {
-            self.log.warn(format_args!("{why}"));
+        // A person's end is nobody's to collect.
+        if reader == Reader::Model && !mail.is_empty() {
+            let messages = mail.iter().map(|mail| mail.message.clone()).collect();
+            self.step(Input::Hint(Hint::Read { messages }));
         }
-        left
+        mail
     }
 
     /// A person who clears the last task wants nothing to be left, nor of sessions that were
@@ -189,7 +192,9 @@ impl Daemon {
         let (Some(ended), Some(outcome)) = (known.ended, known.outcome) else {
             return Err(Refusal::BadRequest("That run has not ended.".to_owned()));
         };
-        let text = if self.built_in.has_told(task.id, run) {
+        let told = self.store().told_end(task.id, run);
+        let told = told.map_err(|fault| self.cannot_read(&fault))?;
+        let text = if told.and_then(|to| self.built_in.reader(&to)) == Some(Reader::Model) {
             notices::told_before(&task)
         } else {
             let detail = self.shell.journal().detail(task.id, run);
@@ -200,15 +205,6 @@ impl Daemon {
             }
         };
         Ok(EndView { task: task.id, run, outcome, ended, text })
-    }
-
-    /// What lies unread of a run whose end the client has is not shown any more.
-    fn take_back_mail(&mut self, name: &str, run: u32) -> Result<(), Refusal> {
-        let task = self.task(name)?;
-        if run < task.resumes || !task.status.is_unfinished() {
-            self.built_in.handed_over(task.id, run).map_err(Refusal::BadRequest)?;
-        }
-        Ok(())
     }
 
     fn timeline(&mut self, name: &str) -> Result<Vec<News>, Refusal> {

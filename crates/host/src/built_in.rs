@@ -5,8 +5,7 @@ use std::sync::Arc;
 use legwork_engine::Hint;
 use legwork_machine::process::Detached;
 use legwork_protocol::line::{Context, Environment};
-use legwork_protocol::view::Mail;
-use legwork_protocol::{HostId, MessageId, Place, SessionId, TaskId};
+use legwork_protocol::{HostId, Place, SessionId, TaskId};
 use tokio::sync::mpsc;
 
 use crate::host::Host;
@@ -21,6 +20,15 @@ pub struct Outside {
     pub warn: Arc<dyn Fn(&str) + Send + Sync>,
     /// Children of the daemon that are none of a built-in host's.
     pub detached: Arc<Detached>,
+}
+
+/// Whoever reads what a session that is not a host's own is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// A person, at the next command.
+    Person,
+    /// The model of a client, with the answer to its next call.
+    Model,
 }
 
 /// A host inside of the daemon.
@@ -80,33 +88,10 @@ pub trait BuiltIn: Host {
         tasks.to_vec()
     }
 
-    /// Notices for its sessions that nobody has seen yet.
-    fn mail(&self) -> Vec<Mail> {
-        Vec::new()
-    }
-
-    /// Notices for this session, if it is one that is shown its own only.
-    fn unread(&self, session: &SessionId) -> Vec<Mail> {
+    /// Who asks for what waits for this session, if it is one that this host keeps for a program.
+    fn reader(&self, session: &SessionId) -> Option<Reader> {
         let _ = session;
-        Vec::new()
-    }
-
-    /// Whether the end of this run was put into the session that asked for it.
-    fn has_told(&self, task: TaskId, run: u32) -> bool {
-        let _ = (task, run);
-        false
-    }
-
-    /// The end of this run was handed to the session that asked for it another way.
-    fn handed_over(&self, task: TaskId, run: u32) -> Result<(), String> {
-        let _ = (task, run);
-        Ok(())
-    }
-
-    /// These were shown and are not to be shown again. The error is for the caller to read.
-    fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
-        let _ = messages;
-        Ok(())
+        None
     }
 
     /// Whether a process that bears this mark was started by an agent of this host.

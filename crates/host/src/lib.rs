@@ -13,12 +13,10 @@ mod host;
 mod kind;
 mod lines;
 mod link;
-mod mailbox;
 
-pub use built_in::{BuiltIn, Opening, Outside};
+pub use built_in::{BuiltIn, Opening, Outside, Reader};
 pub use conversation::{Page, page};
 pub use host::{Host, HostFuture, unsupported};
 pub use kind::{HowToStart, Kind, Starting};
-pub use lines::{append_line, read_lines, rewrite_lines, sync_file};
+pub use lines::{append_line, draft_of, read_lines, rewrite_lines, sync_file};
 pub use link::{Link, Outgoing, Request, Unanswered, Unreachable};
-pub use mailbox::{Delivery, Mailbox};

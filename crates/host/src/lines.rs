@@ -42,7 +42,7 @@ pub fn rewrite_lines<T: Serialize>(
 }
 
 /// Where that is written first; a crash may leave it.
-pub(crate) fn draft_of(path: &Path) -> PathBuf {
+pub fn draft_of(path: &Path) -> PathBuf {
     path.with_extension("new")
 }
 

@@ -277,7 +277,7 @@ impl Server {
     async fn afterwards(&self, after: Vec<After>) {
         for what in after {
             let request = match what {
-                After::Shown(messages) => Request::MailShown { messages },
+                After::Shown(messages) => Request::Ask(Ask::MailShown { messages }),
                 After::HandedOver { task, run } => {
                     self.polls.has_end((task, run));
                     Request::Ask(Ask::HandedOver { task: task.to_string(), run })

@@ -7,13 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use legwork_engine::{Action, Finding, HostError, Serves};
-use legwork_host::{BuiltIn, Host, HostFuture, Opening};
-use legwork_machine::{Folders, lock};
+use legwork_host::{BuiltIn, Host, HostFuture, Opening, Reader};
+use legwork_machine::Folders;
 use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::tools::OfferedAgent;
-use legwork_protocol::view::Mail;
-use legwork_protocol::{HostId, Installable, MessageId, Place, SessionId, TaskId};
+use legwork_protocol::{HostId, Installable, Place, SessionId, TaskId};
 
 use tokio::sync::watch;
 
@@ -81,7 +80,7 @@ impl LocalHost {
         self.0.log.append(session, &line)
     }
 
-    /// Removes the sessions and the mail of these tasks. The session of one that is still at work
+    /// Removes the sessions of these tasks. The session of one that is still at work
     /// stays until it is stopped. Returns the tasks of which nothing is left.
     fn remove_kept(&self, tasks: &[TaskId]) -> std::io::Result<Vec<TaskId>> {
         let mut gone = Vec::new();
@@ -94,7 +93,6 @@ impl LocalHost {
                 gone.push(*task);
             }
         }
-        lock(&self.0.mail).forget(&gone)?;
         Ok(gone)
     }
 }
@@ -196,13 +194,8 @@ impl BuiltIn for LocalHost {
         })
     }
 
-    fn mail(&self) -> Vec<Mail> {
-        lock(&self.0.mail).unread()
-    }
-
-    fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
-        let shown = lock(&self.0.mail).shown(messages);
-        shown.map_err(|error| format!("That they were seen cannot be kept: {error}"))
+    fn reader(&self, session: &SessionId) -> Option<Reader> {
+        session.as_str().starts_with(TERMINAL).then_some(Reader::Person)
     }
 
     fn is_mark(&self, mark: &str) -> bool {

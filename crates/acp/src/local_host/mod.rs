@@ -11,13 +11,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use legwork_engine::record::{About, NoticeId, Target};
-use legwork_engine::work::{Observation, Part, RunState, Shown};
+use legwork_engine::record::Target;
+use legwork_engine::work::{Observation, RunState};
 use legwork_engine::{Action, Finding, HostError, Usage};
-use legwork_host::{Delivery, Mailbox, Outside, sync_file};
+use legwork_host::Outside;
 use legwork_machine::{lock, process};
 use legwork_protocol::api::Reply;
-use legwork_protocol::view::Mail;
 use legwork_protocol::{HostId, Installable, MessageId, Place, QuestionId, SessionId, TaskId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
@@ -58,7 +57,6 @@ pub struct Inner {
     pub log: SessionLog,
     pub turns: Turns,
     pub records: Records,
-    mail: Mutex<Mailbox>,
     live: Mutex<BTreeMap<SessionId, mpsc::UnboundedSender<Command>>>,
     /// Those whose process only waits; the one that waits longest first.
     idle: Mutex<VecDeque<SessionId>>,
@@ -90,7 +88,6 @@ impl LocalHost {
             log: SessionLog::open(folder)?,
             turns: Turns::default(),
             records: Records::default(),
-            mail: Mutex::new(Mailbox::open(&folder.join("mail"))?),
             live: Mutex::default(),
             idle: Mutex::default(),
             environments: Environments::default(),
@@ -114,9 +111,7 @@ impl LocalHost {
             }
             Action::Observe { session, message } => self.look(session, message),
             Action::Poll { .. } => Ok(self.poll()),
-            Action::Deliver { session, message, notices, parts, .. } => {
-                self.tell(session, message, notices, parts).await
-            }
+            Action::Deliver { session, .. } => self.tell(session),
             Action::Stop { task, target } => self.stop(*task, target),
             Action::Answer { session, question, reply, .. } => {
                 self.answer(session, question, reply).await
@@ -267,41 +262,9 @@ impl LocalHost {
         Finding::Polled { busy, questions: questions.collect() }
     }
 
-    async fn tell(
-        &self,
-        session: &SessionId,
-        message: &MessageId,
-        notices: &[NoticeId],
-        parts: &[Part],
-    ) -> Found {
-        if self.read(session)?.is_none() {
-            return Err(HostError::Gone);
-        }
-        // A terminal has no turns, and was told the rest before.
-        if notices.iter().all(|id| id.about == About::Unread) {
-            return Ok(Finding::Delivered);
-        }
-        let texts: Vec<&str> = parts
-            .iter()
-            .filter(|part| part.shown == Shown::ToAll)
-            .map(|part| part.text.as_str())
-            .collect();
-        let mail = Mail {
-            message: message.clone(),
-            session: session.clone(),
-            at: now(),
-            text: texts.join("\n"),
-            // The delivery has them.
-            tasks: Vec::new(),
-        };
-        let delivery = Delivery { mail, tasks: Some(notices.iter().map(|id| id.task).collect()) };
-        let path = {
-            let mut mailbox = lock(&self.0.mail);
-            mailbox.put(delivery).map_err(|_| HostError::Busy)?;
-            mailbox.path().to_owned()
-        };
-        self.synced(session, blocking(move || sync_file(&path)).await);
-        Ok(Finding::Delivered)
+    /// A terminal waits for its shell: the next command asks for what there is.
+    fn tell(&self, session: &SessionId) -> Found {
+        if self.read(session)?.is_none() { Err(HostError::Gone) } else { Ok(Finding::Pulled) }
     }
 
     fn stop(&self, task: TaskId, target: &Target) -> Found {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use legwork_client::{Client as Daemon, Start};
 use legwork_machine::Folders;
-use legwork_protocol::api::{Answer, Request};
+use legwork_protocol::api::{Answer, Ask, Request};
 use legwork_protocol::line::Role;
 use legwork_protocol::view::Mail;
 use legwork_protocol::{MessageId, SessionId};
@@ -78,7 +78,7 @@ fn show(client: Client, hooks: &'static HookClient) {
         let is_written = found.send(shown).is_ok() && writes.recv().is_ok();
         if is_written {
             // What is not marked is shown again, which is better than never.
-            let _ = daemon.request::<Answer>(Request::MailShown { messages });
+            let _ = daemon.request::<Answer>(Ask::MailShown { messages });
         }
         drop(marked);
     });

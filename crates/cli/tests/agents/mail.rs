@@ -3,7 +3,7 @@
 use legwork_testkit::legwork::{Home, eventually, ran};
 use legwork_testkit::{Lines, ended};
 
-use crate::running::{until_all_is_told, until_finished};
+use crate::running::{kill_daemon, until_all_is_told, until_finished};
 
 const APART: &str = "since you last looked";
 
@@ -136,4 +136,53 @@ fn p10_who_was_there_is_not_told_again() {
     let off = detach(&home, "ask to go on");
     let cancelled = home.run(["cancel", &off]).with_code(0);
     assert!(!cancelled.err.contains("cancelled"), "{cancelled:?}");
+}
+
+#[test]
+fn n1_what_nobody_has_read_outlives_the_daemon_and_is_shown_once() {
+    let home = Home::new();
+    let task = detach(&home, "say found");
+    until_finished(&home, &task);
+    until_all_is_told(&home);
+    let unread = home.run(["mail", "--json"]).with_code(0).json();
+    assert_eq!(unread[0]["about"][0], task.as_str(), "{unread}");
+    kill_daemon(&home);
+    assert_eq!(home.run(["mail", "--json"]).with_code(0).json(), unread, "under the same id");
+    let first = home.run(["list"]).with_code(0);
+    assert!(first.err.contains(APART) && first.err.contains(&task), "{first:?}");
+    kill_daemon(&home);
+    assert_eq!(home.run(["list"]).with_code(0).err, "");
+}
+
+/// The file is as a build left it that delivered mail into files.
+#[test]
+fn n1_mail_of_an_older_build_is_shown_once_and_its_file_removed() {
+    let home = Home::new();
+    let [read, unread] = ["say one", "say two"].map(|script| {
+        let task = detach(&home, script);
+        until_finished(&home, &task);
+        task
+    });
+    until_all_is_told(&home);
+    let mail = home.run(["mail", "--json"]).with_code(0).json();
+    home.run(["mail"]).with_code(0);
+    home.run(["daemon", "stop"]).with_code(0);
+    let file = home.path("legwork/sessions/mail");
+    let mut lines = String::new();
+    for came in mail.as_array().unwrap() {
+        let mut came = came.clone();
+        if came["about"][0] == read.as_str() {
+            let shown = serde_json::json!({ "is": "shown", "message": came["message"] });
+            lines.push_str(&format!("{shown}\n"));
+        } else {
+            came["is"] = "came".into();
+            lines.push_str(&format!("{came}\n"));
+        }
+    }
+    std::fs::write(&file, lines).unwrap();
+    let first = home.run(["list"]).with_code(0).err;
+    assert!(first.contains(&unread) && !first.contains(&read), "{first}");
+    assert!(!file.exists());
+    kill_daemon(&home);
+    assert_eq!(home.run(["list"]).with_code(0).err, "");
 }

@@ -11,7 +11,7 @@ use std::thread;
 use legwork_client::Record;
 use legwork_machine::process::{INSIDE, process_mark};
 use legwork_machine::{Folders, STORE_LOCK};
-use legwork_protocol::api::{Answer, Request};
+use legwork_protocol::api::{Answer, Ask, Request};
 use legwork_protocol::ids::MessageUse;
 use legwork_protocol::line::{FromDaemon, LINE_VERSION, ToDaemon, decode_to_daemon, encode};
 use legwork_protocol::view::Mail;
@@ -72,7 +72,9 @@ fn serve(stream: UnixStream, is_for: fn(&str) -> bool, shown: &Sender<usize>) ->
                     data: Answer::Mail(is_its.then_some(mail).into_iter().collect()),
                 }
             }
-            ToDaemon::Request { id, request: Request::MailShown { messages }, .. } => {
+            ToDaemon::Request {
+                id, request: Request::Ask(Ask::MailShown { messages }), ..
+            } => {
                 shown.send(messages.len()).ok()?;
                 FromDaemon::Data { id, data: Answer::Done }
             }

@@ -5,10 +5,11 @@ use legwork_testkit::legwork::{Home, eventually};
 use serde_json::json;
 
 use crate::client::Client;
+use crate::tasks::kill_daemon;
 
-/// Waits until the notice of a task lies in the mailbox.
+/// Waits until the notice of a task waits for the next call.
 fn delivered(home: &Home, task: &str) {
-    eventually("the notice is in the mailbox", || {
+    eventually("the notice waits for the next call", || {
         let view = home.run(["show", task, "--json"]).json();
         (view["status"] == "completed" && view["notice_pending"] == false).then_some(())
     });
@@ -72,6 +73,17 @@ fn m5_a_wait_brings_the_results_and_nothing_brings_them_again() {
 }
 
 #[test]
+fn m5_a_wait_for_what_has_ended_brings_its_result() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "goose");
+    let task = client.launch("say worth waiting for");
+    delivered(&home, &task);
+    let said = client.says("background_block", json!({ "task_ids": [task] }));
+    assert_eq!(said.matches("begin words of").count(), 1, "{said}");
+    assert!(!client.says("background_list", json!({})).contains("begin words of"));
+}
+
+#[test]
 fn m5_who_reads_a_result_is_not_sent_it_again() {
     let home = Home::new();
     let mut client = Client::old(&home, "cursor");
@@ -99,9 +111,10 @@ fn m5_a_question_that_is_settled_is_not_said_to_wait() {
     let home = Home::new();
     let mut client = Client::old(&home, "gemini-cli-mcp-client");
     let task = client.launch("ask rm -rf target; say done");
-    let in_mail = || std::fs::read_to_string(home.path("legwork/sessions/clients/mail"));
-    eventually("the question is in the mailbox", || {
-        in_mail().is_ok_and(|mail| mail.contains("WAITING")).then_some(())
+    eventually("the question waits for the next call", || {
+        let asked = home.run(["answer", &task, "--json"]).json();
+        let daemon = home.run(["daemon", "status", "--json"]).json();
+        (asked[0].is_object() && daemon["daemon"]["pending"] == 0).then_some(())
     });
     home.run(["answer", &task, "once"]).with_code(0);
     delivered(&home, &task);
@@ -119,4 +132,37 @@ fn m5_a_question_that_is_open_is_told_with_the_next_answer() {
         let told = client.says("background_list", json!({}));
         told.starts_with(&format!("[BACKGROUND TASK WAITING] {task}")).then_some(())
     });
+}
+
+#[test]
+fn m5_a_result_that_waits_for_the_next_call_outlives_the_daemon() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "goose");
+    let task = client.launch("say the result");
+    delivered(&home, &task);
+    kill_daemon(&home);
+    assert!(client.says("background_list", json!({})).contains("the result"));
+    kill_daemon(&home);
+    assert!(!client.says("background_list", json!({})).contains("the result"));
+}
+
+#[test]
+fn n1_mail_of_an_older_build_comes_with_the_next_answer_and_never_again() {
+    let home = Home::new();
+    let mut client = Client::old(&home, "goose");
+    let task = client.launch("say the result");
+    delivered(&home, &task);
+    let told = client.says("background_list", json!({}));
+    assert!(told.contains("the result"), "{told}");
+    let session = home.run(["show", &task, "--json"]).json()["parent"].clone();
+    home.run(["daemon", "stop"]).with_code(0);
+    let file = home.path("legwork/sessions/clients/mail");
+    let came = json!({ "is": "came", "message": "msg_1", "session": session, "at": 7,
+        "text": told, "tasks": [task] });
+    std::fs::write(&file, format!("{came}\n")).unwrap();
+    let again = client.says("background_list", json!({}));
+    assert!(again.starts_with("[BACKGROUND TASK COMPLETED]") && again.contains("the result"));
+    assert!(!file.exists());
+    kill_daemon(&home);
+    assert!(!client.says("background_list", json!({})).contains("the result"));
 }

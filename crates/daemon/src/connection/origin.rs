@@ -126,7 +126,7 @@ impl Standing {
             | Request::Mail => None,
             // Who asks for agents wants to launch.
             Request::Agents if self == Self::InHost => None,
-            Request::Agents | Request::MailShown { .. } | Request::Shutdown => self.refusal(),
+            Request::Agents | Request::Shutdown => self.refusal(),
             Request::Ask(ask) => self.refuses_ask(ask),
         }
     }

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use legwork_engine::Hint;
-use legwork_host::{BuiltIn, Opening, Outside};
+use legwork_host::{BuiltIn, Opening, Outside, Reader};
 use legwork_machine::process::Detached;
 use legwork_protocol::line::{Context, Environment};
-use legwork_protocol::view::Mail;
-use legwork_protocol::{HostId, MessageId, SessionId, TaskId};
+use legwork_protocol::{HostId, SessionId, TaskId};
 use tokio::sync::mpsc;
 
 use crate::Fault;
@@ -87,24 +86,8 @@ impl BuiltIns {
         })
     }
 
-    pub fn mail(&self) -> Vec<Mail> {
-        self.iter().flat_map(|one| one.mail()).collect()
-    }
-
-    pub fn unread(&self, session: &SessionId) -> Vec<Mail> {
-        self.iter().flat_map(|one| one.unread(session)).collect()
-    }
-
-    pub fn has_told(&self, task: TaskId, run: u32) -> bool {
-        self.iter().any(|one| one.has_told(task, run))
-    }
-
-    pub fn handed_over(&self, task: TaskId, run: u32) -> Result<(), String> {
-        self.iter().try_for_each(|one| one.handed_over(task, run))
-    }
-
-    pub fn mail_shown(&self, messages: &[MessageId]) -> Result<(), String> {
-        self.iter().try_for_each(|one| one.mail_shown(messages))
+    pub fn reader(&self, session: &SessionId) -> Option<Reader> {
+        self.iter().find_map(|one| one.reader(session))
     }
 
     pub fn is_mark(&self, mark: &str) -> bool {

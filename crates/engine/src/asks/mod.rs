@@ -2,7 +2,6 @@
 //! `waits.rs`, and what anybody sees of a task in `views.rs`.
 
 pub(crate) mod collect;
-mod mail;
 mod views;
 pub(crate) mod waits;
 

@@ -57,13 +57,10 @@ pub(crate) fn unread_headline(task: &Task) -> String {
     )
 }
 
-/// How the headline of a question begins.
-pub(crate) const WAITING: &str = "[BACKGROUND TASK WAITING] ";
-
 pub(crate) fn question_headline(task: &Task, question: &QuestionView) -> String {
     let (id, asked) = (task.id, quoted(&words::question(question)));
     format!(
-        "{WAITING}{id} {}: it asks {asked} (A person has to answer: `legwork \
+        "[BACKGROUND TASK WAITING] {id} {}: it asks {asked} (A person has to answer: `legwork \
          answer {id}`.)",
         task.description
     )

@@ -54,8 +54,6 @@ pub enum Request {
     Mail,
     /// What this session of a client was told and its model has not been shown. → `Mail`
     Unread { session: SessionId },
-    /// These messages have been shown to whom they are for. → `Done`
-    MailShown { messages: Vec<MessageId> },
     /// The daemon is to end. What runs goes on and is found again by the next one. → `Done`
     Shutdown,
     /// What the engine decides.
