@@ -39,7 +39,7 @@ fn v2_tasks_stand_in_groups_by_whom_they_need() {
     let says = [
         (&asks, "to run the tests"),
         (&works, "grep"),
-        (&queued, "next when a"),
+        (&queued, "next in line"),
         (&failed, "the provider refused"),
     ];
     for (task, text) in says {
