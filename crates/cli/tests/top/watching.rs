@@ -80,7 +80,11 @@ fn v6_with_verbose_every_decision_is_told() {
     let home = Home::new();
     let mut watching = Watching::start(&home, &["--verbose"]);
     let task = home.launch("Look around", "say x");
-    let all = watching.until("notice of its end: delivered").join("\n");
+    let mut all = watching.until("notice of its end: sending");
+    // A terminal has it when a command has shown it.
+    home.run(["mail"]).with_code(0);
+    all.extend(watching.until("notice of its end: delivered"));
+    let all = all.join("\n");
     for detail in ["sending the prompt", "notice of its end queued", ": sending"] {
         assert!(all.contains(detail) && all.contains(&task), "{all}");
     }
