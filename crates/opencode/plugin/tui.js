@@ -509,8 +509,7 @@ class View {
    * other programs show them. */
   callAttention(before, after) {
     const was = new Map(before.map((helper) => [helper.id, helper.state]))
-    const isNew = (helper) => was.get(helper.id) !== helper.state && this.isOurs(helper)
-    const news = after.filter(isNew)
+    const news = this.ours(after).filter((helper) => was.get(helper.id) !== helper.state)
     const asks = news.some(({ state }) => state === "asks")
     const ended = news.some((helper) => isOver(helper) && was.has(helper.id))
     if (!asks && !ended) return
@@ -519,20 +518,13 @@ class View {
     safe(() => this.api.attention.notify(told))()
   }
 
-  /** Whether this OpenCode has the session that launched it: it may be another machine's. A session
-   * that was begun in another window since is not known here, but its place is. */
-  isOurs({ parent, place }) {
-    return this.knows(parent) || (!!place && this.places().has(place))
-  }
-
-  knows(session) {
-    return !!session && !!safe(() => this.api.state.session.get(session))()
-  }
-
-  /** The places of the sessions that are known here. */
-  places() {
-    const known = this.helpers().filter(({ parent, place }) => place && this.knows(parent))
-    return new Set(known.map(({ place }) => place))
+  /** Those of them that this OpenCode has the sessions of: the others may be another machine's. A
+   * session that was begun in another window since is not known here, but its place is. */
+  ours(helpers) {
+    const get = safe((session) => this.api.state.session.get(session))
+    const known = new Set(helpers.filter(({ parent }) => parent && get(parent)))
+    const places = new Set([...known].map(({ place }) => place).filter(Boolean))
+    return helpers.filter((helper) => known.has(helper) || places.has(helper.place))
   }
 
   of(session) {
@@ -673,7 +665,7 @@ class View {
       sidebar_content: safe((_, props) => this.sidebar(() => props.session_id), null),
       session_prompt_right: safe((_, props) => this.prompt(() => this.of(props.session_id)), null),
       home_prompt_right: safe(() => {
-        return this.prompt(() => this.helpers().filter((helper) => this.isOurs(helper)))
+        return this.prompt(() => this.ours(this.helpers()))
       }, null),
     }
     this.api.slots.register({ order: 150, slots })
@@ -795,7 +787,7 @@ class View {
 
   rows() {
     const here = this.conversation()
-    const ours = this.helpers().filter((helper) => helper.parent === here || this.isOurs(helper))
+    const ours = [...new Set([...this.of(here), ...this.ours(this.helpers())])]
     return GROUPS.flatMap(([category, states]) => {
       const some = sorted(ours.filter(({ state }) => states.includes(state)))
       return some.map((helper) => this.option(category, helper))
