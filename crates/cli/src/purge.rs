@@ -176,20 +176,20 @@ fn check_idle(view: &DaemonView) -> Result<(), Fault> {
             }
         )));
     }
-    let without_window = |host: &HostView| host.lifetime == HostLifetime::Headless;
-    if view.hosts.iter().all(without_window) && !view.hosts.is_empty() {
-        return Err(Fault::Refused(
-            "An OpenCode without a window, which legwork started, is about to end. Try again in \
-             half a minute, or give --force. Nothing was removed."
-                .to_owned(),
-        ));
-    }
-    if let Some(host) = view.hosts.iter().find(|host| !without_window(host)) {
+    let has_window = |host: &&HostView| host.lifetime != HostLifetime::Headless;
+    if let Some(host) = view.hosts.iter().find(has_window) {
         return Err(Fault::Refused(format!(
             "{} is open with legwork in it ({}) and would start the daemon again. Close it first, \
              or give --force. Nothing was removed.",
             host.kind, host.host
         )));
+    }
+    if !view.hosts.is_empty() {
+        return Err(Fault::Refused(
+            "An OpenCode without a window, which legwork started, is about to end. Try again in \
+             half a minute, or give --force. Nothing was removed."
+                .to_owned(),
+        ));
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ impl Server {
         let known = self.polls.known((id, run));
         let wait_ms = if known.is_some() { POLL_HOLD_MS } else { 0 };
         let questions = known.unwrap_or_default();
-        let poll = Ask::Collect { task: id.to_string(), run, questions, wait_ms };
+        let poll = poll(Run(id, run), questions, wait_ms);
         let poller = self.poller(client, params);
         let deadline = Instant::now() + AWAY_MAX;
         let (task, ended) = loop {
@@ -144,9 +144,8 @@ impl Server {
     /// A client does not poll while it shows a form (Claude Code 2.1.328), so that its lease may be
     /// over. It polls again some seconds after the form: until then the run is still its to be told
     /// of.
-    async fn polls_soon(self: &Arc<Self>, Run(id, run): Run, poller: Context) {
-        let lease =
-            move || Ask::Collect { task: id.to_string(), run, questions: Vec::new(), wait_ms: 0 };
+    async fn polls_soon(self: &Arc<Self>, run: Run, poller: Context) {
+        let lease = move || poll(run, Vec::new(), 0);
         // If it fails, what follows fails too and says why.
         let _ = self.daemon.request_for::<Done>(Some(&poller), None, lease()).await;
         let server = self.clone();
@@ -179,6 +178,10 @@ impl Server {
         let after = vec![After::HandedOver { task: id, run }];
         Ok(Answer { result: json!({}), after, shows: None })
     }
+}
+
+fn poll(Run(task, run): Run, questions: Vec<QuestionId>, wait_ms: u64) -> Ask {
+    Ask::Collect { task: task.to_string(), run, questions, wait_ms }
 }
 
 fn show(task: TaskId) -> Request {
