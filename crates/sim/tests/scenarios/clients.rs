@@ -10,15 +10,15 @@ use legwork_sim::clients::{End, Kept};
 use legwork_sim::host::SPECIALIST;
 
 /// A story with one client, and a host that has helpers for it.
-struct Stage {
-    story: Story,
+pub struct Stage {
+    pub story: Story,
     /// The client and its session.
-    client: usize,
-    session: SessionId,
+    pub client: usize,
+    pub session: SessionId,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut story = Story::new();
         story.world.boot_shared();
         let client = story.client("client");
@@ -36,7 +36,7 @@ impl Stage {
         self.launch_with(script, true)
     }
 
-    fn launch_with(&mut self, script: &str, collects: bool) -> TaskId {
+    pub fn launch_with(&mut self, script: &str, collects: bool) -> TaskId {
         let (prompt, description) = (script.to_owned(), "Explore".to_owned());
         let agent = SPECIALIST.to_owned();
         let call = self.asks(Ask::Launch { prompt, description, agent, fork: false, collects });
@@ -55,7 +55,7 @@ impl Stage {
         });
     }
 
-    fn messages(&mut self) -> usize {
+    pub fn messages(&mut self) -> usize {
         let session = self.session.clone();
         self.story.deliveries(&session).len()
     }

@@ -2,45 +2,23 @@
 //! with the answer to a call: N1, M5. It is shown once, whichever of front and daemon dies.
 
 use legwork_protocol::api::{List, Reply};
-use legwork_protocol::limits::COLLECT_LEASE_MS;
-use legwork_protocol::{Ask, SessionId, Status, TaskId};
+use legwork_protocol::{Ask, Status, TaskId};
 use legwork_sim::Story;
 use legwork_sim::clients::{End, Kept};
-use legwork_sim::host::SPECIALIST;
 
-struct Stage {
-    story: Story,
-    client: usize,
-    session: SessionId,
+use crate::clients::Stage;
+
+/// A story with a client that nobody can wake.
+fn unwakeable() -> Stage {
+    let mut stage = Stage::new();
+    stage.story.world.clients.all[stage.client].has_inbox = false;
+    stage
 }
 
 impl Stage {
-    fn new() -> Self {
-        let mut story = Story::new();
-        story.world.boot_shared();
-        let client = story.client("client");
-        story.world.clients.all[client].has_inbox = false;
-        let session = story.world.clients.all[client].session.clone();
-        story.pass(COLLECT_LEASE_MS + 1_000);
-        Self { story, client, session }
-    }
-
-    fn launch(&mut self, script: &str, collects: bool) -> TaskId {
-        let ask = Ask::Launch {
-            prompt: script.to_owned(),
-            description: "Explore".to_owned(),
-            agent: SPECIALIST.to_owned(),
-            fork: false,
-            collects,
-        };
-        let call = self.story.world.client_asks(self.client, ask).unwrap();
-        self.story.answer(call);
-        self.story.world.calls[call].task().unwrap()
-    }
-
     /// A helper that has ended, and whose end waits to be read.
     fn unread(&mut self, script: &str) -> TaskId {
-        let task = self.launch(script, false);
+        let task = self.launch_with(script, false);
         self.story.until_status(task, Status::Completed);
         self.story.until("a message that waits", |story| story.said("waits for its reader"));
         task
@@ -50,11 +28,6 @@ impl Stage {
     fn calls(&mut self) {
         let call = self.story.world.client_asks(self.client, Ask::List(List::default())).unwrap();
         self.story.answer(call);
-    }
-
-    fn messages(&mut self) -> usize {
-        let session = self.session.clone();
-        self.story.deliveries(&session).len()
     }
 
     fn until_shown(&mut self) {
@@ -74,7 +47,7 @@ impl Said for Story {
 
 #[test]
 fn m5_a_result_waits_for_the_next_call_and_is_shown_once() {
-    let mut stage = Stage::new();
+    let mut stage = unwakeable();
     stage.unread("wait 3000; say found it");
     stage.story.pass(60_000);
     assert_eq!(stage.messages(), 0);
@@ -94,7 +67,7 @@ fn m5_a_result_waits_for_the_next_call_and_is_shown_once() {
 
 #[test]
 fn n1_what_was_shown_is_acknowledged_to_the_next_daemon() {
-    let mut stage = Stage::new();
+    let mut stage = unwakeable();
     stage.unread("say found it");
     stage.calls();
     stage.until_shown();
@@ -110,7 +83,7 @@ fn n1_what_was_shown_is_acknowledged_to_the_next_daemon() {
 
 #[test]
 fn n1_what_a_front_has_read_and_not_shown_is_shown_by_the_next() {
-    let mut stage = Stage::new();
+    let mut stage = unwakeable();
     stage.unread("say found it");
     stage.calls();
     stage.story.world.kill_front(stage.client);
@@ -125,9 +98,9 @@ fn n1_what_a_front_has_read_and_not_shown_is_shown_by_the_next() {
 
 #[test]
 fn m5_what_is_cleared_or_read_otherwise_is_not_shown() {
-    let mut stage = Stage::new();
+    let mut stage = unwakeable();
     let scripts = ["wait 3000; say one", "wait 3000; say two", "wait 3000; say three"];
-    let [cleared, read, left] = scripts.map(|script| stage.launch(script, false));
+    let [cleared, read, left] = scripts.map(|script| stage.launch_with(script, false));
     stage.story.until_status(left, Status::Completed);
     stage.story.pass(1_000);
     stage.story.person(Ask::Forget { tasks: vec![cleared.to_string()] });
@@ -144,8 +117,8 @@ fn m5_what_is_cleared_or_read_otherwise_is_not_shown() {
 
 #[test]
 fn m5_a_question_that_is_settled_is_not_shown() {
-    let mut stage = Stage::new();
-    let task = stage.launch("ask; say found it", false);
+    let mut stage = unwakeable();
+    let task = stage.launch_with("ask; say found it", false);
     stage.story.until("a question that waits", |story| story.said("waits for its reader"));
     let process = stage.story.world.windows[1].process;
     let question = stage.story.world.oc.questions(process)[0].id.clone();
@@ -162,8 +135,8 @@ fn m5_a_question_that_is_settled_is_not_shown() {
 
 /// The end of a run that was collected waits for its reader, and a new front is there.
 fn stage_of_an_unread_end() -> (Stage, TaskId) {
-    let mut stage = Stage::new();
-    let task = stage.launch("wait 1000; say found it", true);
+    let mut stage = unwakeable();
+    let task = stage.launch_with("wait 1000; say found it", true);
     stage.story.world.kill_front(stage.client);
     stage.story.until("a message that waits", |story| story.said("waits for its reader"));
     stage.story.world.connect_front(stage.client);
@@ -175,7 +148,7 @@ impl Stage {
         self.story.world.client_collects(self.client, (task, 0), 20_000).unwrap();
     }
 
-    fn until_kept(&mut self, task: TaskId, end: End) {
+    fn until_told(&mut self, task: TaskId, end: End) {
         let client = self.client;
         self.story.until("the poll to be answered", |story| {
             let kept = story.world.clients.all[client].runs.get(&(task, 0));
@@ -192,7 +165,7 @@ fn m2_who_polls_for_what_a_front_is_showing_is_told_that_it_is_known() {
     let (mut stage, task) = stage_of_an_unread_end();
     stage.calls();
     stage.polls(task);
-    stage.until_kept(task, End::Known);
+    stage.until_told(task, End::Known);
     assert_eq!(stage.messages(), 1);
     insta::assert_snapshot!(stage.story.end());
 }
@@ -206,7 +179,7 @@ fn m2_who_polls_after_a_restart_for_what_a_front_has_shown_is_told_that_it_is_kn
     stage.story.world.start_daemon();
     stage.story.pass(1);
     stage.polls(task);
-    stage.until_kept(task, End::Known);
+    stage.until_told(task, End::Known);
     assert_eq!(stage.messages(), 1);
     stage.story.end();
 }
@@ -217,7 +190,7 @@ fn m2_what_a_poll_collects_is_not_shown() {
     stage.polls(task);
     stage.story.pass(3);
     stage.calls();
-    stage.until_kept(task, End::Whole);
+    stage.until_told(task, End::Whole);
     stage.story.pass(1_000);
     assert_eq!(stage.messages(), 0);
     stage.story.end();

@@ -95,13 +95,10 @@ fn n9_with_last_a_restart_before_the_last_helper_is_cleared_loses_no_turn() {
     let mut story = wake_last();
     let main = story.main.clone();
     let turns = story.turns(&main);
-    story.launch("First", "wait 5000; say r1");
-    let last = story.launch("Hangs", "hang");
-    story.until("one to be told", |story| story.told().len() == 1);
-    story.pass(5_000);
+    let (_, last) = told_and_last(&mut story);
     story.world.restart_daemon();
     story.pass(5_000);
-    story.person(Ask::Forget { tasks: vec![last.to_string()] });
+    forget(&mut story, &[last]);
     story.until_settled();
     story.pass(5_000);
     assert_eq!(story.turns(&main), turns + 1);
