@@ -152,7 +152,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn do_it(&mut self, line: &Value) -> bool {
+    /// Answers a line that is for the host to answer. Whether it is one.
+    pub fn do_it(&mut self, line: &Value) -> bool {
         match line["type"].as_str() {
             Some("host-call") => {
                 if let Some((status, body)) = self.opencode.answer(line) {

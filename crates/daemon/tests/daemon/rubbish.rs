@@ -98,8 +98,13 @@ fn g2_a_result_that_cannot_be_read_fails_its_host_call_at_once() {
     let daemon = home.start();
     let mut opencode = OpenCode::new();
     let mut host = Host::connect(&daemon, "opencode-1", &mut opencode);
+    // A new window is asked for its agents. Once it has answered, only a launch with an agent that
+    // is not among them asks again.
+    let of_the_window = asked_for_agents(&mut host);
+    assert!(host.do_it(&of_the_window), "{of_the_window}");
     let is_failed = (0..5).any(|number| {
-        host.launch(number, &format!("call-{number}"));
+        let arguments = json!({ "prompt": "count", "description": "count", "agent": "planner" });
+        host.call(number, &format!("call-{number}"), "background_task", arguments);
         fails_unread(&mut host)
     });
     assert!(is_failed, "each call waits for its time to be over");
@@ -109,13 +114,7 @@ fn g2_a_result_that_cannot_be_read_fails_its_host_call_at_once() {
 /// Answers the next question for the agents with what cannot be read. Whether nobody waits for that
 /// any more: it is asked again, or the caller is told, before the call is dropped.
 fn fails_unread(host: &mut Host<'_>) -> bool {
-    let is_asked = |line: &Value| line["type"] == "host-call" && line["path"] == "/agent";
-    let asked = loop {
-        let line = host.peer.next();
-        if is_asked(&line) {
-            break line["id"].clone();
-        }
-    };
+    let asked = asked_for_agents(host)["id"].clone();
     let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
     let line = format!("{{\"type\":\"result\",\"id\":{asked},\"status\":200,\"body\":{deep}}}\n");
     host.peer.send_raw(line.as_bytes()).unwrap();
@@ -124,10 +123,19 @@ fn fails_unread(host: &mut Host<'_>) -> bool {
         if line["type"] == "drop" && line["id"] == asked {
             return false;
         }
-        if is_asked(&line) || line["type"] == "answer" || line["type"] == "refused" {
+        if asks_for_agents(&line) || line["type"] == "answer" || line["type"] == "refused" {
             return true;
         }
     }
+}
+
+/// The next question for the agents. Other lines are passed over.
+fn asked_for_agents(host: &mut Host<'_>) -> Value {
+    std::iter::repeat_with(|| host.peer.next()).find(asks_for_agents).unwrap()
+}
+
+fn asks_for_agents(line: &Value) -> bool {
+    line["type"] == "host-call" && line["path"] == "/agent"
 }
 
 #[test]
