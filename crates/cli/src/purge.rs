@@ -25,6 +25,8 @@ use crate::words::{counted, size};
 
 /// Things of the person's that are named of one folder.
 const NAMED: usize = 5;
+/// Daemons that are ended before whatever starts them is to be closed by the person.
+const ENDS_MAX: usize = 20;
 
 /// A file or folder of legwork's.
 #[derive(Debug)]
@@ -87,14 +89,11 @@ impl Plan {
 
     /// Ends the daemon and removes everything. Gives back what was removed.
     pub fn carry_out(mut self) -> Result<Vec<Item>, Fault> {
-        let store = self.folders.store.clone();
         if let Some(mut client) = self.client.take() {
             call_off(&mut client)?;
             client.leave()?;
-        } else if let Holder::Daemon(Some(record)) = holder(&store)? {
-            record.end(&store)?;
         }
-        let _lock = lock(&store)?;
+        let _lock = keep_out_daemons(&self.folders.store)?;
         // The daemon may have written until its end.
         let items = items(&self.folders);
         for item in &items {
@@ -204,6 +203,21 @@ fn call_off(client: &mut Client) -> Result<(), Fault> {
             .request::<legwork_protocol::api::Answer>(Ask::Forget { tasks: some.to_vec() })?;
     }
     Ok(())
+}
+
+/// Ends the daemon, if there is one, and takes the lock of its store. A `legwork top` that is open
+/// may start another daemon before the lock is taken.
+fn keep_out_daemons(store: &Path) -> Result<Option<File>, Fault> {
+    let mut ends_left = ENDS_MAX;
+    loop {
+        if let Holder::Daemon(Some(record)) = holder(store)? {
+            record.end(store)?;
+        }
+        match lock(store) {
+            Err(_) if ends_left > 0 => ends_left -= 1,
+            lock => return lock,
+        }
+    }
 }
 
 /// The lock of the store, if there is one: whoever has it keeps every daemon out.

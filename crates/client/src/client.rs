@@ -197,9 +197,8 @@ impl Client {
         let deadline = Instant::now() + self.persist.unwrap_or_default();
         let mut backoff = Backoff::default();
         loop {
-            match Link::open(&self.folders, &self.role, self.start, &mut |_| {
-                ControlFlow::Continue(())
-            }) {
+            let start = self.start.again();
+            match Link::open(&self.folders, &self.role, start, &mut |_| ControlFlow::Continue(())) {
                 Ok(link) => {
                     self.link = link;
                     return Ok(());

@@ -18,6 +18,12 @@ pub enum Fault {
     #[error("The legwork daemon is not running. `legwork daemon start` starts it.")]
     NotRunning,
     #[error(
+        "The records in {} are gone: legwork was removed from here. The next command that needs \
+         them begins anew.",
+        store.display()
+    )]
+    Removed { store: PathBuf },
+    #[error(
         "The legwork daemon could not be started from {}. If legwork was moved, run `legwork \
          install` again, or set LEGWORK_BIN.",
         program.display()

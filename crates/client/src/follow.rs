@@ -72,7 +72,7 @@ impl Pages for Conversation {
 }
 
 /// Reads pages for ever, over one link after another. What goes wrong is said, and after a pause it
-/// is tried again.
+/// is tried again. A daemon that was there once is started again only while its records are there.
 #[derive(Debug)]
 pub struct Follower<P> {
     folders: Folders,
@@ -99,6 +99,7 @@ impl<P: Pages> Follower<P> {
             None => Client::connect_soon(&self.folders, self.start)?,
         };
         let page = client.next(&mut self.pages)?;
+        self.start = self.start.again();
         self.client = page.is_ok().then_some(client);
         Ok(page)
     }

@@ -50,7 +50,7 @@ impl Link {
         let mut pause = FIRST_PAUSE;
         loop {
             let (stream, pid) = reach(folders, start, tell)?;
-            let starts = start == Start::IfNeeded && starts_this_build(folders);
+            let starts = start != Start::Never && starts_this_build(folders);
             let most = match Self::greet(stream, pid, (role, starts), tell) {
                 Err(Fault::Leaving) => LEAVING_PAUSE,
                 // It may also have left between our knocking and our greeting.

@@ -13,7 +13,7 @@ use std::{fs, io, thread};
 
 use legwork_machine::inherited::close_for_children;
 use legwork_machine::process::{Effort, INSIDE, is_suspended};
-use legwork_machine::{Folders, check_owner, check_private, program, var};
+use legwork_machine::{Folders, STORE_LOCK, check_owner, check_private, program, var};
 
 use crate::failed::Failed;
 use crate::fault::Fault;
@@ -42,6 +42,15 @@ const LAST_WORDS_MAX_BYTES: u64 = 4 << 10;
 pub enum Start {
     Never,
     IfNeeded,
+    /// If there are records: a view that is left open must not bring back what was removed.
+    IfKept,
+}
+
+impl Start {
+    /// For a daemon that was there already.
+    pub(crate) fn again(self) -> Self {
+        if self == Self::Never { Self::Never } else { Self::IfKept }
+    }
 }
 
 enum Knocked {
@@ -79,8 +88,11 @@ pub(crate) fn reach(
                 return Ok((stream, pid));
             }
             Knocked::Free if start == Start::Never => return Err(Fault::NotRunning),
+            Knocked::Free if start == Start::IfKept && !is_kept(&folders.store) => {
+                return Err(Fault::Removed { store: folders.store.clone() });
+            }
             Knocked::Free => {
-                starter.start(folders)?;
+                starter.start(folders, start)?;
                 starter.child.as_ref().map(Child::id)
             }
             Knocked::Busy(pid) => Some(pid),
@@ -222,14 +234,14 @@ struct Starter {
 
 impl Starter {
     /// Starts one, unless one is being started.
-    fn start(&mut self, folders: &Folders) -> Result<(), Fault> {
+    fn start(&mut self, folders: &Folders, start: Start) -> Result<(), Fault> {
         let is_due = self.started.is_none_or(|started| started.elapsed() > AGAIN);
         if self.child.is_none() && is_due {
             let newer = if self.own_only { None } else { newer(folders) };
             self.is_newer = newer.is_some();
             self.program = newer.map_or_else(own, Ok)?;
             self.started = Some(Instant::now());
-            match spawn(folders, &self.program) {
+            match spawn(folders, &self.program, start) {
                 Ok(child) => self.child = Some(child),
                 Err(fault) => {
                     Failed::note(&folders.store, &self.program, None);
@@ -308,7 +320,11 @@ fn newer(folders: &Folders) -> Option<PathBuf> {
     is_newer(&newest.version, env!("CARGO_PKG_VERSION")).then_some(newest.program)
 }
 
-fn spawn(folders: &Folders, program: &Path) -> Result<Child, Fault> {
+fn is_kept(store: &Path) -> bool {
+    store.join(STORE_LOCK).exists()
+}
+
+fn spawn(folders: &Folders, program: &Path, start: Start) -> Result<Child, Fault> {
     // What whoever started us left open, a lock perhaps, is not for a daemon to keep.
     close_for_children();
     let mut command = Command::new(program);
@@ -323,6 +339,8 @@ fn spawn(folders: &Folders, program: &Path) -> Result<Child, Fault> {
     }
     command
         .args(["daemon", "run"])
+        // The records may be removed before it is there.
+        .args((start == Start::IfKept).then_some("--only-if-kept"))
         // Whoever starts it may be inside of an agent; a daemon is in none, and outlives them.
         .env_remove(INSIDE)
         .current_dir("/")

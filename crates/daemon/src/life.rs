@@ -44,6 +44,8 @@ pub struct Options {
     pub hosts: Hosts,
     /// How a person who is elsewhere is told.
     pub notify: ReadNotify,
+    /// Run only if there are records already.
+    pub only_if_kept: bool,
     /// Run in the foreground: the log goes to stderr as well, and Ctrl-C ends the daemon.
     pub log_to_stderr: bool,
 }
@@ -54,6 +56,8 @@ pub enum Outcome {
     Ended,
     /// Another daemon of this user is there already.
     AlreadyRunning,
+    /// There are no records, and it was to make none.
+    NothingKept,
 }
 
 pub fn run(options: Options) -> Result<Outcome, Fault> {
@@ -68,8 +72,10 @@ pub fn run(options: Options) -> Result<Outcome, Fault> {
     legwork_machine::check_owner(folders)?;
     // The store's lock is what makes a daemon the only one: nothing that another one has is touched
     // before.
-    let claim = match Store::claim(&folders.store) {
+    let claim = if options.only_if_kept { Store::claim_again } else { Store::claim };
+    let claim = match claim(&folders.store) {
         Err(legwork_store::Fault::Locked { .. }) => return Ok(Outcome::AlreadyRunning),
+        Err(legwork_store::Fault::Removed { .. }) => return Ok(Outcome::NothingKept),
         claim => claim?,
     };
     let record = Record::of_this_process(BUILD, LINE_VERSION);

@@ -14,6 +14,8 @@ pub enum Fault {
          LEGWORK_HOME to another folder", dir.display()
     )]
     Locked { dir: PathBuf },
+    #[error("there are no records in {}", dir.display())]
+    Removed { dir: PathBuf },
     #[error(
         "could not {tried} {}; check that it belongs to you and that its disk is there",
         path.display()

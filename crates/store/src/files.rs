@@ -1,14 +1,14 @@
 //! The store's folder and files: permissions, the lock, and setting aside a file that cannot be
 //! read. Nothing here looks into them.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use legwork_machine::{STORE_LOCK as LOCK, create_folder, private_file};
+use legwork_machine::{STORE_LOCK as LOCK, create_folder, if_there, private_file};
 
 use crate::fault::Fault;
 
@@ -25,7 +25,24 @@ const BESIDE: [&str; 2] = ["-wal", "-shm"];
 pub fn claim(dir: &Path) -> Result<File, Fault> {
     create_folder(dir).map_err(Fault::file("create the folder", dir))?;
     protect(dir)?;
-    let lock = private(&dir.join(LOCK))?;
+    lock(private(&dir.join(LOCK))?, dir)
+}
+
+/// The same where somebody has claimed it before; nothing is made.
+pub fn claim_again(dir: &Path) -> Result<File, Fault> {
+    let gone = || Fault::Removed { dir: dir.to_owned() };
+    let path = dir.join(LOCK);
+    let file = File::options().read(true).write(true).open(&path);
+    let file = if_there(file).map_err(Fault::file("open", &path))?.ok_or_else(gone)?;
+    let claimed = lock(file, dir)?;
+    // Whoever had it may have removed it.
+    let named = if_there(fs::metadata(&path)).map_err(Fault::file("look at", &path))?;
+    let open = claimed.metadata().map_err(Fault::file("look at", &path))?;
+    let is_it = |named: Metadata| (named.dev(), named.ino()) == (open.dev(), open.ino());
+    if named.is_some_and(is_it) { Ok(claimed) } else { Err(gone()) }
+}
+
+fn lock(lock: File, dir: &Path) -> Result<File, Fault> {
     for _ in 0..LOCK_TRIES {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),

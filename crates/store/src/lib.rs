@@ -81,6 +81,11 @@ impl Store {
         Claim::new(dir)
     }
 
+    /// The same if there is one: [`Fault::Removed`] if not, and nothing is made.
+    pub fn claim_again(dir: &Path) -> Result<Claim, Fault> {
+        Claim::again(dir)
+    }
+
     /// Leaves a text in the lock, for whoever finds it held.
     pub fn note(&self, text: &str) -> Result<(), Fault> {
         files::note(&self.lock, &self.dir, text)

@@ -69,6 +69,10 @@ impl Claim {
         Ok(Self { dir: dir.to_owned(), lock: files::claim(dir)?, known })
     }
 
+    pub(crate) fn again(dir: &Path) -> Result<Self, Fault> {
+        Ok(Self { dir: dir.to_owned(), lock: files::claim_again(dir)?, known: true })
+    }
+
     /// Leaves a text in the lock, for whoever finds it held.
     pub fn note(&self, text: &str) -> Result<(), Fault> {
         files::note(&self.lock, &self.dir, text)

@@ -74,6 +74,9 @@ enum Action {
         /// Stay in the terminal and write the log to stderr too
         #[arg(long)]
         foreground: bool,
+        /// Only if there are records already
+        #[arg(long)]
+        only_if_kept: bool,
     },
 }
 
@@ -93,20 +96,23 @@ impl super::Command for Daemon {
             Action::Start => start(&folders, screen),
             Action::Stop { yes } => stop(&folders, yes, screen),
             Action::Log { lines, follow } => log(&folders.log, lines, follow, screen),
-            Action::Run { foreground } => be(folders, foreground),
+            Action::Run { foreground, only_if_kept } => be(folders, foreground, only_if_kept),
         }
     }
 }
 
-fn be(folders: Folders, foreground: bool) -> Result<Exit, Fault> {
+fn be(folders: Folders, foreground: bool, only_if_kept: bool) -> Result<Exit, Fault> {
     let (config, complaints) = Config::read(&folders.config);
     let (settings, hosts) = (config.settings, hosts(&folders));
     let path = folders.config.clone();
     let notify: ReadNotify = Arc::new(move || Config::read(&path).0.notify);
+    let log_to_stderr = foreground;
     let options =
-        Options { folders, settings, complaints, hosts, notify, log_to_stderr: foreground };
-    if legwork_daemon::run(options)? == Outcome::AlreadyRunning && foreground {
-        remark("Another daemon is running already.");
+        Options { folders, settings, complaints, hosts, notify, only_if_kept, log_to_stderr };
+    match legwork_daemon::run(options)? {
+        Outcome::AlreadyRunning if foreground => remark("Another daemon is running already."),
+        Outcome::NothingKept if foreground => remark("There are no records."),
+        Outcome::AlreadyRunning | Outcome::NothingKept | Outcome::Ended => {}
     }
     Ok(Exit::Done)
 }

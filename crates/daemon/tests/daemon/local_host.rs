@@ -103,7 +103,9 @@ pub fn be_the_daemon() {
     };
     let settings = Settings::default();
     let notify = std::sync::Arc::new(legwork_protocol::notify::Notify::default);
-    run(Options { folders, settings, complaints, hosts, notify, log_to_stderr: false }).unwrap();
+    let (only_if_kept, log_to_stderr) = (false, false);
+    run(Options { folders, settings, complaints, hosts, notify, only_if_kept, log_to_stderr })
+        .unwrap();
 }
 
 pub fn be_a_stranger(socket: &Path) {

@@ -75,7 +75,7 @@ impl Readers {
         let (news, alive) = (self.news.clone(), self.alive.clone());
         let (current, number) = (self.current.clone(), self.current.load(Ordering::SeqCst));
         let conversation = Conversation::new(task, WAIT_MS);
-        let pages = Follower::new(self.folders.clone(), Start::IfNeeded, conversation);
+        let pages = Follower::new(self.folders.clone(), Start::IfKept, conversation);
         spawn("conversation", move || {
             for page in pages.take_while(|_| current.load(Ordering::SeqCst) == number) {
                 // It is opened again when the task goes on.
