@@ -257,7 +257,7 @@ class SaidView {
         this.#body,
       )
     } else {
-      const resumed = entry.kind === 'prompt' && entry.run > 0 && `run ${entry.run + 1}`
+      const resumed = entry.kind === 'prompt' && entry.run > 0 && `run ${entry.run}`
       this.node = make(
         'div',
         { class: `turn is-${kindOf(entry)}` },

@@ -201,7 +201,7 @@ export class Detail {
       task.tokens ? [short(task.tokens), 'tokens'] : undefined,
       row.cost ? [row.cost, ''] : undefined,
       task.model ? [task.model, ''] : undefined,
-      task.resumes ? [`run ${task.resumes + 1}`, ''] : undefined,
+      task.resumes ? [`run ${task.resumes}`, ''] : undefined,
       task.ended ? [`ended ${clock(task.ended)}`, ''] : undefined,
     ].filter((fact) => fact !== undefined)
     const box = byId('facts')

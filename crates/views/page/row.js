@@ -49,7 +49,7 @@ export class RowView {
     const { name, run, unread, who, line, cost, when } = this.#parts
     this.#setState(row.state)
     say(name, task.description)
-    say(run, task.resumes ? `run ${task.resumes + 1}` : '')
+    say(run, task.resumes ? `run ${task.resumes}` : '')
     unread.hidden = !marks.unread
     say(who, row.state === 'asks' ? '' : `${task.agent} · ${row.project} · `)
     sayLine(line, item)

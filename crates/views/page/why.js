@@ -62,7 +62,7 @@ function list(lines) {
   const begin = lines[0]?.at ?? 0
   let run = 0
   const all = lines.flatMap((line) => {
-    const head = line.run !== run && make('li', { class: 'run' }, `run ${line.run + 1}`)
+    const head = line.run !== run && make('li', { class: 'run' }, `run ${line.run}`)
     run = line.run
     const after = line.at - begin
     const time = make('time', { datetime: new Date(line.at).toISOString() }, clock(line.at))

@@ -66,7 +66,7 @@ fn happened(before: Option<&Item>, item: &Item) -> Vec<String> {
     if before.is_none() {
         words.push(format!("launched for {} in {}", task.agent, item.row.project));
     } else if is_new_run {
-        words.push(format!("has more to do, run {}", task.resumes + 1));
+        words.push(format!("has more to do, run {}", task.resumes));
     }
     let was = before.filter(|_| !is_new_run);
     for question in &task.questions {

@@ -181,7 +181,7 @@ fn v2_the_timeline_shows_queue_work_wait_and_end_and_earlier_runs() {
     {
         page.wait_for(&format!("{} === '{wanted}'", bars(task)));
     }
-    page.wait_for(&reads(&row(&again), "run 2"));
+    page.wait_for(&reads(&row(&again), "run 1"));
     // Wide, and other scales.
     page.key("g");
     page.wait_for(&unseen("#detail"));

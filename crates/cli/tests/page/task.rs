@@ -192,7 +192,7 @@ fn v2_a_finished_task_goes_on_with_what_one_writes() {
     page.eval("document.querySelector('#resume').value = 'say the second answer'; null");
     page.key("Enter");
     page.wait_for(&reads("#pane-conversation", "the second answer"));
-    page.wait_for(&reads(&row(&task), "run 2"));
+    page.wait_for(&reads(&row(&task), "run 1"));
     assert!(result(&stage, &task).contains("the second answer"));
     page.key("2");
     page.wait_for(&reads("#pane-result", "the second answer"));

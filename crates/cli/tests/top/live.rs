@@ -43,7 +43,7 @@ fn v4_a_launch_appears_its_question_is_answered_and_its_conversation_comes() {
     terminal.paste("say once more");
     terminal.until_has("Go on with: say once more");
     terminal.keys(&["Enter"]);
-    terminal.until_has("(run 2)");
+    terminal.until_has("(run 1)");
     terminal.keys(&["q"]);
     terminal.until_left(0);
 }
@@ -84,7 +84,7 @@ fn v4_a_failed_task_is_tried_again_with_its_own_prompt() {
     terminal.keys(&["R"]);
     terminal.until_has("Try this again?");
     terminal.keys(&["y"]);
-    terminal.until_has("Fails (run 2)");
+    terminal.until_has("Fails (run 1)");
     home.until_status(&task, "error");
     let prompts = home.run(["show", &task, "--full"]).with_code(0).out;
     assert_eq!(prompts.matches("fail no luck").count(), 2, "{prompts}");

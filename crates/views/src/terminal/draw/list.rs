@@ -138,7 +138,7 @@ fn bar_columns(model: &Model, columns: usize) -> usize {
 /// The sign, what it is to do, and how long it takes; of a finished one when it ended, and its bar.
 fn first(model: &Model, item: &Item, columns: usize) -> Line {
     let task = &item.task;
-    let run = if task.resumes > 0 { format!(" (run {})", task.resumes + 1) } else { String::new() };
+    let run = if task.resumes > 0 { format!(" (run {})", task.resumes) } else { String::new() };
     let time = elapsed(model, item);
     let is_over = item.row.group == Group::Finished;
     let bar_columns = if model.timeline || is_over { bar_columns(model, columns) } else { 0 };

@@ -35,7 +35,7 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) {
 fn facts(model: &Model, item: &Item, columns: usize) -> [Line; 3] {
     let task = &item.task;
     let state = item.row.state;
-    let run = if task.resumes > 0 { format!(" (run {})", task.resumes + 1) } else { String::new() };
+    let run = if task.resumes > 0 { format!(" (run {})", task.resumes) } else { String::new() };
     let word = if state == State::Asks { String::new() } else { format!("{} ", state.word()) };
     let title = Piece::new(&task.description, Ink::Strong).text;
     let room = columns.saturating_sub(3 + word.width() + run.width());

@@ -62,7 +62,7 @@ pub fn entry_lines(entry: &Entry, saying: Saying<'_>, columns: usize) -> Vec<Lin
 
 fn who(entry: &Entry, saying: Saying<'_>) -> Line {
     let who = match entry.kind {
-        EntryKind::Prompt if entry.run > 0 => format!("Prompt of run {}", entry.run + 1),
+        EntryKind::Prompt if entry.run > 0 => format!("Prompt of run {}", entry.run),
         EntryKind::Prompt => "Prompt".to_owned(),
         EntryKind::Person => "A person".to_owned(),
         EntryKind::Notice => "Told".to_owned(),
