@@ -77,7 +77,7 @@ impl Plan {
     }
 
     /// What would be removed, for a person to read.
-    pub fn shown(&self, plugin: Option<&Path>) -> Vec<String> {
+    pub fn shown(&self, plugin: &[PathBuf]) -> Vec<String> {
         let mut shown = vec!["This removes for good:".to_owned()];
         shown.extend(lines(&self.items, plugin));
         shown.extend(left(&self.items));
@@ -258,15 +258,15 @@ fn items(folders: &Folders) -> Vec<Item> {
 }
 
 /// A line for each.
-pub fn lines(items: &[Item], plugin: Option<&Path>) -> Vec<String> {
-    let plugin = plugin.map(|path| format!("  {:<14} {}", "plugin", path.display()));
+pub fn lines(items: &[Item], plugin: &[PathBuf]) -> Vec<String> {
+    let plugin = plugin.iter().map(|path| format!("  {:<14} {}", "plugin", path.display()));
     let item = |item: &Item| {
         let leads = item.behind.as_ref().map(|real| format!(" -> {}", real.display()));
         let (path, leads) = (item.path.display(), leads.unwrap_or_default());
         format!("  {:<14} {path}{leads} ({})", item.what, size(item.bytes))
     };
     let gone = items.iter().filter(|item| !item.is_kept());
-    plugin.into_iter().chain(gone.map(item)).collect()
+    plugin.chain(gone.map(item)).collect()
 }
 
 /// A sentence for each thing of the person's, which stays.

@@ -1,6 +1,6 @@
 //! `legwork uninstall`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -60,7 +60,7 @@ impl Uninstall {
         let client = self.host;
         let target = self.scope.target(client)?;
         if self.purge {
-            return self.purge(None, &|| clients::remove(&target).map(drop), &[], screen);
+            return self.purge(&[], &|| clients::remove(&target).map(drop), &[], screen);
         }
         let files = clients::remove(&target)?;
         let done = if files.is_empty() { "not installed" } else { "removed" };
@@ -98,8 +98,11 @@ impl Uninstall {
             Ok(more)
         };
         if self.purge {
-            let plugin = is_there.then_some(&*file);
-            return self.purge(plugin, &|| take_out().map(drop), &entries, screen);
+            let part = part.as_ref().map(|part| &part.file);
+            let part = part.filter(|part| matches!(look(part), Ok(Found::Ours(_))));
+            let plugin: Vec<PathBuf> =
+                is_there.then_some(&file).into_iter().chain(part).cloned().collect();
+            return self.purge(&plugin, &|| take_out().map(drop), &entries, screen);
         }
         let more = take_out()?;
         let done = if is_there { "removed" } else { "not installed" };
@@ -128,11 +131,11 @@ impl Uninstall {
         }
     }
 
-    /// Takes legwork out of its host and removes everything that it keeps. The plugin is that of
-    /// OpenCode, if it is there.
+    /// Takes legwork out of its host and removes everything that it keeps. `plugin` are its files
+    /// in OpenCode.
     fn purge(
         &self,
-        plugin: Option<&Path>,
+        plugin: &[PathBuf],
         take_out: &dyn Fn() -> Result<(), Fault>,
         entries: &[NpmEntry],
         screen: &Screen,
@@ -152,7 +155,7 @@ impl Uninstall {
         let value = || {
             json!({
                 "done": "purged",
-                "file": plugin,
+                "files": plugin,
                 "removed": removed.iter().map(|item| &item.path).collect::<Vec<_>>(),
                 "bytes": removed.iter().map(|item| item.bytes).sum::<u64>(),
                 "left": purge::left(&removed),

@@ -123,7 +123,8 @@ fn p8_purging_asks_first_and_leaves_nothing_of_legworks() {
     fs::write(home.path("legwork/headless.log"), SECRET).unwrap();
     let asks = home.run(["uninstall", "opencode", "--purge"]).with_code(2);
     assert!(asks.err.contains("for good") && asks.err.contains("--yes"), "{asks:?}");
-    for named in ["store", "sessions", "kB", "13 tasks"] {
+    let plugin = ["plugin/legwork.js", "legwork/tui.js"];
+    for named in ["store", "sessions", "kB", "13 tasks"].into_iter().chain(plugin) {
         assert!(asks.err.contains(named), "{named} is not in {asks:?}");
     }
     assert!(home.path("legwork/store").exists(), "nothing is removed without a yes");
