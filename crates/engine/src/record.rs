@@ -196,6 +196,7 @@ pub enum Change {
     /// The delivery waits from now on until somebody asks for it.
     DeliveryPulled {
         delivery: MessageId,
+        notices: Vec<NoticeId>,
     },
     /// The delivery and its notices are dealt with.
     DeliveryDone {

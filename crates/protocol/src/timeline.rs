@@ -121,6 +121,8 @@ pub enum NoticeStep {
     NotNeeded,
     /// It is in a delivery.
     Sending,
+    /// Nobody can put it into its session: whoever has that asks for it.
+    Pulled,
     /// Its delivery was not sent, and it is queued again.
     Held,
 }

@@ -197,7 +197,7 @@ impl Audit {
             Change::DeliveryWithdrawn { delivery: id, .. } => {
                 self.deliveries.remove(id);
             }
-            Change::DeliveryPulled { delivery } => {
+            Change::DeliveryPulled { delivery, .. } => {
                 self.pulled.insert(delivery.clone());
             }
             Change::DeliveryDone { delivery, end, .. } => self.delivery_done(delivery, *end),

@@ -138,7 +138,7 @@ impl Memory {
             Change::Withdrawn(id) => self.withdrawn(*id),
             Change::DeliveryCreated(delivery) => self.delivery_created(delivery),
             Change::DeliveryWithdrawn { delivery, .. } => self.delivery_over(delivery, None),
-            Change::DeliveryPulled { delivery } => self.delivery_pulled(delivery),
+            Change::DeliveryPulled { delivery, .. } => self.delivery_pulled(delivery),
             Change::DeliveryDone { delivery, end, .. } => self.delivery_over(delivery, Some(*end)),
             Change::StopRequested(stop) => self.stop_requested(stop),
             Change::StopDone { task } => self.stop_done(*task),

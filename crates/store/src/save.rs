@@ -64,7 +64,7 @@ pub fn apply(tx: &Transaction<'_>, at: Time, change: &Change) -> Result<(), Faul
         Change::DeliveryWithdrawn { delivery, .. } => {
             outbox::end_delivery(tx, delivery, words::PENDING)
         }
-        Change::DeliveryPulled { delivery } => outbox::delivery_pulled(tx, delivery),
+        Change::DeliveryPulled { delivery, .. } => outbox::delivery_pulled(tx, delivery),
         Change::DeliveryDone { delivery, end, .. } => {
             outbox::end_delivery(tx, delivery, words::delivery_end(*end))
         }

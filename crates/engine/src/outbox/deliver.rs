@@ -306,7 +306,8 @@ impl Engine {
             return self.dissolve(id);
         }
         let Some(Attempt { delivery, unwanted, .. }) = self.drop_delivery(id) else { return };
-        self.save(Change::DeliveryPulled { delivery: id.clone() });
+        let notices = delivery.notices.clone();
+        self.save(Change::DeliveryPulled { delivery: id.clone(), notices });
         self.outbox.pull(&delivery);
         unwanted.into_iter().for_each(|notice| self.withdraw(notice));
         for notice in delivery.notices {

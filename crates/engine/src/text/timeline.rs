@@ -68,6 +68,9 @@ pub fn events(change: &Change) -> Vec<Entry> {
         Change::DeliveryWithdrawn { notices, .. } => {
             return notices.iter().map(|id| notice(id, NoticeStep::Held)).collect();
         }
+        Change::DeliveryPulled { notices, .. } => {
+            return notices.iter().map(|id| notice(id, NoticeStep::Pulled)).collect();
+        }
         Change::DeliveryDone { notices, end, .. } => {
             return notices.iter().map(|id| done(id, *end)).collect();
         }
@@ -79,7 +82,6 @@ pub fn events(change: &Change) -> Vec<Entry> {
         Change::Used { .. }
         | Change::LedgerKept { .. }
         | Change::LedgerForgotten { .. }
-        | Change::DeliveryPulled { .. }
         | Change::ParentKnown(_)
         | Change::ParentForgotten { .. } => return Vec::new(),
     };
@@ -167,6 +169,7 @@ fn became(step: NoticeStep) -> &'static str {
         NoticeStep::Queued => " queued",
         NoticeStep::NotNeeded => " not needed any more",
         NoticeStep::Sending => ": sending",
+        NoticeStep::Pulled => ": waits for its reader",
         NoticeStep::Held => {
             ": not sent yet (an undo is pending there, its program does not run, or it is not \
              needed any more)"
@@ -227,7 +230,9 @@ pub fn trace(change: &Change) -> String {
         Change::DeliveryWithdrawn { delivery, .. } => {
             format!("{delivery}{}", became(NoticeStep::Held))
         }
-        Change::DeliveryPulled { delivery } => format!("{delivery}: waits for its reader"),
+        Change::DeliveryPulled { delivery, .. } => {
+            format!("{delivery}{}", became(NoticeStep::Pulled))
+        }
         Change::ParentKnown(parent) => match &parent.active_host {
             Some(host) => format!("{} is notified through {host} from now on", parent.session),
             None => format!("{} is known", parent.session),

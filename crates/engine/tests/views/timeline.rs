@@ -97,7 +97,7 @@ fn notices() -> Vec<Change> {
         Change::DeliveryCreated(delivery(vec![end.id, question.id])),
         Change::DeliveryCreated(delivery(vec![question.id])),
         Change::DeliveryWithdrawn { delivery: message("msg_delivery"), notices: vec![end.id] },
-        Change::DeliveryPulled { delivery: message("msg_delivery") },
+        Change::DeliveryPulled { delivery: message("msg_delivery"), notices: vec![end.id] },
         done(DeliveryEnd::Delivered),
         done(DeliveryEnd::ParentGone),
         done(DeliveryEnd::Refused),

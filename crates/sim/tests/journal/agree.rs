@@ -132,7 +132,9 @@ fn some_change(dice: &mut Dice, saved: &Saved) -> Change {
             made(&name, &notices)
         }
         12 if dice.chance(35) => dissolved(msg(&name)),
-        12 if dice.chance(50) => Change::DeliveryPulled { delivery: msg(&name) },
+        12 if dice.chance(50) => {
+            Change::DeliveryPulled { delivery: msg(&name), notices: Vec::new() }
+        }
         12 => done(&name),
         13 => Change::StopRequested(stop(dice.below(TASKS))),
         14 => Change::StopDone { task: task.id },

@@ -207,7 +207,7 @@ fn a_delivery_ends_once(journal: &mut impl Journal) {
 }
 
 fn a_delivery_that_is_pulled_loses_what_is_not_needed(journal: &mut impl Journal) {
-    let pulled = Change::DeliveryPulled { delivery: msg("l") };
+    let pulled = Change::DeliveryPulled { delivery: msg("l"), notices: Vec::new() };
     refuses(journal, pulled.clone());
     for number in 1..=2 {
         takes(journal, &brought_to(number, StageName::Completed));
