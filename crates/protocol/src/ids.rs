@@ -221,10 +221,15 @@ impl MessageId {
         Self(format!("msg_{time:012x}{kind}{run}{count}{}", task.digits()).into())
     }
 
+    /// Whether an id is one that [`MessageId::make`] makes. OpenCode's own have the same form, but
+    /// count from 1 within a millisecond, where ours have a 0.
+    pub fn is_ours(id: &str) -> bool {
+        tail(id).is_some()
+    }
+
     /// The run whose prompt has this id.
     pub fn prompts_run(id: &str) -> Option<u32> {
-        let tail = id.strip_prefix("msg_")?.get(12..)?;
-        let run = tail.strip_prefix('p').filter(|rest| rest.len() == 13)?.get(..3)?;
+        let run = tail(id)?.strip_prefix('p')?.get(..3)?;
         u32::from_str_radix(run, 36).ok()
     }
 
@@ -233,6 +238,18 @@ impl MessageId {
         let tail = self.0.strip_prefix("msg_").unwrap_or(&self.0);
         PartId(format!("prt_{tail}{number:03}").into())
     }
+}
+
+/// What stands behind the time in an id of ours.
+fn tail(id: &str) -> Option<&str> {
+    let (time, tail) = id.strip_prefix("msg_")?.split_at_checked(12)?;
+    let is_digit = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+    let is_ours = time.ends_with("000")
+        && time.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && tail.len() == 14
+        && tail.starts_with(['p', 'e', 'q', 'u'])
+        && tail.bytes().all(is_digit);
+    is_ours.then_some(tail)
 }
 
 /// When the message with this id of OpenCode's form was made, as somebody sees it at this moment:
@@ -337,8 +354,26 @@ mod tests {
             assert_eq!(MessageId::prompts_run(id.as_str()), Some(run), "{id}");
         }
         let end = MessageId::make(now, task, 1, MessageUse::End);
-        for other in [end.as_str(), "", "msg_", "msg_x", "msg_1df4d5d01001NIm2XxGPXHfQge"] {
+        // The last is an id of OpenCode's own that happens to have a `p` there.
+        let others = ["", "msg_", "msg_x", "msg_1df4d5d01001NIm2XxGPXHfQge"];
+        for other in others.into_iter().chain([end.as_str(), "msg_1df4d5d01001pwaj2XxGPXHfQg"]) {
             assert_eq!(MessageId::prompts_run(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn our_messages_are_known_by_their_id_and_others_are_not() {
+        let task = TaskId::from_number(7);
+        let uses =
+            [MessageUse::Prompt(3), MessageUse::End, MessageUse::Question(1), MessageUse::Unread];
+        for what in uses {
+            let id = MessageId::make(Time(1_794_747_750_924), task, 12, what);
+            assert!(MessageId::is_ours(id.as_str()), "{id}");
+        }
+        let others =
+            ["", "msg_", "msg_1df4d5d01001NIm2XxGPXHfQge", "msg_1df4d5d01000NIm2XxGPXHfQge"];
+        for id in others.iter().chain(&["msg_1df4d5d01001p000000000007a", "msg_1df4d5d0100é"]) {
+            assert!(!MessageId::is_ours(id), "{id}");
         }
     }
 }

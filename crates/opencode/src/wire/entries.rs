@@ -7,7 +7,6 @@ use legwork_protocol::{MessageId, Time};
 use serde_json::Value;
 
 use crate::wire::error;
-use crate::wire::mark;
 use crate::wire::message::{Message, is_persons_text};
 
 /// Arguments that say what a call is about, the first that is there.
@@ -49,9 +48,9 @@ fn run_of(told: &Value) -> Option<u32> {
 fn written(id: &str, message: &Message<'_>) -> Option<Entry> {
     let texts = message.parts().iter().filter(|part| part["type"] == "text");
     let text = texts.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n");
-    let kind = if mark::is_our_message(id) && MessageId::prompts_run(id).is_some() {
+    let kind = if MessageId::prompts_run(id).is_some() {
         EntryKind::Prompt
-    } else if !mark::is_our_message(id) && message.parts().iter().any(is_persons_text) {
+    } else if !MessageId::is_ours(id) && message.parts().iter().any(is_persons_text) {
         EntryKind::Person
     } else {
         EntryKind::Notice
@@ -166,7 +165,8 @@ mod tests {
         let messages = [
             user(&prompt(0), "do it"),
             reply("msg_1", &prompt(0), parts),
-            user("msg_person", "and that"),
+            // OpenCode's own id, by chance with what says `prompt` in ours.
+            user("msg_1df4d5d01001pwaj2XxGPXHfQg", "and that"),
             user(&prompt(1), "more"),
         ];
         let entries = of(&messages);

@@ -1,6 +1,6 @@
 //! A message as OpenCode tells it, `{info, parts}`, and what can be read from it.
 
-use legwork_protocol::Time;
+use legwork_protocol::{MessageId, Time};
 use serde_json::Value;
 
 use crate::wire::choice::Choice;
@@ -114,13 +114,13 @@ impl<'a> Message<'a> {
     /// Written by a person: not by us, and not by OpenCode in a person's name.
     pub fn is_a_persons(&self) -> bool {
         self.word("role") == Some("user")
-            && !self.id().is_some_and(mark::is_our_message)
+            && !self.id().is_some_and(MessageId::is_ours)
             && self.parts.iter().any(is_persons_text)
     }
 
     /// True if it was sent to a model by somebody else than us.
     pub fn is_by_another_user(&self) -> bool {
-        self.word("role") == Some("user") && self.id().is_some_and(|id| !mark::is_our_message(id))
+        self.word("role") == Some("user") && self.id().is_some_and(|id| !MessageId::is_ours(id))
     }
 
     pub fn choice(&self) -> Choice {
