@@ -54,13 +54,15 @@ fn daemon(folders: &Folders, parts: Vec<fn(&mut Peer)>) -> JoinHandle<()> {
     })
 }
 
-/// The lock of a daemon that is this process and listens there.
+/// The lock of a daemon that listens there, in another container by its record: a client that comes
+/// too late finds nobody on the socket, and the signal that it sends then would end this process.
 fn locked(folders: &Folders, socket: Option<&Path>) -> File {
     fs::create_dir_all(&folders.store).unwrap();
     let mut lock = File::create(folders.store.join("legwork.lock")).unwrap();
     lock.lock().unwrap();
     let mut record = Record::of_this_process("9.9.9", 1);
     record.socket = socket.map(Path::to_owned);
+    record.mark = "1-1-00000000".to_owned();
     lock.write_all(record.text().as_bytes()).unwrap();
     lock
 }
@@ -387,14 +389,7 @@ fn p9_who_holds_the_lock_and_cannot_be_reached_is_named_at_once() {
     let home = home();
     let folders = folders(&home);
     let nobody = home.path().join("gone.sock");
-    // The process is this one, so it must not be told to look after its socket: it would end.
-    let mut lock = locked(&folders, Some(&nobody));
-    let mut record = Record::of_this_process("9.9.9", 1);
-    record.socket = Some(nobody);
-    record.mark = "1-1-00000000".to_owned();
-    lock.set_len(0).unwrap();
-    std::io::Seek::rewind(&mut lock).unwrap();
-    lock.write_all(record.text().as_bytes()).unwrap();
+    let lock = locked(&folders, Some(&nobody));
     let fault = connect(&folders).unwrap_err().to_string();
     assert!(fault.contains("another container"), "{fault}");
     lock.set_len(0).unwrap();
@@ -407,14 +402,8 @@ fn p9_a_daemon_in_another_container_has_ended_when_it_lets_go_of_the_store() {
     let home = home();
     let folders = folders(&home);
     let listener = UnixListener::bind(&folders.socket).unwrap();
-    let mut lock = locked(&folders, Some(&folders.socket));
     // Its number is that of another process here, which does not end.
-    let mut record = Record::of_this_process("9.9.9", 1);
-    (record.pid, record.mark) = (std::process::id(), "1-1-00000000".to_owned());
-    record.socket = Some(folders.socket.clone());
-    lock.set_len(0).unwrap();
-    std::io::Seek::rewind(&mut lock).unwrap();
-    lock.write_all(record.text().as_bytes()).unwrap();
+    let lock = locked(&folders, Some(&folders.socket));
     let daemon = thread::spawn(move || {
         let mut peer = Peer(BufReader::new(listener.accept().unwrap().0));
         peer.greet();
