@@ -55,9 +55,14 @@ impl LocalHost {
 
     /// A daemon that leaves when it has been alone for this long.
     pub fn start_lingering(&self, linger: Duration) -> Daemon<'_> {
-        let child = self.spawn(linger);
+        let daemon = self.start_unseen(linger);
         eventually("the daemon listens", || UnixStream::connect(self.socket()).ok());
-        Daemon { child, home: self }
+        daemon
+    }
+
+    /// The same, which may not listen yet.
+    pub fn start_unseen(&self, linger: Duration) -> Daemon<'_> {
+        Daemon { child: self.spawn(linger), home: self }
     }
 
     pub fn spawn(&self, linger: Duration) -> Child {
