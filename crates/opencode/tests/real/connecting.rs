@@ -15,7 +15,7 @@ fn a_right_password_is_taken_and_a_wrong_one_is_told() {
     let home = Home::build(&model).without_catalogue().make();
     block_on(async {
         let serve = home.serve_with_password("secret").await;
-        let open = Remote::at(serve.url()).unwrap();
+        let open = Remote::at(serve.url()).unwrap().within(DEADLINE);
         let check_agent = Action::CheckAgent { agent: "build".to_owned() };
         let right = open.clone().signed_in(DEFAULT_USER, "secret");
         assert_eq!(perform(&right, &check_agent).await, Ok(Finding::AgentKnown));

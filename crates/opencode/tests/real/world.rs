@@ -47,7 +47,8 @@ impl World {
         let model = Model::start();
         let home = Home::build(&model).without_catalogue().git().settings(settings()).make();
         let serve = block_on(home.serve());
-        let remote = Remote::at(serve.url()).unwrap();
+        // All tests share one server, which boots with the first turns of several at once.
+        let remote = Remote::at(serve.url()).unwrap().within(DEADLINE);
         Self { model, client: serve.client(), remote, home, _serve: serve }
     }
 
