@@ -12,6 +12,7 @@ fn abort_says_true_to_everything() {
     let session = host.open();
     assert!(host.abort(&session));
     assert!(host.abort(&"ses_unknown".parse().unwrap()));
+    host.until(|host| host.idles() == 2);
     host.wait(60_000);
     assert_eq!(host.idles(), 2);
     assert_eq!(host.count(|kind| *kind == Kind::Status(Status::Idle)), 2);
@@ -65,7 +66,8 @@ fn an_aborted_prompt_sent_again_runs_again() {
     let message = host.send(&session, 0, "wait 5000; say after all");
     host.until_busy(&session);
     host.abort(&session);
-    host.wait(1_000);
+    // The second of them would be taken for the end of the turn that follows.
+    host.until(|host| host.idles() == 2);
     host.send(&session, 0, "wait 5000; say after all");
     host.until_quiet(&session);
     assert_eq!(&*host.answers(&session, &message)[1].text, "after all");

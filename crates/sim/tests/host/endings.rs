@@ -34,6 +34,7 @@ fn a_refused_request_fails_at_once_and_idle_comes_twice() {
     let mut host = host();
     let session = host.open();
     let message = host.send(&session, 0, "fail 401");
+    host.until(|host| host.idles() == 2);
     host.until_quiet(&session);
     let answers = host.answers(&session, &message);
     assert!(answers[0].error.is_some() && answers[0].completed.is_some());
@@ -79,6 +80,7 @@ fn an_unknown_model_stores_the_prompt_and_has_no_answer() {
     let mut host = host();
     let session = host.open();
     let message = host.send(&session, 0, "nomodel");
+    host.until(|host| host.errors() == 2 && host.idles() == 1);
     host.until_quiet(&session);
     assert_eq!(host.prompts(&session), 1);
     assert!(host.answers(&session, &message).is_empty());

@@ -125,6 +125,8 @@ fn a_failed_prompt_sent_again_runs_again() {
     let mut host = host();
     let session = host.open();
     let message = host.send(&session, 0, "fail 400");
+    // A prompt between the two of an error starts no turn.
+    host.until(|host| host.idles() == 2);
     host.until_quiet(&session);
     host.send(&session, 0, "fail 400");
     host.until_quiet(&session);
