@@ -53,6 +53,7 @@ fn abort_leaves_a_queued_prompt_unanswered() {
     host.send(&session, 0, "hang");
     host.until_busy(&session);
     let queued = host.send(&session, 1, "say queued");
+    host.until(|host| host.prompts(&session) == 2);
     host.abort(&session);
     host.wait(60_000);
     assert!(host.answers(&session, &queued).is_empty());

@@ -154,6 +154,7 @@ fn a_prompt_between_two_tool_steps_overtakes_the_one_before() {
     let first = host.send(&session, 0, "tool bash 3000; say first");
     host.until(|host| host.progress() > 0);
     let second = host.send(&session, 1, "say second");
+    host.until(|host| host.prompts(&session) == 2);
     host.until_quiet(&session);
     let answers = host.answers(&session, &first);
     assert_eq!(answers.len(), 1);
@@ -169,6 +170,7 @@ fn of_two_queued_prompts_only_the_newer_is_answered_under_its_id() {
     host.until_busy(&session);
     let second = host.send(&session, 1, "say second");
     let third = host.send(&session, 2, "say third");
+    host.until(|host| host.prompts(&session) == 3);
     host.until_quiet(&session);
     assert!(host.answers(&session, &second).is_empty());
     assert_eq!(text(&host.answers(&session, &third)), ["third"]);
@@ -192,6 +194,7 @@ fn no_reply_into_a_busy_session_is_answered() {
     host.send(&session, 0, "wait 3000; say first");
     host.until_busy(&session);
     host.prompt(&session, Prompt { no_reply: true, ..body(1, "say second") }).unwrap();
+    host.until(|host| host.prompts(&session) == 2);
     host.until_quiet(&session);
     assert_eq!(text(&host.answers(&session, &id(1))), ["second"]);
 }
