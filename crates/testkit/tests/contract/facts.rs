@@ -26,6 +26,14 @@ fn idles(events: &[Event], session: &str) -> usize {
     events.iter().filter(|event| event.is("session.idle", session)).count()
 }
 
+/// Waits until the answer is completed, which may be after the session was idle.
+fn until_completed(host: &mut Subject, session: &str) {
+    host.until(|host| {
+        let messages = block_on(host.client.messages(session)).ok();
+        messages[1]["info"]["time"]["completed"].is_u64()
+    });
+}
+
 async fn done(client: &Client, events: &Events, session: &str, text: &str) {
     let mark = events.len();
     client.say(session, text).await;
@@ -107,6 +115,7 @@ fn a_turn_aborted_in_a_retry_is_completed_with_neither_finish_nor_error() {
         client.abort(&session).await.ok();
         events.until_event(0, "session.idle", &session).await;
     });
+    until_completed(&mut host, &session);
     host.wait(1_000);
     let info = &block_on(client.messages(&session)).ok()[1]["info"];
     assert!(info["time"]["completed"].as_u64().is_some());
@@ -128,6 +137,7 @@ fn a_turn_aborted_before_its_request_has_an_error_and_announces_it_or_not() {
         client.abort(&session).await.ok();
         events.until_event(0, "session.idle", &session).await;
     });
+    until_completed(&mut host, &session);
     host.wait(1_000);
     let info = &block_on(client.messages(&session)).ok()[1]["info"];
     assert_eq!(info["error"]["name"], "MessageAbortedError");
