@@ -101,11 +101,12 @@ mod tests {
     #[test]
     fn what_is_below_us_is_found_without_reading_all() {
         use std::process::{Command, Stdio};
-        let script = "cat & read line";
+        // In the background it would have no input, and end before anybody looks.
+        let script = "exec 3<&0; cat <&3 & read line";
         let mut child = Command::new("sh");
         let child = child.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::null());
         let mut child = child.spawn().unwrap();
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(180);
         loop {
             let table = Table::below(std::process::id()).unwrap();
             let is_below = |(id, _): &(&u32, &Entry)| {
