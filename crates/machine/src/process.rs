@@ -222,7 +222,7 @@ mod tests {
         let pid = child.id();
         let mark = process_mark(pid).unwrap();
         drop(child.stdin.take());
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(180);
         while is_alive(&mark) {
             assert!(std::time::Instant::now() < deadline, "still alive as a zombie");
             std::thread::yield_now();
@@ -242,7 +242,7 @@ mod tests {
         let (mut works, mut waits) = (spawn("while :; do :; done"), spawn("echo; read line"));
         // It has begun to wait when it has said so, or soon after.
         std::io::Read::read_exact(waits.stdout.as_mut().unwrap(), &mut [0]).unwrap();
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(180);
         while Effort::so_far(waits.id()).has_grown(waits.id()) {
             assert!(std::time::Instant::now() < deadline, "it waits");
         }
