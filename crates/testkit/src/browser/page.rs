@@ -64,9 +64,13 @@ impl Page {
         self.send("Page.navigate", json!({ "url": url }));
     }
 
-    /// Shows the same anew.
+    /// Shows the same anew. Waits until the new document is there and its scripts have run: until
+    /// then the old one is what is looked at, and what is clicked.
+    #[track_caller]
     pub fn reload(&self) {
+        self.eval("window.isOld = true");
         self.send("Page.reload", json!({}));
+        self.wait_for("!window.isOld && document.readyState === 'complete'");
     }
 
     /// Closes it as a person does.
