@@ -2,10 +2,9 @@
 //! and goes on by itself.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -154,8 +153,7 @@ fn v8_the_page_says_what_to_do_with_an_old_daemon() {
     let old = OldDaemon::new(&stage);
     let page = stage.context.open(&stage.front().address);
     page.wait_for(&reads("legwork daemon stop"));
-    fs::remove_file(&old.socket).unwrap();
-    drop(old);
+    old.leave();
     page.wait_for(LIVE);
 }
 
@@ -163,8 +161,8 @@ fn v8_the_page_says_what_to_do_with_an_old_daemon() {
 /// what it does not know in the words that all of them have.
 struct OldDaemon {
     asked: Arc<AtomicUsize>,
-    socket: PathBuf,
-    _lock: File,
+    record: Record,
+    lock: File,
 }
 
 impl OldDaemon {
@@ -175,7 +173,7 @@ impl OldDaemon {
         let listener = UnixListener::bind(&socket).unwrap();
         let mut record = Record::of_this_process("0.0.9", LINE_VERSION);
         record.inode = fs::metadata(&socket).unwrap().ino();
-        record.socket = Some(socket.clone());
+        record.socket = Some(socket);
         let mut lock = File::create(store.join(legwork_machine::STORE_LOCK)).unwrap();
         lock.lock().unwrap();
         lock.write_all(record.text().as_bytes()).unwrap();
@@ -202,7 +200,16 @@ impl OldDaemon {
                 }
             }
         });
-        Self { asked, socket, _lock: lock }
+        Self { asked, record, lock }
+    }
+
+    /// Ends as daemons do, which say so first. This process would be taken for one that has lost
+    /// its socket, and ended by a signal.
+    fn leave(mut self) {
+        self.record.leaving = true;
+        self.lock.rewind().unwrap();
+        self.lock.write_all(self.record.text().as_bytes()).unwrap();
+        fs::remove_file(self.record.socket.unwrap()).unwrap();
     }
 }
 
@@ -218,8 +225,7 @@ fn v8_an_old_daemon_is_named_with_what_to_do_and_its_successor_heals_the_page() 
     let token = board_token(&stage);
     let refused = Asked::get(stage.front(), "/api/tasks").bearing(&token).send().with_status(501);
     assert!(refused.body.contains("legwork daemon stop"), "{refused:?}");
-    fs::remove_file(&old.socket).unwrap();
-    drop(old);
+    old.leave();
     board.until("event: board\ndata: {\"whole\":true");
 }
 

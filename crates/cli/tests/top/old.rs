@@ -1,7 +1,7 @@
 //! A daemon of an older legwork, which a test plays: it greets, and does not know what a board is.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +58,10 @@ fn v8_an_old_daemon_is_said_to_be_one_and_the_next_one_heals_it() {
     terminal.until("what to do", |screen| {
         screen.contains("older legwork") && screen.contains("`legwork daemon stop`")
     });
+    // First, so that nobody takes this process for a daemon that has lost its socket.
+    record.leaving = true;
+    lock.rewind().unwrap();
+    lock.write_all(record.text().as_bytes()).unwrap();
     is_over.store(true, Ordering::SeqCst);
     let _ = UnixStream::connect(&socket);
     old.join().unwrap();
