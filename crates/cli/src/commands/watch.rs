@@ -139,13 +139,15 @@ fn table(screen: &Screen) -> Result<Exit, Fault> {
 
 fn every_decision(screen: &Screen) -> Result<Exit, Fault> {
     let mut daemon = Some(connect()?);
-    if !screen.is_json() {
-        remark(paint(DIM, "Watching. Ctrl-C ends."));
-    }
+    let mut is_new = true;
     while let Some(client) = daemon {
         let mut mailbox = Mailbox(None);
         let news = client.follow()?;
         if !screen.is_json() {
+            // What happens from here on is told.
+            if std::mem::take(&mut is_new) {
+                remark(paint(DIM, "Watching. Ctrl-C ends."));
+            }
             mailbox.show();
         }
         for news in news {
