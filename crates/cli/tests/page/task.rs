@@ -75,7 +75,8 @@ fn v2_a_question_that_has_just_come_takes_no_key() {
          .observe(document.querySelector('#questions'), { childList: true, subtree: true }); null",
     );
     let second = stage.launch("ask about the second");
-    page.wait_for(&seen(&row(&second)));
+    // Its row moves above the first one's as soon as it asks.
+    page.wait_for(&format!("{}?.startsWith('Asks')", group(&second)));
     choose(&page, &second);
     page.wait_for("window.early === true");
     page.wait_for(&seen(".ask-card"));
