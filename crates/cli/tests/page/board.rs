@@ -210,6 +210,10 @@ fn v2_the_timeline_shows_queue_work_wait_and_end_and_earlier_runs() {
 fn v2_rows_are_links_and_back_and_bookmarks_work() {
     let stage = Stage::new();
     let (one, two) = (stage.launch("say one"), stage.launch("say two"));
+    // Rows move when their tasks end.
+    for task in [&one, &two] {
+        stage.until(task, "it is over", |task| !task["ended"].is_null());
+    }
     let page = stage.open();
     assert_eq!(page.eval("location.hash"), "");
     choose(&page, &one);

@@ -254,6 +254,8 @@ fn v2_what_is_new_below_is_counted() {
 fn v2_a_tool_call_is_a_line_that_opens() {
     let stage = Stage::new();
     let task = stage.launch("think about it\ntool read src/main.rs\ntool grep fails\nsay **bold**");
+    // What comes below moves the call that is clicked.
+    stage.until(&task, "it is over", |task| !task["ended"].is_null());
     let page = stage.open();
     choose(&page, &task);
     page.key("1");
