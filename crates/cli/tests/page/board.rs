@@ -358,6 +358,7 @@ fn v2_finished_tasks_are_cleared_after_a_question_with_their_number() {
     }
     let stays = stage.launch("ask to stay");
     let page = stage.open();
+    page.wait_for("document.querySelectorAll('.row.one').length === 3");
     page.wait_for("document.querySelectorAll('.row').length === 4");
     page.click(".group.is-finished button");
     page.wait_for(&reads("#ask", "Clear 3 finished tasks?"));
