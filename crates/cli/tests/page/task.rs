@@ -213,6 +213,8 @@ fn v2_a_conversation_is_followed_until_one_scrolls_up() {
     let at_end = format!("{pane}.scrollHeight - {pane}.scrollTop - {pane}.clientHeight < 30");
     page.wait_for(&reads("#pane-conversation", "Paragraph a40 "));
     page.wait_for(&seen(".ask-card"));
+    // The last that comes before the answer: what comes while one scrolls up leads to the end.
+    page.wait_for(&reads(".tools .d", "waits for you"));
     assert_eq!(stage.task(&task)["ended"], json!(null), "it is read while it is written");
     page.wait_for(&at_end);
     page.wait_for(&reads("#follow", "following"));
@@ -225,7 +227,8 @@ fn v2_a_conversation_is_followed_until_one_scrolls_up() {
     assert_eq!(page.eval(&format!("{pane}.scrollTop")), stays);
     page.key("f");
     page.wait_for(&at_end);
-    page.wait_for(&seen(".ask-card"));
+    // The card of the first may still be there.
+    page.wait_for(&reads(".ask-card", "question 2"));
     stage.run(&["answer", &task, "once"]).with_code(0);
     page.wait_for(&reads("#pane-conversation", "Paragraph c40 "));
     page.wait_for(&at_end);
@@ -241,6 +244,7 @@ fn v2_what_is_new_below_is_counted() {
     let page = stage.open();
     page.resize(1280, 500);
     page.wait_for(&reads("#pane-conversation", "Filling 40."));
+    page.wait_for(&reads(".tools .d", "waits for you"));
     page.wait_for("document.querySelector('#follow').ariaPressed === 'true'");
     page.eval("document.querySelector('#pane-conversation').scrollTop = 0; null");
     page.wait_for(&reads("#follow", "to the end"));
