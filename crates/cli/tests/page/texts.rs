@@ -100,10 +100,12 @@ fn v7_nothing_in_a_conversation_acts() {
     }
     let controls = CONTROLS.replace(';', ":");
     let task = stage.launch(&format!("{script}tool {controls}\nsay {controls}the end"));
+    stage.until(&task, "it is over", |task| !task["ended"].is_null());
     let page = stage.open();
     choose(&page, &task);
     page.key("1");
-    page.wait_for(&reads("#pane-conversation", "the end"));
+    // The prompt has these words too.
+    page.wait_for(&reads("#pane-conversation .is-text:last-child", "the end"));
     page.eval("document.querySelectorAll('details').forEach((one) => (one.open = true)); null");
     for part in [".is-thought", ".tools", ".is-text", ".is-prompt"] {
         let all = format!("[...document.querySelectorAll('#pane-conversation {part}')]");
