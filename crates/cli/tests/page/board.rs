@@ -400,10 +400,11 @@ fn v2_a_finished_row_says_how_long_it_took_what_it_cost_and_when_it_ended() {
 #[test]
 fn v2_the_track_is_as_long_as_the_tasks_need() {
     let stage = Stage::new();
-    stage.launch(AT_WORK);
+    let task = stage.launch(AT_WORK);
+    stage.until(&task, "it works", |task| task["tool_calls"] == 1);
     let page = stage.open();
     page.wait_for(&reads("#ticks", "5 min ago"));
-    // The same an hour later.
+    // The same an hour later, of which the daemon tells nothing: its news set the clock.
     page.eval("{ const real = Date.now; Date.now = () => real() + 3_600_000 }; null");
     page.wait_for(&reads("#ticks", "2 h ago"));
 }
