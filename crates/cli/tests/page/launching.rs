@@ -85,7 +85,7 @@ fn v9_the_form_for_a_new_task_is_for_everybody() {
 
 #[test]
 fn v2_a_launch_that_cannot_be_is_refused_in_words_and_nothing_written_is_lost() {
-    let stage = Stage::new();
+    let stage = Stage::with_daemon();
     let (front, token) = (stage.front(), token(stage.front()));
     let launch = |folder: &str, agent: &str, prompt: &str| {
         let body = json!({ "prompt": prompt, "agent": agent, "folder": folder }).to_string();

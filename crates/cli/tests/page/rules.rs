@@ -35,7 +35,7 @@ fn v3_only_this_machine_can_connect() {
 
 #[test]
 fn v3_a_rebound_host_is_turned_away() {
-    let stage = Stage::new();
+    let stage = Stage::with_daemon();
     let front = stage.front();
     let token = token(front);
     for path in [STATIC, "/app.js", "/api/tasks", "/api/board"] {
@@ -75,7 +75,7 @@ fn v3_a_request_of_another_origin_is_refused() {
 
 #[test]
 fn v3_without_the_token_there_is_nothing_to_see_or_do() {
-    let stage = Stage::new();
+    let stage = Stage::with_daemon();
     let front = stage.front();
     let record = fs::read_to_string(stage.home.path("legwork/ui.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
@@ -144,7 +144,7 @@ fn v3_every_answer_keeps_the_page_to_itself() {
 
 #[test]
 fn v3_what_is_too_long_is_not_read() {
-    let stage = Stage::new();
+    let stage = Stage::with_daemon();
     let (front, token) = (stage.front(), token(stage.front()));
     let body = |bytes: usize| json!({ "tasks": [], "more": "x".repeat(bytes) }).to_string();
     let clear = |bytes| Asked::post(front, "/api/clear", &body(bytes)).bearing(&token).send();

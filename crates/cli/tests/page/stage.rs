@@ -66,6 +66,14 @@ impl Stage {
         Self::with("")
     }
 
+    /// With a daemon that runs: a request is told of one that takes seconds to start, and does not
+    /// wait for it.
+    pub fn with_daemon() -> Self {
+        let stage = Self::new();
+        stage.daemon();
+        stage
+    }
+
     /// With these settings.
     pub fn with(settings: &str) -> Self {
         let home = Home::new();
