@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::http::{Asked, enter, token};
-use crate::stage::{Front, LIVE, Stage};
+use crate::stage::{Front, LIVE, Stage, own_port};
 
 fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
@@ -91,6 +91,8 @@ fn v2_a_second_command_finds_the_first_and_lets_another_browser_in() {
 #[test]
 fn v8_a_front_that_was_killed_is_followed_by_another() {
     let mut stage = Stage::new();
+    stage.kill_front();
+    stage.start_front(own_port());
     signal(stage.front().pid(), Signal::KILL);
     let old = stage.kill_front();
     let record = fs::read_to_string(stage.home.path("legwork/ui.json")).unwrap();
@@ -102,8 +104,8 @@ fn v8_a_front_that_was_killed_is_followed_by_another() {
 
 #[test]
 fn v2_a_port_that_is_taken_is_left_to_whoever_has_it() {
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
+    let port = own_port();
+    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
     let home = Home::new();
     home.configure(&format!("[ui]\nport = {port}\n"));
     let front = Front::start(home.command(["ui", "--no-open", "--json"]));

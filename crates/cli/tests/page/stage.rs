@@ -1,7 +1,9 @@
 //! A home with a front that runs, and a browser to look at it with.
 
 use std::fs;
+use std::net::TcpListener;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use legwork_testkit::legwork::{Home, Ran, eventually, ran};
 use legwork_testkit::{Browser, BrowserContext, Lines, Page, output_of};
@@ -17,6 +19,19 @@ pub struct Stage {
     front: Option<Front>,
     /// Storage of its own in the browser.
     pub context: BrowserContext,
+}
+
+/// A free port below those that the system gives to whoever wants just any: nobody else has it when
+/// a front comes back to it.
+pub fn own_port() -> u16 {
+    static LAST: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 1_000).unwrap() * 10;
+    loop {
+        let port = first + LAST.fetch_add(1, Ordering::Relaxed);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// A `legwork ui` in the foreground.

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::http::{Asked, Events, token};
-use crate::stage::{LIVE, Stage};
+use crate::stage::{LIVE, Stage, own_port};
 
 fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
@@ -137,6 +137,8 @@ fn v8_the_page_says_what_it_shows_while_the_daemon_is_away_and_goes_on_by_itself
 #[test]
 fn v8_the_page_outlives_its_front_and_goes_on_with_the_next_one() {
     let mut stage = Stage::new();
+    stage.kill_front();
+    stage.start_front(own_port());
     stage.launch("say before");
     let page = stage.open();
     page.wait_for(&reads("say before"));
