@@ -34,6 +34,8 @@ fn v8_a_killed_daemon_is_told_and_the_next_one_gives_the_whole_board() {
     let mut board = board(&stage);
     board.until("event: board\ndata: {\"whole\":true");
     board.until(&task);
+    // A sign of life: nothing is on its way, and somebody waits for the next page.
+    board.until("\n:\n");
     signal(stage.daemon(), Signal::KILL);
     board.until("event: trouble\ndata: {\"error\":");
     board.until("\"since\":");
