@@ -44,8 +44,9 @@ export class Result {
       body.append(...blocks(page.blocks ?? []))
       if (page.next) body.append(this.#more(() => this.#read(id, is, page.next, body)))
     } catch (error) {
-      if (is === this.#is) this.#say(sentence(error))
+      if (is !== this.#is) return
       this.#is = ''
+      this.#say(sentence(error))
     }
   }
 
