@@ -18,7 +18,7 @@ impl Watching {
         home.run(["daemon", "start"]).with_code(0);
         let mut child = home.command([&["watch"], args].concat()).spawn().unwrap();
         let mut said = Lines::of(child.stderr.take().unwrap());
-        assert!(said.next().unwrap().contains("Watching"));
+        said.until("it watches", |line| line.contains("Watching"));
         let out = Lines::of(child.stdout.take().unwrap());
         Self { child, out }
     }
