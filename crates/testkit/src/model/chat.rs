@@ -55,7 +55,8 @@ pub(super) fn read(messages: &[Said], learned: &[(String, String)]) -> Vec<Said>
 
 /// The script that decides is the last one that a user sent. Something else that was said after it
 /// does not keep a turn under way from going on, but a new turn is about what was said, and so is
-/// one whose script was `begun` before (it failed or was aborted).
+/// one whose script was `begun` before (it failed or was aborted). The same script said again is
+/// another one.
 pub(super) fn plan(messages: &[Said], begun: impl Fn(&str, usize) -> bool) -> Plan {
     // OpenCode's words, for a title and for a compaction, and Goose's.
     let of_title = |said: &Said| {
@@ -72,18 +73,20 @@ pub(super) fn plan(messages: &[Said], begun: impl Fn(&str, usize) -> bool) -> Pl
     let trailing = messages.iter().rev().take_while(|said| said.role == "user").count();
     let turn_begins_at = messages.len() - trailing;
     let text = &messages[at].text;
+    let twins = messages[..at].iter().filter(|said| said.role == "user" && said.text == *text);
+    let script = format!("{} {text}", twins.count());
     let interrupted = at + 1 != messages.len() && trailing > 0;
     if interrupted {
         let before = turn_begins_at.checked_sub(1).map(|place| &*messages[place].role);
         let under_way = at < turn_begins_at && before == Some("tool");
-        let waiting = at >= turn_begins_at && !begun(text, step);
+        let waiting = at >= turn_begins_at && !begun(&script, step);
         if !under_way && !waiting {
             return Plan::Noted;
         }
     }
     match script::parse(text) {
         Some(Ok(mut steps)) if step < steps.len() => {
-            Plan::Step { script: text.clone(), step, lines: steps.swap_remove(step) }
+            Plan::Step { script, step, lines: steps.swap_remove(step) }
         }
         Some(Err(wrong)) => Plan::Wrong(wrong),
         _ => Plan::Noted,
@@ -165,6 +168,22 @@ mod tests {
         let early = [said("user", TWO), notice];
         assert_eq!(chosen(&early).unwrap().0, 0);
         assert_eq!(plan(&early, |_, _| true), Plan::Noted);
+    }
+
+    #[test]
+    fn a_script_that_is_said_again_has_not_begun() {
+        let name = |talk: &[Said]| match plan(talk, |_, _| false) {
+            Plan::Step { script, .. } => script,
+            other => panic!("{other:?}"),
+        };
+        let mut talk = vec![said("user", TWO)];
+        let first = name(&talk);
+        talk.extend([said("assistant", ""), said("tool", "out"), said("assistant", "done")]);
+        talk.extend([said("user", TWO), said("user", "[BACKGROUND TASK COMPLETED]")]);
+        let again = plan(&talk, |script: &str, _: usize| script == first);
+        assert!(matches!(again, Plan::Step { step: 0, .. }), "{again:?}");
+        let again = name(&talk);
+        assert_eq!(plan(&talk, |script: &str, _: usize| script == again), Plan::Noted);
     }
 
     #[test]
