@@ -69,8 +69,6 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
         assert!(waited.status.success(), "{waited:?}");
         let row = waited.stdout.lines().find(|line| line.contains("Seen by a person"));
         assert!(row.is_some_and(|row| row.contains("completed")), "{waited:?}");
-        assert_eq!(said(&stage.legwork(&["output", id])), (0, "seven\nof\n".to_owned()));
-        assert_eq!(stage.json(0, &["output", id])["text"], "seven\nof");
         stage.until_notices(&parent, 1).await;
         stage.until_settled(&task).await;
 
@@ -91,6 +89,9 @@ fn a_person_sees_a_task_from_its_launch_to_the_word_that_its_parent_was_told() {
         let timeline = stage.json(0, &["log", id]);
         let last = timeline["timeline"].as_array().unwrap().last().unwrap().clone();
         assert_eq!(last["line"], "notice of its end: delivered");
+        // To read the result is a line of its own.
+        assert_eq!(said(&stage.legwork(&["output", id])), (0, "seven\nof\n".to_owned()));
+        assert_eq!(stage.json(0, &["output", id])["text"], "seven\nof");
         let told = format!("{id}  notice of its end: delivered");
         until("watch shows it", async || verbose.stdout().contains(&told).then_some(())).await;
         let ended = "✓ Seen by a person: completed after ";
