@@ -79,11 +79,13 @@ fn rubbish() -> Vec<Vec<u8>> {
 
 /// A front that says who it is and then talks rubbish is sent away, with the reason.
 fn rubbish_through_a_bridge(home: &Home) {
-    let pid = std::process::id();
     let mut command = home.command(LEGWORK);
     command.args(["bridge", "opencode"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut bridge = command.spawn().unwrap();
     let mut stdin = bridge.stdin.take().unwrap();
+    // Not this process: what a connected host has started may decide nothing, and it starts the
+    // commands of all tests.
+    let pid = bridge.id();
     let init = json!({ "type": "init", "pid": pid, "directory": "/nowhere", "project": "none" });
     writeln!(stdin, "{init}").unwrap();
     // It may be sent away in the middle.
