@@ -57,6 +57,14 @@ fn n8_a_terminal_ui_shows_progress_outcome_and_notice_and_stays_clean() {
     });
 }
 
+/// A free port below those that the system gives away by itself, so that it is still free when
+/// OpenCode listens on it, seconds later.
+fn unclaimed_port() -> u16 {
+    let first = 20_000 + u16::try_from(std::process::id() % 10_000).unwrap();
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    (first..).find(is_free).unwrap()
+}
+
 /// OpenCode loads its plugins twice in one process when the terminal UI has a port.
 #[test]
 fn k5_a_plugin_that_is_loaded_twice_is_one_bridge() {
@@ -70,10 +78,7 @@ fn k5_a_plugin_that_is_loaded_twice_is_one_bridge() {
             "import { appendFileSync } from 'node:fs'\n\
              export const Loads = async () => (appendFileSync(process.env.LOADS, '.'), {})\n",
         );
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port().to_string();
-        drop(free);
-        let tui = open(&home, &["--port", &port]).await;
+        let tui = open(&home, &["--port", &unclaimed_port().to_string()]).await;
         say(&tui, &[&call("background_task", &launch("once", &["say one"])), "say asked"]);
         tui.until("the notice", |screen| screen.contains("[BACKGROUND TASK COMPLETED]")).await;
         until("the plugins are loaded twice", async || {
