@@ -288,11 +288,18 @@ fn k6_who_closes_the_terminal_ui_finds_the_results_in_the_conversation() {
             begin("general", "2 streams", &["say so far\ngate stream\nsay streamed"]),
             begin("careful", "3 asks", &[&*echo, "say was allowed"]),
         ];
-        tui.text(&script(&[&all.join("\n"), "say three helpers are out"]));
+        tui.text(&script(&[&all.join("\n"), "repeat 24 launched"]));
         tui.keys(&["Enter"]);
-        tui.until("the launches", |screen| screen.contains("three helpers are out")).await;
+        // Not in the script, which is on the screen as well.
+        tui.until("the launches", |screen| screen.contains("launchedlaunched")).await;
         let begun = home.project().join("begun");
         until("the tool call", async || begun.exists().then_some(())).await;
+        until("the one that streams", async || {
+            let session = tasks(&home)[1]["session"].as_str().map(str::to_owned);
+            let asked = |one: &Request| session.is_some() && one.session == session;
+            model.look(|all| all.iter().any(asked)).then_some(())
+        })
+        .await;
         until("the question", async || tasks(&home)[2]["questions"][0]["id"].as_str().map(drop))
             .await;
         let window = tui.pid().unwrap();
