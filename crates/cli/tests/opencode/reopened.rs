@@ -12,8 +12,9 @@ use crate::stage::{cast, furnish_whole, until};
 async fn reopened<'a>(home: &'a Home, model: &Model) -> Screen<'a> {
     let screen = Screen::open(home, 160, 50).await;
     let steps = ["say so far\ngate work\nrepeat 30 found"];
-    screen.say(&[&helper("general", "Explore the code", &steps), "say I asked one"]);
-    screen.shows("I asked one").await;
+    screen.say(&[&helper("general", "Explore the code", &steps), "repeat 30 asked"]);
+    // Its turn is over: one that is cut off would go on with the notice, and say this then.
+    screen.shows("askedaskedasked").await;
     screen.shows_line("at work", &["● Explore the code", "s"]).await;
     let session = until("its session", async || {
         let session = screen.task()["session"].as_str().map(str::to_owned);
@@ -27,7 +28,7 @@ async fn reopened<'a>(home: &'a Home, model: &Model) -> Screen<'a> {
     until_headless(home).await;
     until_asked_again(model, &session).await;
     let screen = Screen::reopen(home, 160, 50).await;
-    screen.shows("I asked one").await;
+    screen.shows("askedaskedasked").await;
     screen
 }
 
