@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 use legwork_machine::inherited::close_for_children;
-use legwork_machine::process::{Effort, INSIDE, is_suspended};
+use legwork_machine::process::{Effort, INSIDE, has_ended_here, is_suspended};
 use legwork_machine::{Folders, STORE_LOCK, check_owner, check_private, program, var};
 
 use crate::failed::Failed;
@@ -35,6 +35,9 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// How long a daemon that holds the lock and cannot be reached is given: one whose socket is gone
 /// is told so and listens again within milliseconds.
 const UNREACHED_MAX: Duration = Duration::from_secs(1);
+/// How long a daemon that has just taken the lock is given to say where it listens. Until then the
+/// usual socket is not tried, because a daemon with other records may have that name.
+const SAID_BY: Duration = Duration::from_millis(500);
 const LAST_WORDS_MAX_BYTES: u64 = 4 << 10;
 
 /// What to do if nobody listens.
@@ -78,7 +81,7 @@ pub(crate) fn reach(
     let mut unreached: Option<Instant> = None;
     let mut getting_ready: Option<GettingReady> = None;
     loop {
-        let knocked = knock(folders)?;
+        let knocked = knock(folders, unreached)?;
         if !matches!(knocked, Knocked::Unreached(_)) {
             unreached = None;
         }
@@ -160,7 +163,8 @@ impl GettingReady {
     }
 }
 
-fn knock(folders: &Folders) -> Result<Knocked, Fault> {
+/// Looks once; told since when nobody could be reached.
+fn knock(folders: &Folders, unreached: Option<Instant>) -> Result<Knocked, Fault> {
     let Holder::Daemon(record) = holder(&folders.store)? else { return Ok(Knocked::Free) };
     let here = record.as_ref().filter(|record| record.is_process_here());
     if let Some(record) = here {
@@ -174,8 +178,13 @@ fn knock(folders: &Folders) -> Result<Knocked, Fault> {
             return Ok(Knocked::Busy(record.pid));
         }
     }
+    // There is no record yet, or that of a daemon that was killed.
+    let is_unsaid = record.as_ref().is_none_or(|record| has_ended_here(&record.mark));
+    if is_unsaid && unreached.is_none_or(|since| since.elapsed() < SAID_BY) {
+        return Ok(Knocked::Unreached(record));
+    }
     // If we do not see the process of the record, the daemon is in another container, or the next
-    // one has not replaced the record of one that was killed, and on a full disk it cannot.
+    // one cannot replace the record of one that was killed, because the disk is full.
     let usual = here.is_none().then_some(&folders.socket);
     let named = record.as_ref().and_then(|record| record.socket.as_ref());
     for socket in named.into_iter().chain(usual) {
@@ -350,4 +359,35 @@ fn spawn(folders: &Folders, program: &Path, start: Start) -> Result<Child, Fault
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|source| Fault::NotStarted { program: program.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn p9_who_has_just_taken_the_lock_is_not_looked_for_where_another_daemon_may_listen() {
+        let home = tempfile::tempdir().unwrap();
+        fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let folders = Folders::in_home(home.path());
+        fs::create_dir(&folders.store).unwrap();
+        let _other = UnixListener::bind(&folders.socket).unwrap();
+        let path = folders.store.join(STORE_LOCK);
+        let lock = File::create(&path).unwrap();
+        lock.lock().unwrap();
+        let mut killed = Record::of_this_process("9.9.9", 1);
+        let world = killed.mark.rsplit_once('-').unwrap().1.to_owned();
+        killed.mark = format!("{}-1-{world}", killed.pid);
+        for text in [String::new(), killed.text()] {
+            fs::write(&path, text).unwrap();
+            assert!(matches!(knock(&folders, None), Ok(Knocked::Unreached(_))));
+            // One that cannot write a record is found there all the same.
+            let long_since = Instant::now().checked_sub(SAID_BY);
+            assert!(matches!(knock(&folders, long_since), Ok(Knocked::In(_, None))));
+        }
+    }
 }
