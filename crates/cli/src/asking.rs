@@ -29,11 +29,17 @@ pub const BOARD_WAIT_MS: u64 = 10_000;
 
 /// The daemon, started if it is not there.
 pub fn connect() -> Result<Client, Fault> {
+    Ok(reach(&Folders::from_env()?, Start::IfNeeded)?)
+}
+
+/// The daemon of these folders. One that works is waited for, which is said; one that does nothing
+/// is given up soon.
+pub fn reach(folders: &Folders, start: Start) -> Result<Client, legwork_client::Fault> {
     let tell = &mut |fault: &legwork_client::Fault| {
         remark(format_args!("{fault} Still waiting."));
         ControlFlow::Continue(())
     };
-    Ok(Client::connect_telling(&Folders::from_env()?, Role::Client, Start::IfNeeded, tell)?)
+    Client::connect_telling(folders, Role::Client, start, tell)
 }
 
 /// The daemon, or at once the reason if it takes long to answer: for whoever deals with that.

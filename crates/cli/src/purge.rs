@@ -18,7 +18,7 @@ use legwork_protocol::line::HostLifetime;
 use legwork_protocol::view::{DaemonView, HostView};
 
 use self::ours::{Contents, Kind};
-use crate::asking::{connect_soon, get, list};
+use crate::asking::{get, list, reach};
 use crate::fault::Fault;
 use crate::screen::harmless;
 use crate::words::{counted, size};
@@ -59,7 +59,7 @@ impl Plan {
             ));
         }
         let (mut client, mut tasks) = (None, None);
-        match connect_soon(&folders, Start::Never) {
+        match reach(&folders, Start::Never) {
             Err(ClientFault::NotRunning) => {}
             // It is ended by its record.
             Err(_) if force => {}

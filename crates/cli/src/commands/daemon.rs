@@ -19,7 +19,7 @@ use legwork_protocol::view::{DaemonView, HostView};
 use serde_json::json;
 
 use super::{Exit, Fault, Screen};
-use crate::asking::{connect_soon, get};
+use crate::asking::{connect_soon, get, reach};
 use crate::screen::{BAD, GOOD, agrees, paint, remark};
 use crate::sentences;
 use crate::table::{self, Cell};
@@ -128,7 +128,7 @@ fn hosts(folders: &Folders) -> Hosts {
 }
 
 fn running(folders: &Folders, start: Start) -> Result<Option<DaemonView>, Fault> {
-    match connect_soon(folders, start) {
+    match reach(folders, start) {
         Ok(mut client) => get(&mut client, Request::Status).map(Some),
         Err(ClientFault::NotRunning) => Ok(None),
         Err(fault) => Err(fault.into()),

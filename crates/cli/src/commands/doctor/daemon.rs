@@ -2,16 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use legwork_client::{Fault as ClientFault, Holder, Start, holder, is_newer};
+use legwork_client::{Client, Fault as ClientFault, Holder, Start, holder, is_newer};
 use legwork_machine::{Fault as MachineFault, Folders, check_owner_of, check_private};
 use legwork_protocol::api::Request;
+use legwork_protocol::line::Role;
 use legwork_protocol::view::DaemonView;
 
 use super::check::DoctorContext;
 use super::codes;
 use super::finding::Finding;
 use super::plugin::is_elsewhere;
-use crate::asking::{connect_soon, get};
+use crate::asking::get;
 use crate::fault::Fault;
 use crate::plugin::word;
 use crate::sentences;
@@ -29,7 +30,8 @@ pub fn daemon(context: &DoctorContext) -> Vec<Finding> {
 }
 
 fn ask(folders: &Folders) -> Result<(DaemonView, Duration), Fault> {
-    let mut client = connect_soon(folders, Start::IfNeeded)?;
+    // The check itself shows that it waits.
+    let mut client = Client::connect(folders, Role::Client, Start::IfNeeded)?;
     let asked = Instant::now();
     let view = get(&mut client, Request::Status)?;
     Ok((view, asked.elapsed()))
