@@ -15,6 +15,9 @@ const SAID_MAX_BYTES: usize = 16 << 10;
 /// The same for a person's screen.
 const SHOWN_MAX_CHARS: usize = 400;
 const PAUSE: Duration = Duration::from_millis(10);
+/// How long the reader of what a program said is waited for once that has ended: what the program
+/// left behind may hold its output open for ever.
+const HEARD_MAX: Duration = Duration::from_secs(2);
 
 /// What a program said before it ended.
 #[derive(Debug)]
@@ -50,9 +53,8 @@ pub fn said_by(
     let mut child = command.spawn()?;
     let (out, err) = (listen(child.stdout.take()), listen(child.stderr.take()));
     let status = ended(&mut child, at_most)?;
-    // What it started and left behind may hold its output open: that is not waited for.
     let heard = |said: JoinHandle<Vec<u8>>| {
-        let deadline = Instant::now() + PAUSE * 20;
+        let deadline = Instant::now() + HEARD_MAX;
         while !said.is_finished() && Instant::now() < deadline {
             thread::sleep(PAUSE);
         }
