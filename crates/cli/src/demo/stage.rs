@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 use std::{env, process, thread};
@@ -20,7 +21,7 @@ use crate::fault::Fault;
 use crate::signals;
 
 /// Longer than a helper of the demo takes to start on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Stage {
     program: PathBuf,
@@ -103,14 +104,17 @@ impl Stage {
         Err(wrong(format_args!("nothing new in `legwork {}`", arguments.join(" "))))
     }
 
-    /// Kills the daemon, as a crash would. Gives back which process that was.
-    pub fn kill_daemon(&self) -> Result<i32, Fault> {
+    /// The process of the daemon.
+    pub fn daemon(&self) -> Result<Pid, Fault> {
         let view = self.json(&["daemon", "status"])?;
         let id = view["daemon"]["pid"].as_i64().and_then(|id| i32::try_from(id).ok());
         let no_daemon = || wrong(format_args!("there is no daemon in {view}"));
-        let id = id.and_then(Pid::from_raw).ok_or_else(no_daemon)?;
-        kill_process(id, Signal::KILL).map_err(|error| self.cannot_run()(error.into()))?;
-        Ok(id.as_raw_nonzero().get())
+        id.and_then(Pid::from_raw).ok_or_else(no_daemon)
+    }
+
+    /// Kills the daemon, as a crash would.
+    pub fn kill(&self, daemon: Pid) -> Result<(), Fault> {
+        kill_process(daemon, Signal::KILL).map_err(|error| self.cannot_run()(error.into()))
     }
 
     pub fn close(&self) -> Result<(), Fault> {
@@ -138,10 +142,21 @@ pub fn wrong(what: fmt::Arguments<'_>) -> Fault {
     Fault::Refused(format!("The demo went wrong: {what}."))
 }
 
-/// Held while a command runs.
+/// Whether somebody has broken off. Who waits for the end of a command may be slower to get the
+/// lock than the next command.
+static IS_OVER: AtomicBool = AtomicBool::new(false);
+
+/// Held while a command runs. After the last one nobody gets it: the process is about to end.
 fn goes_on() -> MutexGuard<'static, ()> {
-    static GOES_ON: Mutex<()> = Mutex::new(());
-    legwork_machine::lock(&GOES_ON)
+    while IS_OVER.load(Ordering::Relaxed) {
+        thread::park();
+    }
+    running()
+}
+
+fn running() -> MutexGuard<'static, ()> {
+    static RUNNING: Mutex<()> = Mutex::new(());
+    legwork_machine::lock(&RUNNING)
 }
 
 fn command(program: &Path, home: &Path, arguments: &[&str]) -> Command {
@@ -162,8 +177,9 @@ fn clean_up(program: &Path, home: &Path) -> Result<(), Fault> {
 /// Ctrl-C and SIGTERM leave nothing behind either.
 fn break_off_cleanly(program: PathBuf, home: PathBuf) {
     let broken_off = move |exit: Exit| {
+        IS_OVER.store(true, Ordering::Relaxed);
         // Held until the end, so that no further command starts a daemon again.
-        let _over = goes_on();
+        let _over = running();
         let _ = clean_up(&program, &home);
         process::exit(exit as i32);
     };
