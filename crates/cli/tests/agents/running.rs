@@ -7,7 +7,7 @@ use std::thread;
 
 use legwork_machine::process::{is_alive, process_mark};
 use legwork_testkit::DEADLINE;
-use legwork_testkit::legwork::{Home, Ran, eventually};
+use legwork_testkit::legwork::{Home, Ran, eventually, without_delays};
 use rustix::process::{Pid, Signal, kill_process};
 
 pub struct Running {
@@ -60,7 +60,7 @@ impl Running {
         Ran {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
-            err: self.said,
+            err: without_delays(&self.said),
         }
     }
 }

@@ -223,8 +223,8 @@ fn p3_a_long_conversation_is_read_whole_and_a_closed_pipe_ends_it_quietly() {
     let mut child = command.spawn().unwrap();
     let mut first = [0; 100];
     Patient::new(child.stdout.take().unwrap()).read_exact(&mut first).unwrap();
-    let ended = output_of(child);
-    assert_eq!((ended.status.code(), ended.stderr.len()), (Some(0), 0), "{ended:?}");
+    let ended = Ran::from(output_of(child));
+    assert_eq!((ended.code, ended.err.as_str()), (0, ""), "{ended:?}");
 }
 
 #[test]

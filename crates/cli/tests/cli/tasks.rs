@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use legwork_testkit::legwork::{Home, Host, eventually, ran};
+use legwork_testkit::legwork::{Home, Host, Ran, eventually, ran};
 use legwork_testkit::{Lines, ended, output_of};
 
 /// So long a line is waited for before something else happens.
@@ -71,9 +71,8 @@ fn waiting_ends_when_the_task_does() {
     let waiting = home.command(["wait", &task]).spawn().unwrap();
     eventually("it waits on a link of its own", || (connections() == before + 2).then_some(()));
     host.finish(&session, "at last");
-    let waited = output_of(waiting);
-    assert_eq!(waited.status.code(), Some(0), "{waited:?}");
-    assert!(waited.stderr.is_empty(), "no progress line in a pipe: {waited:?}");
+    let waited = Ran::from(output_of(waiting)).with_code(0);
+    assert!(waited.err.is_empty(), "no progress line in a pipe: {waited:?}");
 }
 
 #[test]
@@ -128,8 +127,8 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     let home = Home::new();
     let mut list = home.command(["list"]).spawn().unwrap();
     drop(list.stdout.take());
-    let output = output_of(list);
-    assert_eq!((output.status.code(), output.stderr.is_empty()), (Some(0), true), "{output:?}");
+    let ran = Ran::from(output_of(list));
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
 }
 
 /// On a terminal it does not; that is shown where there is one.
