@@ -7,10 +7,19 @@ use crate::running::{kill_daemon, until_all_is_told, until_finished};
 
 const APART: &str = "since you last looked";
 
-fn detach(home: &Home, script: &str) -> String {
-    let ran = home.run(["run", "--agent", "rehearsal", "--detach", script]).with_code(0);
+/// Has helpers do these, and gives the tasks' ids. As a program, because a command for people shows
+/// mail, also that of a helper which is done before the command is.
+fn detach_all(home: &Home, scripts: &[&str]) -> Vec<String> {
+    let launch = ["run", "--json", "--agent", "rehearsal", "--detach"];
+    let ran = ran(home.command(launch.iter().chain(scripts))).with_code(0);
     assert!(ran.err.is_empty(), "{ran:?}");
-    ran.out.trim().to_owned()
+    let launched = ran.json();
+    let ids = launched.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap());
+    ids.map(str::to_owned).collect()
+}
+
+fn detach(home: &Home, script: &str) -> String {
+    detach_all(home, &[script]).remove(0)
 }
 
 #[test]
@@ -61,7 +70,7 @@ fn somebody_who_watches_sees_it_as_it_comes() {
     home.run(["daemon", "start"]).with_code(0);
     let mut watching = home.command(["watch"]).spawn().unwrap();
     let mut lines = Lines::of(watching.stderr.take().unwrap());
-    assert!(lines.next().unwrap().contains("Watching"));
+    lines.until("it watches", |line| line.contains("Watching"));
     let task = detach(&home, "say found");
     let told = lines.until("what it found", |line| line.contains("✓"));
     assert!(told.contains(&task), "{told}");
@@ -81,10 +90,8 @@ fn is_kept(folder: &std::path::Path, words: &str) -> bool {
 #[test]
 fn p8_what_is_cleared_leaves_the_records_the_sessions_and_the_mail() {
     let home = Home::new();
-    let prompts = ["say prefix-of-a-secret", "say another-word"];
-    let launch = ["run", "--agent", "rehearsal", "--detach", prompts[0], prompts[1]];
-    let launched = home.run(launch).with_code(0).out;
-    let [task, kept] = launched.lines().collect::<Vec<_>>().try_into().unwrap();
+    let tasks = detach_all(&home, &["say prefix-of-a-secret", "say another-word"]);
+    let [task, kept] = [&*tasks[0], &tasks[1]];
     for task in [task, kept] {
         until_finished(&home, task);
     }
@@ -108,18 +115,16 @@ fn p8_what_is_cleared_leaves_the_records_the_sessions_and_the_mail() {
 fn p10_at_most_ten_lines_of_news_stand_under_a_command_and_the_rest_is_counted() {
     let home = Home::new();
     let prompts: Vec<String> = (0..15).map(|number| format!("say number {number}")).collect();
-    let mut args = vec!["run", "--agent", "rehearsal", "--detach"];
-    args.extend(prompts.iter().map(String::as_str));
-    let ids = ran(home.command(args)).with_code(0).out;
-    ids.lines().for_each(|id| until_finished(&home, id));
+    let ids = detach_all(&home, &prompts.iter().map(String::as_str).collect::<Vec<_>>());
+    ids.iter().for_each(|id| until_finished(&home, id));
     until_all_is_told(&home);
     let first = home.run(["list"]).with_code(0).err;
     assert_eq!(first.lines().filter(|line| line.starts_with('✓')).count(), 9, "{first}");
     assert!(first.contains("… and 6 tasks more: legwork mail"), "{first}");
     assert!(first.lines().count() <= 11, "{first}");
     let rest = home.run(["mail"]).with_code(0).err;
-    let told = |id: &&str| first.contains(*id) || rest.contains(*id);
-    assert_eq!(ids.lines().filter(told).count(), 15, "{first}{rest}");
+    let told = |id: &&String| first.contains(*id) || rest.contains(*id);
+    assert_eq!(ids.iter().filter(told).count(), 15, "{first}{rest}");
     let words = ["background_", "[BACKGROUND", "msg_", "term_", "ses_"];
     assert!(!words.iter().any(|word| first.contains(word)), "{first}");
     assert_eq!(home.run(["mail"]).with_code(0).out, "Nothing new.\n");
