@@ -4,6 +4,7 @@ use std::fs;
 
 use legwork_protocol::Stage as RunStage;
 use legwork_protocol::view::TaskView;
+use legwork_testkit::legwork::eventually;
 use serde_json::json;
 
 use crate::stage::{Stage, processes_in};
@@ -48,7 +49,7 @@ fn l7_fifty_helpers_run_eight_at_a_time_in_their_order_and_all_are_told() {
     for task in &tasks {
         assert_eq!(mail.matches(task.as_str()).count(), 1, "{task}");
     }
-    assert!(processes_in(&work).is_empty(), "each process ended with its task");
+    eventually("each process ends with its task", || processes_in(&work).is_empty().then_some(()));
 }
 
 fn resident_kb(process: u32) -> u64 {
