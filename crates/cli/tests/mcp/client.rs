@@ -140,7 +140,14 @@ impl Client {
 
     /// Launches a helper that follows this script, without a task, and gives its id.
     pub fn launch(&mut self, script: &str) -> String {
-        let said = self.says("background_task", launch(script));
+        self.launch_as("rehearsal", script)
+    }
+
+    /// The same of another agent.
+    pub fn launch_as(&mut self, agent: &str, prompt: &str) -> String {
+        let mut arguments = launch(prompt);
+        arguments["agent"] = json!(agent);
+        let said = self.says("background_task", arguments);
         let id = said.lines().find_map(|line| line.strip_prefix("Task ID: "));
         id.unwrap_or_else(|| panic!("{said}")).to_owned()
     }

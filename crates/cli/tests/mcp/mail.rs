@@ -4,7 +4,7 @@
 use legwork_testkit::legwork::{Home, eventually};
 use serde_json::json;
 
-use crate::client::Client;
+use crate::client::{Client, gated, open, text};
 use crate::tasks::kill_daemon;
 
 /// Waits until the notice of a task waits for the next call.
@@ -57,12 +57,16 @@ fn m6_what_one_session_asked_for_is_never_told_to_another() {
 
 #[test]
 fn m5_a_wait_brings_the_results_and_nothing_brings_them_again() {
-    let home = Home::new();
+    let home = gated("worth waiting for");
     let mut client = Client::old(&home, "goose");
-    let task = client.launch("wait 300ms; say worth waiting for");
+    let task = client.launch_as("gated", "go");
     let other = client.launch("hang");
     let arguments = json!({ "task_ids": [task, other], "any": true, "timeout": 60_000 });
-    let said = client.says("background_block", arguments);
+    let call = json!({ "name": "background_block", "arguments": arguments });
+    let block = client.send("tools/call", call);
+    // Not before: its result would come with the answer to the second launch.
+    open(&home);
+    let said = text(&client.answer(block)["result"]);
     assert!(said.contains("worth waiting for"), "{said}");
     assert!(said.contains("[BACKGROUND TASK COMPLETED]"), "{said}");
     eventually("the notice is withdrawn", || {
