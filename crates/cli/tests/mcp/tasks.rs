@@ -57,8 +57,14 @@ fn m2_a_poll_is_held_until_something_changes_and_other_calls_go_on() {
     let filled = json!({ question: { "action": "accept", "content": { "reply": "once" } } });
     let taken = client.ask("tasks/update", json!({ "taskId": task, "inputResponses": filled }));
     assert_eq!(taken["resultType"], "complete");
-    let next = client.answer(held)["result"].clone();
-    assert!(next["inputRequests"].is_null(), "the question is closed: {next}");
+    let mut next = client.answer(held)["result"].clone();
+    eventually("the question is closed", || {
+        if next["inputRequests"].is_object() {
+            // The poll was held for as long as one is, and that was before the answer.
+            next = client.get(&task);
+        }
+        next["inputRequests"].is_null().then_some(())
+    });
     assert!(result(&client.poll(&task, "completed")).contains("done"));
 }
 
