@@ -109,12 +109,13 @@ impl Stream {
         serde_json::from_str(&self.lines.next().unwrap()).unwrap()
     }
 
-    /// The next page; what is told before goes to `trouble`.
-    fn page(&mut self, trouble: &mut Vec<String>) -> Value {
+    /// The next page, whatever trouble is told before.
+    fn page(&mut self) -> Value {
         loop {
             let line = self.next();
-            let Some(told) = line["trouble"].as_str() else { return line };
-            trouble.push(told.to_owned());
+            if line["trouble"].is_null() {
+                return line;
+            }
         }
     }
 }
@@ -130,7 +131,7 @@ fn v5_the_board_is_streamed_whole_and_then_as_it_changes_until_stdin_ends() {
     let first = launch(&home, "say one");
     home.run(["wait", &first]).with_code(0);
     let mut stream = Stream::of(&home);
-    let page = stream.next();
+    let page = stream.page();
     assert_eq!((&page["whole"], &page["tasks"][0]["id"]), (&json!(true), &json!(first)));
     let second = launch(&home, "ask to go on");
     let asks = loop {
@@ -156,7 +157,7 @@ fn v5_a_stream_that_nobody_reads_ends_by_itself() {
     let home = Home::new();
     home.run(["daemon", "start"]).with_code(0);
     let mut stream = Stream::of(&home);
-    assert_eq!(stream.next()["whole"], true);
+    assert_eq!(stream.page()["whole"], true);
     let Stream { mut process, stdin, lines } = stream;
     drop(lines);
     // The next page finds nobody.
@@ -176,14 +177,13 @@ fn v5_a_stream_says_that_the_daemon_is_away_and_has_the_whole_board_when_it_is_b
     );
     assert!(!home.path("legwork/daemon.log").exists(), "looking starts no daemon");
     launch(&home, "say one");
-    assert_eq!(stream.page(&mut Vec::new())["whole"], true);
+    assert_eq!(stream.page()["whole"], true);
     let pid = home.run(["daemon", "status", "--json"]).json()["daemon"]["pid"].as_i64().unwrap();
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-    let mut told = Vec::new();
     home.run(["daemon", "start"]).with_code(0);
     let page = loop {
-        let page = stream.page(&mut told);
+        let page = stream.page();
         if page["whole"] == true {
             break page;
         }
