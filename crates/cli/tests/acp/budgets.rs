@@ -33,8 +33,11 @@ fn q6_a_run_past_its_budget_is_stopped_and_what_it_said_is_kept() {
 #[test]
 fn q6_what_waits_is_not_begun_when_the_budget_is_used_up() {
     let mut stage = Stage::with("[limits]\nmax_running = 1\nmax_cost = 1\n");
-    let first = stage.launch("cost 1.10 USD\nwait 2s\nsay done");
+    let first = stage.launch("ask to go on\ncost 1.10 USD\nwait 2s\nsay done");
+    stage.until(&first, "it asks", |task| !task.questions.is_empty());
+    // Before the first has cost anything: else it would be refused.
     let second = stage.launch("cost 1.10 USD\nsay done");
+    stage.home.run(["answer", &first, "once"]).with_code(0);
     assert_eq!(stage.result(&first).0, "completed");
     let (status, text) = stage.result(&second);
     assert_eq!(status, "error");
