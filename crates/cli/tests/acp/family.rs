@@ -34,7 +34,8 @@ fn named(folder: &Path, name: &str) -> Vec<u32> {
 #[cfg(target_os = "linux")]
 #[test]
 fn x1_what_left_group_environment_and_parent_ends_with_a_cancelled_helper() {
-    let script = format!("{}\nsleep 612", escape(2));
+    // The daemon looks at what agents have started every half a second, or as soon as it can.
+    let script = format!("{}\nsleep 612", escape(5));
     let settings = script_agent("escaper", &script) + &bad_agent("rehearsal", None);
     let mut stage = Stage::with(&settings);
     let work = stage.home.path("work");
