@@ -273,7 +273,11 @@ fn p9_after_a_kill_at_any_step_of_its_start_the_next_one_is_there() {
             ended(&mut killed);
             let started = home.run(["daemon", "start", "--json"]).with_code(0).json();
             assert_eq!(started["done"], "started", "step {step}, round {round}");
-            signal(started["daemon"]["pid"].as_u64().unwrap(), Signal::KILL);
+            let daemon = started["daemon"]["pid"].as_u64().unwrap();
+            let mark = process_mark(u32::try_from(daemon).unwrap()).unwrap();
+            signal(daemon, Signal::KILL);
+            // What is seen of it then is not taken for the next one.
+            eventually("it is gone", || (!is_alive(&mark)).then_some(()));
         }
     }
 }
