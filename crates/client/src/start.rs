@@ -33,7 +33,8 @@ const PAUSE: Duration = Duration::from_millis(15);
 /// Between the starts of two daemons: the first may have found a leaving one in its way.
 const AGAIN: Duration = Duration::from_millis(200);
 /// How long a daemon that holds the lock and cannot be reached is given: one whose socket is gone
-/// is told so and listens again within milliseconds.
+/// is told so and listens again within milliseconds, if it gets the processor: one that waits for
+/// that is given more.
 const UNREACHED_MAX: Duration = Duration::from_secs(1);
 /// How long a daemon that has just taken the lock is given to say where it listens. Until then the
 /// usual socket is not tried, because a daemon with other records may have that name.
@@ -79,8 +80,11 @@ pub(crate) fn reach(
     let deadline = Instant::now() + PATIENCE;
     let mut starter = Starter::default();
     let mut unreached: Option<Instant> = None;
+    let mut lost: Option<u32> = None;
     let mut getting_ready: Option<GettingReady> = None;
     loop {
+        // Before it is looked for, so that one that has done its work since is found.
+        let is_at_work = lost.is_some_and(|pid| Effort::so_far(pid).has_grown(pid));
         let knocked = knock(folders, unreached)?;
         if !matches!(knocked, Knocked::Unreached(_)) {
             unreached = None;
@@ -104,9 +108,11 @@ pub(crate) fn reach(
                     record.nudge();
                 }
                 let since = *unreached.get_or_insert_with(Instant::now);
-                if since.elapsed() > UNREACHED_MAX {
+                if since.elapsed() > UNREACHED_MAX && !is_at_work {
                     return Err(not_reached(folders, record));
                 }
+                let here = record.as_ref().filter(|record| record.is_process_here());
+                lost = here.map(|record| record.pid);
                 record.map(|record| record.pid)
             }
         };
