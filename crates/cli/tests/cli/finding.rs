@@ -113,8 +113,9 @@ fn p9_a_lost_socket_is_made_again() {
     let socket = home.path("legwork/legwork.sock");
     fs::remove_file(&socket).unwrap();
     assert_eq!(pid(home.command(["daemon", "status", "--json"])), first);
-    fs::remove_file(&socket).unwrap();
-    fs::write(&socket, "something else").unwrap();
+    // At once: between the two it could listen again.
+    fs::write(home.path("else"), "something else").unwrap();
+    fs::rename(home.path("else"), &socket).unwrap();
     assert_eq!(pid(home.command(["daemon", "status", "--json"])), first);
     // Nobody need ask for it.
     fs::remove_file(&socket).unwrap();
