@@ -371,9 +371,11 @@ class Link {
 }
 
 /**
- * Hears which session a person looks at, and what a person decides, in the part for the terminal UI, which runs in another thread of this
- * process. What that thread starts cannot be told from what a helper's tool starts, so the daemon
- * takes no decision from there; and nothing that a tool starts can speak in this channel.
+ * Hears which session a person looks at, and what a person decides, in the part for the terminal
+ * UI, which runs in another thread of this process. What that thread starts cannot be told from
+ * what a helper's tool starts, so the daemon takes no decision from there; and nothing that a tool
+ * starts can speak in this channel. A decision that comes too late was called off: the person has
+ * been told so.
  */
 function listen() {
   if (HEADLESS || typeof BroadcastChannel === "undefined") return
@@ -383,7 +385,7 @@ function listen() {
       globalThis[Symbol.for("legwork.shown")] = data.shown || null
       for (const link of links.values()) link.screen()
     }
-    const request = data?.act && decision(data.act)
+    const request = data?.act && !(Date.now() > data.until) && decision(data.act)
     const link = request && [...links.values()].find((link) => link.linked && !link.closed)
     if (!link) return
     channel.postMessage({ id: data.id, heard: true })

@@ -14,7 +14,7 @@ const BIN = process.env.LEGWORK_BIN || "@LEGWORK_BIN@"
 const TOOL = "background_task"
 const KEY = "<leader>w"
 
-const IMPORT_MS = 3_000 // the host has its modules at hand
+const IMPORT_MS = 30_000 // the host has its modules at hand, and nobody tries again
 const FIRST_PAGE_MS = 5_000 // a stream that has said nothing for so long is not there
 const TROUBLE_MS = 3_000 // a daemon that is started again is back before; nobody needs to know
 const SILENCE_MS = 25_000 // a page comes every 10 s at least: what is shown may be old
@@ -26,7 +26,8 @@ const HELPERS_MAX = 1_000
 const QUESTIONS_MAX = 20 // of one helper
 const OPTIONS_MAX = 30 // of one question
 const ACT_MS = 20_000 // for a command to do what it is asked
-const HEARD_MS = 1_000 // for the other part to say that it passes a decision on
+const TAKEN_MS = 5_000 // for the other part to take a decision; after that it does not
+const HEARD_MS = 8_000 // for it to say that it has
 const OUTPUT_MAX = 1024 * 1024 // of a command
 const ROWS = 8 // of the sidebar
 const ENDED_ROWS = 3 // of them for helpers that have ended
@@ -381,7 +382,7 @@ function passOn(act) {
       clearTimeout(patience)
       patience = setTimeout(end, ACT_MS)
     })
-    channel.postMessage({ id, act })
+    channel.postMessage({ id, act, until: Date.now() + TAKEN_MS })
   })
 }
 
