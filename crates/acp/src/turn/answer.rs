@@ -14,11 +14,14 @@ pub struct Answer {
     bytes: usize,
     /// True if the agent says that its thread has an error, as Codex does.
     pub is_broken: bool,
+    /// What was refused to the agent, if it has said nothing since.
+    pub refused: Option<String>,
 }
 
 impl Answer {
     pub fn push(&mut self, piece: &str) {
         self.bytes += piece.len();
+        self.refused = None;
         self.piece_at = self.text.len();
         self.text.push_str(piece);
     }

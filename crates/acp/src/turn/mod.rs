@@ -13,6 +13,8 @@ pub mod used;
 use legwork_engine::{Hint, HostError, PromptUsage};
 use legwork_protocol::api::Reply;
 use legwork_protocol::json_rpc::ID_MAX_BYTES;
+use legwork_protocol::limits::HOST_TEXT_MAX_CHARS;
+use legwork_protocol::refusal::plain;
 use legwork_protocol::{Cost, MessageId, QuestionId, SessionId};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
@@ -25,6 +27,7 @@ use self::record::{Progress, Taken, TurnRecord};
 use self::used::Used;
 use crate::agent::connection::{AgentConnection, refuse_unknown};
 use crate::agent::failure::{Failure, What};
+use crate::agents::Permissions;
 use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
 use crate::local_host::Inner;
 use crate::session::session_log::{End, Line};
@@ -57,6 +60,7 @@ pub struct Turn<'a> {
 
 struct OpenQuestion {
     question: QuestionId,
+    subject: String,
     request: Value,
     /// The agent's id of the tool call that it is about.
     call: String,
@@ -101,7 +105,7 @@ impl<'a> Turn<'a> {
         let answer =
             self.host.records.read(&self.properties.session, |record| record.answer.clone());
         let answer = answer.unwrap_or_default();
-        let said = with_note(answer.text(), unread);
+        let said = with_notes(answer.text(), unread, answer.refused.as_deref());
         let result = match end {
             Ok(Some(result)) => result,
             Err(failure) if self.called_off.is_none() => {
@@ -115,7 +119,7 @@ impl<'a> Turn<'a> {
                 Some(_) if self.called_off.is_some() => End::Aborted { text: said },
                 Some(Failed { why, said }) => {
                     let failure = Failure::new(&self.connection.agent.name, What::Stopped(why), "");
-                    End::Failed { reason: with_text(&failure, &with_note(&said, unread)) }
+                    End::Failed { reason: with_text(&failure, &with_notes(&said, unread, None)) }
                 }
             },
             _ if self.called_off.is_some() => End::Aborted { text: said },
@@ -234,19 +238,23 @@ impl<'a> Turn<'a> {
         } else {
             permission::by_policy(self.connection.agent.permissions, &options)
         };
+        let Some(id) = question_id(&self.properties.session, self.asked) else { return };
+        let question = permission::question(id.clone(), params, &options);
         if let Some(answer) = by_policy {
             self.connection.process.send(wire::answer(&request, &answer));
+            if self.connection.agent.permissions == Permissions::Reject {
+                self.refused(&question.subject);
+            }
             return;
         }
-        let Some(id) = question_id(&self.properties.session, self.asked) else { return };
         self.asked += 1;
-        let question = permission::question(id.clone(), params, &options);
         let call = params["toolCall"]["toolCallId"]
             .as_str()
             .filter(|call| call.len() <= ID_MAX_BYTES)
             .unwrap_or_default()
             .to_owned();
-        self.open.push(OpenQuestion { question: id, request, call, options });
+        let subject = question.subject.clone();
+        self.open.push(OpenQuestion { question: id, subject, request, call, options });
         self.host.turns.asked(&self.properties.session, question.clone());
         self.properties.hint(Hint::Asked { session: self.properties.session.clone(), question });
     }
@@ -268,7 +276,8 @@ impl<'a> Turn<'a> {
 
     fn answer(&mut self, question: &QuestionId, reply: &Reply) -> Result<(), HostError> {
         let at = self.open.iter().position(|asked| asked.question == *question);
-        let asked = &self.open[at.ok_or(HostError::Gone)?];
+        let at = at.ok_or(HostError::Gone)?;
+        let asked = &self.open[at];
         let answer = permission::by_person(reply, &asked.options)
             .map_err(|why| HostError::Rejected { why })?;
         self.connection.process.send(wire::answer(&asked.request, &answer));
@@ -276,7 +285,10 @@ impl<'a> Turn<'a> {
         self.host.records.change(&self.properties.session, |record| {
             record.answered(&asked.call, is_allowed);
         });
-        self.open.retain(|asked| asked.question != *question);
+        let asked = self.open.remove(at);
+        if !is_allowed {
+            self.refused(&asked.subject);
+        }
         let session = self.properties.session.clone();
         self.host.turns.answered(&session, question);
         self.properties.hint(Hint::Answered {
@@ -285,6 +297,12 @@ impl<'a> Turn<'a> {
             reply: Some(reply.clone()),
         });
         Ok(())
+    }
+
+    fn refused(&self, subject: &str) {
+        let subject = plain(subject, HOST_TEXT_MAX_CHARS);
+        let session = &self.properties.session;
+        self.host.records.change(session, |record| record.answer.refused = Some(subject));
     }
 
     fn call_off(&mut self) {
@@ -321,16 +339,23 @@ fn with_text(failure: &Failure, text: &str) -> String {
     if text.is_empty() { failure.to_string() } else { format!("{failure}\n\n{text}") }
 }
 
-/// Adds a note about lines that could not be read, because a reader takes an answer for the whole.
-fn with_note(text: &str, unread: u32) -> String {
-    let lines = match unread {
-        0 => return text.to_owned(),
-        1 => "1 line".to_owned(),
-        many => format!("{many} lines"),
+/// Adds notes about lines that could not be read, because a reader takes an answer for the whole,
+/// and about a refusal after which the agent said nothing.
+fn with_notes(text: &str, unread: u32, refused: Option<&str>) -> String {
+    let unread = match unread {
+        0 => None,
+        1 => Some("1 line".to_owned()),
+        many => Some(format!("{many} lines")),
     };
-    let note = format!(
-        "Note by legwork: {lines} of the agent's output could not be read, so something of what it \
-         said or did may be missing here."
-    );
-    if text.is_empty() { note } else { format!("{text}\n\n{note}") }
+    let unread = unread.map(|lines| {
+        format!(
+            "Note by legwork: {lines} of the agent's output could not be read, so something of \
+             what it said or did may be missing here."
+        )
+    });
+    let refused = refused.map(|subject| {
+        format!("Note by legwork: the agent said nothing more after this was refused: {subject}")
+    });
+    let text = Some(text.to_owned()).filter(|text| !text.is_empty());
+    text.into_iter().chain(unread).chain(refused).collect::<Vec<_>>().join("\n\n")
 }

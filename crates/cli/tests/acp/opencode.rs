@@ -143,6 +143,10 @@ fn d5_a_permission_is_asked_of_a_person() {
     world.stage.home.run(["answer", &task, "reject"]).with_code(0);
     let (status, text) = world.stage.result(&task);
     assert!(!world.opencode.project().join("refused").exists(), "{status}: {text}");
+    assert!(
+        text.contains("after this was refused") && text.contains("echo no > refused"),
+        "{text}"
+    );
 }
 
 #[test]
