@@ -17,8 +17,9 @@ use tokio::time::timeout;
 
 /// Ancestors that are looked at. No real chain is so long.
 const LINE_MAX: usize = 1_000;
-/// A process that hangs in the kernel can keep whoever looks at it waiting.
-const TRACE_MAX: Duration = Duration::from_secs(2);
+/// A process that hangs in the kernel can keep whoever looks at it waiting. On a busy machine it
+/// takes seconds, and who cannot be told may not act.
+const TRACE_MAX: Duration = Duration::from_secs(10);
 /// A parent that ends while it is looked for is looked for again.
 const TRIES: usize = 5;
 
