@@ -2,7 +2,7 @@
 //! speaks to agents; stdout is its protocol.
 
 use clap::Args;
-use legwork_rehearsal::{self as rehearsal, Ending};
+use legwork_agents::{Ending, rehearsal};
 
 use super::{Exit, Fault, Screen};
 

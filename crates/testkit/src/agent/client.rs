@@ -4,7 +4,9 @@ use std::future::Future;
 use std::time::Duration;
 
 use legwork_acp::wire::{self, Message, RpcError};
-use legwork_rehearsal::{Ending, Options, serve};
+use legwork_agents::Ending;
+use legwork_agents::rehearsal::{Options, serve};
+use legwork_agents::serve::Agent;
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf,
@@ -52,6 +54,11 @@ impl AgentClient {
             }),
             None => Self::with(options),
         }
+    }
+
+    /// Of any agent of ours.
+    pub fn of_agent(agent: impl Agent) -> Self {
+        Self::of(|input, output, errors| legwork_agents::serve::serve(input, output, errors, agent))
     }
 
     fn of<F>(agent: impl FnOnce(Input, Output, DuplexStream) -> F) -> Self

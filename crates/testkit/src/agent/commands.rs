@@ -2,8 +2,9 @@
 
 use std::process::Stdio;
 
-use legwork_rehearsal::script::{Object, number};
-use legwork_rehearsal::{Extra, Performing, Turn};
+use legwork_agents::rehearsal::script::number;
+use legwork_agents::rehearsal::{Extra, Performing, Turn};
+use legwork_agents::serve::Object;
 use tokio::process::Command;
 
 const CHUNK_BYTES: usize = 64 << 10;
@@ -34,10 +35,13 @@ impl Extra for Bad {
         Box::pin(async move {
             let count = number(rest).unwrap_or_default();
             match word {
-                "stderr" => turn.err.line(format!("{rest}\n")).await,
+                "stderr" => turn.client.err.line(format!("{rest}\n")).await,
                 "babble" => {
                     for number in 1..=count {
-                        turn.out.line(format!("line {number} of what is no message\n")).await;
+                        turn.client
+                            .out
+                            .line(format!("line {number} of what is no message\n"))
+                            .await;
                     }
                 }
                 "flood" => {
@@ -45,8 +49,8 @@ impl Extra for Bad {
                         turn.say_chunk(&"x".repeat(CHUNK_BYTES)).await;
                     }
                 }
-                "flood-line" => turn.out.line(long_line(count)).await,
-                "flood-stderr" => turn.err.line(long_line(count)).await,
+                "flood-line" => turn.client.out.line(long_line(count)).await,
+                "flood-stderr" => turn.client.err.line(long_line(count)).await,
                 "spawn" => {
                     let pid = spawn(count)?;
                     turn.say(&pid.to_string()).await;

@@ -2,7 +2,8 @@
 //! filter between a client and a good agent, which drops, changes and answers lines.
 
 use legwork_acp::wire::{LOGIN_NEEDED, Message, NO_SUCH_METHOD, read, refusal};
-use legwork_rehearsal::{Ending, Options, serve};
+use legwork_agents::Ending;
+use legwork_agents::rehearsal::{Options, serve};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, Lines, duplex, split,

@@ -12,7 +12,8 @@ mod misbehaviour;
 use std::env;
 use std::process::exit;
 
-use legwork_rehearsal::{Ending, Options, serve};
+use legwork_agents::Ending;
+use legwork_agents::rehearsal::{Options, serve};
 use tokio::io::{stderr, stdin};
 
 pub use client::{AgentClient, Heard};

@@ -1,7 +1,8 @@
 //! The commands of a script that only tests need.
 
-use legwork_rehearsal::script::{Step, read};
-use legwork_rehearsal::{Ending, Options};
+use legwork_agents::Ending;
+use legwork_agents::rehearsal::Options;
+use legwork_agents::rehearsal::script::{Step, read};
 use legwork_testkit::agent::{AgentClient, Bad};
 use tempfile::TempDir;
 

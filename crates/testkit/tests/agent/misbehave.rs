@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use legwork_acp::wire::{LOGIN_NEEDED, NO_SUCH_METHOD};
-use legwork_rehearsal::{Ending, Options};
+use legwork_agents::Ending;
+use legwork_agents::rehearsal::Options;
 use legwork_testkit::agent::{AgentClient, Misbehaviour};
 use serde_json::json;
 use tempfile::TempDir;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use legwork_acp::wire::{BAD_PARAMS, NOT_FOUND};
-use legwork_rehearsal::Options;
+use legwork_agents::rehearsal::Options;
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -5,9 +5,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-
-use crate::Extra;
+use super::Extra;
 
 /// How often a line may be repeated: enough for any test, and small enough to overflow nowhere.
 pub const NUMBER_MAX: u64 = 1_000_000;
@@ -75,8 +73,6 @@ pub enum Step {
         rest: String,
     },
 }
-
-pub type Object = Map<String, Value>;
 
 /// The commands beside those of [`COMMANDS`].
 type Added = Option<&'static dyn Extra>;

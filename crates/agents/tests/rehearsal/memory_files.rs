@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::SystemTime;
 
-use legwork_rehearsal::memory::{Entry, FILES_MAX, Memory, Past};
+use legwork_agents::rehearsal::memory::{Entry, FILES_MAX, Memory, Past};
 use tempfile::TempDir;
 
 fn asked(text: &str) -> Entry {

@@ -1,13 +1,10 @@
-//! An agent that needs no model: the prompt is a script, and it does what the script says. For
-//! trying legwork out and for `legwork demo`.
+//! An agent that needs no model: the prompt is a script, and it does what the script says
+//! (`legwork rehearsal`). For trying legwork out and for `legwork demo`.
 //!
-//! It is a subprocess like any other agent (`legwork rehearsal`) and speaks ACP on its stdin and
-//! stdout. It knows nothing of legwork's tasks, and nothing here is used by the side that speaks
-//! to agents. What no good agent does is in the test kit, which adds commands by [`Extra`].
+//! What no good agent does is in the test kit, which adds commands by [`Extra`].
 
 mod agent;
 pub mod memory;
-mod out;
 pub mod script;
 mod turn;
 
@@ -19,8 +16,10 @@ use std::pin::Pin;
 
 use legwork_acp::agents::MEMORY_VARIABLE;
 
-pub use agent::serve;
-pub use out::Out;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use self::agent::Rehearsal;
+use crate::Ending;
 pub use turn::Turn;
 
 #[derive(Debug, Clone, Default)]
@@ -43,22 +42,18 @@ pub trait Extra: Debug + Sync {
 
 pub type Performing<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// The client has left.
-    InputEnded,
-    /// A script crashed the agent; the process is to end with this code.
-    Crashed(u8),
+/// Serves a client until the input ends or a script crashes the agent.
+pub async fn serve<I, O, E>(input: I, output: O, errors: E, options: Options) -> Ending
+where
+    I: AsyncRead + Unpin,
+    O: AsyncWrite + Send + Unpin + 'static,
+    E: AsyncWrite + Send + Unpin + 'static,
+{
+    crate::serve::serve(input, output, errors, Rehearsal::new(options)).await
 }
 
 /// Serves the stdin, stdout and stderr of this process.
 pub fn run(models: Vec<String>) -> io::Result<Ending> {
     let memory = legwork_machine::var(MEMORY_VARIABLE).map(PathBuf::from);
-    let options = Options { memory, models, extra: None };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let agent = serve(tokio::io::stdin(), tokio::io::stdout(), tokio::io::stderr(), options);
-    let ending = runtime.block_on(agent);
-    // A read or write that nobody answers must not keep the process.
-    runtime.shutdown_background();
-    Ok(ending)
+    crate::run(|| Rehearsal::new(Options { memory, models, extra: None }))
 }

@@ -1,23 +1,21 @@
 //! One turn: a script is followed, step by step, until it ends or is cancelled.
 //!
-//! A turn runs as a task of its own, so turns of several sessions do not wait for each other. At
-//! its end it gives itself back to the agent, which keeps what was said and answers the client.
+//! At its end a turn gives itself back to the agent, which keeps what was said.
 
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::PathBuf;
 use std::process::id;
-use std::sync::Arc;
 
+use legwork_acp::wire::{BAD_PARAMS, INTERNAL, RpcError};
 use serde_json::{Value, json};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use crate::Extra;
-use crate::memory::Past;
-use crate::out::Out;
-use crate::script::{self, Object, Step};
-use legwork_acp::wire::{BAD_PARAMS, INTERNAL, RpcError, notification};
+use super::Extra;
+use super::memory::Past;
+use super::script::{self, Step};
+use crate::serve::{Client, End, Object, Prompt, chunk};
 
 const CHUNKS_OF_A_TEXT: usize = 3;
 /// More of an answer is not kept.
@@ -25,36 +23,17 @@ const ANSWER_KEPT_MAX_BYTES: usize = 256 << 10;
 /// How much of a text is quoted back.
 const QUOTE_MAX_CHARS: usize = 500;
 
-#[derive(Debug)]
-pub enum News {
-    Ask { params: Value, reply: oneshot::Sender<Result<Value, RpcError>> },
-    Over { turn: Box<Turn>, end: End },
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub enum End {
-    Stop(String),
-    Failed(i64, String),
-    /// Ends the process too.
-    Crash(u8),
-}
-
 /// What was allowed or rejected for always.
 pub type Settled = BTreeMap<String, bool>;
 
 #[derive(Debug)]
 pub struct Turn {
-    pub session: String,
-    /// The id of the request for which the turn is the answer.
-    pub request: Value,
     pub cwd: PathBuf,
     pub past: Past,
     pub settled: Settled,
     pub model: Option<String>,
-    pub out: Out,
-    pub err: Out,
+    pub client: Client,
     pub extra: Option<&'static dyn Extra>,
-    pub tell: mpsc::UnboundedSender<News>,
     pub answer: String,
     pub calls: usize,
     /// What the result says besides the stop reason.
@@ -68,20 +47,18 @@ enum Next {
 }
 
 impl Turn {
-    pub async fn run(mut self, prompt: String, cancel: Arc<Notify>) {
+    pub async fn run(mut self, prompt: &Prompt) -> (Self, End) {
         let next = tokio::select! {
             biased;
-            () = cancel.notified() => Next::End(End::Stop("cancelled".to_owned())),
-            next = self.play(&prompt) => next,
+            () = prompt.cancelled() => Next::End(End::cancelled()),
+            next = self.play(&prompt.text) => next,
         };
         let end = match next {
-            Next::On => End::Stop("end_turn".to_owned()),
+            Next::On => End::stopped("end_turn", Object::new()),
             Next::End(end) => end,
             Next::Hang => pending().await,
         };
-        let tell = self.tell.clone();
-        // Without a receiver the process is about to end.
-        let _ = tell.send(News::Over { turn: Box::new(self), end });
+        (self, end)
     }
 
     async fn play(&mut self, prompt: &str) -> Next {
@@ -131,7 +108,7 @@ impl Turn {
             Step::Recall => self.say(&recalled(&self.past)).await,
             Step::Count => self.say(&(self.past.asked + 1).to_string()).await,
             Step::Fail(text) => return failed(INTERNAL, text),
-            Step::Stop(reason) => return Next::End(End::Stop(reason)),
+            Step::Stop(reason) => return Next::End(End::stopped(&reason, Object::new())),
             Step::Cost { amount, currency } => {
                 let amount: f64 = amount.parse().unwrap_or_default();
                 let cost = json!({ "amount": amount, "currency": currency });
@@ -144,7 +121,7 @@ impl Turn {
             }
             Step::Hang => return Next::Hang,
             Step::Crash(code) => {
-                self.err.line("rehearsal: crashing as told\n".to_owned()).await;
+                self.client.err.line("rehearsal: crashing as told\n".to_owned()).await;
                 return Next::End(End::Crash(code));
             }
             Step::Repeat { .. } => {}
@@ -242,7 +219,7 @@ impl Turn {
                         }
                         allowed
                     }
-                    Ok(None) => return Next::End(End::Stop("cancelled".to_owned())),
+                    Ok(None) => return Next::End(End::cancelled()),
                     Err(why) => return failed(INTERNAL, why),
                 },
             };
@@ -254,8 +231,7 @@ impl Turn {
     fn request_permission(&mut self, text: &str) -> Replied {
         let call = self.new_call();
         let option = |id: &str, name: &str| json!({ "optionId": id, "name": name, "kind": id });
-        let params = json!({
-            "sessionId": self.session,
+        self.client.request_permission(json!({
             "toolCall": { "toolCallId": call, "title": text, "kind": "other", "status": "pending" },
             "options": [
                 option("allow_once", "Allow"),
@@ -263,14 +239,11 @@ impl Turn {
                 option("reject_once", "Reject"),
                 option("reject_always", "Always reject"),
             ],
-        });
-        let (reply, replied) = oneshot::channel();
-        let _ = self.tell.send(News::Ask { params, reply });
-        replied
+        }))
     }
 
     pub async fn update(&self, update: Value) {
-        self.out.line(session_update(&self.session, update)).await;
+        self.client.update(update).await;
     }
 }
 
@@ -295,16 +268,8 @@ async fn permission(replied: Replied) -> Result<Option<(bool, bool)>, String> {
     }
 }
 
-pub fn session_update(session: &str, update: Value) -> String {
-    notification("session/update", &json!({ "sessionId": session, "update": update }))
-}
-
-pub fn chunk(kind: &str, text: &str) -> Value {
-    json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } })
-}
-
 fn failed(code: i64, why: impl ToString) -> Next {
-    Next::End(End::Failed(code, why.to_string()))
+    Next::End(End::failed(code, why.to_string()))
 }
 
 fn quote(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use legwork_rehearsal::script::{COMMANDS, Step, read, read_turn};
+use legwork_agents::rehearsal::script::{COMMANDS, Step, read, read_turn};
 
 fn said(text: &str) -> Step {
     Step::Say(text.to_owned())

@@ -21,7 +21,8 @@ use agent_client_protocol::{
     Agent, ByteStreams, Client, Error, ErrorCode, Result, on_receive_notification,
     on_receive_request,
 };
-use legwork_rehearsal::{Ending, Options, serve};
+use legwork_agents::Ending;
+use legwork_agents::rehearsal::{Options, serve};
 use tempfile::TempDir;
 use tokio::io::{duplex, sink, split};
 use tokio::sync::mpsc::{self, UnboundedReceiver};

@@ -1,7 +1,7 @@
 //! Each command of a script.
 
 use legwork_acp::wire::{BAD_PARAMS, INTERNAL};
-use legwork_rehearsal::Ending;
+use legwork_agents::Ending;
 use serde_json::json;
 use tokio::time::{Duration, Instant};
 
@@ -199,7 +199,7 @@ async fn facts_of_the_process_are_said() {
     let script = "pid; cwd; env CARGO_PKG_NAME; env LEGWORK_NEVER_SET";
     let heard = client.prompt(&session, script).await;
     let pid = std::process::id();
-    let said = format!("{pid}\n\n/p\n\nlegwork-rehearsal\n\nLEGWORK_NEVER_SET is not set");
+    let said = format!("{pid}\n\n/p\n\nlegwork-agents\n\nLEGWORK_NEVER_SET is not set");
     assert_eq!(heard.said(), said);
 }
 

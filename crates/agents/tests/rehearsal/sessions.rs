@@ -1,7 +1,8 @@
 //! The handshake, sessions beside each other, and what is refused.
 
 use legwork_acp::wire::{BAD_PARAMS, Message, NO_SUCH_METHOD, NOT_FOUND};
-use legwork_rehearsal::{Ending, Options};
+use legwork_agents::Ending;
+use legwork_agents::rehearsal::Options;
 use serde_json::json;
 
 use legwork_testkit::agent::AgentClient as Client;

@@ -1,7 +1,7 @@
 //! Cancelling, and what cannot be cancelled.
 
 use legwork_acp::wire::Message;
-use legwork_rehearsal::Ending;
+use legwork_agents::Ending;
 
 use legwork_testkit::agent::AgentClient as Client;
 
