@@ -56,15 +56,18 @@ impl McpClient {
 
     /// The program. Installs it if it is not there yet, which takes a while and needs npm.
     pub fn program(self) -> PathBuf {
-        let version = self.version();
+        self.program_of(self.version())
+    }
+
+    /// The same of another version.
+    pub fn program_of(self, version: &str) -> PathBuf {
+        let check = |fresh: &Path| self.check(fresh, version);
         match self {
-            Self::Claude => {
-                npm("claude-code", "@anthropic-ai/claude-code", version, |fresh| self.check(fresh))
-            }
-            Self::Codex => npm("codex", "@openai/codex", version, |fresh| self.check(fresh)),
+            Self::Claude => npm("claude-code", "@anthropic-ai/claude-code", version, check),
+            Self::Codex => npm("codex", "@openai/codex", version, check),
             Self::Gemini => npm("gemini-cli", "@google/gemini-cli", version, |_| {}),
             // The package that has the program of 1.34.0 bears another number.
-            Self::Goose => npm("goose", &goose_package(), "0.20.1", |fresh| self.check(fresh)),
+            Self::Goose => npm("goose", &goose_package(), "0.20.1", check),
         }
         .join(self.place())
     }
@@ -85,11 +88,11 @@ impl McpClient {
         }
     }
 
-    fn check(self, fresh: &Path) {
+    fn check(self, fresh: &Path, version: &str) {
         let said = Command::new(fresh.join(self.place())).arg("--version").output();
         let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        let right = said.as_ref().is_ok_and(|said| said.contains(self.version()));
-        assert!(right, "{} {} does not run here: {said:?}", self.name(), self.version());
+        let right = said.as_ref().is_ok_and(|said| said.contains(version));
+        assert!(right, "{} {} does not run here: {said:?}", self.name(), version);
     }
 
     /// Furnishes a home for it: settings, and variables for what is started from now on.
@@ -167,8 +170,10 @@ fn claude(home: &Home, model: &Model) {
     off.into_iter().for_each(|name| home.set_env(name, "1"));
 }
 
-fn codex(home: &Home, model: &Model) {
-    let settings = format!(
+/// Settings with which Codex asks the scripted model, and nobody else, and trusts this project. The
+/// variable `SCRIPTED_KEY` has to be set.
+pub fn codex_settings(model: &Model, project: &Path) -> String {
+    format!(
         "model = \"scripted\"\n\
          model_provider = \"scripted\"\n\
          approval_policy = \"on-request\"\n\
@@ -186,9 +191,12 @@ fn codex(home: &Home, model: &Model) {
          [notice]\n\
          hide_full_access_warning = true\n",
         model.url(),
-        home.project().display()
-    );
-    write(home, ".codex/config.toml", &settings);
+        project.display()
+    )
+}
+
+fn codex(home: &Home, model: &Model) {
+    write(home, ".codex/config.toml", &codex_settings(model, &home.project()));
     home.set_env("SCRIPTED_KEY", KEY);
 }
 
