@@ -16,6 +16,6 @@ pub mod wire;
 /// What this kind of host is called.
 pub const KIND: &str = "acp";
 
-pub use agent::connection::{Introduction, check};
+pub use agent::connection::{Introduction, Login, Program, check};
 pub use agent::failure::Failure;
 pub use local_host::{AgentSettings, LocalHost, Setup, opening};

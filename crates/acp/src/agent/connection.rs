@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use legwork_protocol::MessageId;
 use legwork_protocol::line::Environment;
 use legwork_protocol::refusal::plain;
 use serde_json::{Value, json};
@@ -15,7 +16,9 @@ use crate::agent::process::Process;
 use crate::agents::Agent;
 use crate::limits::{LOGINS_MAX, NAME_MAX_CHARS, QUIET_MAX};
 use crate::orphans::ProcessTree;
-use crate::wire::{self, ACP_VERSION, Message, NO_SUCH_METHOD, RpcError};
+use crate::wire::{
+    self, ACP_VERSION, CHECK, LOOK, LOOKS, Message, NO_SUCH_METHOD, PROGRAM, RpcError,
+};
 use legwork_protocol::json_rpc::ID_MAX_BYTES;
 
 /// A question that no agent knows: names that begin like this are free.
@@ -41,7 +44,29 @@ pub struct Introduction {
     pub loads: bool,
     /// Whether it does so without telling all of it again.
     pub resumes: bool,
+    /// Whether it can say what became of a prompt.
+    pub looks: bool,
     pub logins: Vec<String>,
+    /// The person's program that does the work, if it tells.
+    pub program: Option<Program>,
+}
+
+/// A program that an agent drives.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Program {
+    pub path: String,
+    pub version: String,
+    pub login: Login,
+}
+
+/// Whether somebody is logged in to a program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Login {
+    /// In words: `ChatGPT, plus`.
+    As(String),
+    Nobody,
+    #[default]
+    Unknown,
 }
 
 /// Starts an agent, lets it introduce itself, and ends it.
@@ -50,7 +75,7 @@ pub async fn check(
     directory: &Path,
     processes: &Arc<ProcessTree>,
 ) -> Result<Introduction, Failure> {
-    let connection = AgentConnection::begin(agent, directory, None, processes).await?;
+    let connection = AgentConnection::start(agent, directory, None, processes, true).await?;
     let introduction = connection.introduction.clone();
     connection.process.end().await;
     Ok(introduction)
@@ -63,6 +88,18 @@ impl AgentConnection {
         environment: Option<&Environment>,
         processes: &Arc<ProcessTree>,
     ) -> Result<Self, Failure> {
+        Self::start(agent, directory, environment, processes, false).await
+    }
+
+    /// Starts it and lets it introduce itself. A check is for people, who are also told what takes
+    /// time to find out.
+    async fn start(
+        agent: &Agent,
+        directory: &Path,
+        environment: Option<&Environment>,
+        processes: &Arc<ProcessTree>,
+        is_check: bool,
+    ) -> Result<Self, Failure> {
         let process = Process::start(agent, directory, environment, processes)?;
         let mut connection = Self {
             process,
@@ -72,7 +109,7 @@ impl AgentConnection {
             agent: agent.clone(),
             deadline: Instant::now() + agent.start_max,
         };
-        let params = json!({
+        let mut params = json!({
             "protocolVersion": ACP_VERSION,
             "clientInfo": { "name": "legwork", "version": env!("CARGO_PKG_VERSION") },
             // An agent uses its own files and terminals.
@@ -81,6 +118,9 @@ impl AgentConnection {
                 "terminal": false,
             },
         });
+        if is_check {
+            params["_meta"] = json!({ CHECK: true });
+        }
         let answer = connection.call("initialize", &params).await?;
         let answer = answer.map_err(|error| connection.refused("initialize", &error))?;
         connection.introduction = connection.introduced(&answer)?;
@@ -125,6 +165,12 @@ impl AgentConnection {
         }
         // One that offers nothing now has kept what was chosen, or cannot help it.
         self.choose_model(session, offer, model).await
+    }
+
+    /// Asks what became of a prompt (`{taken, end?}`), without taking up its session.
+    pub async fn look(&mut self, session: &str, message: &MessageId) -> Result<Value, Failure> {
+        let params = json!({ "sessionId": session, "message": message });
+        self.call(LOOK, &params).await?.map_err(|error| self.refused(LOOK, &error))
     }
 
     async fn choose_model(
@@ -234,6 +280,16 @@ impl AgentConnection {
             version: text(&info["version"]),
             loads: resumes || can["loadSession"] == true,
             resumes,
+            looks: can["_meta"][LOOKS] == true,
+            program: answer["_meta"].get(PROGRAM).map(|about| Program {
+                path: text(&about["program"]),
+                version: text(&about["version"]),
+                login: match about.get("login") {
+                    None => Login::Unknown,
+                    Some(Value::Null) => Login::Nobody,
+                    Some(login) => Login::As(text(login)),
+                },
+            }),
             logins: logins.map(|way| text(&way["name"])).filter(|way| !way.is_empty()).collect(),
         })
     }

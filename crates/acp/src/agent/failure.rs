@@ -6,7 +6,7 @@ use std::io;
 use legwork_protocol::refusal::plain;
 
 use crate::agent::process::is_shortage;
-use crate::wire::{LOGIN_NEEDED, RpcError};
+use crate::wire::{LOGIN_NEEDED, NOT_FOUND, RpcError};
 
 /// Characters of an agent's own words in a reason.
 const WORDS_MAX_CHARS: usize = 1_000;
@@ -39,7 +39,7 @@ pub enum What {
     #[error("wants somebody to log in first{how}.")]
     LoginNeeded { how: String },
     #[error("answered {}with an error: {}", asked(method), sentence(why))]
-    Refused { method: &'static str, why: String },
+    Refused { method: &'static str, why: String, code: i64 },
     #[error("answered {method} without {missing}.")]
     Incomplete { method: &'static str, missing: &'static str },
     #[error("cannot take up an earlier conversation, and its process has ended.")]
@@ -73,6 +73,11 @@ impl Failure {
             words => format!(" Its last words: {words}"),
         };
         Self { agent: agent.to_owned(), what, words }
+    }
+
+    /// Whether the agent says that it has no such session.
+    pub fn is_no_session(&self) -> bool {
+        matches!(&self.what, What::Refused { code: NOT_FOUND, .. })
     }
 
     /// Whether the system has nothing left to start it with, at the moment.
@@ -109,17 +114,21 @@ impl What {
             Some(cause) if cause != error.message => format!("{}: {cause}", error.message),
             _ => error.message.clone(),
         };
-        Self::Refused { method, why: plain(&why, WORDS_MAX_CHARS) }
+        Self::Refused { method, why: plain(&why, WORDS_MAX_CHARS), code: error.code }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::INTERNAL;
 
     #[test]
     fn d3_an_agent_that_says_why_is_not_cited_from_its_log() {
-        let refused = |why: &str| What::Refused { method: "session/prompt", why: why.to_owned() };
+        let refused = |why: &str| {
+            let why = why.to_owned();
+            What::Refused { method: "session/prompt", why, code: INTERNAL }
+        };
         let said = |what| Failure::new("claude", what, "[session/create] phase=done").to_string();
         assert_eq!(
             said(refused("API Error: 400 prompt is odd")),

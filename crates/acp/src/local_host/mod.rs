@@ -2,9 +2,10 @@
 //! session log; agents work in the background, in one conversation per session.
 
 mod built_in;
+mod looking;
 mod reading;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
@@ -61,6 +62,8 @@ pub struct Inner {
     /// Those whose process only waits; the one that waits longest first.
     idle: Mutex<VecDeque<SessionId>>,
     pub environments: Environments,
+    /// The prompts whose agents were asked what became of them.
+    looked: Mutex<BTreeSet<MessageId>>,
     pub setup: Setup,
     id: HostId,
     place: Place,
@@ -91,6 +94,7 @@ impl LocalHost {
             live: Mutex::default(),
             idle: Mutex::default(),
             environments: Environments::default(),
+            looked: Mutex::default(),
             setup,
             id,
             place,
@@ -109,7 +113,7 @@ impl LocalHost {
             Action::Prompt { session, message, text, .. } => {
                 self.prompt(session, message, text).await
             }
-            Action::Observe { session, message } => self.look(session, message),
+            Action::Observe { session, message } => self.look(session, message).await,
             Action::Poll { .. } => Ok(self.poll()),
             Action::Deliver { session, .. } => self.tell(session),
             Action::Stop { task, target } => self.stop(*task, target),
@@ -232,7 +236,7 @@ impl LocalHost {
         Ok(Finding::Done)
     }
 
-    fn look(&self, session: &SessionId, message: &MessageId) -> Found {
+    async fn look(&self, session: &SessionId, message: &MessageId) -> Found {
         if let Some(going) = self.0.turns.of(session).filter(|going| going.message == *message) {
             return Ok(Finding::Observed(Observation {
                 state: going.end.map_or(RunState::Busy, run_state),
@@ -242,8 +246,13 @@ impl LocalHost {
             }));
         }
         let lines = self.read(session)?.ok_or(HostError::Gone)?;
-        let end = lines.into_iter().find_map(|line| match line {
-            Line::End { message: id, end, tool_calls, used, .. } if id == *message => {
+        let is_it = |line: &Line| matches!(line, Line::End { message: id, .. } if id == message);
+        let end = match lines.iter().find(|line| is_it(line)) {
+            Some(end) => Some(end.clone()),
+            None => self.missed_end(session, message, &lines).await,
+        };
+        let end = end.and_then(|line| match line {
+            Line::End { end, tool_calls, used, .. } => {
                 Some((run_state(end), tool_calls, used.usage()))
             }
             _ => None,

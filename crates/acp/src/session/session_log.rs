@@ -44,6 +44,9 @@ pub enum Line {
         session: String,
         /// Whether the agent can take it up again.
         loads: bool,
+        /// Whether the agent can say what became of a prompt.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        looks: bool,
     },
     Prompt {
         message: MessageId,
@@ -206,9 +209,17 @@ fn first_line(path: &Path) -> Option<Line> {
 /// The agent's id for a session with these lines, and whether the agent can take it up again.
 pub fn bound(lines: &[Line]) -> Option<(&str, bool)> {
     lines.iter().rev().find_map(|line| match line {
-        Line::Bound { session, loads } => Some((session.as_str(), *loads)),
+        Line::Bound { session, loads, .. } => Some((session.as_str(), *loads)),
         _ => None,
     })
+}
+
+/// The agent's id for a session with these lines, if the agent can say what became of a prompt.
+pub fn looked_up(lines: &[Line]) -> Option<&str> {
+    lines.iter().rev().find_map(|line| match line {
+        Line::Bound { session, looks, .. } => Some(looks.then_some(session.as_str())),
+        _ => None,
+    })?
 }
 
 /// What a session with these lines has cost, as the agent counted it.

@@ -13,7 +13,7 @@ use legwork_protocol::{Cost, MessageId, QuestionId, SessionId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
-use crate::agent::connection::AgentConnection;
+use crate::agent::connection::{AgentConnection, Introduction};
 use crate::agent::failure::{Failure, What};
 use crate::limits::{LOADED_MAX, SAVE_AGAIN, START_AGAIN, START_AGAIN_MAX};
 use crate::local_host::Inner;
@@ -68,6 +68,8 @@ struct AgentSession {
     properties: SessionProperties,
     /// The agent's id for the session; none before the first turn.
     agent_session: Option<String>,
+    /// Whether a turn of it has ended: then the agent has it for certain.
+    has_ended: bool,
     connection: Option<AgentConnection>,
 }
 
@@ -129,10 +131,11 @@ impl Conversation {
     ) -> Self {
         let agent_session = bound(lines).map(|(session, _)| session.to_owned());
         let session_cost = session_cost(lines);
+        let has_ended = lines.iter().any(|line| matches!(line, Line::End { .. }));
         Self {
             commands,
             session_cost,
-            agent: AgentSession { host, properties, agent_session, connection: None },
+            agent: AgentSession { host, properties, agent_session, has_ended, connection: None },
         }
     }
 
@@ -186,6 +189,7 @@ impl Conversation {
         let end = self.work(message.clone(), &text).await;
         let used = host.turns.of(&session).map(|turn| turn.used).unwrap_or_default();
         self.session_cost = used.session_cost.or(self.session_cost);
+        self.agent.has_ended = true;
         let is_over = !matches!(end, End::Answered { .. });
         host.turns.ended(&session, end.clone());
         let ended =
@@ -226,6 +230,7 @@ impl Conversation {
             properties,
             agent_session: Some(agent_session),
             connection: Some(connection),
+            ..
         } = &mut self.agent
         else {
             return End::Failed { reason: "The agent has no session.".to_owned() };
@@ -272,11 +277,20 @@ impl AgentSession {
             AgentConnection::begin(&agent, &properties.directory, environment, processes).await?;
         let model = host.log.chosen_model(&properties.parent);
         if let Some(session) = &self.agent_session {
-            new.take_up(session, &properties.directory, model.as_deref()).await?;
-        } else {
+            match new.take_up(session, &properties.directory, model.as_deref()).await {
+                // It was opened and had not begun to work. Such an agent keeps what has.
+                Err(failure)
+                    if new.introduction.looks && !self.has_ended && failure.is_no_session() =>
+                {
+                    self.agent_session = None;
+                }
+                taken_up => taken_up?,
+            }
+        }
+        if self.agent_session.is_none() {
             let session = new.open(&properties.directory, model.as_deref()).await?;
-            let loads = new.introduction.loads;
-            let bound = Line::Bound { session: session.clone(), loads };
+            let Introduction { loads, looks, .. } = new.introduction;
+            let bound = Line::Bound { session: session.clone(), loads, looks };
             // Without this line the conversation cannot be taken up later, which is then said.
             if let Err(error) = host.log.append(&properties.session, &bound) {
                 let session = &properties.session;

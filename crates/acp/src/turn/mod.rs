@@ -31,7 +31,7 @@ use crate::agents::Permissions;
 use crate::limits::{CANCEL_MAX, PROGRESS_EVERY, QUESTIONS_MAX, TEXT_MAX_BYTES, TOOLS_SHOWN_MAX};
 use crate::local_host::Inner;
 use crate::session::session_log::{End, Line};
-use crate::wire::{self, Message};
+use crate::wire::{self, MESSAGE, Message};
 
 const PROMPT: &str = "session/prompt";
 
@@ -96,7 +96,10 @@ impl<'a> Turn<'a> {
 
     pub async fn run(mut self, text: &str, commands: &mut Commands) -> End {
         let prompt = json!([{ "type": "text", "text": text }]);
-        let params = json!({ "sessionId": self.agent_session, "prompt": prompt });
+        let mut params = json!({ "sessionId": self.agent_session, "prompt": prompt });
+        if self.connection.introduction.looks {
+            params["_meta"] = json!({ MESSAGE: self.message });
+        }
         let id = self.connection.ask(PROMPT, &params);
         // What an earlier turn said is not this one's.
         self.connection.process.take_unread();
@@ -142,10 +145,11 @@ impl<'a> Turn<'a> {
             tokio::select! {
                 message = self.connection.process.next("in the middle of a turn") => match message? {
                     Message::Response { id, outcome } if id == prompt => {
-                        let answer = outcome.map_err(|error| self.connection.refused(PROMPT, &error))?;
-                        self.used.answered(&answer);
+                        let told = outcome.as_ref().unwrap_or_else(|error| &error.data);
+                        self.used.answered(told);
                         self.host.turns.used(&self.properties.session, self.used.clone());
-                        return Ok(Some(answer));
+                        let answer = outcome.map_err(|error| self.connection.refused(PROMPT, &error));
+                        return answer.map(Some);
                     }
                     message => self.on_message(message)?,
                 },

@@ -4,8 +4,12 @@
 
 use legwork_engine::Usage;
 use legwork_protocol::Cost;
+use legwork_protocol::refusal::plain;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::limits::NAME_MAX_CHARS;
+use crate::wire::SPENT;
 
 /// What a turn used up so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,9 +44,14 @@ impl Used {
         self.session_cost = Some(now);
     }
 
-    /// The answer to a prompt (`{stopReason, usage: {totalTokens}}`).
+    /// The answer to a prompt (`{stopReason, usage: {totalTokens}}`), or the data of an error. Our
+    /// own agents also tell the model and what the turn alone has cost.
     pub fn answered(&mut self, answer: &Value) {
         self.tokens = answer["usage"]["totalTokens"].as_u64().or(self.tokens);
+        let spent = &answer["_meta"][SPENT];
+        self.cost = cost(&spent["cost"]).or(self.cost);
+        let model = spent["model"].as_str().map(|model| plain(model, NAME_MAX_CHARS));
+        self.model = model.or_else(|| self.model.take());
     }
 }
 
@@ -80,6 +89,10 @@ mod tests {
         assert!(used.is_unknown() && used.usage() == Usage::default());
         used.answered(&json!({ "usage": { "totalTokens": 53_000, "inputTokens": 50_000 } }));
         assert_eq!(used.usage().tokens, Some(53_000));
+        let spent = json!({ "model": "m", "cost": { "amount": 0.5, "currency": "USD" } });
+        used.answered(&json!({ "_meta": { SPENT: spent } }));
+        assert_eq!((used.cost, used.session_cost), (usd(0.5), None));
+        assert_eq!((used.tokens, used.model.as_deref()), (Some(53_000), Some("m")));
         for rubbish in
             [json!(null), json!({ "amount": 1 }), json!({ "amount": -1, "currency": "USD" })]
         {
