@@ -1,7 +1,13 @@
-//! The agents inside the binary: [`rehearsal`], which follows a script and needs no model. Each is a
-//! subprocess like any other agent and speaks ACP on its stdin and stdout. They know nothing of
-//! legwork's tasks, and nothing here is used by the side that speaks to agents.
+//! The agents inside the binary. Each is a subprocess like any other agent and speaks ACP on its
+//! stdin and stdout.
+//!
+//! - [`rehearsal`] follows a script and needs no model.
+//! - [`native`] drives a program of the person: the `codex` that is installed.
+//!
+//! They know nothing of legwork's tasks, and nothing here is used by the side that speaks to
+//! agents.
 
+pub mod native;
 mod out;
 pub mod rehearsal;
 pub mod serve;

@@ -22,9 +22,11 @@ use agent_client_protocol::{
     on_receive_request,
 };
 use legwork_agents::Ending;
+use legwork_agents::native::codex::Codex;
 use legwork_agents::rehearsal::{Options, serve};
+use legwork_testkit::{Played, act_as_program};
 use tempfile::TempDir;
-use tokio::io::{duplex, sink, split};
+use tokio::io::{DuplexStream, duplex, sink, split};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 
@@ -47,15 +49,29 @@ impl Seen {
     }
 }
 
-/// Runs the client against an agent of its own; both end with it.
+/// Runs the client against a scripted agent of its own; both end with it.
 async fn with_client<R>(
     options: Options,
     choice: Choice,
     act: impl AsyncFnOnce(ConnectionTo<Agent>, Seen) -> Result<R>,
 ) -> R {
+    let agent = |stream| {
+        let (input, output) = split(stream);
+        serve(input, output, sink(), options)
+    };
+    with_agent(agent, choice, act).await
+}
+
+async fn with_agent<R, F>(
+    agent: impl FnOnce(DuplexStream) -> F,
+    choice: Choice,
+    act: impl AsyncFnOnce(ConnectionTo<Agent>, Seen) -> Result<R>,
+) -> R
+where
+    F: Future<Output = Ending> + Send + 'static,
+{
     let (ours, theirs) = duplex(64 << 10);
-    let (input, output) = split(theirs);
-    let agent = tokio::spawn(serve(input, output, sink(), options));
+    let agent = tokio::spawn(agent(theirs));
     let (from, to) = split(ours);
     let (tell_update, updates) = mpsc::unbounded_channel();
     let (tell_question, questions) = mpsc::unbounded_channel();
@@ -272,6 +288,62 @@ async fn a_conversation_is_loaded_and_resumed() {
         let request = ResumeSessionRequest::new(SessionId::new("nobody"), PathBuf::from("/p"));
         let nobody = client.send_request(request).block_task().await.unwrap_err();
         assert_eq!(nobody.code, ErrorCode::RESOURCE_NOT_FOUND);
+        Ok(())
+    })
+    .await;
+}
+
+const CODEX: &str = r#"
+< initialize
+> {"id":"$id","result":{"userAgent":"legwork/0.169.0 (x)"}}
+< account/read
+> {"id":"$id","result":{"account":{"type":"apiKey"},"requiresOpenaiAuth":true}}
+< thread/start
+> {"id":"$id","result":{"thread":{"id":"T"},"model":"gpt-6"}}
+< model/list
+> {"id":"$id","result":{"data":[]}}
+< turn/start
+> {"id":"$id","result":{"turn":{"id":"U"}}}
+> {"method":"turn/plan/updated","params":{"threadId":"T","turnId":"U","plan":[{"step":"look","status":"inProgress"}]}}
+> {"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"commandExecution","id":"c","command":"ls","status":"inProgress"}}}
+> {"id":1,"method":"item/commandExecution/requestApproval","params":{"threadId":"T","turnId":"U","itemId":"c","command":"ls"}}
+< #1
+> {"method":"item/completed","params":{"threadId":"T","turnId":"U","item":{"type":"commandExecution","id":"c","command":"ls","status":"completed","aggregatedOutput":"a"}}}
+> {"method":"thread/tokenUsage/updated","params":{"threadId":"T","turnId":"U","tokenUsage":{"total":{"totalTokens":9},"last":{"totalTokens":9}}}}
+> {"method":"item/completed","params":{"threadId":"T","turnId":"U","item":{"type":"agentMessage","id":"m","text":"Good morning"}}}
+> {"method":"turn/completed","params":{"threadId":"T","turn":{"id":"U","status":"completed"}}}
+"#;
+
+#[test]
+fn this_program_is_played_if_it_is_started_so() {
+    act_as_program();
+}
+
+#[tokio::test]
+async fn h1_a_turn_of_a_program_of_the_person_is_understood() {
+    let folder = TempDir::new().unwrap();
+    let is_program = "this_program_is_played_if_it_is_started_so";
+    let codex = Played::new(folder.path(), "codex", is_program);
+    codex.plays(CODEX);
+    let agent = |stream| {
+        let (input, output) = split(stream);
+        legwork_agents::serve::serve(input, output, sink(), Codex::new(codex.program.clone()))
+    };
+    let choice = Choice::Of(PermissionOptionKind::AllowAlways);
+    with_agent(agent, choice, async |client, mut seen| {
+        let session = open(&client).await?;
+        let done = prompt(&client, &session, "look").await?;
+        assert_eq!(done.stop_reason, StopReason::EndTurn);
+        let updates = seen.updates();
+        assert_eq!(said(&updates), "Good morning");
+        let SessionUpdate::Plan(plan) = &updates[0] else { panic!("{updates:?}") };
+        assert_eq!(plan.entries[0].content, "look");
+        let SessionUpdate::ToolCall(call) = &updates[1] else { panic!("{updates:?}") };
+        assert_eq!((call.title.as_str(), call.kind), ("ls", ToolKind::Execute));
+        let SessionUpdate::ToolCallUpdate(end) = &updates[2] else { panic!("{updates:?}") };
+        assert_eq!(end.fields.status, Some(ToolCallStatus::Completed));
+        let question = seen.questions.try_recv().unwrap();
+        assert_eq!(question.tool_call.fields.title.as_deref(), Some("ls"));
         Ok(())
     })
     .await;
