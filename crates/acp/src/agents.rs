@@ -1,5 +1,8 @@
 //! Which agents there are: those of the settings, those that are known and found on the PATH, and
 //! the one that is built in; and which could be, if something was installed. Starts none of them.
+//!
+//! A program that does not speak ACP itself is used through its adapter if that is on the PATH too,
+//! and else natively: `legwork adapt` speaks ACP for it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -30,6 +33,8 @@ struct Adapter {
     package: &'static str,
     /// Names the other program; without it the adapter starts one that it brings along.
     variable: &'static str,
+    /// Whether `legwork adapt` can do the same.
+    is_needless: bool,
 }
 
 const WELL_KNOWN: [WellKnown; 5] = [
@@ -40,6 +45,7 @@ const WELL_KNOWN: [WellKnown; 5] = [
             program: "claude-agent-acp",
             package: "@agentclientprotocol/claude-agent-acp",
             variable: "CLAUDE_CODE_EXECUTABLE",
+            is_needless: false,
         }),
     },
     WellKnown {
@@ -48,6 +54,7 @@ const WELL_KNOWN: [WellKnown; 5] = [
             program: "codex-acp",
             package: "@agentclientprotocol/codex-acp",
             variable: "CODEX_PATH",
+            is_needless: true,
         }),
     },
     WellKnown { name: "gemini", speaks: Speaks::Itself(&["--acp"]) },
@@ -57,6 +64,8 @@ const WELL_KNOWN: [WellKnown; 5] = [
 /// its process.
 pub const MEMORY_VARIABLE: &str = "LEGWORK_REHEARSAL_MEMORY";
 pub const REHEARSAL: &str = "rehearsal";
+/// The command that speaks ACP for a program of the person: `legwork adapt codex --program PATH`.
+pub const ADAPT: &str = "adapt";
 /// An agent that is downloaded when it is first called may take long until it says hello.
 pub const START_MAX_SECONDS: u32 = 60;
 
@@ -88,6 +97,8 @@ pub enum Source {
     Config,
     /// This program was found on the PATH.
     Path(PathBuf),
+    /// This program was found on the PATH, and legwork itself speaks ACP for it.
+    Native(PathBuf),
     BuiltIn,
 }
 
@@ -107,16 +118,8 @@ impl Agent {
 
 /// All agents: those of the settings first; one of them takes the place of another with its name.
 pub fn known(configured: Vec<Agent>, folders: &Folders, path: Option<&OsStr>) -> Vec<Agent> {
-    let found = WELL_KNOWN.iter().filter_map(|WellKnown { name, speaks }| {
-        let (program, arguments) = match speaks {
-            Speaks::Itself(arguments) => (*name, *arguments),
-            Speaks::Through(adapter) => (adapter.program, &[][..]),
-        };
-        let program = on_path(program, path?).next()?;
-        let command = [text(&program)].into_iter().chain(arguments.iter().map(|a| (*a).to_owned()));
-        Some(Agent::new(*name, command.collect(), Source::Path(program)))
-    });
     let legwork = legwork_machine::program().unwrap_or_else(|_| PathBuf::from("legwork"));
+    let found = WELL_KNOWN.iter().filter_map(|one| one.find(path?, &legwork));
     let built_in = rehearsal(&legwork, &folders.sessions.join(REHEARSAL));
     let mut agents = configured;
     for agent in found.chain([built_in]) {
@@ -140,13 +143,36 @@ pub fn installable(known: &[Agent], path: &OsStr) -> Vec<Installable> {
 /// that need none.
 pub fn possible() -> (Vec<Installable>, Vec<&'static str>) {
     let adapted = WELL_KNOWN.iter().filter_map(|one| one.installable(true)).collect();
-    let is_itself = |one: &&WellKnown| matches!(one.speaks, Speaks::Itself(_));
-    (adapted, WELL_KNOWN.iter().filter(is_itself).map(|one| one.name).collect())
+    let needs_none = WELL_KNOWN.iter().filter(|one| one.installable(true).is_none());
+    (adapted, needs_none.map(|one| one.name).collect())
 }
 
 impl WellKnown {
+    /// The agent, if what it needs is on this PATH.
+    fn find(&self, path: &OsStr, legwork: &Path) -> Option<Agent> {
+        let find = |program: &str| on_path(program, path).next();
+        let found = |program: PathBuf, arguments: &[&str]| {
+            let arguments = arguments.iter().map(|argument| (*argument).to_owned());
+            let command = [text(&program)].into_iter().chain(arguments).collect();
+            Agent::new(self.name, command, Source::Path(program))
+        };
+        let adapter = match &self.speaks {
+            Speaks::Itself(arguments) => return Some(found(find(self.name)?, arguments)),
+            Speaks::Through(adapter) => adapter,
+        };
+        if let Some(program) = find(adapter.program) {
+            return Some(found(program, &[]));
+        }
+        let program = find(self.name).filter(|_| adapter.is_needless)?;
+        let words = [&text(legwork), ADAPT, self.name, "--program", &text(&program)];
+        let command = words.map(str::to_owned).to_vec();
+        Some(Agent::new(self.name, command, Source::Native(program)))
+    }
+
     fn installable(&self, has_npm: bool) -> Option<Installable> {
-        let Speaks::Through(Adapter { package, .. }) = &self.speaks else { return None };
+        let Speaks::Through(Adapter { package, is_needless: false, .. }) = &self.speaks else {
+            return None;
+        };
         Some(Installable { agent: self.name.to_owned(), package: (*package).to_owned(), has_npm })
     }
 }
@@ -215,6 +241,30 @@ mod tests {
         assert_eq!(names(&agents), ["mine", "codex", "gemini", REHEARSAL]);
         assert_eq!(agents[1].source, Source::Config);
         assert_eq!(agents[2].command[1], "--acp");
+    }
+
+    #[test]
+    fn h1_an_adapter_goes_before_the_program_itself_and_settings_before_both() {
+        let folder = tempfile::tempdir().unwrap();
+        let add = |name: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let codex = |configured: Vec<Agent>| {
+            let agents = known(configured, &folders(), Some(folder.path().as_os_str()));
+            agents.into_iter().find(|agent| agent.name == "codex").unwrap()
+        };
+        let program = add("codex");
+        let native = codex(Vec::new());
+        assert_eq!(native.source, Source::Native(program.clone()));
+        assert_eq!(native.command[1..], ["adapt", "codex", "--program", &text(&program)]);
+        assert_eq!(own_program(&native.command, folder.path().as_os_str()), None);
+        let adapter = add("codex-acp");
+        assert_eq!(codex(Vec::new()).source, Source::Path(adapter));
+        let own = Agent::new("codex", vec!["x".to_owned()], Source::Config);
+        assert_eq!(codex(vec![own]).source, Source::Config);
     }
 
     #[test]

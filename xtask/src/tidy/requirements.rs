@@ -161,8 +161,15 @@ const TABLE: &[Requirement] = &[
     in_crate("M8", "any client hands work to any agent"),
     in_crate("M9", "a helper finds no tools"),
     in_crate("M10", "a helper has what its client has, but not what names its session"),
+    in_crate("H1", "a program of the person is a helper by itself, with their login and settings"),
+    in_crate("H2", "what became of a prompt is asked before anything is sent again"),
+    in_crate("H3", "permissions and questions of a program are answered by a person, no further"),
+    in_crate("H4", "a program that is stopped leaves nothing at work"),
+    in_crate("H5", "what a program tells of its work, its failures and its limits is shown"),
+    in_crate("H7", "a program of another version is used as far as it goes, or says the way out"),
 ];
 
+const PROGRAMS: &str = "about other programs; crates/agents/tests and crates/cli/tests/acp show it";
 const CLIENTS: &str = "about other clients; crates/cli/tests/mcp and `cargo xtask clients` show it";
 
 /// What no test on the real OpenCode shows, and why.
@@ -202,6 +209,12 @@ const NOT_END_TO_END: &[(&str, &str)] = &[
     ("M8", CLIENTS),
     ("M9", CLIENTS),
     ("M10", CLIENTS),
+    ("H1", PROGRAMS),
+    ("H2", PROGRAMS),
+    ("H3", PROGRAMS),
+    ("H4", PROGRAMS),
+    ("H5", PROGRAMS),
+    ("H7", PROGRAMS),
 ];
 
 /// Adds the numbers without a test, and the tests without a number.
@@ -363,7 +376,7 @@ mod tests {
         let mut letters: Vec<&str> = numbers.iter().map(|(letter, _)| letter.as_str()).collect();
         letters.dedup();
         let letters: String = letters.concat();
-        assert_eq!(letters, "LROBSXCDNKGPQVIM");
+        assert_eq!(letters, "LROBSXCDNKGPQVIMH");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 
 use super::{LocalHost, Setup, marked};
 use crate::KIND;
-use crate::agents::{Agent, REHEARSAL, known};
+use crate::agents::{Agent, REHEARSAL, Source, known};
 use crate::limits::TERMINALS_KEPT;
 use crate::orphans::{ProcessTree, own_mark};
 use crate::session::session_log::{Line, bound};
@@ -112,12 +112,18 @@ impl LocalHost {
 
 impl Host for LocalHost {
     fn agents(&self) -> HostFuture<'_, Result<Vec<OfferedAgent>, HostError>> {
-        let offered = Self::agents(self).into_iter().map(|Agent { name, command, .. }| {
-            let program = command.first().map(Path::new).and_then(Path::file_name);
-            let program = program.unwrap_or_default().to_string_lossy();
-            let purpose = format!("another program ({program}) with models and tools of its own");
-            OfferedAgent { name, purpose }
-        });
+        let offered =
+            Self::agents(self).into_iter().map(|Agent { name, command, source, .. }| {
+                let program = match &source {
+                    Source::Native(program) => Some(program.as_path()),
+                    _ => command.first().map(Path::new),
+                };
+                let program =
+                    program.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+                let purpose =
+                    format!("another program ({program}) with models and tools of its own");
+                OfferedAgent { name, purpose }
+            });
         let mut offered: Vec<OfferedAgent> = offered.collect();
         // A model without any is told how its person gets one.
         if offered.is_empty() {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use legwork_acp::Introduction;
 use legwork_acp::agents::{Agent, Source};
 use legwork_acp::orphans::ProcessTree;
+use legwork_acp::{Introduction, Login, Program};
 use legwork_machine::Folders;
 use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
@@ -56,11 +56,30 @@ struct Shown {
     starts: Option<Starts>,
 }
 
+/// The program of the person that an agent drives.
+#[derive(Serialize)]
+struct Drives {
+    program: String,
+    version: String,
+    /// In words; nothing if nobody is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    login: Option<Option<String>>,
+}
+
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Starts {
-    Well { says: String, version: String, resumes: bool, logins: Vec<String> },
-    Wrong { wrong: String },
+    Well {
+        says: String,
+        version: String,
+        resumes: bool,
+        logins: Vec<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        drives: Option<Drives>,
+    },
+    Wrong {
+        wrong: String,
+    },
 }
 
 impl super::Command for Agents {
@@ -121,6 +140,7 @@ fn shown(agent: &Agent, default: &Option<String>) -> Shown {
     let from = match agent.source {
         Source::Config => "settings",
         Source::Path(_) => "PATH",
+        Source::Native(_) => "native",
         Source::BuiltIn => "built in",
     };
     Shown {
@@ -161,9 +181,7 @@ async fn start_each(
                 Some(Ok((number, agent, said))) => {
                     open.retain(|other| *other != agent.name);
                     found[number] = Some(match said {
-                        Ok(Introduction { name, version, loads, logins, .. }) => {
-                            Starts::Well { says: name, version, resumes: loads, logins }
-                        }
+                        Ok(introduction) => well_started(introduction),
                         Err(wrong) => Starts::Wrong { wrong },
                     });
                 }
@@ -180,6 +198,20 @@ async fn start_each(
     }
     let lost = || Starts::Wrong { wrong: "The check itself failed. Try again.".to_owned() };
     found.into_iter().map(|starts| starts.unwrap_or_else(lost)).collect()
+}
+
+fn well_started(introduction: Introduction) -> Starts {
+    let Introduction { name, version, loads, logins, program, .. } = introduction;
+    let drives = program.map(|Program { path, version, login }| Drives {
+        program: path,
+        version,
+        login: match login {
+            Login::As(whom) => Some(Some(whom)),
+            Login::Nobody => Some(None),
+            Login::Unknown => None,
+        },
+    });
+    Starts::Well { says: name, version, resumes: loads, logins, drives }
 }
 
 fn rows(all: &[Shown]) -> Vec<Vec<Cell>> {
@@ -218,6 +250,20 @@ fn notes(all: &[Shown], default: Option<&str>, advice: Vec<String>) -> Vec<Strin
         match starts {
             Some(Starts::Wrong { wrong }) => {
                 notes.push(format!("{} {name}: {}", paint(BAD, "✗"), plain(wrong, 1_500)));
+            }
+            Some(Starts::Well { drives: Some(drives), logins, .. }) => {
+                let Drives { program, version, login } = drives;
+                let about = format!("{name} is {} {}", plain(program, 500), plain(version, 100));
+                notes.push(match login {
+                    Some(Some(whom)) => {
+                        paint(DIM, format!("{about}; logged in: {}", plain(whom, 500)))
+                    }
+                    Some(None) => {
+                        let ways = plain(&logins.join(", "), 500);
+                        format!("{} {about}; nobody is logged in: {ways}", paint(BAD, "✗"))
+                    }
+                    None => paint(DIM, about),
+                });
             }
             Some(Starts::Well { logins, .. }) if !logins.is_empty() => {
                 let ways = plain(&logins.join(", "), 500);

@@ -1,6 +1,7 @@
 //! The commands, one file each. A command reads its arguments, asks, and shows the answer. A new
 //! one is a file, which says what is special about it, and a row here.
 
+mod adapt;
 mod agents;
 mod answer;
 mod bridge;
@@ -133,6 +134,8 @@ commands! {
     Bridge(bridge::Bridge),
     #[command(hide = true)]
     Hook(hook::Hook),
+    #[command(hide = true)]
+    Adapt(adapt::Adapt),
     #[command(hide = true)]
     Rehearsal(rehearsal::Rehearsal),
 }

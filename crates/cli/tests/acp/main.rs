@@ -18,6 +18,7 @@ mod hostile;
 mod inside;
 mod kills;
 mod many;
+mod native;
 mod opencode;
 mod stage;
 mod tools;

@@ -5,6 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
 use legwork_testkit::legwork::{Home, Ran, ran};
+use legwork_testkit::{Played, act_as_program};
 
 const LEGWORK: &str = env!("CARGO_BIN_EXE_legwork");
 const CLAUDE: &str = "npm install -g @agentclientprotocol/claude-agent-acp";
@@ -65,9 +66,9 @@ fn p13_with_only_claude_on_the_path_every_command_says_what_to_install() {
 
 #[test]
 fn p13_where_npm_is_missing_too_it_is_said_what_it_comes_with() {
-    let home = home_with(&["codex"]);
-    for said in [run(&home, &["install", "codex"]).out, run(&home, &["run", "x"]).err] {
-        assert!(said.contains(CODEX) && said.contains("Node.js"), "{said}");
+    let home = home_with(&["claude"]);
+    for said in [run(&home, &["install", "claude"]).out, run(&home, &["run", "x"]).err] {
+        assert!(said.contains(CLAUDE) && said.contains("Node.js"), "{said}");
     }
 }
 
@@ -77,8 +78,8 @@ fn p13_with_nothing_on_the_path_it_is_said_what_could_be_there() {
     let installed = run(&home, &["install", "cursor"]).with_code(0);
     let doctor = run(&home, &["doctor"]).with_code(1);
     for said in [installed.out, doctor.out, run(&home, &["run", "x"]).err] {
-        assert!(said.contains("opencode, gemini or goose"), "{said}");
-        assert!(said.contains(CLAUDE) && said.contains(CODEX), "{said}");
+        assert!(said.contains("opencode, codex, gemini or goose"), "{said}");
+        assert!(said.contains(CLAUDE) && !said.contains(CODEX), "{said}");
     }
 }
 
@@ -95,6 +96,60 @@ fn p13_beside_another_agent_an_adapter_is_named_where_it_is_asked_for() {
     assert!(unknown.err.contains(CLAUDE), "{unknown:?}");
     let unknown = run(&home, &["run", "--agent", "nobody", "x"]).with_code(1);
     assert!(!unknown.err.contains(CLAUDE), "{unknown:?}");
+}
+
+/// The program, if this one was started as it.
+#[test]
+fn this_program_is_played_if_it_is_started_so() {
+    act_as_program();
+}
+
+const CODEX_ANSWERS: &str = r#"
+* initialize {"id":"$id","result":{"userAgent":"legwork/0.169.0 (Debian 12.0.0; x86_64) dumb (legwork; 0.1.0)"}}
+* account/read {"id":"$id","result":{"account":{"type":"chatgpt","email":"a@b.c","planType":"plus"},"requiresOpenaiAuth":true}}
+* thread/start {"id":"$id","result":{"thread":{"id":"T"},"model":"gpt-6"}}
+* model/list {"id":"$id","result":{"data":[],"nextCursor":null}}
+* turn/start {"id":"$id","result":{"turn":{"id":"U","status":"inProgress"}}}
+* turn/start {"method":"item/completed","params":{"threadId":"T","turnId":"U","item":{"type":"agentMessage","id":"m","text":"All is well."}}}
+* turn/start {"method":"turn/completed","params":{"threadId":"T","turn":{"id":"U","status":"completed"}}}
+"#;
+
+#[test]
+fn h1_p13_with_only_codex_on_the_path_helpers_run_on_it_at_once() {
+    let home = home_with(&[]);
+    let is_program = "first_use::this_program_is_played_if_it_is_started_so";
+    let codex = Played::new(&home.path("bin"), "codex", is_program);
+    codex.plays(CODEX_ANSWERS);
+    let said = run(&home, &["run", "look around"]).with_code(0);
+    assert_eq!(said.out, "All is well.\n");
+    let agents = run(&home, &["agents"]).with_code(0);
+    for words in ["native", "0.169.0", "logged in: ChatGPT, plus", "bin/codex"] {
+        assert!(agents.out.contains(words), "{words}: {agents:?}");
+    }
+    assert!(!agents.out.contains("a@b.c"), "whose login it is concerns nobody: {agents:?}");
+    let doctor = run(&home, &["doctor"]).with_code(0);
+    assert!(doctor.out.contains("logged in: ChatGPT, plus"), "{doctor:?}");
+    for said in [agents.out, doctor.out] {
+        assert!(!said.contains("npm install"), "{said}");
+    }
+
+    let nobody = r#"{"type":"chatgpt","email":"a@b.c","planType":"plus"}"#;
+    codex.plays(&CODEX_ANSWERS.replace(nobody, "null"));
+    let agents = run(&home, &["agents"]).with_code(0);
+    assert!(agents.out.contains("nobody is logged in: run `codex login`"), "{agents:?}");
+    let doctor = run(&home, &["doctor"]).with_code(0);
+    assert!(doctor.out.contains("Log in: run `codex login`."), "{doctor:?}");
+    let refused = run(&home, &["run", "look around"]).with_code(3);
+    assert!(refused.err.contains("wants somebody to log in first"), "{refused:?}");
+
+    codex.plays("stderr error: unrecognized subcommand 'app-server'\nexit 2");
+    let agents = run(&home, &["agents"]).with_code(1);
+    for words in ["app-server", "codex update", CODEX] {
+        assert!(agents.out.contains(words), "{words}: {agents:?}");
+    }
+    add(&home, "codex-acp");
+    let said = run(&home, &["run", "say x"]).with_code(0);
+    assert_eq!(said.out, "x\n", "an adapter goes first");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use legwork_acp::agents::{Agent, REHEARSAL, Source};
 use legwork_acp::orphans::ProcessTree;
+use legwork_acp::{Introduction, Login, Program};
 use legwork_machine::Folders;
 use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
@@ -42,8 +43,11 @@ pub fn agents(context: &DoctorContext) -> Vec<Finding> {
     }
     let default = agents.default().map(str::to_owned);
     let config = &context.folders.config;
-    for (agent, wrong) in failing(agents.known, &context.folders) {
-        found.push(cannot_start(&agent, default.as_deref(), config, &wrong));
+    for (agent, said) in started(agents.known, &context.folders) {
+        match said {
+            Ok(introduction) => found.extend(drives(&agent.name, introduction)),
+            Err(wrong) => found.push(cannot_start(&agent, default.as_deref(), config, &wrong)),
+        }
     }
     found
 }
@@ -61,6 +65,18 @@ fn none(agents: &Agents) -> Finding {
     }
 }
 
+/// The program of the person that an agent drives, if it does.
+fn drives(agent: &str, introduction: Introduction) -> Option<Finding> {
+    let Introduction { program, logins, .. } = introduction;
+    let Program { path, version, login } = program?;
+    let about = format!("{agent} is {path} {version}");
+    Some(match login {
+        Login::As(whom) => Finding::good("agents", format!("{about}; logged in: {whom}")),
+        Login::Unknown => Finding::good("agents", about),
+        Login::Nobody => codes::agents_nobody(about, logins.join(" or ")).mild(),
+    })
+}
+
 /// One that nobody has chosen may well be half installed.
 fn cannot_start(agent: &Agent, default: Option<&str>, config: &Path, wrong: &str) -> Finding {
     let name = &agent.name;
@@ -68,7 +84,7 @@ fn cannot_start(agent: &Agent, default: Option<&str>, config: &Path, wrong: &str
     match &agent.source {
         Source::Config => codes::agents_set_cannot_start(name, wrong, config.display()),
         Source::BuiltIn => codes::agents_own_cannot_start(name, wrong),
-        Source::Path(program) => {
+        Source::Path(program) | Source::Native(program) => {
             let config = config.display();
             let found = codes::agents_found_cannot_start(name, wrong, word(program), config);
             if default == Some(name) { found } else { found.mild() }
@@ -76,8 +92,11 @@ fn cannot_start(agent: &Agent, default: Option<&str>, config: &Path, wrong: &str
     }
 }
 
-/// Starts all at once; gives back those that do not start, and why.
-fn failing(mut agents: Vec<Agent>, folders: &Folders) -> Vec<(Agent, String)> {
+/// Starts all at once, and gives back what each says of itself or why it does not start.
+fn started(
+    mut agents: Vec<Agent>,
+    folders: &Folders,
+) -> Vec<(Agent, Result<Introduction, String>)> {
     let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return Vec::new() };
     let directory = env::current_dir().unwrap_or_else(|_| "/".into());
     agents.iter_mut().for_each(|agent| agent.start_max = agent.start_max.min(START_MAX));
@@ -85,5 +104,5 @@ fn failing(mut agents: Vec<Agent>, folders: &Folders) -> Vec<(Agent, String)> {
     let mut all =
         runtime.block_on(async { start_all(agents, &directory, &processes).join_all().await });
     all.sort_by_key(|(number, ..)| *number);
-    all.into_iter().filter_map(|(_, agent, said)| Some((agent, said.err()?))).collect()
+    all.into_iter().map(|(_, agent, said)| (agent, said)).collect()
 }

@@ -185,6 +185,9 @@ codes! {
     Problem agents_own_cannot_start "agents.cannot-start" (agent, wrong)
         "{agent} cannot be started: {wrong}" words "Install legwork again.";
 
+    Problem agents_nobody "agents.nobody-logged-in" (agent, ways)
+        "{agent}; nobody is logged in" words "Log in: {ways}.";
+
     Problem notify_no_program "notify.no-program" (program, file)
         "notify.command: there is no program {program}"
         words "Install it, or name another one in {file}.";
