@@ -3,6 +3,7 @@
 
 mod headless;
 mod latency;
+mod native;
 pub mod scenes;
 pub mod window;
 pub mod world;
@@ -42,7 +43,8 @@ impl Named {
 /// Play helpers on the real Claude Code, Codex, Gemini CLI and Goose
 ///
 /// Each client is installed once into the target folder, in the version that is pinned. A scripted
-/// model on loopback makes the calls; the helpers are the built-in agent `rehearsal`. What counts
+/// model on loopback makes the calls; the helpers are the built-in agent `rehearsal`, or in the
+/// scenes `native` the client's own program. What counts
 /// is what the model was sent: each result, whole and exactly once. Exit code 0: all held; 1:
 /// something did not; 2: could not be done.
 #[derive(Args)]
@@ -89,7 +91,9 @@ const CLAUDE: [Scene; 4] = [
     ("M3", "block", "claude -p: waits until it is done"),
     ("M3", "stream", "stream-json, as editors have it: woken by the inbox"),
 ];
-const CODEX: [Scene; 2] = [
+const CODEX: [Scene; 4] = [
+    ("H1", "native", "helpers on the codex that is there, without an adapter"),
+    ("H2", "native-killed", "the same, with kills of the daemon and of helpers"),
     ("M4", "mail", "codex exec: the result comes with the next call"),
     ("M4", "block", "codex exec: waits until it is done"),
 ];
@@ -122,6 +126,8 @@ async fn play(name: &str, world: &World) -> Done<()> {
         "client-killed" => scenes::client_killed(world).await,
         "daemon-killed" => scenes::daemon_killed(world).await,
         "stop" => scenes::stop(world).await,
+        "native" => native::wake(world).await,
+        "native-killed" => native::killed(world).await,
         "inside" => headless::inside(world).await,
         "stream" => headless::stream(world).await,
         "mail" => headless::mail(world).await,
