@@ -160,7 +160,8 @@ impl Agent for Codex {
 
     async fn open(&self, cwd: PathBuf) -> Answered<(String, Offer)> {
         let server = self.server().await?;
-        if login(&server).await?.is_none() {
+        // One that does not know the question says itself what is missing.
+        if matches!(login(&server).await, Ok(None)) {
             return Err(error(LOGIN_NEEDED, "Nobody is logged in"));
         }
         let mut params = json!({});
@@ -232,8 +233,8 @@ impl Agent for Codex {
     }
 }
 
-/// Names the folder only where the server is in another one: a folder that is named is written into
-/// the person's settings as one that they trust, if their settings let codex write in it.
+/// Names the folder only where the server is in another one: 0.142.0 writes a folder that is named
+/// into the person's settings as one that they trust, if their settings let codex write in it.
 fn in_folder(params: &mut Value, cwd: &Path) {
     if env::current_dir().is_ok_and(|ours| ours != cwd) {
         params["cwd"] = json!(cwd);

@@ -143,6 +143,21 @@ fn h1_a_codex_on_the_path_is_a_helper_by_itself() {
     assert_eq!(after, before, "the person's settings are theirs");
 }
 
+/// Codex 0.142.0 notes a folder that a client names as trusted, if it may write there.
+#[test]
+fn h1_p14_a_folder_does_not_become_a_trusted_one() {
+    let (home, model) = with_codex_only("");
+    let file = home.path("home/.codex/config.toml");
+    let text = codex_settings(&model, &home.path("elsewhere"));
+    fs::write(&file, text.replace("read-only", "workspace-write")).unwrap();
+    let before = fs::read_to_string(&file).unwrap();
+    let said = run(&home, &["run", "--detach", &script(&["say x"])]).with_code(0).out;
+    run(&home, &["wait", said.trim()]).with_code(0);
+    run(&home, &["resume", said.trim(), &script(&["say y"])]).with_code(0);
+    assert_eq!(model.requests().len(), 2);
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
 #[test]
 fn h1_legworks_own_tools_are_not_offered_inside() {
     let (home, model) = with_codex_only("");
