@@ -2,7 +2,7 @@
 //! stdin and stdout.
 //!
 //! - [`rehearsal`] follows a script and needs no model.
-//! - [`native`] drives a program of the person: the `codex` that is installed.
+//! - [`native`] drives a program of the person: the `claude` or `codex` that is installed.
 //!
 //! They know nothing of legwork's tasks, and nothing here is used by the side that speaks to
 //! agents.

@@ -41,7 +41,7 @@ pub use home::{Home, HomeBuilder};
 pub use http::Answer;
 pub use install::{Installed, VERSION, npm};
 pub use kit::{DEADLINE, block_on, poll};
-pub use mcp_client::{McpClient, codex_settings};
+pub use mcp_client::{McpClient, claude_settings, codex_settings};
 pub use message::{Call, parts, texts};
 pub use model::{End, Model, Offered, Request, Said};
 pub use played::{Played, act_as_program};

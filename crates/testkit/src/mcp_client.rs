@@ -138,12 +138,19 @@ fn write(home: &Home, path: &str, text: &str) {
     fs::write(path, text).expect("a file of the home");
 }
 
-fn claude(home: &Home, model: &Model) {
-    let project = home.project().to_string_lossy().into_owned();
+/// Furnishes the folder of a person in which Claude Code asks nothing at its start, the scripted
+/// model only, and trusts this project; and the variables that have to be set.
+pub fn claude_settings(
+    folder: &Path,
+    model: &Model,
+    project: &Path,
+) -> Vec<(&'static str, String)> {
     let known = json!({
         "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
         "projectOnboardingSeenCount": 4, "allowedTools": [],
     });
+    let mut projects = json!({});
+    projects[project.to_string_lossy().as_ref()] = known;
     let state = json!({
         "hasCompletedOnboarding": true,
         "lastOnboardingVersion": McpClient::Claude.version(),
@@ -154,20 +161,28 @@ fn claude(home: &Home, model: &Model) {
         "hasSeenAutoDefaultNotice": true,
         "hasResetAutoModeOptInForDefaultOffer": true,
         "customApiKeyResponses": { "approved": [&KEY[KEY.len() - KEY_END..]], "rejected": [] },
-        "projects": { project: known },
+        "projects": projects,
     });
-    write(home, ".claude.json", &state.to_string());
     let settings = json!({ "permissions": { "allow": [] }, "spinnerTipsEnabled": false });
-    write(home, ".claude/settings.json", &settings.to_string());
-    home.set_env("ANTHROPIC_BASE_URL", &model.origin());
-    home.set_env("ANTHROPIC_API_KEY", KEY);
+    fs::create_dir_all(folder.join(".claude")).expect("a folder of the home");
+    fs::write(folder.join(".claude.json"), state.to_string()).expect("a file of the home");
+    fs::write(folder.join(".claude/settings.json"), settings.to_string())
+        .expect("a file of the home");
     let off = [
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
         "CLAUDE_CODE_DISABLE_TERMINAL_TITLE",
         "DISABLE_AUTOUPDATER",
         "DISABLE_TELEMETRY",
     ];
-    off.into_iter().for_each(|name| home.set_env(name, "1"));
+    let model = [("ANTHROPIC_BASE_URL", model.origin()), ("ANTHROPIC_API_KEY", KEY.to_owned())];
+    model.into_iter().chain(off.map(|name| (name, "1".to_owned()))).collect()
+}
+
+fn claude(home: &Home, model: &Model) {
+    let folder = home.root().join("home");
+    for (name, value) in claude_settings(&folder, model, &home.project()) {
+        home.set_env(name, &value);
+    }
 }
 
 /// Settings with which Codex asks the scripted model, and nobody else, and trusts this project. The

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use legwork_machine::{LineReader, lock};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child as Process, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -119,6 +120,15 @@ impl Child {
     pub async fn end(mut self) {
         let _ = timeout(END_MAX, self.process.wait()).await;
         let _ = self.process.kill().await;
+    }
+
+    /// Asks it to end, with what it has started.
+    pub fn terminate(&self) {
+        let id = self.process.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(id) = id.and_then(Pid::from_raw) {
+            // Fails if it has just ended.
+            let _ = kill_process(id, Signal::TERM);
+        }
     }
 
     pub async fn kill(&mut self) {

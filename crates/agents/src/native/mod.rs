@@ -12,6 +12,7 @@
 //! - One writer for each session of the program, and nothing at work after a turn is over.
 
 pub mod child;
+pub mod claude;
 pub mod codex;
 
 use std::collections::BTreeSet;

@@ -6,6 +6,7 @@
     reason = "a test ends at the first thing that is not as it should be"
 )]
 
+mod claude;
 mod codex;
 
 /// The program, if this one was started as it.
