@@ -1,5 +1,5 @@
 //! Which agents there are: those of the settings, those that are known and found on the PATH, and
-//! the one that is built in; and which could be, if something was installed. Starts none of them.
+//! the one that is built in. Starts none of them.
 //!
 //! A program that does not speak ACP itself is used through its adapter if that is on the PATH too,
 //! and else natively: `legwork adapt` speaks ACP for it.
@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use legwork_machine::{Folders, on_path};
-use legwork_protocol::Installable;
 
 /// A program that can be an agent.
 struct WellKnown {
@@ -33,8 +32,6 @@ struct Adapter {
     package: &'static str,
     /// Names the other program; without it the adapter starts one that it brings along.
     variable: &'static str,
-    /// Whether `legwork adapt` can do the same.
-    is_needless: bool,
 }
 
 const WELL_KNOWN: [WellKnown; 5] = [
@@ -45,7 +42,6 @@ const WELL_KNOWN: [WellKnown; 5] = [
             program: "claude-agent-acp",
             package: "@agentclientprotocol/claude-agent-acp",
             variable: "CLAUDE_CODE_EXECUTABLE",
-            is_needless: false,
         }),
     },
     WellKnown {
@@ -54,7 +50,6 @@ const WELL_KNOWN: [WellKnown; 5] = [
             program: "codex-acp",
             package: "@agentclientprotocol/codex-acp",
             variable: "CODEX_PATH",
-            is_needless: true,
         }),
     },
     WellKnown { name: "gemini", speaks: Speaks::Itself(&["--acp"]) },
@@ -130,21 +125,9 @@ pub fn known(configured: Vec<Agent>, folders: &Folders, path: Option<&OsStr>) ->
     agents
 }
 
-/// What could be an agent beside these: its program is on the PATH, its adapter is not.
-pub fn installable(known: &[Agent], path: &OsStr) -> Vec<Installable> {
-    let is_missing = |name: &str| !known.iter().any(|agent| agent.name == name);
-    let is_there = |program: &str| on_path(program, path).next().is_some();
-    let has_npm = is_there("npm");
-    let found = WELL_KNOWN.iter().filter(|one| is_missing(one.name) && is_there(one.name));
-    found.filter_map(|one| one.installable(has_npm)).collect()
-}
-
-/// What could be an agent, whatever is on the PATH: those with an adapter, and the names of those
-/// that need none.
-pub fn possible() -> (Vec<Installable>, Vec<&'static str>) {
-    let adapted = WELL_KNOWN.iter().filter_map(|one| one.installable(true)).collect();
-    let needs_none = WELL_KNOWN.iter().filter(|one| one.installable(true).is_none());
-    (adapted, needs_none.map(|one| one.name).collect())
+/// The programs that are agents by being on the PATH.
+pub fn possible() -> impl Iterator<Item = &'static str> {
+    WELL_KNOWN.iter().map(|one| one.name)
 }
 
 impl WellKnown {
@@ -163,17 +146,10 @@ impl WellKnown {
         if let Some(program) = find(adapter.program) {
             return Some(found(program, &[]));
         }
-        let program = find(self.name).filter(|_| adapter.is_needless)?;
+        let program = find(self.name)?;
         let words = [&text(legwork), ADAPT, self.name, "--program", &text(&program)];
         let command = words.map(str::to_owned).to_vec();
         Some(Agent::new(self.name, command, Source::Native(program)))
-    }
-
-    fn installable(&self, has_npm: bool) -> Option<Installable> {
-        let Speaks::Through(Adapter { package, is_needless: false, .. }) = &self.speaks else {
-            return None;
-        };
-        Some(Installable { agent: self.name.to_owned(), package: (*package).to_owned(), has_npm })
     }
 }
 

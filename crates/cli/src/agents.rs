@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::Config;
-use legwork_acp::agents::{Agent, REHEARSAL, installable, known, possible};
+use legwork_acp::agents::{Agent, REHEARSAL, known, possible};
 use legwork_acp::orphans::ProcessTree;
 use legwork_acp::{Introduction, check};
 use legwork_machine::Folders;
-use legwork_protocol::Installable;
 use tokio::task::JoinSet;
 
 use crate::fault::Fault;
@@ -38,8 +37,6 @@ pub fn start_all(
 pub struct Agents {
     /// All of them, the settings' first.
     pub known: Vec<Agent>,
-    /// What could be one beside them.
-    pub installable: Vec<Installable>,
     pub named: Option<String>,
     config: PathBuf,
 }
@@ -51,8 +48,7 @@ impl Agents {
         let (config, _) = Config::read(&folders.config);
         let path = std::env::var_os("PATH");
         let known = known(config.agents, folders, path.as_deref());
-        let installable = installable(&known, path.as_deref().unwrap_or_default());
-        Self { known, installable, named: config.run_agent, config: folders.config.clone() }
+        Self { known, named: config.run_agent, config: folders.config.clone() }
     }
 
     pub fn default(&self) -> Option<&str> {
@@ -64,31 +60,10 @@ impl Agents {
         self.known.iter().map(|agent| agent.name.as_str()).filter(|name| *name != REHEARSAL)
     }
 
-    /// What somebody can install who wants helpers to run on this program, or on any if there is
-    /// no agent at all: a line each.
-    pub fn advice(&self, wanted: Option<&str>) -> Vec<String> {
-        let names = self.names().collect::<Vec<_>>().join(", ");
-        if names.is_empty() && self.installable.is_empty() {
-            return vec![format!("Helpers have no agent to run on yet. {}", how_to_get_one())];
-        }
-        let is_wanted = |one: &&Installable| names.is_empty() || Some(&*one.agent) == wanted;
-        let found = self.installable.iter().filter(is_wanted);
-        found
-            .map(|one| match names.is_empty() {
-                true => format!(
-                    "Helpers have no agent to run on yet. To run them on {}: {}",
-                    one.agent,
-                    one.how()
-                ),
-                false => {
-                    format!(
-                        "Helpers run on {names}. To run them on {} too: {}",
-                        one.agent,
-                        one.how()
-                    )
-                }
-            })
-            .collect()
+    /// How somebody gets an agent who has none.
+    pub fn advice(&self) -> Option<String> {
+        let has_none = self.names().next().is_none();
+        has_none.then(|| format!("Helpers have no agent to run on yet. {}", how_to_get_one()))
     }
 
     /// The agent that is taken. Whether there is one of that name is the daemon's to say.
@@ -100,21 +75,17 @@ impl Agents {
                  \n  [agents.mine]\n  command = [\"program\", \"--acp\"]\n\n\
                  `legwork agents` shows what there is. To see legwork at work without any:\n\
                  \n  legwork run --agent {REHEARSAL} \"say hello\"",
-                self.advice(None).join("\n"),
+                self.advice().unwrap_or_default(),
                 self.config.display()
             ))),
         }
     }
 }
 
-/// How to get an agent where not even a program for one is there.
 pub fn how_to_get_one() -> String {
-    let (adapted, by_itself) = possible();
-    let adapters = adapted.iter().map(|one| format!("{} ({})", one.agent, one.how()));
-    let adapters = adapters.collect::<Vec<_>>().join(" or ");
-    let [first @ .., last] = by_itself.as_slice() else { return adapters };
-    let by_itself = format!("{} or {last}", first.join(", "));
-    format!("Have {by_itself} on the PATH, or an adapter for {adapters}.")
+    let programs: Vec<&str> = possible().collect();
+    let (last, first) = programs.split_last().unwrap_or((&"", &[]));
+    format!("Have {} or {last} on the PATH.", first.join(", "))
 }
 
 #[cfg(test)]
@@ -127,7 +98,6 @@ mod tests {
         let agent = |name: &&str| Agent::new(*name, vec!["x".to_owned()], Source::Config);
         Agents {
             known: known.iter().map(agent).collect(),
-            installable: Vec::new(),
             named: named.map(str::to_owned),
             config: "config.toml".into(),
         }

@@ -12,7 +12,7 @@ use legwork_machine::Folders;
 use legwork_protocol::api::transcript::Entry;
 use legwork_protocol::line::{Context, Environment};
 use legwork_protocol::tools::OfferedAgent;
-use legwork_protocol::{HostId, Installable, Place, SessionId, TaskId};
+use legwork_protocol::{HostId, Place, SessionId, TaskId};
 
 use tokio::sync::watch;
 
@@ -124,12 +124,7 @@ impl Host for LocalHost {
                     format!("another program ({program}) with models and tools of its own");
                 OfferedAgent { name, purpose }
             });
-        let mut offered: Vec<OfferedAgent> = offered.collect();
-        // A model without any is told how its person gets one.
-        if offered.is_empty() {
-            offered = Self::installable(self).into_iter().map(not_yet).collect();
-        }
-        Box::pin(std::future::ready(Ok(offered)))
+        Box::pin(std::future::ready(Ok(offered.collect())))
     }
 
     fn perform<'a>(&'a self, action: &'a Action) -> HostFuture<'a, Result<Finding, HostError>> {
@@ -211,11 +206,6 @@ impl BuiltIn for LocalHost {
     fn at_work(&self) -> usize {
         self.0.turns.list().len()
     }
-}
-
-fn not_yet(one: Installable) -> OfferedAgent {
-    let purpose = format!("cannot be asked before the person runs {}", one.how());
-    OfferedAgent { name: one.agent, purpose }
 }
 
 #[cfg(test)]

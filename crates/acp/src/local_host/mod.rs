@@ -6,8 +6,6 @@ mod looking;
 mod reading;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::env;
-use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -18,7 +16,7 @@ use legwork_engine::{Action, Finding, HostError, Usage};
 use legwork_host::Outside;
 use legwork_machine::{lock, process};
 use legwork_protocol::api::Reply;
-use legwork_protocol::{HostId, Installable, MessageId, Place, QuestionId, SessionId, TaskId};
+use legwork_protocol::{HostId, MessageId, Place, QuestionId, SessionId, TaskId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -26,7 +24,7 @@ use tokio::time::timeout;
 use crate::KIND;
 use crate::agent::environment::Environments;
 use crate::agent::failure::What;
-use crate::agents::{Agent, REHEARSAL, installable};
+use crate::agents::{Agent, REHEARSAL};
 use crate::limits::{IDLE_MAX, PROBE_MAX};
 use crate::orphans::{ProcessTree, own_mark};
 use crate::session::session_log::{End, Line, SessionLog, bound};
@@ -128,20 +126,7 @@ impl LocalHost {
         if name == REHEARSAL || known.iter().any(|agent| agent == name) {
             return Finding::AgentKnown;
         }
-        Finding::NoSuchAgent { known, installable: self.installable() }
-    }
-
-    /// What could be an agent beside those, for somebody who launches here.
-    pub fn installable(&self) -> Vec<Installable> {
-        let paths = self.0.environments.paths().into_iter().map(OsString::from);
-        let known = self.agents();
-        let mut all: Vec<Installable> = Vec::new();
-        for one in paths.chain(env::var_os("PATH")).flat_map(|path| installable(&known, &path)) {
-            if !all.iter().any(|other| other.agent == one.agent) {
-                all.push(one);
-            }
-        }
-        all
+        Finding::NoSuchAgent { known, installable: Vec::new() }
     }
 
     /// All that somebody can use who launches here. A scripted agent helps nobody who does not know

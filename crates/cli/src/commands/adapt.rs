@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use legwork_agents::native::claude::Claude;
 use legwork_agents::native::codex::Codex;
 use legwork_agents::{Ending, run};
 
@@ -30,6 +31,7 @@ pub struct Adapt {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Native {
+    Claude,
     Codex,
 }
 
@@ -39,6 +41,7 @@ impl super::Command for Adapt {
     fn run(self, _: &Screen) -> Result<Exit, Fault> {
         let named = |name: &str| self.program.clone().unwrap_or_else(|| PathBuf::from(name));
         let ending = match self.agent {
+            Native::Claude => run(|| Claude::new(named("claude"))),
             Native::Codex => run(|| Codex::new(named("codex"))),
         };
         match ending.map_err(Fault::Input)? {

@@ -10,7 +10,6 @@ use legwork_acp::agents::{Agent, Source};
 use legwork_acp::orphans::ProcessTree;
 use legwork_acp::{Introduction, Login, Program};
 use legwork_machine::Folders;
-use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
 use serde::Serialize;
 use tokio::runtime::Builder;
@@ -89,7 +88,7 @@ impl super::Command for Agents {
         let folders = Folders::from_env()?;
         let known = Known::find(&folders);
         let default = known.default().map(str::to_owned);
-        let advice = self.advice(&known);
+        let advice = known.advice().filter(|_| self.name.is_none());
         let agents = self.chosen(known)?;
         let mut all: Vec<Shown> = agents.iter().map(|agent| shown(agent, &default)).collect();
         if !self.no_start {
@@ -118,21 +117,9 @@ impl Agents {
         let is_it = |agent: &Agent| agent.name == *name;
         let found: Vec<Agent> = known.known.into_iter().filter(is_it).collect();
         if found.is_empty() {
-            return Err(Fault::Refused(unknown_agent(name, &names, &known.installable)));
+            return Err(Fault::Refused(unknown_agent(name, &names, &[])));
         }
         Ok(found)
-    }
-
-    /// What could be installed, for somebody who looks at all of them.
-    fn advice(&self, known: &Known) -> Vec<String> {
-        if self.name.is_some() {
-            return Vec::new();
-        }
-        let of = |one: &Installable| known.advice(Some(&one.agent));
-        match known.names().next() {
-            Some(_) => known.installable.iter().flat_map(of).collect(),
-            None => known.advice(None),
-        }
     }
 }
 
@@ -244,8 +231,8 @@ fn well(says: &str, version: &str, resumes: bool) -> String {
 }
 
 /// What does not fit a line of the table.
-fn notes(all: &[Shown], default: Option<&str>, advice: Vec<String>) -> Vec<String> {
-    let mut notes = advice;
+fn notes(all: &[Shown], default: Option<&str>, advice: Option<String>) -> Vec<String> {
+    let mut notes: Vec<String> = advice.into_iter().collect();
     for Shown { name, starts, .. } in all {
         match starts {
             Some(Starts::Wrong { wrong }) => {

@@ -102,7 +102,8 @@ impl Install {
         let in_build_folder = is_in_build_folder(Path::new(&binary));
         let note = clients::claude::note(&target);
         let agents = Folders::from_env().map(|folders| Agents::find(&folders));
-        let advice = agents.map(|agents| agents.advice(Some(client.word))).unwrap_or_default();
+        let advice = agents.ok().and_then(|agents| agents.advice()).into_iter();
+        let advice: Vec<String> = advice.collect();
         let value = || {
             json!({
                 "done": if is_same { UP_TO_DATE } else { "installed" },

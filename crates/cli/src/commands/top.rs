@@ -66,7 +66,7 @@ impl super::Command for Top {
 fn launches(folders: &Folders) -> Result<Launches, String> {
     let agents = Agents::find(folders);
     let agent = agents.default().ok_or_else(|| {
-        format!("{} `legwork agents` shows what there is.", agents.advice(None).join(" "))
+        format!("{} `legwork agents` shows what there is.", agents.advice().unwrap_or_default())
     })?;
     let folder = std::env::current_dir().map_err(
         |_| "The folder of this view is gone. Start `legwork top` in another one to launch tasks.",

@@ -36,40 +36,61 @@ fn run_with(home: &Home, args: &[&str], variables: &[(&str, &str)]) -> Ran {
     ran(command)
 }
 
-#[test]
-fn p13_with_only_claude_on_the_path_every_command_says_what_to_install() {
-    let home = home_with(&["claude", "npm"]);
-    let installed = run(&home, &["install", "claude"]).with_code(0);
-    assert!(installed.out.contains(CLAUDE) && !installed.out.contains(CODEX), "{installed:?}");
-    let doctor = run(&home, &["doctor"]).with_code(1);
-    assert!(doctor.out.contains(CLAUDE) && !doctor.out.contains("All is well"), "{doctor:?}");
-    let agents = run(&home, &["agents", "--no-start"]).with_code(0);
-    assert!(agents.out.contains(CLAUDE), "{agents:?}");
-    let none = run(&home, &["run", "say x"]).with_code(1);
-    assert!(none.err.contains(CLAUDE) && none.err.contains("--agent rehearsal"), "{none:?}");
-    let unknown = run(&home, &["run", "--agent", "claude", "say x"]).with_code(1);
-    assert!(unknown.err.contains(CLAUDE), "{unknown:?}");
-    // Without a daemon's help too.
-    let unknown = run(&home, &["agents", "claude"]).with_code(1);
-    assert!(unknown.err.contains(CLAUDE), "{unknown:?}");
-
-    add(&home, "claude-agent-acp");
-    let said = run(&home, &["run", "--agent", "claude", "say x"]).with_code(0);
-    assert_eq!(said.out, "x\n");
-    let doctor = run(&home, &["doctor"]).with_code(0);
-    let agents = run(&home, &["agents", "--no-start"]).with_code(0);
-    let installed = run(&home, &["install", "claude"]).with_code(0);
-    for said in [doctor, agents, installed] {
-        assert!(!said.out.contains("npm install"), "{said:?}");
-    }
+/// A Claude Code of this version that somebody is logged in with or nobody, and that answers.
+fn add_claude(home: &Home, version: &str, is_logged_in: bool) {
+    let file = home.path("bin/claude");
+    let script = format!(
+        r#"#!/bin/sh
+case "$1" in
+--version) echo "{version} (Claude Code)"; exit ;;
+auth) echo '{{"loggedIn":{is_logged_in},"authMethod":"claude.ai","email":"a@b.c"}}'; exit ;;
+esac
+while read -r line; do
+  case "$line" in
+  *'"initialize"'*)
+    echo '{{"type":"control_response","response":{{"subtype":"success","request_id":"legwork-1","response":{{"models":[]}}}}}}' ;;
+  *'"type":"user"'*)
+    echo '{{"type":"system","subtype":"init","model":"m","claude_code_version":"{version}"}}'
+    echo '{{"type":"assistant","message":{{"id":"1","content":[{{"type":"text","text":"All is well."}}]}}}}'
+    echo '{{"type":"result","subtype":"success","is_error":false,"result":"All is well."}}' ;;
+  esac
+done
+"#
+    );
+    fs::write(&file, script).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
-fn p13_where_npm_is_missing_too_it_is_said_what_it_comes_with() {
-    let home = home_with(&["claude"]);
-    for said in [run(&home, &["install", "claude"]).out, run(&home, &["run", "x"]).err] {
-        assert!(said.contains(CLAUDE) && said.contains("Node.js"), "{said}");
+fn h1_p13_with_only_claude_on_the_path_helpers_run_on_it_at_once() {
+    let home = home_with(&[]);
+    add_claude(&home, "2.1.325", true);
+    let said = run(&home, &["run", "look around"]).with_code(0);
+    assert_eq!(said.out, "All is well.\n");
+    let agents = run(&home, &["agents"]).with_code(0);
+    for words in ["native", "2.1.325", "logged in: claude.ai", "bin/claude"] {
+        assert!(agents.out.contains(words), "{words}: {agents:?}");
     }
+    assert!(!agents.out.contains("a@b.c"), "whose login it is concerns nobody: {agents:?}");
+    let doctor = run(&home, &["doctor"]).with_code(0);
+    let installed = run(&home, &["install", "claude"]).with_code(0);
+    for said in [agents.out, doctor.out, installed.out] {
+        assert!(!said.contains("npm install"), "{said}");
+    }
+
+    add_claude(&home, "2.1.325", false);
+    let agents = run(&home, &["agents"]).with_code(0);
+    assert!(agents.out.contains("nobody is logged in: run `claude`"), "{agents:?}");
+
+    add_claude(&home, "2.1.73", true);
+    let agents = run(&home, &["agents"]).with_code(1);
+    for words in ["2.1.73", "too old", "claude update", CLAUDE] {
+        assert!(agents.out.contains(words), "{words}: {agents:?}");
+    }
+    run(&home, &["run", "look around"]).with_code(3);
+    add(&home, "claude-agent-acp");
+    let said = run(&home, &["run", "say x"]).with_code(0);
+    assert_eq!(said.out, "x\n", "an adapter goes first");
 }
 
 #[test]
@@ -78,24 +99,9 @@ fn p13_with_nothing_on_the_path_it_is_said_what_could_be_there() {
     let installed = run(&home, &["install", "cursor"]).with_code(0);
     let doctor = run(&home, &["doctor"]).with_code(1);
     for said in [installed.out, doctor.out, run(&home, &["run", "x"]).err] {
-        assert!(said.contains("opencode, codex, gemini or goose"), "{said}");
-        assert!(said.contains(CLAUDE) && !said.contains(CODEX), "{said}");
+        assert!(said.contains("opencode, claude, codex, gemini or goose"), "{said}");
+        assert!(!said.contains("npm install"), "{said}");
     }
-}
-
-#[test]
-fn p13_beside_another_agent_an_adapter_is_named_where_it_is_asked_for() {
-    let home = home_with(&["claude", "gemini", "npm"]);
-    let installed = run(&home, &["install", "claude"]).with_code(0);
-    assert!(installed.out.contains(CLAUDE) && installed.out.contains("gemini"), "{installed:?}");
-    let other = run(&home, &["install", "gemini"]).with_code(0);
-    assert!(!other.out.contains(CLAUDE), "{other:?}");
-    let doctor = run(&home, &["doctor"]).with_code(0);
-    assert!(doctor.out.contains(CLAUDE), "{doctor:?}");
-    let unknown = run(&home, &["run", "--agent", "claude", "x"]).with_code(1);
-    assert!(unknown.err.contains(CLAUDE), "{unknown:?}");
-    let unknown = run(&home, &["run", "--agent", "nobody", "x"]).with_code(1);
-    assert!(!unknown.err.contains(CLAUDE), "{unknown:?}");
 }
 
 /// The program, if this one was started as it.

@@ -8,7 +8,6 @@ use legwork_acp::agents::{Agent, REHEARSAL, Source};
 use legwork_acp::orphans::ProcessTree;
 use legwork_acp::{Introduction, Login, Program};
 use legwork_machine::Folders;
-use legwork_protocol::Installable;
 use legwork_protocol::refusal::plain;
 use tokio::runtime::Builder;
 
@@ -34,13 +33,8 @@ pub fn agents(context: &DoctorContext) -> Vec<Finding> {
         Some(name) => {
             Finding::good("agents", format!("{known} for `legwork run`; the default is {name}"))
         }
-        None => none(&agents),
+        None => none(),
     }];
-    if agents.default().is_some() {
-        let more = |one: &Installable| agents.advice(Some(&one.agent));
-        let more = agents.installable.iter().flat_map(more);
-        found.extend(more.map(|says| Finding::good("agents", says)));
-    }
     let default = agents.default().map(str::to_owned);
     let config = &context.folders.config;
     for (agent, said) in started(agents.known, &context.folders) {
@@ -53,16 +47,12 @@ pub fn agents(context: &DoctorContext) -> Vec<Finding> {
 }
 
 /// Whoever uses another client than OpenCode has nothing else that helpers could run on.
-fn none(agents: &Agents) -> Finding {
+fn none() -> Finding {
     let says = format!("none but {REHEARSAL}, to try it");
     if clients::names().is_empty() {
         return Finding::good("agents", format!("{says}; `legwork agents`"));
     }
-    match agents.installable.first() {
-        Some(one) if one.has_npm => codes::agents_none_but_npm(says, one.command(), &one.agent),
-        Some(one) => codes::agents_none_yet(says, one.how(), &one.agent),
-        None => codes::agents_none(says, how_to_get_one()),
-    }
+    codes::agents_none(says, how_to_get_one())
 }
 
 /// The program of the person that an agent drives, if it does.

@@ -168,10 +168,6 @@ codes! {
     Problem agents_no_default "agents.no-default" (count, name, file)
         "{count} for `legwork run`, and none is called {name}, the default"
         words "Name another one as run.agent in {file}; `legwork agents` shows them.";
-    Problem agents_none_but_npm "agents.none" (has, command, agent)
-        "{has}: helpers have nothing to run on" run "{command}", "then helpers can run on {agent}";
-    Problem agents_none_yet "agents.none" (has, how, agent)
-        "{has}: helpers have nothing to run on" words "Run {how}; then helpers can run on {agent}.";
     Problem agents_none "agents.none" (has, how)
         "{has}: helpers have nothing to run on" words "{how}";
     Problem agents_set_cannot_start "agents.cannot-start" (agent, wrong, file)
