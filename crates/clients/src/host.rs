@@ -181,9 +181,7 @@ impl Clients {
 
     async fn perform(&self, action: &Action) -> Found {
         match action {
-            Action::CheckAgent { .. } => {
-                Ok(Finding::NoSuchAgent { known: Vec::new(), installable: Vec::new() })
-            }
+            Action::CheckAgent { .. } => Ok(Finding::NoSuchAgent { known: Vec::new() }),
             // A session is never deleted: its client may come back with it at any time.
             Action::FindMissing { .. } => Ok(Finding::Missing { sessions: Vec::new() }),
             Action::Poll { .. } => Ok(Finding::Polled { busy: Vec::new(), questions: Vec::new() }),

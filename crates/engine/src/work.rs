@@ -5,9 +5,7 @@ use legwork_protocol::api::Reply;
 use legwork_protocol::limits::{HOST_TEXT_MAX_CHARS, OPTIONS_MAX, SUBJECT_MAX_CHARS};
 use legwork_protocol::refusal::{cut, plain};
 use legwork_protocol::view::{ALLOW_ALWAYS, QuestionKind, QuestionOption, QuestionView};
-use legwork_protocol::{
-    HostId, Installable, MessageId, PartId, QuestionId, SessionId, TaskId, Time, Usage,
-};
+use legwork_protocol::{HostId, MessageId, PartId, QuestionId, SessionId, TaskId, Time, Usage};
 
 use crate::record::{NoticeId, Target};
 use crate::text::pages::Excerpt;
@@ -165,8 +163,6 @@ pub enum Finding {
     AgentKnown,
     NoSuchAgent {
         known: Vec<String>,
-        /// What could be one, if its person installed something.
-        installable: Vec<Installable>,
     },
     /// The sessions that do not exist; only those of which the host says so.
     Missing {

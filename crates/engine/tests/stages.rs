@@ -110,9 +110,7 @@ fn finding(name: &str) -> Finding {
     match name {
         "done" => Finding::Done,
         "agent_checked" => Finding::AgentKnown,
-        "no such agent" => {
-            Finding::NoSuchAgent { known: vec!["build".to_owned()], installable: Vec::new() }
-        }
+        "no such agent" => Finding::NoSuchAgent { known: vec!["build".to_owned()] },
         "none missing" => Finding::Missing { sessions: Vec::new() },
         "parent missing" => Finding::Missing { sessions: vec![session_id(PARENT)] },
         "opened" => Finding::Opened { session: child() },

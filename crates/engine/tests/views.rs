@@ -22,8 +22,7 @@ use legwork_engine::work::{
 use legwork_engine::{PromptUsage, Usage};
 use legwork_protocol::api::{Answer, List, Note, Reply};
 use legwork_protocol::{
-    Ask, CallId, Cost, Currency, Installable, Interrupted, Refusal, SessionId, Settings, Status,
-    TaskId,
+    Ask, CallId, Cost, Currency, Interrupted, Refusal, SessionId, Settings, Status, TaskId,
 };
 
 const MINUTE_MS: u64 = 60_000;
@@ -397,11 +396,6 @@ fn calling_off() {
     assert_snapshot!(page.0);
 }
 
-fn adapter() -> Installable {
-    let (agent, package) = ("claude".to_owned(), "@x/claude-agent-acp".to_owned());
-    Installable { agent, package, has_npm: true }
-}
-
 #[test]
 fn refusing() {
     let mut page = Page::default();
@@ -414,22 +408,8 @@ fn refusing() {
         Refusal::BeingResumed,
         Refusal::NotCompleted(Status::Error),
         Refusal::SessionExpired,
-        Refusal::UnknownAgent { agent: text("explorer"), known, installable: Vec::new() },
-        Refusal::UnknownAgent {
-            agent: text("explorer"),
-            known: Vec::new(),
-            installable: Vec::new(),
-        },
-        Refusal::UnknownAgent {
-            agent: text("explorer"),
-            known: Vec::new(),
-            installable: vec![adapter()],
-        },
-        Refusal::UnknownAgent {
-            agent: text("claude"),
-            known: vec![text("gemini")],
-            installable: vec![adapter()],
-        },
+        Refusal::UnknownAgent { agent: text("explorer"), known },
+        Refusal::UnknownAgent { agent: text("explorer"), known: Vec::new() },
         Refusal::TooDeep { limit: 1 },
         Refusal::TooManyTasks { limit: 200, held: 200, finished: 12, unfinished: 180 },
         Refusal::CannotCancel(Status::Completed),

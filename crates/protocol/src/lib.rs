@@ -21,7 +21,7 @@ pub mod timeline;
 pub mod tools;
 pub mod usage;
 
-pub use api::{Ask, Installable, Refusal, refusal, view};
+pub use api::{Ask, Refusal, refusal, view};
 pub use ids::{
     CallId, CallKey, HostId, MessageId, PartId, Place, QuestionId, SessionId, TaskId, Time,
 };

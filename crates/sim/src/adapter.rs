@@ -156,7 +156,7 @@ fn check_agent(host: &OpenCode, process: ProcessNo, agent: &str) -> Finding {
     if known.iter().any(|known| known == agent) {
         return Finding::AgentKnown;
     }
-    Finding::NoSuchAgent { known, installable: Vec::new() }
+    Finding::NoSuchAgent { known }
 }
 
 fn poll(host: &OpenCode, process: ProcessNo, scope: Scope) -> Finding {

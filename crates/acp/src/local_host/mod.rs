@@ -126,7 +126,7 @@ impl LocalHost {
         if name == REHEARSAL || known.iter().any(|agent| agent == name) {
             return Finding::AgentKnown;
         }
-        Finding::NoSuchAgent { known, installable: Vec::new() }
+        Finding::NoSuchAgent { known }
     }
 
     /// All that somebody can use who launches here. A scripted agent helps nobody who does not know

@@ -117,7 +117,7 @@ impl Agents {
         let is_it = |agent: &Agent| agent.name == *name;
         let found: Vec<Agent> = known.known.into_iter().filter(is_it).collect();
         if found.is_empty() {
-            return Err(Fault::Refused(unknown_agent(name, &names, &[])));
+            return Err(Fault::Refused(unknown_agent(name, &names)));
         }
         Ok(found)
     }

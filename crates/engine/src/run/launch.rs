@@ -4,7 +4,7 @@
 
 use legwork_protocol::limits::DESCRIPTION_MAX_CHARS;
 use legwork_protocol::refusal::plain;
-use legwork_protocol::{CallId, CallKey, HostId, Installable, Refusal, SessionId, TaskId, Usage};
+use legwork_protocol::{CallId, CallKey, HostId, Refusal, SessionId, TaskId, Usage};
 
 use super::task::{Asked, Outcome, Run, Stage, Task};
 use super::volatile::Volatile;
@@ -30,8 +30,6 @@ pub(crate) struct PendingLaunch {
     asked: Vec<HostId>,
     /// The agents of those that have no such agent.
     known: Vec<String>,
-    /// What could be one there.
-    installable: Vec<Installable>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -85,7 +83,6 @@ impl Engine {
             spare,
             asked: Vec::new(),
             known: Vec::new(),
-            installable: Vec::new(),
         };
         self.check_agent(key, pending, host);
         Ok(None)
@@ -145,11 +142,10 @@ impl Engine {
             }
             // Others may have been accepted while the host was asked.
             Ok(Finding::AgentKnown) => self.may_launch(&pending.session, &pending.own).err(),
-            Ok(Finding::NoSuchAgent { known, installable }) => {
+            Ok(Finding::NoSuchAgent { known }) => {
                 let new = known.into_iter().filter(|name| !pending.known.contains(name));
                 let new: Vec<String> = new.collect();
                 pending.known.extend(new);
-                pending.installable.extend(installable);
                 return self.check_agent_elsewhere(key.clone(), pending);
             }
             // What a host that is not the asker's own cannot tell, it does not have.
@@ -174,9 +170,9 @@ impl Engine {
         match next {
             Some(host) => self.check_agent(key, pending, host),
             None => {
-                let PendingLaunch { calls, launch, known, installable, .. } = pending;
+                let PendingLaunch { calls, launch, known, .. } = pending;
                 let agent = launch.agent;
-                self.refuse(calls, &Refusal::UnknownAgent { agent, known, installable });
+                self.refuse(calls, &Refusal::UnknownAgent { agent, known });
             }
         }
     }

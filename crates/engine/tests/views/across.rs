@@ -23,7 +23,7 @@ fn two_places() -> Desk {
 fn l1_the_host_that_has_the_agent_opens_the_session_in_the_askers_directory() {
     let mut desk = two_places();
     desk.ask(parent("call_1"), launch("Explore"));
-    let none = Finding::NoSuchAgent { known: vec!["build".to_owned()], installable: Vec::new() };
+    let none = Finding::NoSuchAgent { known: vec!["build".to_owned()] };
     let _ = desk.found("check_agent", Ok(none));
     let _ = desk.found("check_agent", Ok(Finding::AgentKnown));
     let [open] = &desk.under_way[..] else { panic!("{:?}", desk.under_way) };
@@ -38,10 +38,7 @@ fn l1_the_host_that_has_the_agent_opens_the_session_in_the_askers_directory() {
 fn n8_toasts_are_shown_where_the_asker_is() {
     let mut desk = two_places();
     desk.ask(parent("call_1"), launch("Explore"));
-    let _ = desk.found(
-        "check_agent",
-        Ok(Finding::NoSuchAgent { known: Vec::new(), installable: Vec::new() }),
-    );
+    let _ = desk.found("check_agent", Ok(Finding::NoSuchAgent { known: Vec::new() }));
     let _ = desk.found("check_agent", Ok(Finding::AgentKnown));
     let _ = desk.found("open", Ok(Finding::Opened { session: session_id("ses_child") }));
     let _ = desk.found("prompt", Ok(Finding::Done));

@@ -20,7 +20,7 @@ pub async fn check_agent<T: Transport>(host: &T, agent: &str) -> Result<Finding,
         return Ok(Finding::AgentKnown);
     }
     let known = names(&agents).map(str::to_owned).collect();
-    Ok(Finding::NoSuchAgent { known, installable: Vec::new() })
+    Ok(Finding::NoSuchAgent { known })
 }
 
 /// All of them, as OpenCode tells of them.

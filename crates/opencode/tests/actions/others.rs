@@ -16,7 +16,7 @@ fn l4_agents_are_known_and_the_hidden_ones_are_not_shown() {
         |agent: &str| Fake::recorded().perform(&Action::CheckAgent { agent: agent.to_owned() });
     assert_eq!(check_agent("explore"), Ok(Finding::AgentKnown));
     let known = ["build", "explore", "general", "own", "plan"].map(str::to_owned).into();
-    assert_eq!(check_agent("title"), Ok(Finding::NoSuchAgent { known, installable: Vec::new() }));
+    assert_eq!(check_agent("title"), Ok(Finding::NoSuchAgent { known }));
 }
 
 #[test]

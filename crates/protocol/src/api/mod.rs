@@ -13,6 +13,6 @@ pub mod transcript;
 pub mod view;
 
 pub use answer::{Answer, Awaited, Other, Told};
-pub use refusal::{Inside, Installable, Refusal};
+pub use refusal::{Inside, Refusal};
 pub use request::{Ask, CostBy, Cursor, List, Reply, Request};
 pub use tool::{Note, ToolCall};

@@ -41,13 +41,8 @@ pub enum Refusal {
     #[error("Session expired or was deleted. Start a new background_task to continue.")]
     SessionExpired,
     /// L4.
-    #[error("There is no agent named {}{}", echo(.agent), others(.agent, .known, .installable))]
-    UnknownAgent {
-        agent: String,
-        known: Vec<String>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        installable: Vec<Installable>,
-    },
+    #[error("There is no agent named {}{}", echo(.agent), others(.known))]
+    UnknownAgent { agent: String, known: Vec<String> },
     /// L9.
     #[error(
         "{} cannot start with a copy of this conversation: only an agent of the program that the \
@@ -162,30 +157,6 @@ pub enum Refusal {
     BadRequest(String),
 }
 
-/// What could be an agent: a program that is there and speaks ACP through an adapter that is not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Installable {
-    /// The agent that it would be.
-    pub agent: String,
-    /// The adapter, in npm's registry.
-    pub package: String,
-    /// Whether npm is there.
-    pub has_npm: bool,
-}
-
-impl Installable {
-    /// The command that installs the adapter.
-    pub fn command(&self) -> String {
-        format!("npm install -g {}", echo(&self.package))
-    }
-
-    /// The same in a sentence, with what it needs.
-    pub fn how(&self) -> String {
-        let npm = if self.has_npm { "" } else { " (npm comes with Node.js, nodejs.org)" };
-        format!("`{}`{npm}", self.command())
-    }
-}
-
 /// Where a program runs that may look, but not decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
@@ -221,27 +192,13 @@ impl Refusal {
 }
 
 /// What an agent is refused with that is not there: those that are, or how its person gets one.
-fn others(agent: &str, known: &[String], installable: &[Installable]) -> String {
-    let wanted = installable.iter().find(|one| one.agent == agent);
-    if !known.is_empty() {
-        let known = cut(&known.join(", "), 300);
-        let known = format!(". Agents here: {known}. Call again with one of them.");
-        let install = |one: &Installable| {
-            format!(" For {} the person has to run {} first.", echo(agent), one.how())
-        };
-        return known + &wanted.map(install).unwrap_or_default();
+fn others(known: &[String]) -> String {
+    if known.is_empty() {
+        return ", and no other one here yet. Ask the person to run `legwork agents`, which says \
+                how to get one; do the work yourself meanwhile."
+            .to_owned();
     }
-    let wanted = wanted.or(installable.first());
-    match wanted {
-        Some(one) => format!(
-            ", and no other one here yet. Ask the person to run {}; then call again with agent {}.",
-            one.how(),
-            echo(&one.agent)
-        ),
-        None => ", and no other one here yet. Ask the person to run `legwork agents`, which says \
-                 how to get one; do the work yourself meanwhile."
-            .to_owned(),
-    }
+    format!(". Agents here: {}. Call again with one of them.", cut(&known.join(", "), 300))
 }
 
 /// Who spends from a budget, and that they did.
@@ -299,17 +256,14 @@ pub fn cut(text: &str, max_chars: usize) -> String {
 mod tests {
     use super::*;
 
-    fn installable(word: &str) -> Installable {
-        Installable { agent: word.to_owned(), package: word.to_owned(), has_npm: false }
-    }
-
     #[test]
     fn p13_a_refusal_of_an_earlier_version_is_read() {
-        let old = r#"{"code":"unknown-agent","of":{"agent":"x","known":[]}}"#;
-        let read: Refusal = serde_json::from_str(old).unwrap();
-        let Refusal::UnknownAgent { installable, .. } = &read else { panic!("{read:?}") };
-        assert!(installable.is_empty());
-        assert_eq!(serde_json::to_string(&read).unwrap(), old);
+        let now = r#"{"code":"unknown-agent","of":{"agent":"x","known":[]}}"#;
+        let adapter = r#"{"agent":"claude","package":"p","has_npm":true}"#;
+        let old = now.replace("[]", &format!("[],\"installable\":[{adapter}]"));
+        let read: Refusal = serde_json::from_str(&old).unwrap();
+        assert_eq!(read, Refusal::UnknownAgent { agent: "x".to_owned(), known: Vec::new() });
+        assert_eq!(serde_json::to_string(&read).unwrap(), now);
     }
 
     #[test]
@@ -319,16 +273,8 @@ mod tests {
             Refusal::NotFound(huge.clone()),
             Refusal::NoSuchStatus(huge.clone()),
             Refusal::NotStarted(huge.clone()),
-            Refusal::UnknownAgent {
-                agent: huge.clone(),
-                known: vec!["a".into(); 10_000],
-                installable: vec![installable(&huge); 3],
-            },
-            Refusal::UnknownAgent {
-                agent: huge.clone(),
-                known: Vec::new(),
-                installable: vec![installable(&huge); 3],
-            },
+            Refusal::UnknownAgent { agent: huge.clone(), known: vec!["a".into(); 10_000] },
+            Refusal::UnknownAgent { agent: huge.clone(), known: Vec::new() },
             Refusal::BadArguments { tool: "background_task".into(), why: huge },
         ] {
             let text = refusal.text();

@@ -164,7 +164,7 @@ fn all_findings() -> Vec<Found> {
     vec![
         Ok(Finding::Done),
         Ok(Finding::AgentKnown),
-        Ok(Finding::NoSuchAgent { known: vec![huge(); 3], installable: Vec::new() }),
+        Ok(Finding::NoSuchAgent { known: vec![huge(); 3] }),
         Ok(Finding::Opened { session: name("ses_stranger") }),
         seen(RunState::Answered { text: huge() }),
         seen(RunState::Failed { reason: huge() }),

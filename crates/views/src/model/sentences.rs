@@ -7,7 +7,7 @@ use legwork_protocol::money::amount;
 use legwork_protocol::refusal::plain;
 use legwork_protocol::slips::nearest;
 use legwork_protocol::view::{BudgetOf, QuestionKind, QuestionView, TaskView, Waiting};
-use legwork_protocol::{Installable, Refusal, SessionId};
+use legwork_protocol::{Refusal, SessionId};
 
 use crate::model::ask::answered;
 
@@ -36,9 +36,7 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::SessionExpired => {
             "The task has no session any more, so it cannot go on. Launch a new task.".to_owned()
         }
-        Refusal::UnknownAgent { agent, known, installable } => {
-            unknown_agent(agent, known, installable)
-        }
+        Refusal::UnknownAgent { agent, known } => unknown_agent(agent, known),
         Refusal::TooManyTasks { limit, held, .. } => format!(
             "This session and its helpers have {held} of {limit} tasks \
              (limits.max_tasks_per_root). `legwork clear --finished` makes room."
@@ -76,9 +74,8 @@ pub fn refusal(refusal: &Refusal) -> String {
     }
 }
 
-/// That there is no such agent: which was meant, which there are, and how to get the one that was
-/// asked for.
-pub fn unknown_agent(agent: &str, known: &[String], installable: &[Installable]) -> String {
+/// That there is no such agent: which was meant, and which there are.
+pub fn unknown_agent(agent: &str, known: &[String]) -> String {
     let names = || known.iter().map(String::as_str);
     let mut said = format!("There is no agent named {}.", plain(agent, ECHO_MAX_CHARS));
     if let Some(near) = nearest(agent, names().chain([REHEARSAL])) {
@@ -88,10 +85,6 @@ pub fn unknown_agent(agent: &str, known: &[String], installable: &[Installable])
         none if none.is_empty() => format!(" There is only {REHEARSAL}, which follows a script."),
         known => format!(" There are: {known} and {REHEARSAL}, which follows a script."),
     };
-    let is_wanted = |one: &&Installable| known.is_empty() || one.agent == agent;
-    for one in installable.iter().filter(is_wanted) {
-        said += &format!(" To have {}: {}.", plain(&one.agent, ECHO_MAX_CHARS), one.how());
-    }
     said
 }
 
@@ -206,7 +199,7 @@ mod tests {
             Refusal::BeingStopped,
             Refusal::NotCompleted(Status::Running),
             Refusal::SessionExpired,
-            Refusal::UnknownAgent { agent: name(), known: vec![name()], installable: vec![] },
+            Refusal::UnknownAgent { agent: name(), known: vec![name()] },
             Refusal::TooDeep { limit: 1 },
             Refusal::TooManyTasks { limit: 1, held: 1, finished: 1, unfinished: 0 },
             Refusal::CannotCancel(Status::Completed),
